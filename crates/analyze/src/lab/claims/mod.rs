@@ -1,0 +1,230 @@
+//! Twenty common claims about cold start, and what this machine says of each.
+//!
+//! A claim is judged subject by subject: a quantity with its 95 % interval against a
+//! threshold. Only an interval that is clear of the threshold decides; else the
+//! claim is inconclusive there. Over all subjects it holds, does not hold, or
+//! *depends*: the evidence says on what.
+
+mod allocation;
+mod kernels;
+mod models;
+
+use super::data::Data;
+use super::{Claim, Evidence, Measured, Subject, Verdict};
+use crate::stats::Interval;
+
+/// A claim as it is put.
+pub struct ClaimText {
+    /// 1 to 20.
+    pub id: u8,
+    /// What is claimed.
+    pub text: &'static str,
+    judge: fn(&Data<'_>, &Subject) -> Option<Finding>,
+}
+
+macro_rules! claims {
+    ($($id:literal $text:literal => $judge:expr,)*) => {
+        /// All claims, in order.
+        pub const CLAIMS: &[ClaimText] = &[$(ClaimText { id: $id, text: $text, judge: $judge },)*];
+    };
+}
+
+claims! {
+    1 "The slow first allocation is one-time driver and context set-up, not allocation itself." => allocation::setup_not_allocation,
+    2 "Even with the context there, the very first allocation is slower than later ones." => allocation::first_with_context,
+    3 "Timing without synchronizing misjudges device work." => kernels::naive_timing,
+    4 "The first 4 MiB tensor in a fresh process takes far longer than the second." => allocation::first_tensor,
+    5 "Emptying the cache makes the next allocation cold again." => allocation::empty_cache,
+    6 "Copies from pinned memory are faster than from pageable memory." => allocation::pinned_is_faster,
+    7 "Pinning itself costs more than it saves for a single copy." => allocation::pinning_costs,
+    8 "A big preallocation that is held makes later allocations cheaper." => allocation::prealloc_held,
+    9 "A big preallocation that is released to the pool makes later allocations cheaper." => allocation::prealloc_released,
+    10 "The first training iteration is slower than later ones, on the CPU too." => models::first_training,
+    11 "Initializing the device before the loop removes part of the first iteration's excess, not all of it." => models::initialized_first,
+    12 "Without the optimizer the first iteration is still slower." => models::without_optimizer,
+    13 "Recording the graph costs only in the first iteration; later ones replay it." => models::recording,
+    14 "Kernel compilation happens once; later launches of the same kernel skip it." => kernels::compiled_once,
+    15 "A filled compile cache removes compilation from the next process too." => kernels::filled_cache,
+    16 "The first inference is slower than later ones, in each framework and in a direct kernel launch." => models::first_inference,
+    17 "The excess of the first inference is compilation, loading, allocation and transfer, not more arithmetic." => models::not_arithmetic,
+    18 "The first inference consumes more memory than later ones." => models::memory,
+    19 "Keeping input on the device makes later inferences faster than sending it each time." => models::resident_input,
+    20 "The excess grows with the size of the model and the input." => models::excess_grows,
+}
+
+/// What one subject says, before it has the subject's name on it.
+struct Finding {
+    verdict: Verdict,
+    quantity: &'static str,
+    value: Interval,
+    threshold: f64,
+    sentence: String,
+}
+
+/// The claim is that the value is above the threshold.
+fn above(value: Interval, threshold: f64) -> Verdict {
+    if value.is_above(threshold) {
+        Verdict::Holds
+    } else if value.is_below(threshold) {
+        Verdict::DoesNotHold
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// The claim is that the value is below the threshold.
+fn below(value: Interval, threshold: f64) -> Verdict {
+    match above(value, threshold) {
+        Verdict::Holds => Verdict::DoesNotHold,
+        Verdict::DoesNotHold => Verdict::Holds,
+        other => other,
+    }
+}
+
+/// Both parts must hold; one that does not is enough against it.
+fn both(a: Verdict, b: Verdict) -> Verdict {
+    match (a, b) {
+        (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+        (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+/// Judge every claim.
+pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
+    let data = Data::new(measured);
+    CLAIMS
+        .iter()
+        .map(|claim| {
+            let evidence: Vec<Evidence> = data
+                .subjects()
+                .into_iter()
+                .filter_map(|subject| {
+                    let finding = (claim.judge)(&data, subject)?;
+                    Some(Evidence {
+                        device: subject.device.clone(),
+                        framework: subject.framework.clone(),
+                        verdict: finding.verdict,
+                        quantity: finding.quantity.to_owned(),
+                        value: finding.value,
+                        threshold: finding.threshold,
+                        sentence: finding.sentence,
+                    })
+                })
+                .collect();
+            Claim {
+                id: claim.id,
+                text: claim.text.to_owned(),
+                verdict: overall(&evidence),
+                sentence: sentence(&evidence),
+                evidence,
+            }
+        })
+        .collect()
+}
+
+/// The verdict over all subjects; one that could not tell does not count.
+fn overall(evidence: &[Evidence]) -> Verdict {
+    let any = |verdict| evidence.iter().any(|e| e.verdict == verdict);
+    match (any(Verdict::Holds), any(Verdict::DoesNotHold)) {
+        (true, true) => Verdict::Depends,
+        (true, false) => Verdict::Holds,
+        (false, true) => Verdict::DoesNotHold,
+        (false, false) if evidence.is_empty() => Verdict::NotMeasurable,
+        (false, false) => Verdict::Inconclusive,
+    }
+}
+
+/// One sentence for a person: the first subject's, and who differs.
+fn sentence(evidence: &[Evidence]) -> String {
+    let Some(first) = evidence.first() else {
+        return "Nothing that was run here can tell.".to_owned();
+    };
+    let label = |e: &Evidence| match &e.framework {
+        None => e.device.clone(),
+        Some(framework) => format!("{framework} on {}", e.device),
+    };
+    let mut text = format!("On {}: {}.", label(first), first.sentence);
+    let others = |verdict: Verdict| -> Vec<String> {
+        evidence[1..]
+            .iter()
+            .filter(|e| e.verdict == verdict)
+            .map(label)
+            .collect()
+    };
+    for (verdict, words) in [
+        (Verdict::Holds, "It holds for"),
+        (Verdict::DoesNotHold, "It does not hold for"),
+        (Verdict::Inconclusive, "It is inconclusive for"),
+    ] {
+        let labels = others(verdict);
+        if !labels.is_empty() {
+            let also = if verdict == first.verdict { "too" } else { "" };
+            text = format!(
+                "{text} {words} {}{}{also}.",
+                labels.join(", "),
+                if also.is_empty() { "" } else { " " }
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: f64, median: f64, high: f64) -> Interval {
+        Interval {
+            median,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    fn evidence(verdict: Verdict) -> Evidence {
+        Evidence {
+            device: "cpu".into(),
+            framework: None,
+            verdict,
+            quantity: "q".into(),
+            value: interval(1.0, 2.0, 3.0),
+            threshold: 1.0,
+            sentence: "s".into(),
+        }
+    }
+
+    #[test]
+    fn only_a_clear_interval_decides() {
+        assert_eq!(above(interval(1.1, 2.0, 3.0), 1.05), Verdict::Holds);
+        assert_eq!(above(interval(1.0, 2.0, 3.0), 1.05), Verdict::Inconclusive);
+        assert_eq!(above(interval(0.9, 1.0, 1.01), 1.05), Verdict::DoesNotHold);
+        assert_eq!(below(interval(0.9, 1.0, 1.01), 1.05), Verdict::Holds);
+        let without = Interval {
+            median: 99.0,
+            low: None,
+            high: None,
+        };
+        assert_eq!(above(without, 1.05), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn subjects_that_differ_make_it_depend() {
+        let of = |verdicts: &[Verdict]| {
+            overall(&verdicts.iter().map(|&v| evidence(v)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), Verdict::NotMeasurable);
+        assert_eq!(of(&[Verdict::Holds, Verdict::Inconclusive]), Verdict::Holds);
+        assert_eq!(
+            of(&[Verdict::Holds, Verdict::DoesNotHold]),
+            Verdict::Depends
+        );
+        assert_eq!(of(&[Verdict::Inconclusive]), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn there_are_twenty_claims_in_order() {
+        let ids: Vec<u8> = CLAIMS.iter().map(|claim| claim.id).collect();
+        assert_eq!(ids, (1..=20).collect::<Vec<u8>>());
+    }
+}

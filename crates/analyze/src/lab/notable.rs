@@ -1,0 +1,166 @@
+//! What is worth knowing about this machine, in a few sentences.
+
+use super::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
+use crate::units::{bandwidth, bytes, duration, ratio};
+
+/// A steady copy below this share of the pinned one is worth a sentence.
+const PINNING_PAYS: f64 = 1.5;
+/// Starts that differ by this much from the first deserve a word.
+const FIRST_START_APART: f64 = 2.0;
+
+/// Sentences, most striking first.
+pub(super) fn notable(report: &LabReport) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(floor(report));
+    found.extend(slowest_first(report));
+    found.extend(imports(report));
+    found.extend(optimizers(report));
+    found.extend(memory(report));
+    found.extend(pinning(report));
+    found.extend(first_start(report));
+    found
+}
+
+fn floor(report: &LabReport) -> Option<String> {
+    let floor = report.floors.first()?;
+    let (name, largest) = floor.parts.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "The floor on {}: a minimal native program needs {} to its first result, {} of it to {name}.",
+        floor.device,
+        duration(floor.seconds),
+        duration(*largest)
+    ))
+}
+
+/// The iteration of training or inference whose first is slowest against its steady.
+fn slowest_first(report: &LabReport) -> Option<String> {
+    let (experiment, series) = all(report)
+        .filter(|(experiment, series)| {
+            matches!(experiment.id, ExperimentId::Train | ExperimentId::Infer)
+                && [names::ITERATION, names::FRESH_INPUT].contains(&series.name.as_str())
+        })
+        .filter(|(_, series)| series.ratio.is_some())
+        .max_by(|a, b| median_ratio(a.1).total_cmp(&median_ratio(b.1)))?;
+    let what = if experiment.id == ExperimentId::Train {
+        "training iteration"
+    } else {
+        "inference"
+    };
+    Some(format!(
+        "The first {what} of {} takes {} steady ones: {} against {}.",
+        experiment.subject(),
+        ratio(median_ratio(series)).trim_end_matches('×'),
+        duration(series.first),
+        duration(series.steady?)
+    ))
+}
+
+fn imports(report: &LabReport) -> Vec<String> {
+    report
+        .frameworks
+        .iter()
+        .filter_map(|framework| {
+            let (_, series) = all(report).find(|(experiment, series)| {
+                experiment.framework.as_ref() == Some(&framework.name)
+                    && series.name == names::IMPORT
+            })?;
+            let apart = series
+                .first_start
+                .filter(|start| start.first > FIRST_START_APART * series.first);
+            let apart = apart.map_or(String::new(), |start| {
+                format!(" ({} in the first start)", duration(start.first))
+            });
+            Some(format!(
+                "Importing {} takes {}{apart}: no timer inside a script sees it.",
+                framework.name,
+                duration(series.first)
+            ))
+        })
+        .collect()
+}
+
+/// An optimizer that costs more than the first iteration hides in front of the loop.
+fn optimizers(report: &LabReport) -> Option<String> {
+    report.experiments.iter().filter(|e| e.id == ExperimentId::Train).find_map(|experiment| {
+        let built = experiment.series.iter().find(|s| s.name == names::BUILD_OPTIMIZER)?;
+        let first = experiment.series.iter().find(|s| s.name == names::ITERATION)?;
+        (built.first > first.first).then(|| {
+            format!(
+                "Building the optimizer of {} takes {}, more than the first iteration ({}): it imports what the framework left out.",
+                experiment.subject(),
+                duration(built.first),
+                duration(first.first)
+            )
+        })
+    })
+}
+
+fn memory(report: &LabReport) -> Option<String> {
+    let (experiment, series) = all(report)
+        .filter(|(_, series)| series.kind == SampleKind::Memory && series.variant == names::MLP)
+        .max_by(|a, b| a.1.first.total_cmp(&b.1.first))?;
+    (series.first > 0.0).then(|| {
+        format!(
+            "The first inference of {} takes {} of {} for a network of 100 KiB.",
+            experiment.subject(),
+            bytes(series.first as u64),
+            series.name
+        )
+    })
+}
+
+fn pinning(report: &LabReport) -> Option<String> {
+    let experiment = report.experiments.iter().find(|e| {
+        e.id == ExperimentId::Transfer && e.device == report.device.kind && e.framework.is_none()
+    })?;
+    let best = |name: &str| {
+        experiment
+            .series
+            .iter()
+            .filter(|series| series.name == name)
+            .filter_map(|series| Some(series.size? as f64 / series.steady?))
+            .max_by(f64::total_cmp)
+    };
+    let (pinned, pageable) = (best(names::H2D_PINNED)?, best(names::H2D_PAGEABLE)?);
+    (pinned > PINNING_PAYS * pageable).then(|| {
+        format!(
+            "Copies to {} reach {} from pinned memory and {} from pageable memory.",
+            experiment.device,
+            bandwidth(pinned),
+            bandwidth(pageable)
+        )
+    })
+}
+
+/// The first start of the run, where it was slower by much.
+fn first_start(report: &LabReport) -> Option<String> {
+    let (experiment, series, times) = all(report)
+        .filter(|(_, series)| series.kind == SampleKind::Iterations && series.size.is_none())
+        .filter_map(|(experiment, series)| {
+            let times = series.first_start?.first / series.first;
+            (times > FIRST_START_APART && series.first > 1e-3)
+                .then_some((experiment, series, times))
+        })
+        .max_by(|a, b| a.2.total_cmp(&b.2))?;
+    Some(format!(
+        "The very first start of {} on {} took {} for its first {}, {} of the others': it found cold disks or caches.",
+        experiment.id.id(),
+        experiment.subject(),
+        duration(series.first_start?.first),
+        series.name,
+        ratio(times)
+    ))
+}
+
+fn all(report: &LabReport) -> impl Iterator<Item = (&Experiment, &Series)> {
+    report.experiments.iter().flat_map(|experiment| {
+        experiment
+            .series
+            .iter()
+            .map(move |series| (experiment, series))
+    })
+}
+
+fn median_ratio(series: &Series) -> f64 {
+    series.ratio.map_or(0.0, |ratio| ratio.median)
+}

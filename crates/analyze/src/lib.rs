@@ -1,0 +1,15 @@
+//! From raw times to findings.
+//!
+//! Everything here is pure: no I/O, no clock, and randomness only from a seed, so
+//! that the same measurements always give the same findings, on any machine.
+//!
+//! - [`stats`] knows series of numbers: where warm-up ends, which class a series
+//!   has, ratios with their intervals.
+//! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
+//!   follows from it ([`lab::LabReport`], with a verdict on every claim).
+
+#![forbid(unsafe_code)]
+
+pub mod lab;
+pub mod stats;
+pub mod units;

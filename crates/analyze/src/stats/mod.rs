@@ -1,0 +1,36 @@
+//! Statistics of iteration times: where warm-up ends, what class a series has, and
+//! ratios with honest intervals.
+//!
+//! Everything is pure and seeded. Times are plain numbers of any one unit: nothing
+//! here depends on the scale. The path of a series:
+//!
+//! - [`summarize_start`] takes one start. Iteration 0 stands apart; `steady` finds
+//!   where the others settle, from changepoints ([`pelt`]) in the logarithms, cleaned
+//!   of outliers (`outliers`) and judged against their own scatter (`scatter`).
+//! - [`summarize`] takes all starts of a series together: class, consistency, medians
+//!   and the ratio with its interval.
+//! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
+//!   iterations within them; claims rest on these.
+//!
+//! What a number means for a user is not decided here.
+
+mod class;
+mod interval;
+mod order;
+mod outliers;
+pub mod pelt;
+mod resample;
+mod rng;
+mod scatter;
+mod series;
+mod start;
+mod steady;
+mod student;
+mod sums;
+
+pub use class::{Class, Consistency};
+pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
+pub use order::{median, quantile};
+pub use rng::Rng;
+pub use series::{SeriesSummary, summarize};
+pub use start::{StartSummary, summarize_start};

@@ -1,0 +1,201 @@
+//! How far settled iterations scatter, and what stands clear of it.
+//!
+//! Three things keep a difference from being called one: it is below 5 %, the size that
+//! Traini et al. 2022 ("Towards effective assessment of steady state performance in
+//! Java software") take as the least that matters; the clock could not have shown it;
+//! or settled iterations do the same every now and then.
+
+use std::cmp::Ordering;
+
+use super::order;
+use super::student::t_quantile;
+
+/// Levels within this share of each other are the same.
+const SAME: f64 = 0.05;
+/// Scatter below this share of the level is not believed, however short the list.
+pub(super) const LEAST_SPREAD: f64 = 1e-3;
+/// The median absolute deviation of a Gaussian, as the factor to its σ.
+const MAD_TO_SIGMA: f64 = 1.4826;
+
+/// Whether two levels are the same, on a clock with this tick.
+pub(super) fn same_level(a: f64, b: f64, tick: f64) -> bool {
+    (a - b).abs() <= tick.max(SAME * a.min(b))
+}
+
+/// The clock's resolution as the values show it: the smallest step between successive
+/// iterations, 0 where steps are too rare to tell. A series that repeats one value and
+/// changes once must not be taken for a clock with a huge tick.
+pub(super) fn tick(values: &[f64]) -> f64 {
+    let steps = values.windows(2).map(|w| (w[1] - w[0]).abs());
+    let level = order::median(values).unwrap_or(0.0);
+    // Rounding of decimal fractions makes equal times differ by a few last digits.
+    let steps: Vec<f64> = steps.filter(|s| *s > 1e-9 * level).collect();
+    if values.len() < 8 || steps.len() * 10 < values.len() {
+        return 0.0;
+    }
+    steps.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// Settled iterations to compare with.
+pub(super) struct Scatter {
+    level: f64,
+    /// What a fast iteration must be below, and a slow one above.
+    limits: (f64, f64),
+}
+
+impl Scatter {
+    /// `None` for fewer than two values.
+    pub(super) fn of(settled: &[f64], tick: f64) -> Option<Scatter> {
+        let n = settled.len();
+        if n < 2 {
+            return None;
+        }
+        let level = order::median(settled)?;
+        let logs: Vec<f64> = settled.iter().map(|v| (v / level).ln()).collect();
+        let (sigma, freedom) = spread(&logs)?;
+        let sigma = sigma.max(tick / level).max(LEAST_SPREAD);
+        // Few values know their own spread badly; Student's t says how badly.
+        let few = t_quantile(0.98, freedom) * (1.0 + 1.0 / n as f64).sqrt();
+        let by_spread = sigma * few.max(3.0);
+        let limit = |side: f64| -> Option<f64> {
+            let logs: Vec<f64> = logs.iter().map(|v| side * v).collect();
+            // One in twenty settled iterations is beyond this, so at most that many
+            // first ones are called slow by mistake. Where regular spikes reach out
+            // there, a spike at the beginning must also top them clearly.
+            let high = order::quantile(&logs, 0.95)?;
+            let by_rank = if high > SAME { high + SAME } else { high };
+            // Twice as far out as any of a few is clear without knowing the spread.
+            let by_all = logs.iter().copied().fold(0.0, f64::max) + 2f64.ln();
+            let limit = by_spread.min(by_all).max(by_rank).max(SAME.ln_1p());
+            Some(level * (side * limit).exp())
+        };
+        Some(Scatter {
+            level,
+            limits: (limit(-1.0)?, limit(1.0)?),
+        })
+    }
+
+    pub(super) fn level(&self) -> f64 {
+        self.level
+    }
+
+    /// Whether this iteration is faster (less) or slower (greater) than settled ones
+    /// are, or one like them.
+    pub(super) fn compare(&self, value: f64) -> Ordering {
+        if value > self.limits.1 {
+            Ordering::Greater
+        } else if value < self.limits.0 {
+            Ordering::Less
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    /// Whether this iteration is slower than settled ones are.
+    pub(super) fn is_slow(&self, value: f64) -> bool {
+        self.compare(value).is_gt()
+    }
+}
+
+/// The σ of distances from a median, and how many degrees of freedom it rests on. The
+/// median absolute deviation does not mind outliers but uses only 37 % of what the
+/// values tell, too little for a handful; there it is the standard deviation.
+fn spread(distances: &[f64]) -> Option<(f64, usize)> {
+    let n = distances.len();
+    if n < 10 {
+        let mean = distances.iter().sum::<f64>() / n as f64;
+        let squares: f64 = distances.iter().map(|v| (v - mean).powi(2)).sum();
+        return Some(((squares / (n as f64 - 1.0)).sqrt(), n - 1));
+    }
+    let absolute: Vec<f64> = distances.iter().map(|v| v.abs()).collect();
+    let freedom = (0.37 * (n as f64 - 1.0)) as usize;
+    Some((MAD_TO_SIGMA * order::median(&absolute)?, freedom))
+}
+
+/// Whether a stretch still gets faster or slower: its halves have different levels, and
+/// not by chance (rank-sum test of Mann & Whitney 1947, three sigma). Changepoints miss
+/// a steady slope in a short series, where no cut pays for its penalty.
+pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
+    let half = values.len() / 2;
+    let (early, late) = (&values[..half], &values[values.len() - half..]);
+    let (Some(a), Some(b)) = (order::median(early), order::median(late)) else {
+        return false;
+    };
+    if same_level(a, b, tick) {
+        return false;
+    }
+    if half == 1 {
+        return a.max(b) > 1.5 * a.min(b);
+    }
+    let mut late = late.to_vec();
+    late.sort_unstable_by(f64::total_cmp);
+    let wins = |v: &f64| {
+        let (below, to) = (
+            late.partition_point(|w| w < v),
+            late.partition_point(|w| w <= v),
+        );
+        0.5 * (below + to) as f64
+    };
+    let count = half as f64;
+    let sum = early.iter().map(wins).sum::<f64>() - 0.5 * count * count;
+    let sigma = (count * count * (2.0 * count + 1.0) / 12.0).sqrt();
+    // Up to six against six cannot reach three sigma: there the halves must not
+    // overlap, and must be far apart.
+    let apart = sum.abs() == 0.5 * count * count && a.max(b) > 1.25 * a.min(b);
+    sum.abs() > 3.0 * sigma || apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rng;
+    use super::*;
+
+    fn noise(rng: &mut Rng, n: usize, sigma: f64) -> Vec<f64> {
+        (0..n).map(|_| (sigma * rng.normal()).exp()).collect()
+    }
+
+    #[test]
+    fn a_tick_is_seen_where_values_step_often() {
+        let mut rng = Rng::new(1);
+        let ticked: Vec<f64> = (0..50).map(|_| 1e-6 * (3 + rng.below(2)) as f64).collect();
+        assert!((tick(&ticked) - 1e-6).abs() < 1e-12);
+        assert_eq!(tick(&[2.0; 50]), 0.0);
+        let step: Vec<f64> = (0..50).map(|i| if i < 9 { 2.0 } else { 1.0 }).collect();
+        assert_eq!(tick(&step), 0.0);
+        assert!(tick(&noise(&mut rng, 100, 0.01)) < 1e-3);
+        assert_eq!(tick(&[1.0, 2.0, 3.0]), 0.0);
+    }
+
+    #[test]
+    fn slow_is_above_five_percent_above_noise_and_above_regular_spikes() {
+        let mut rng = Rng::new(2);
+        let quiet = Scatter::of(&noise(&mut rng, 100, 0.001), 0.0).unwrap();
+        assert!(quiet.is_slow(1.06) && !quiet.is_slow(1.04));
+        let loud = Scatter::of(&noise(&mut rng, 100, 0.1), 0.0).unwrap();
+        assert!(loud.is_slow(1.6) && !loud.is_slow(1.2));
+        assert_eq!(loud.compare(0.6), Ordering::Less);
+        assert_eq!(loud.compare(0.85), Ordering::Equal);
+        let spikes: Vec<f64> = (0..100)
+            .map(|i| if i % 10 == 0 { 3.0 } else { 1.0 })
+            .collect();
+        let spiked = Scatter::of(&spikes, 0.0).unwrap();
+        assert!(spiked.is_slow(3.5) && !spiked.is_slow(3.0));
+        assert!(Scatter::of(&[1.0], 0.0).is_none());
+        let ticked = Scatter::of(&[3.0; 20], 1.0).unwrap();
+        assert!(!ticked.is_slow(4.0));
+    }
+
+    #[test]
+    fn slopes_drift_and_noise_does_not() {
+        let mut rng = Rng::new(3);
+        for n in [2, 3, 4, 6, 10, 20, 40, 1000] {
+            let slope: Vec<f64> = (0..n).map(|i| (-2.0 * i as f64 / n as f64).exp()).collect();
+            assert!(drifts(&slope, 0.0), "{n} falling");
+            let rising: Vec<f64> = slope.iter().map(|v| 1.0 / v).collect();
+            assert!(drifts(&rising, 0.0), "{n} rising");
+            let wrong = (0..500).filter(|_| drifts(&noise(&mut rng, n, 0.05), 0.0));
+            assert!(wrong.count() <= 5, "{n} noise");
+        }
+        assert!(!drifts(&[], 0.0) && !drifts(&[1.0], 0.0) && !drifts(&[1.0; 9], 0.0));
+    }
+}

@@ -1,0 +1,160 @@
+//! All starts of a series together.
+//!
+//! Each start is summarized by itself, on as many threads as the machine offers when
+//! there is enough to do; the result does not depend on how many.
+
+use std::num::NonZero;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+
+use super::class::{Class, Consistency};
+use super::interval::{Interval, paired_ratio_of};
+use super::order::median;
+use super::start::{StartSummary, summarize_start};
+
+/// Fewer iterations than this in all are not worth a thread.
+const WORTH_A_THREAD: usize = 2000;
+
+/// What the starts of a series show. Times have the unit of the values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesSummary {
+    /// The most frequent class, of equally frequent ones the worst.
+    pub class: Class,
+    /// Whether the starts agree on it.
+    pub consistency: Consistency,
+    /// The median first iteration.
+    pub first: f64,
+    /// The median steady time of the starts that have one.
+    pub steady: Option<f64>,
+    /// First ÷ steady of the starts that have a steady state.
+    pub ratio: Option<Interval>,
+    /// The median number of warm-up iterations.
+    pub warmup: Option<f64>,
+    /// The median excess.
+    pub excess: Option<f64>,
+    /// Each start by itself, in order.
+    pub starts: Vec<StartSummary>,
+}
+
+/// Summarizes the iteration times of several starts. `None` without starts, or if one
+/// of them has no iterations or a time that is not finite and above zero.
+pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
+    let summaries = summarize_each(starts)?;
+    let classes: Vec<Class> = summaries.iter().map(|s| s.class).collect();
+    let over = |value: fn(&StartSummary) -> Option<f64>| {
+        let values: Vec<f64> = summaries.iter().filter_map(value).collect();
+        median(&values)
+    };
+    // The steady iterations of a flat start begin at 0, but the first one cannot be
+    // compared with itself.
+    let pairs: Vec<(&[f64], &[f64])> = (starts.iter().zip(&summaries))
+        .filter_map(|(values, s)| Some((&values[..1], &values[s.steady_start?.max(1)..])))
+        .collect();
+    Some(SeriesSummary {
+        class: Class::overall(&classes)?,
+        consistency: Consistency::of(&classes),
+        first: over(|s| Some(s.first))?,
+        steady: over(|s| s.steady),
+        ratio: paired_ratio_of(&pairs, seed),
+        warmup: over(|s| s.steady_start.map(|i| i as f64)),
+        excess: over(|s| s.excess),
+        starts: summaries,
+    })
+}
+
+fn summarize_each(starts: &[Vec<f64>]) -> Option<Vec<StartSummary>> {
+    let iterations: usize = starts.iter().map(Vec::len).sum();
+    let threads = match thread::available_parallelism() {
+        Ok(most) if iterations >= WORTH_A_THREAD => most.min(NonZero::new(starts.len())?).get(),
+        _ => 1,
+    };
+    if threads == 1 {
+        return starts.iter().map(|s| summarize_start(s)).collect();
+    }
+    let mut results: Vec<Option<StartSummary>> = vec![None; starts.len()];
+    let share = starts.len().div_ceil(threads);
+    thread::scope(|scope| {
+        for (starts, results) in starts.chunks(share).zip(results.chunks_mut(share)) {
+            scope.spawn(move || {
+                for (values, result) in starts.iter().zip(results) {
+                    *result = summarize_start(values);
+                }
+            });
+        }
+    });
+    results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rng;
+    use super::*;
+
+    fn cold(rng: &mut Rng, n: usize, first: f64) -> Vec<f64> {
+        (0..n)
+            .map(|i| if i == 0 { first } else { 0.01 })
+            .map(|level| level * (0.01 * rng.normal()).exp())
+            .collect()
+    }
+
+    #[test]
+    fn medians_classes_and_ratio_of_a_cold_series() {
+        let mut rng = Rng::new(1);
+        let starts: Vec<_> = (0..10).map(|_| cold(&mut rng, 50, 0.5)).collect();
+        let found = summarize(&starts, 7).unwrap();
+        assert_eq!(found.class, Class::ColdFirst);
+        assert_eq!(found.consistency, Consistency::Consistent);
+        assert_eq!(found.warmup, Some(1.0));
+        assert!((found.first - 0.5).abs() < 0.02);
+        assert!((found.steady.unwrap() - 0.01).abs() < 1e-4);
+        assert!((found.excess.unwrap() - 0.49).abs() < 0.02);
+        let ratio = found.ratio.unwrap();
+        assert!(ratio.is_above(48.0) && ratio.is_below(52.0), "{ratio:?}");
+        assert_eq!(found.starts.len(), 10);
+        assert_eq!(summarize(&starts, 7), Some(found));
+    }
+
+    #[test]
+    fn starts_may_disagree_and_threads_keep_their_order() {
+        let mut rng = Rng::new(2);
+        let mut starts: Vec<_> = (0..9).map(|_| cold(&mut rng, 500, 0.01)).collect();
+        starts[3] = cold(&mut rng, 500, 9.0);
+        let found = summarize(&starts, 7).unwrap();
+        assert_eq!(found.class, Class::Flat);
+        assert_eq!(found.consistency, Consistency::GoodInconsistent);
+        assert_eq!(found.starts[3].class, Class::ColdFirst);
+        let alone: Vec<_> = starts.iter().map(|s| summarize_start(s).unwrap()).collect();
+        assert_eq!(found.starts, alone);
+        let ratio = found.ratio.unwrap();
+        assert!(!ratio.is_below(1.0));
+    }
+
+    #[test]
+    fn a_series_without_a_steady_state_still_has_a_first() {
+        let found = summarize(&[vec![3.0], vec![4.0, 1.0]], 7).unwrap();
+        assert_eq!(found.class, Class::NoSteadyState);
+        assert_eq!(found.first, 3.5);
+        assert_eq!((found.steady, found.ratio), (None, None));
+        assert_eq!((found.warmup, found.excess), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_a_time_has_no_summary() {
+        assert_eq!(summarize(&[], 7), None);
+        for bad in [vec![], vec![1.0, 0.0], vec![f64::NAN], vec![-1.0]] {
+            assert_eq!(summarize(&[vec![1.0; 9], bad], 7), None);
+        }
+    }
+
+    #[test]
+    fn json_can_be_read_back() {
+        let starts = vec![vec![0.5, 0.01, 0.01, 0.01]; 4];
+        let found = summarize(&starts, 7).unwrap();
+        let json = serde_json::to_string(&found).unwrap();
+        assert!(json.contains(r#""class":"cold-first","consistency":"consistent""#));
+        let back: SeriesSummary = serde_json::from_str(&json).unwrap();
+        assert_eq!(back.class, found.class);
+        assert_eq!(back.starts.len(), 4);
+    }
+}

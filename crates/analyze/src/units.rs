@@ -1,0 +1,226 @@
+//! How a number is written for a person: three significant digits and a unit.
+//!
+//! A value that is not a number is written as a dash: a renderer never has to ask.
+
+/// What stands where there is no number.
+pub const ABSENT: &str = "–";
+
+/// A duration: `1.23 ms`, `110 µs`, `2.4 s`, and minutes from 120 s.
+pub fn duration(seconds: f64) -> String {
+    match duration_parts(seconds) {
+        None => ABSENT.to_owned(),
+        Some((number, unit)) => format!("{} {unit}", trim(&number)),
+    }
+}
+
+/// A duration as number and unit, all three digits kept: for columns.
+pub fn duration_parts(seconds: f64) -> Option<(String, &'static str)> {
+    const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
+    if !seconds.is_finite() {
+        return None;
+    }
+    if seconds == 0.0 {
+        return Some(("0".to_owned(), "s"));
+    }
+    if seconds.abs() >= 119.5 {
+        return Some((significant(seconds / 60.0), "min"));
+    }
+    // 999.6 µs is 1.00 ms: the unit is chosen after rounding.
+    let fits = |&&(scale, _): &&(f64, &str)| rounded(seconds / scale).abs() < 1000.0;
+    let (scale, unit) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
+    Some((significant(seconds / scale), unit))
+}
+
+/// A size in memory: `4 MiB`, `835 MiB`, `1.5 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let number = if value >= 100.0 {
+        format!("{value:.0}")
+    } else {
+        significant(value)
+    };
+    format!("{} {}", trim(&number), UNITS[unit])
+}
+
+/// A size that was kept as a float, or a dash.
+pub fn bytes_f64(value: f64) -> String {
+    if !value.is_finite() {
+        ABSENT.to_owned()
+    } else if value < 0.0 {
+        format!("−{}", bytes(-value as u64))
+    } else {
+        bytes(value as u64)
+    }
+}
+
+/// A speed of transfer in decimal units: `55 GB/s`.
+pub fn bandwidth(bytes_per_second: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")];
+    if !bytes_per_second.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let fits = |&&(scale, _): &&(f64, &str)| rounded(bytes_per_second / scale).abs() < 1000.0;
+    let (scale, unit) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
+    format!("{} {unit}", number(bytes_per_second / scale))
+}
+
+/// A ratio: `252×`, `1.05×`.
+pub fn ratio(value: f64) -> String {
+    if value.is_finite() {
+        format!("{}×", ratio_digits(value))
+    } else {
+        ABSENT.to_owned()
+    }
+}
+
+/// A ratio's digits. Between 0.1 and 1 two of them: `0.93` is as exact as `1.05`.
+fn ratio_digits(value: f64) -> String {
+    if (0.1..1.0).contains(&value) {
+        format!("{value:.2}")
+    } else {
+        significant(value)
+    }
+}
+
+/// The two ends of a ratio's interval, `231–270`; none unless both are numbers.
+pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    match (low, high) {
+        (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
+            Some(format!("{}–{}", ratio_digits(low), ratio_digits(high)))
+        }
+        _ => None,
+    }
+}
+
+/// A bare number with three significant digits, or a dash.
+pub fn number(value: f64) -> String {
+    if value.is_finite() {
+        trim(&significant(value)).to_owned()
+    } else {
+        ABSENT.to_owned()
+    }
+}
+
+/// `value` rounded to three significant digits.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let scale = 10f64.powi(2 - magnitude(value));
+    (value * scale).round() / scale
+}
+
+/// Three significant digits, trailing zeros kept: `1.05`, `12.0`, `4940`.
+fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let value = rounded(value);
+    let decimals = (2 - magnitude(value)).clamp(0, 12) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// The power of ten of the leading digit.
+fn magnitude(value: f64) -> i32 {
+    value.abs().log10().floor() as i32
+}
+
+/// Without the zeros that end a fraction.
+fn trim(number: &str) -> &str {
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_the_fitting_unit() {
+        for (seconds, text) in [
+            (1.23e-3, "1.23 ms"),
+            (110e-6, "110 µs"),
+            (2.4, "2.4 s"),
+            (0.0, "0 s"),
+            (999.6e-6, "1 ms"),
+            (0.9996, "1 s"),
+            (3e-10, "0.3 ns"),
+            (42e-9, "42 ns"),
+            (119.0, "119 s"),
+            (120.0, "2 min"),
+            (5400.0, "90 min"),
+            (-0.0021, "-2.1 ms"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn a_column_keeps_its_digits() {
+        assert_eq!(duration_parts(2.4), Some(("2.40".to_owned(), "s")));
+        assert_eq!(duration_parts(0.0999), Some(("99.9".to_owned(), "ms")));
+        assert_eq!(duration_parts(0.09999), Some(("100".to_owned(), "ms")));
+    }
+
+    #[test]
+    fn sizes_are_binary() {
+        for (size, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (4096, "4 KiB"),
+            (4 << 20, "4 MiB"),
+            (835 << 20, "835 MiB"),
+            (1010 << 20, "1010 MiB"),
+            (3 << 29, "1.5 GiB"),
+            ((1 << 30) - 1, "1 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
+        assert_eq!(bytes_f64(-2048.0), "−2 KiB");
+    }
+
+    #[test]
+    fn speeds_are_decimal() {
+        assert_eq!(bandwidth(55e9), "55 GB/s");
+        assert_eq!(bandwidth(1.234e6), "1.23 MB/s");
+        assert_eq!(bandwidth(999.9e6), "1 GB/s");
+        assert_eq!(bandwidth(12e12), "12000 GB/s");
+    }
+
+    #[test]
+    fn ratios_keep_three_digits() {
+        assert_eq!(ratio(252.4), "252×");
+        assert_eq!(ratio(1.05), "1.05×");
+        assert_eq!(ratio(4943.0), "4940×");
+        assert_eq!(ratio(0.5), "0.50×");
+        assert_eq!(ratio(0.997), "1.00×");
+        assert_eq!(ratio(0.0123), "0.0123×");
+        assert_eq!(span(Some(231.0), Some(269.7)), Some("231–270".to_owned()));
+        assert_eq!(span(None, Some(1.0)), None);
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_dash() {
+        for text in [
+            duration(f64::NAN),
+            duration(f64::INFINITY),
+            bandwidth(f64::NAN),
+            ratio(f64::NAN),
+            number(f64::NEG_INFINITY),
+            bytes_f64(f64::NAN),
+        ] {
+            assert_eq!(text, ABSENT);
+        }
+        assert_eq!(span(Some(f64::NAN), Some(1.0)), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! From generated measurements with known answers to the report.
+
+use preheat_analyze::lab::{
+    ExperimentId, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Settings,
+    Skipped, Start, Subject, Unit, Verdict, analyze, names,
+};
+use preheat_analyze::stats::{Class, Rng};
+
+const STARTS: usize = 8;
+
+/// Builds measurements: each series is its first value and its steady value, with 2 %
+/// of noise.
+struct Builder {
+    rng: Rng,
+    units: Vec<Unit>,
+}
+
+impl Builder {
+    fn new() -> Builder {
+        Builder {
+            rng: Rng::new(11),
+            units: Vec::new(),
+        }
+    }
+
+    fn unit(&mut self, experiment: ExperimentId, variant: &str) -> &mut Unit {
+        self.units.push(Unit {
+            experiment,
+            subject: Subject {
+                device: "cuda".into(),
+                framework: None,
+            },
+            variant: variant.into(),
+            starts: (0..STARTS)
+                .map(|_| Start {
+                    outcome: Outcome::Completed,
+                    samples: vec![],
+                    skipped: vec![],
+                })
+                .collect(),
+        });
+        self.units.last_mut().expect("it was just put there")
+    }
+
+    fn noisy(&mut self, value: f64) -> f64 {
+        value * (1.0 + 0.02 * self.rng.normal())
+    }
+
+    /// A series of the unit that was added last.
+    fn series(&mut self, name: &str, size: Option<u64>, first: f64, steady: f64) -> &mut Builder {
+        for start in 0..STARTS {
+            let mut values = vec![self.noisy(first)];
+            values.extend((0..30).map(|_| self.noisy(steady)));
+            self.push(start, name, SampleKind::Iterations, size, values);
+        }
+        self
+    }
+
+    fn stage(&mut self, name: &str, seconds: f64) -> &mut Builder {
+        for start in 0..STARTS {
+            let value = self.noisy(seconds);
+            self.push(start, name, SampleKind::Stage, None, vec![value]);
+        }
+        self
+    }
+
+    fn memory(&mut self, name: &str, values: &[f64]) -> &mut Builder {
+        for start in 0..STARTS {
+            self.push(start, name, SampleKind::Memory, None, values.to_vec());
+        }
+        self
+    }
+
+    fn push(
+        &mut self,
+        start: usize,
+        name: &str,
+        kind: SampleKind,
+        size: Option<u64>,
+        values: Vec<f64>,
+    ) {
+        let unit = self.units.last_mut().expect("a unit was added");
+        unit.starts[start].samples.push(Sample {
+            name: name.into(),
+            kind,
+            size,
+            values,
+        });
+    }
+
+    fn measured(self) -> Measured {
+        Measured {
+            command: vec!["preheat".into(), "lab".into()],
+            created: "2026-01-01T00:00:00Z".into(),
+            settings: Settings {
+                seed: 3,
+                starts: STARTS,
+                quick: false,
+                ended_early: None,
+            },
+            machine: Machine {
+                os: "an OS".into(),
+                kernel: "6.1".into(),
+                cpu: "a CPU".into(),
+                cores: 2,
+                memory: 1 << 34,
+            },
+            devices: vec![MeasuredDevice {
+                kind: "cuda".into(),
+                name: "a GPU".into(),
+                driver: "1.0".into(),
+                memory: 1 << 36,
+                facts: vec![],
+            }],
+            frameworks: vec![],
+            units: self.units,
+        }
+    }
+}
+
+/// A GPU as the claims picture it.
+fn picture_book_gpu() -> Measured {
+    let mut b = Builder::new();
+    b.unit(ExperimentId::Alloc, "");
+    b.stage(names::INITIALIZE, 0.25)
+        .series(names::CONTEXT_READY, None, 130e-6, 50e-6)
+        .series(names::FROM_NOTHING, None, 0.25, 50e-6)
+        .series(names::FROM_POOL, None, 60e-6, 2e-6)
+        .series(names::AFTER_TRIM, None, 60e-6, 50e-6);
+    b.unit(ExperimentId::Transfer, "");
+    let four = Some(4 << 20);
+    b.series(names::H2D_PAGEABLE, four, 500e-6, 400e-6)
+        .series(names::H2D_PINNED, four, 90e-6, 80e-6)
+        .series(names::PIN, four, 2e-3, 1.6e-3);
+    for (variant, steady) in [
+        (names::AFTER_NOTHING, 50e-6),
+        (names::AFTER_HELD, 50e-6),
+        (names::AFTER_RELEASED, 2e-6),
+    ] {
+        b.unit(ExperimentId::Prealloc, variant);
+        b.series(names::ALLOCATE_4_MIB, None, steady, steady);
+    }
+    b.unit(ExperimentId::Train, "");
+    b.series(names::ITERATION, None, 0.3, 60e-6);
+    b.unit(ExperimentId::TrainInitialized, "");
+    b.series(names::ITERATION, None, 0.05, 60e-6);
+    b.unit(ExperimentId::TrainNoOptimizer, names::NO_OPTIMIZER);
+    b.series(names::ITERATION, None, 0.3, 50e-6);
+    b.unit(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
+    b.series(names::FORWARD_RECORDING, None, 33e-6, 33e-6)
+        .series(names::FORWARD_PLAIN, None, 22e-6, 22e-6);
+    for (variant, first, steady) in [(names::MLP, 0.3, 80e-6), (names::MLP_LARGE, 0.4, 150e-6)] {
+        b.unit(ExperimentId::Infer, variant);
+        b.series(names::FRESH_INPUT, None, first, steady)
+            .series(names::COMPUTE, None, 200e-6, 40e-6)
+            .series(names::RESIDENT_INPUT, None, 60e-6, 60e-6)
+            .memory(names::DEVICE_MEMORY, &[0.0, 5e8, 5e8, 5e8, 5e8]);
+    }
+    for (variant, from_source) in [(names::CACHE_EMPTY, 0.08), (names::CACHE_FILLED, 0.004)] {
+        b.unit(ExperimentId::Launch, variant);
+        b.stage("initialize driver", 0.1)
+            .stage(names::CREATE_CONTEXT, 0.12)
+            .stage("intermediate to machine code", 0.04)
+            .stage("load", 0.001)
+            .stage(names::FIRST_LAUNCH, 0.002)
+            .series(names::LAUNCH_FROM_SOURCE, None, from_source, 10e-6)
+            .series(names::LONG_LAUNCH, None, 3e-3, 3e-3)
+            .series(names::LONG_LAUNCH_NAIVE, None, 5e-6, 5e-6);
+    }
+    b.measured()
+}
+
+#[test]
+fn the_picture_book_gpu_gets_the_picture_book_verdicts() {
+    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let against: Vec<u8> = report
+        .claims
+        .iter()
+        .filter(|claim| claim.verdict != Verdict::Holds)
+        .map(|claim| claim.id)
+        .collect();
+    // Holding the block helps nothing (8), and the graph is recorded each time (13).
+    assert_eq!(against, [8, 13], "{:#?}", report.claims);
+    for claim in &report.claims {
+        assert_ne!(claim.verdict, Verdict::NotMeasurable);
+        assert!(
+            claim.sentence.starts_with("On cuda: "),
+            "{}",
+            claim.sentence
+        );
+    }
+}
+
+#[test]
+fn the_floor_leaves_compilation_out() {
+    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let floor = &report.floors[0];
+    assert!((floor.seconds - 0.223).abs() < 0.02, "{floor:?}");
+    assert!(
+        floor
+            .parts
+            .iter()
+            .all(|(name, _)| name != "intermediate to machine code")
+    );
+}
+
+#[test]
+fn the_first_start_stands_apart() {
+    let mut measured = picture_book_gpu();
+    let train = measured
+        .units
+        .iter_mut()
+        .find(|u| u.experiment == ExperimentId::Train);
+    let first = &mut train.expect("it is there").starts[0].samples[0].values[0];
+    *first = 30.0;
+    let report = analyze(&measured, "0.0.0").expect("a device was measured");
+    let series = report
+        .experiments
+        .iter()
+        .find(|e| e.id == ExperimentId::Train)
+        .map(|e| &e.series[0]);
+    let series = series.expect("it is there");
+    assert_eq!(series.first_start.map(|start| start.first), Some(30.0));
+    assert!(
+        series.first < 0.4,
+        "the first start does not move the others: {}",
+        series.first
+    );
+    assert_eq!(series.class, Some(Class::ColdFirst));
+    assert!(
+        report
+            .notable
+            .iter()
+            .any(|sentence| sentence.contains("very first start"))
+    );
+}
+
+#[test]
+fn few_starts_give_no_verdict() {
+    let mut measured = picture_book_gpu();
+    for unit in &mut measured.units {
+        unit.starts.truncate(2);
+    }
+    let report = analyze(&measured, "0.0.0").expect("a device was measured");
+    // Only what is counted instead of estimated could be decided, and nothing here is.
+    assert!(
+        report
+            .claims
+            .iter()
+            .all(|claim| claim.verdict == Verdict::Inconclusive)
+    );
+}
+
+#[test]
+fn what_was_not_run_is_not_measurable() {
+    let mut measured = picture_book_gpu();
+    measured.units.clear();
+    let report = analyze(&measured, "0.0.0").expect("a device was named");
+    assert!(
+        report
+            .claims
+            .iter()
+            .all(|claim| claim.verdict == Verdict::NotMeasurable)
+    );
+    assert!(report.experiments.is_empty());
+}
+
+#[test]
+fn failures_and_gaps_are_told_once() {
+    let mut measured = picture_book_gpu();
+    let unit = &mut measured.units[0];
+    unit.starts[2].outcome = Outcome::Failed("it broke".into());
+    for start in &mut unit.starts {
+        start.skipped.push(Skipped {
+            what: "1 GiB".into(),
+            why: "no memory".into(),
+        });
+    }
+    let report = analyze(&measured, "0.0.0").expect("a device was measured");
+    let alloc = &report.experiments[0];
+    assert_eq!(alloc.skipped.len(), 1);
+    assert_eq!(
+        (alloc.failures[0].start, alloc.failures[0].what.as_str()),
+        (2, "it broke")
+    );
+}
+
+#[test]
+fn nonsense_from_a_start_is_left_out() {
+    let mut measured = picture_book_gpu();
+    let samples = &mut measured.units[0].starts[3].samples;
+    samples[1].values[5] = f64::NAN;
+    samples[2].values.clear();
+    samples[3].values[0] = -1.0;
+    let report = analyze(&measured, "0.0.0").expect("a device was measured");
+    let ready = report.experiments[0]
+        .series
+        .iter()
+        .find(|s| s.name == names::CONTEXT_READY);
+    assert_eq!(ready.expect("it is there").iterations.len(), STARTS - 1);
+}
+
+#[test]
+fn a_report_can_be_analysed_again() {
+    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let text = serde_json::to_string(&report).expect("it serializes");
+    let kept = serde_json::from_str(&text).expect("it is a report");
+    let again = analyze(&Measured::from_report(&kept), "0.0.0").expect("a device was measured");
+    assert!(again == report, "the report changed");
+}

@@ -1,0 +1,195 @@
+//! The command line, typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use preheat_analyze::lab::ExperimentId;
+use preheat_device::Kind;
+use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
+
+/// Measures, explains and removes GPU cold start.
+#[derive(Debug, Parser)]
+#[command(
+    name = "preheat",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// How cold is this machine? First against steady, and twenty claims
+    Lab(LabArguments),
+    /// What this machine has: devices, drivers, frameworks, and what is missing
+    Doctor(DoctorArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "How cold is this machine?
+
+Measures the first against the steady driver initialization, allocation, transfer, kernel launch, training iteration and inference, each start in a fresh process, natively and in the frameworks that a Python has, and says of twenty common claims whether they hold here.",
+    after_help = "Examples:
+  preheat lab                                   all experiments, about a minute
+  preheat lab --quick                           a first impression in seconds
+  preheat lab launch infer --device cuda        two experiments on a GPU
+  preheat lab train --python /usr/bin/python3   with the frameworks of that Python
+  preheat lab --json cold.json --html cold.html keep the result
+  preheat lab --list                            what the experiments are
+
+Exit codes: 0 done, 2 wrong usage, 125 nothing could be measured, 130 interrupted (what was
+measured until then is reported)."
+)]
+pub struct LabArguments {
+    /// Experiments to run; all if none is named (see --list)
+    #[arg(value_name = "ID", value_parser = experiment)]
+    pub experiments: Vec<ExperimentId>,
+
+    /// Device: auto, cpu, cuda or opencl; several with commas. auto takes CUDA, then OpenCL on a GPU, then cpu
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',', default_value = "auto", value_parser = device)]
+    pub device: Vec<DeviceChoice>,
+
+    /// Framework: auto (all that the Python has), none, torch, tensorflow or jax
+    #[arg(long, value_name = "FRAMEWORK", default_value = "auto", value_parser = framework)]
+    pub framework: FrameworkChoice,
+
+    /// Python whose frameworks are measured [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+
+    /// Starts of each experiment, the first of which is reported apart [default: 10, frameworks 6, within --budget]
+    #[arg(long, value_name = "N", value_parser = starts)]
+    pub starts: Option<usize>,
+
+    /// A first impression: fewer iterations, smaller sweeps, 4 starts, frameworks only if named
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Seeds the order of the starts and all resampling
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Begin no further start after this long [default: 52 on the cpu, 600 on a GPU, 12 with --quick; none with --starts]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub budget: Option<Duration>,
+
+    /// End a start that takes longer
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    pub start_limit: Duration,
+
+    /// Write the result as JSON (preheat.lab/1); - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the result as one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// List the experiments and the claims, and run nothing
+    #[arg(long)]
+    pub list: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  preheat doctor
+  preheat doctor --python /usr/bin/python3
+  preheat doctor --json -")]
+pub struct DoctorArguments {
+    /// Python whose frameworks are looked for [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+
+    /// Write the findings as JSON (preheat.doctor/1); - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+fn experiment(id: &str) -> Result<ExperimentId, String> {
+    ExperimentId::from_id(id).ok_or_else(|| {
+        let known: Vec<&str> = ExperimentId::ALL.iter().map(|known| known.id()).collect();
+        format!(
+            "there is no such experiment; there are {}",
+            known.join(", ")
+        )
+    })
+}
+
+fn device(id: &str) -> Result<DeviceChoice, String> {
+    match id {
+        "auto" => Ok(DeviceChoice::Auto),
+        _ => Kind::from_id(id)
+            .map(DeviceChoice::Kind)
+            .ok_or_else(|| "there is no such device; there are auto, cpu, cuda, opencl".to_owned()),
+    }
+}
+
+fn framework(id: &str) -> Result<FrameworkChoice, String> {
+    match id {
+        "auto" => Ok(FrameworkChoice::Auto),
+        "none" => Ok(FrameworkChoice::None),
+        _ => Framework::ALL
+            .into_iter()
+            .find(|known| known.id() == id)
+            .map(FrameworkChoice::One)
+            .ok_or_else(|| {
+                "there is no such framework; there are auto, none, torch, tensorflow, jax"
+                    .to_owned()
+            }),
+    }
+}
+
+fn starts(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=10_000) => Ok(count),
+        _ => Err("a number of starts is a whole number from 1 to 10000".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.trim_end_matches('s').parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a time is a number of seconds, more than 0 and at most a day".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn several_devices_can_be_named() {
+        let arguments = Arguments::try_parse_from(["preheat", "lab", "--device", "cpu,opencl"])
+            .expect("it is right");
+        let Command::Lab(lab) = arguments.command else {
+            panic!("it is lab")
+        };
+        assert_eq!(
+            lab.device,
+            [
+                DeviceChoice::Kind(Kind::Cpu),
+                DeviceChoice::Kind(Kind::OpenCl)
+            ]
+        );
+    }
+
+    #[test]
+    fn times_and_counts_have_bounds() {
+        assert!(seconds("0").is_err());
+        assert!(seconds("NaN").is_err());
+        assert_eq!(seconds("1.5s"), Ok(Duration::from_millis(1500)));
+        assert!(starts("0").is_err());
+    }
+}

@@ -1,0 +1,30 @@
+//! Exit codes, and the one place that prints an error.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Wrong usage or unreadable input.
+pub const USAGE: u8 = 2;
+/// preheat itself failed.
+pub const FAILED: u8 = 125;
+/// Ended by Ctrl-C, after what was measured until then was reported.
+pub const INTERRUPTED: u8 = 130;
+
+/// An error that is the user's to mend: another flag, path or device.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Print the error and choose its exit code.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("preheat: {error:#}");
+    let mendable = error.is::<Usage>() || error.is::<preheat_lab::PlanError>();
+    ExitCode::from(if mendable { USAGE } else { FAILED })
+}

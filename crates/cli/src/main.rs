@@ -1,0 +1,33 @@
+//! preheat measures, explains and removes GPU cold start.
+//!
+//! The flow: arguments → what they ask for → the room that does it → a rendering.
+//! This crate knows flags, terminals, files and exit codes, and measures nothing.
+
+mod args;
+mod doctor;
+mod exit;
+mod lab;
+mod output;
+mod progress;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    // Starts of the lab are this program itself: they come before any flag is read.
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next().as_deref().and_then(|first| first.to_str()) {
+        Some(preheat_lab::CHILD_ARGUMENT) => return preheat_lab::child_main(arguments),
+        Some(preheat_lab::PROBE_ARGUMENT) => return preheat_lab::probe_main(arguments),
+        _ => {}
+    }
+    let done = match Arguments::parse().command {
+        Command::Lab(arguments) => lab::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+    };
+    done.unwrap_or_else(|error| exit::report(&error))
+}

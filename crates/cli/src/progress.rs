@@ -1,0 +1,86 @@
+//! The progress bar: one line on standard error, only where that is a terminal.
+
+use std::io::{IsTerminal, Write};
+
+use preheat_lab::Progress;
+
+use crate::terminal;
+
+/// A line that is drawn over and over, and gone in the end.
+pub struct Bar {
+    visible: bool,
+}
+
+impl Bar {
+    /// A bar that is shown only on a terminal.
+    pub fn new() -> Bar {
+        Bar {
+            visible: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Draw where the run stands.
+    pub fn draw(&self, progress: &Progress) {
+        if !self.visible {
+            return;
+        }
+        let width = terminal::width(libc::STDERR_FILENO).unwrap_or(80);
+        let text = line(progress, width);
+        let _ = write!(std::io::stderr(), "\r\x1b[2K{text}");
+        let _ = std::io::stderr().flush();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if self.visible {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+/// The line, at most `width` − 1 wide: a full last column would wrap.
+fn line(progress: &Progress, width: usize) -> String {
+    const BAR: usize = 24;
+    let by_count = progress.done as f64 / progress.total.max(1) as f64;
+    // With a budget the run may end by it: the nearer end counts.
+    let share = progress
+        .budget_used
+        .map_or(by_count, |used| used.max(by_count))
+        .clamp(0.0, 1.0);
+    let full = (share * BAR as f64) as usize;
+    let seconds = progress.elapsed.as_secs();
+    let text = format!(
+        "{}{} {}/{} starts  {}:{:02}  {}",
+        "█".repeat(full),
+        "░".repeat(BAR - full),
+        progress.done,
+        progress.total,
+        seconds / 60,
+        seconds % 60,
+        progress.next
+    );
+    text.chars().take(width.saturating_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_line_never_wraps() {
+        let progress = Progress {
+            done: 3,
+            total: 10,
+            next: "infer (mlp, large) · torch on cuda".repeat(5),
+            elapsed: Duration::from_secs(83),
+            budget_used: Some(2.0),
+        };
+        for width in [10, 80, 120] {
+            assert!(line(&progress, width).chars().count() < width);
+        }
+        assert!(line(&progress, 80).contains("3/10 starts  1:23"));
+    }
+}

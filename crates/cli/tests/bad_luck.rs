@@ -1,0 +1,231 @@
+//! Starts that crash or hang, memory that runs out, Ctrl-C, readers that leave: what
+//! was measured is kept, and a sentence says what happened.
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use preheat_analyze::lab::LabReport;
+use support::{Directory, preheat, run};
+
+/// A program that passes for a Python with torch, and then does `then` as its start.
+/// `$1` is the file of lines.
+fn fake_torch(directory: &Directory, then: &str) -> String {
+    let script = format!(
+        r#"#!/bin/sh
+if [ "$1" = -c ]; then echo '{{"version": "3.99.0", "frameworks": [["torch", "9.9"]]}}'; exit 0; fi
+output=$(printf '%s' "$2" | sed 's/.*"output":"\([^"]*\)".*/\1/')
+echo '{{"line":"sample","name":"iteration","kind":"iterations","values":[1.0,0.1,0.1,0.1,0.1]}}' > "$output"
+{then}
+"#
+    );
+    directory.script("python", &script).display().to_string()
+}
+
+fn lab_with(python: &str, directory: &Directory, further: &[&str]) -> (support::Said, LabReport) {
+    let json = directory.join("lab.json");
+    let said = run(preheat()
+        .args([
+            "lab",
+            "train",
+            "--device",
+            "cpu",
+            "--framework",
+            "torch",
+            "--quick",
+            "--starts",
+            "3",
+        ])
+        .args(["--python", python])
+        .args(further)
+        .arg("--json")
+        .arg(&json));
+    let text =
+        fs::read_to_string(&json).unwrap_or_else(|why| panic!("no JSON: {why}; {}", said.err));
+    (said, serde_json::from_str(&text).expect("it is a report"))
+}
+
+/// The failures of torch's training, and what it measured all the same.
+fn torch(report: &LabReport) -> (Vec<String>, usize) {
+    let experiment = report
+        .experiments
+        .iter()
+        .find(|e| e.framework.as_deref() == Some("torch"))
+        .expect("torch was started");
+    let failures = experiment
+        .failures
+        .iter()
+        .map(|failure| failure.what.clone())
+        .collect();
+    (
+        failures,
+        experiment
+            .series
+            .iter()
+            .map(|series| series.iterations.len())
+            .sum(),
+    )
+}
+
+#[test]
+fn a_start_that_crashes_keeps_what_it_measured() {
+    let directory = Directory::new();
+    let python = fake_torch(&directory, "echo 'the driver is upset' >&2; kill -SEGV $$");
+    let (said, report) = lab_with(&python, &directory, &[]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let (failures, kept) = torch(&report);
+    // After two failures in a row the third start is not tried.
+    assert_eq!((failures.len(), kept), (2, 2));
+    assert!(
+        failures[0].contains("signal 11") && failures[0].contains("the driver is upset"),
+        "{failures:?}"
+    );
+    assert!(
+        said.out.contains("signal 11"),
+        "the terminal tells it too:\n{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_start_that_hangs_is_ended() {
+    let directory = Directory::new();
+    let python = fake_torch(&directory, "sleep 1000");
+    let (said, report) = lab_with(&python, &directory, &["--start-limit", "1"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let (failures, kept) = torch(&report);
+    assert_eq!((failures.len(), kept), (2, 2));
+    assert!(failures[0].contains("--start-limit"), "{failures:?}");
+}
+
+#[test]
+fn a_start_that_knows_why_it_fails_says_so() {
+    let directory = Directory::new();
+    let python = fake_torch(
+        &directory,
+        r#"echo '{"line":"failed","why":"the tensor cores are on strike"}' >> "$output"; exit 1"#,
+    );
+    let (_, report) = lab_with(&python, &directory, &[]);
+    assert_eq!(torch(&report).0[0], "the tensor cores are on strike");
+}
+
+#[test]
+fn memory_that_runs_out_ends_the_sweep_and_not_the_run() {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    // 600 MB of address space: enough for the program and 256 MiB, not for 1 GiB.
+    let script = format!(
+        "ulimit -v 600000; exec {} lab alloc --device cpu --framework none --starts 1 --json {}",
+        env!("CARGO_BIN_EXE_preheat"),
+        json.display()
+    );
+    let said = run(Command::new("sh").arg("-c").arg(script));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report: LabReport =
+        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
+            .expect("it is a report");
+    let experiment = &report.experiments[0];
+    assert_eq!(experiment.failures, []);
+    assert_eq!(experiment.skipped.len(), 1);
+    assert!(
+        experiment.skipped[0].what.contains("1024 MiB"),
+        "{:?}",
+        experiment.skipped
+    );
+    assert!(
+        experiment
+            .series
+            .iter()
+            .any(|series| series.size == Some(64 << 20))
+    );
+    assert!(said.out.contains("not enough memory"), "{}", said.out);
+}
+
+#[test]
+fn ctrl_c_reports_what_was_measured_so_far() {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    let ready = directory.join("ready");
+    // The second start waits for ever, and says that it was reached.
+    let python = fake_torch(
+        &directory,
+        &format!(
+            r#"if [ -e {0} ]; then touch {0}.again; sleep 1000; fi
+touch {0}; echo '{{"line":"end"}}' >> "$output""#,
+            ready.display()
+        ),
+    );
+    let mut child = preheat()
+        .args([
+            "lab",
+            "train",
+            "--device",
+            "cpu",
+            "--framework",
+            "torch",
+            "--quick",
+            "--starts",
+            "3",
+        ])
+        .args(["--python", &python])
+        .arg("--json")
+        .arg(&json)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    while !directory.join("ready.again").exists() {
+        assert!(
+            child.try_wait().expect("it can be asked").is_none(),
+            "it ended too early"
+        );
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let mut out = String::new();
+    child
+        .stdout
+        .take()
+        .expect("it is piped")
+        .read_to_string(&mut out)
+        .expect("it prints UTF-8");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(out.contains("interrupted after"), "{out}");
+    let report: LabReport =
+        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
+            .expect("it is a report");
+    assert!(report.settings.ended_early.is_some());
+    assert_eq!(torch(&report), (vec![], 1));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let script = format!(
+        "{} lab --list | head -n 1; exit ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_preheat")
+    );
+    let said = run(Command::new("bash").arg("-c").arg(script));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_temporary_directory_that_is_full_or_missing_is_a_sentence() {
+    let said = run(preheat()
+        .args([
+            "lab",
+            "init",
+            "--device",
+            "cpu",
+            "--framework",
+            "none",
+            "--quick",
+        ])
+        .env("TMPDIR", "/nowhere"));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("TMPDIR"), "{}", said.err);
+}

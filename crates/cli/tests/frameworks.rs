@@ -1,0 +1,89 @@
+//! The experiments in real frameworks, each skipped with a line where it is not
+//! installed.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use preheat_analyze::lab::{LabReport, names};
+use support::{Directory, preheat, python_with, run};
+
+fn lab(framework: &str, python: &Path, experiments: &[&str]) -> LabReport {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    let said = run(preheat()
+        .arg("lab")
+        .args(experiments)
+        .args([
+            "--device",
+            "cpu",
+            "--quick",
+            "--starts",
+            "1",
+            "--framework",
+            framework,
+        ])
+        .arg("--python")
+        .arg(python)
+        .arg("--json")
+        .arg(&json));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(&json).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a report")
+}
+
+/// The framework ran these experiments without a failure, and measured this series.
+fn measured(report: &LabReport, framework: &str, experiment: &str, series: &str) {
+    let found = report
+        .experiments
+        .iter()
+        .find(|e| e.framework.as_deref() == Some(framework) && e.id.id() == experiment)
+        .unwrap_or_else(|| panic!("{framework} did not run {experiment}"));
+    assert_eq!(found.failures, []);
+    assert!(
+        found.series.iter().any(|s| s.name == series),
+        "{framework} {experiment} has no {series:?}"
+    );
+}
+
+#[test]
+fn pytorch() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let report = lab("torch", &python, &[]);
+    for (experiment, series) in [
+        ("alloc", names::FROM_NOTHING),
+        ("train", names::ITERATION),
+        ("train", names::BUILD_OPTIMIZER),
+        ("train-initialized", names::INITIALIZE),
+        ("train-no-optimizer", names::FORWARD_RECORDING),
+        ("infer", names::FRESH_INPUT),
+        ("infer", names::RESIDENT_INPUT),
+        ("infer", names::HOST_MEMORY),
+    ] {
+        measured(&report, "torch", experiment, series);
+    }
+}
+
+#[test]
+fn tensorflow() {
+    let Some(python) = python_with("tensorflow") else {
+        return;
+    };
+    let report = lab("tensorflow", &python, &["train", "infer"]);
+    measured(&report, "tensorflow", "train", names::ITERATION);
+    measured(&report, "tensorflow", "infer", names::FRESH_INPUT);
+    measured(&report, "tensorflow", "infer", names::RECORDINGS);
+}
+
+#[test]
+fn jax() {
+    let Some(python) = python_with("jax") else {
+        return;
+    };
+    let report = lab("jax", &python, &["infer"]);
+    measured(&report, "jax", "infer", names::FRESH_INPUT);
+    measured(&report, "jax", "infer", names::RECORDINGS);
+}

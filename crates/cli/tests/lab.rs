@@ -1,0 +1,150 @@
+//! `preheat lab` on the embedded device, as a user runs it.
+
+mod support;
+
+use std::fs;
+
+use preheat_analyze::lab::{ExperimentId, LabReport};
+use support::{Directory, preheat, run};
+
+#[test]
+fn every_experiment_runs_on_the_cpu_device() {
+    let directory = Directory::new();
+    let (json, html) = (directory.join("lab.json"), directory.join("lab.html"));
+    let said = run(preheat()
+        .args([
+            "lab",
+            "--device",
+            "cpu",
+            "--framework",
+            "none",
+            "--quick",
+            "--starts",
+            "2",
+        ])
+        .arg("--json")
+        .arg(&json)
+        .arg("--html")
+        .arg(&html));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report: LabReport =
+        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
+            .expect("it is a report");
+    assert_eq!(report.schema, "preheat.lab/1");
+    for id in ExperimentId::ALL {
+        let experiment = report.experiments.iter().find(|e| e.id == id);
+        let experiment = experiment.unwrap_or_else(|| panic!("{} is missing", id.id()));
+        assert!(
+            !experiment.series.is_empty(),
+            "{} measured nothing",
+            id.id()
+        );
+        assert_eq!(experiment.failures, [], "{}", id.id());
+        assert!(
+            said.out.contains(id.id()),
+            "{} is not in the table",
+            id.id()
+        );
+    }
+    assert_eq!(report.claims.len(), 20);
+    assert_eq!(report.floors.len(), 1);
+    let page = fs::read_to_string(&html).expect("the page is there");
+    assert!(page.len() < 2 << 20);
+    assert!(page.contains("<svg"));
+    // Piped output is plain.
+    assert!(!said.out.contains('\x1b'));
+    assert_eq!(said.err, "");
+}
+
+#[test]
+fn the_first_training_iteration_is_slower_and_said_so() {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    let said = run(preheat()
+        .args([
+            "lab",
+            "train",
+            "--device",
+            "cpu",
+            "--framework",
+            "none",
+            "--quick",
+            "--starts",
+            "6",
+        ])
+        .arg("--json")
+        .arg(&json));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(&json).expect("the JSON is there");
+    let report: LabReport = serde_json::from_str(&text).expect("it is a report");
+    let series = &report.experiments[0].series[0];
+    // Compiling the kernels takes milliseconds, an iteration microseconds.
+    assert!(series.ratio.expect("there is a ratio").median > 5.0);
+    assert_eq!(series.iterations.len(), 6);
+    assert!(series.first_start.is_some());
+}
+
+#[test]
+fn the_list_needs_no_device() {
+    let said = run(preheat().args(["lab", "--list"]));
+    assert_eq!(said.code, Some(0));
+    for id in ExperimentId::ALL {
+        assert!(said.out.contains(id.id()));
+    }
+    assert!(said.out.contains("20"));
+}
+
+#[test]
+fn json_on_standard_output_is_nothing_but_json() {
+    let said = run(preheat().args([
+        "lab",
+        "init",
+        "--device",
+        "cpu",
+        "--framework",
+        "none",
+        "--quick",
+        "--starts",
+        "1",
+        "--json",
+        "-",
+    ]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report: LabReport = serde_json::from_str(&said.out).expect("standard output is JSON");
+    assert_eq!(report.experiments.len(), 1);
+    assert!(
+        said.err.contains("init"),
+        "the table goes to standard error"
+    );
+}
+
+#[test]
+fn a_width_that_is_asked_for_is_kept() {
+    for width in ["60", "80", "120"] {
+        let said = run(preheat()
+            .args([
+                "lab",
+                "init",
+                "train",
+                "--device",
+                "cpu",
+                "--framework",
+                "none",
+                "--quick",
+                "--starts",
+                "2",
+            ])
+            .env("COLUMNS", width));
+        let widest = said
+            .out
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0);
+        assert!(
+            widest <= width.parse().expect("a number"),
+            "{widest} > {width}\n{}",
+            said.out
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! The experiments on a real OpenCL device, PoCL for one; skipped where there is none.
+
+mod support;
+
+use std::fs;
+
+use preheat_analyze::lab::{ExperimentId, LabReport, names};
+use preheat_device::Kind;
+use support::{Directory, preheat, require, run};
+
+#[test]
+fn every_experiment_runs_on_opencl() {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    let doctor = run(preheat().args(["doctor", "--json", "-"]));
+    let document: serde_json::Value = serde_json::from_str(&doctor.out).expect("it is JSON");
+    let devices = document["devices"].as_array().expect("a list of devices");
+    let here = devices
+        .iter()
+        .any(|d| d["kind"] == Kind::OpenCl.id() && !d["device"].is_null());
+    if require("opencl", here.then_some(())).is_none() {
+        return;
+    }
+    let said = run(preheat()
+        .args([
+            "lab",
+            "--device",
+            "opencl",
+            "--framework",
+            "none",
+            "--quick",
+            "--starts",
+            "1",
+        ])
+        .arg("--json")
+        .arg(&json));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report: LabReport =
+        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
+            .expect("it is a report");
+    for id in ExperimentId::ALL {
+        let experiment = report
+            .experiments
+            .iter()
+            .find(|e| e.id == id && e.device == "opencl")
+            .expect("it was run");
+        assert_eq!(experiment.failures, [], "{}", id.id());
+        assert!(!experiment.series.is_empty(), "{}", id.id());
+    }
+    // Claim 10 speaks of the CPU too: its training stands beside the device's.
+    assert!(
+        report
+            .experiments
+            .iter()
+            .any(|e| e.id == ExperimentId::Train && e.device == "cpu")
+    );
+    let has = |name: &str| {
+        report
+            .experiments
+            .iter()
+            .flat_map(|e| &e.series)
+            .any(|s| s.name == name)
+    };
+    assert!(has(names::DEVICE_MEMORY) && has(names::SECOND_CONTEXT));
+}

@@ -1,0 +1,109 @@
+//! What the integration tests share: the program, scratch directories, and what is
+//! installed on this machine.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The program under test, with nothing of this terminal's.
+pub fn preheat() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preheat"));
+    command.env_remove("COLUMNS").env_remove("VIRTUAL_ENV");
+    command
+}
+
+/// What a finished program said.
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Run it to its end.
+pub fn run(command: &mut Command) -> Said {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program starts");
+    Said {
+        code: status.code(),
+        out: String::from_utf8(stdout).expect("it prints UTF-8"),
+        err: String::from_utf8(stderr).expect("it prints UTF-8"),
+    }
+}
+
+/// A directory of the test's own, gone in the end.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Directory {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let serial = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("preheat-test-{}-{serial}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a directory for the test");
+        Directory(path)
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// An executable script in it.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.join(name);
+        fs::write(&path, text).expect("the script is written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is executable");
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// `found`, or a line that says what is skipped; where it is required, a failure.
+pub fn require<T>(component: &str, found: Option<T>) -> Option<T> {
+    if found.is_none() {
+        let required = std::env::var("PREHEAT_TEST_REQUIRE").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|name| name == component),
+            "{component} is required and was not found on this machine"
+        );
+        let line = format!(
+            "skipped: tests with {component}, which was not found; ./test installs it as root\n"
+        );
+        print!("{line}");
+        if let Some(path) = std::env::var_os("PREHEAT_TEST_SKIPPED")
+            && let Ok(mut file) = fs::OpenOptions::new().append(true).open(path)
+        {
+            let _ = file.write_all(line.as_bytes());
+        }
+    }
+    found
+}
+
+/// A Python that has `module`: the one of the tests' environment, or Debian's.
+pub fn python_with(module: &str) -> Option<PathBuf> {
+    let venv =
+        std::env::var_os("PREHEAT_TEST_VENV").map(|path| Path::new(&path).join("bin/python"));
+    let debian = std::env::var_os("PREHEAT_TEST_TORCH_PYTHON").map(PathBuf::from);
+    let has = |python: &PathBuf| {
+        let find = format!(
+            "import importlib.util as u; raise SystemExit(u.find_spec('{module}') is None)"
+        );
+        Command::new(python)
+            .arg("-c")
+            .arg(find)
+            .output()
+            .is_ok_and(|asked| asked.status.success())
+    };
+    require(module, [debian, venv].into_iter().flatten().find(has))
+}

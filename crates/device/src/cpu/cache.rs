@@ -1,0 +1,232 @@
+//! Machine code on disk, from one process to the next.
+//!
+//! We *execute* what a cache file holds, so a file is used only if nobody but this
+//! user (or one who may do anything as this user) can have written it: it must be a
+//! plain file, not a link, of our own user, and not writable by others. Files are
+//! made for the user alone (0600) in a directory that, if it is not there yet, is
+//! made for the user alone too (0700).
+//!
+//! A file holds its whole key, so that two keys of one hash cannot be mistaken for
+//! each other, and its length and a checksum, so that a truncated or damaged file
+//! is noticed. The checksum is no defence against a person; ownership is. Files
+//! appear whole, by a rename, so that a process which reads while another writes
+//! sees the old file or the new one.
+//!
+//! Whatever is wrong with a file, it is a miss: the kernels are compiled again and
+//! the file is replaced. A cache that cannot be written only stays empty.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cranelift_codegen::isa::TargetIsa;
+
+use super::object::Object;
+
+/// Changes whenever the file's layout or the meaning of the code changes (the way
+/// kernels are called, for instance).
+const FORMAT: &str = "preheat cpu code 1\n";
+
+/// One entry of a cache directory.
+pub(crate) struct Entry {
+    path: PathBuf,
+    key: String,
+}
+
+impl Entry {
+    /// The entry in `directory` for `source`, compiled for `isa`.
+    pub fn new(directory: &Path, source: &str, isa: &dyn TargetIsa) -> Entry {
+        // Everything that the machine code depends on.
+        let features: Vec<String> = isa.isa_flags().iter().map(|f| f.to_string()).collect();
+        let key = format!(
+            "Cranelift {}\n{}\n{}\n{}\n{source}",
+            cranelift_codegen::VERSION,
+            isa.triple(),
+            features.join(" "),
+            isa.flags(),
+        );
+        let path = directory.join(format!("kernels-{:016x}.code", checksum(key.as_bytes())));
+        Entry { path, key }
+    }
+
+    /// The object that is kept here, if there is one that can be trusted.
+    pub fn read(&self) -> Option<Object> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            // A link may point to a file of ours that another user chose; a pipe
+            // would make us wait.
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open(&self.path)
+            .ok()?;
+        if !is_ours(&file) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        let rest = bytes.strip_prefix(FORMAT.as_bytes())?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (sum, payload) = rest.split_first_chunk()?;
+        if u64::from_le_bytes(*length) != payload.len() as u64
+            || u64::from_le_bytes(*sum) != checksum(payload)
+        {
+            return None;
+        }
+        let object = payload
+            .strip_prefix(self.key.as_bytes())?
+            .strip_prefix(b"\0")?;
+        Object::decode(object)
+    }
+
+    /// Keep `object` here.
+    pub fn write(&self, object: &Object) -> io::Result<()> {
+        static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)?;
+        // Another process, or another thread of this one, may write at the same time.
+        let temporary = self.path.with_extension(format!(
+            "{}-{}.new",
+            std::process::id(),
+            TEMPORARY.fetch_add(1, Ordering::Relaxed)
+        ));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)
+            .and_then(|mut file| file.write_all(&self.encode(object)))
+            .and_then(|()| fs::rename(&temporary, &self.path));
+        if written.is_err() {
+            // The first error is the one that tells something.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    fn encode(&self, object: &Object) -> Vec<u8> {
+        let payload = [self.key.as_bytes(), b"\0", &object.encode()].concat();
+        [
+            FORMAT.as_bytes(),
+            &(payload.len() as u64).to_le_bytes(),
+            &checksum(&payload).to_le_bytes(),
+            &payload,
+        ]
+        .concat()
+    }
+}
+
+/// Whether the open file is a plain file that only this user can have written. The
+/// open file is asked and not its path, so that it cannot be exchanged in between.
+fn is_ours(file: &File) -> bool {
+    // SAFETY: geteuid has no arguments, cannot fail and touches no memory of ours.
+    let user = unsafe { libc::geteuid() };
+    let writable_by_others = 0o022;
+    file.metadata().is_ok_and(|metadata| {
+        metadata.is_file() && metadata.uid() == user && metadata.mode() & writable_by_others == 0
+    })
+}
+
+/// FNV-1a, 64 bits: a few lines that notice damage.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+    use crate::cpu::host::target;
+    use crate::cpu::tests::Scratch;
+
+    fn entry(directory: &Path, source: &str) -> Entry {
+        Entry::new(directory, source, &*target().expect("it is supported"))
+    }
+
+    fn object() -> Object {
+        Object {
+            symbols: vec![],
+            code: vec![1, 2, 3, 4],
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_under_its_key_only() {
+        let scratch = Scratch::new();
+        let directory = scratch.path().join("made/by/us");
+        let kept = entry(&directory, "source");
+        assert_eq!(kept.read(), None);
+        kept.write(&object()).expect("it can be written");
+        kept.write(&object()).expect("it can be replaced");
+        assert_eq!(kept.read(), Some(object()));
+        assert_eq!(entry(&directory, "other source").read(), None);
+
+        let mode = |path: &Path| fs::metadata(path).map(|m| m.permissions().mode() & 0o777);
+        assert_eq!(mode(&kept.path).ok(), Some(0o600));
+        assert_eq!(mode(&directory).ok(), Some(0o700));
+        let left = fs::read_dir(&directory).map(Iterator::count).ok();
+        assert_eq!(left, Some(1), "no temporary file is left");
+    }
+
+    #[test]
+    fn one_hash_with_another_key_is_a_miss() {
+        let scratch = Scratch::new();
+        let kept = entry(scratch.path(), "source");
+        kept.write(&object()).expect("it can be written");
+        let colliding = Entry {
+            path: kept.path.clone(),
+            key: entry(scratch.path(), "other").key,
+        };
+        assert_eq!(colliding.read(), None);
+    }
+
+    #[test]
+    fn any_damage_is_a_miss() {
+        let scratch = Scratch::new();
+        let kept = entry(scratch.path(), "source");
+        let whole = kept.encode(&object());
+        kept.write(&object()).expect("it can be written");
+        for index in (0..whole.len()).step_by(13).chain([whole.len() - 1]) {
+            let mut damaged = whole.clone();
+            damaged[index] ^= 0x10;
+            fs::write(&kept.path, &damaged).expect("it can be damaged");
+            assert_eq!(kept.read(), None, "byte {index} was changed");
+        }
+        for length in [0, 1, FORMAT.len() + 8, whole.len() - 1] {
+            fs::write(&kept.path, &whole[..length]).expect("it can be truncated");
+            assert_eq!(kept.read(), None, "{length} bytes are left");
+        }
+        fs::write(&kept.path, &whole).expect("it can be repaired");
+        assert_eq!(kept.read(), Some(object()));
+    }
+
+    #[test]
+    fn a_file_that_others_could_have_written_is_a_miss() {
+        let scratch = Scratch::new();
+        let kept = entry(scratch.path(), "source");
+        kept.write(&object()).expect("it can be written");
+        let open_to_all = fs::Permissions::from_mode(0o666);
+        fs::set_permissions(&kept.path, open_to_all).expect("it is ours");
+        assert_eq!(kept.read(), None);
+
+        let elsewhere = scratch.path().join("elsewhere");
+        kept.write(&object()).expect("it can be replaced");
+        fs::rename(&kept.path, &elsewhere).expect("it can be moved");
+        symlink(&elsewhere, &kept.path).expect("a link can be made");
+        assert_eq!(kept.read(), None);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_says_so() {
+        let scratch = Scratch::new();
+        let file = scratch.path().join("file");
+        fs::write(&file, "no directory").expect("it can be written");
+        assert!(entry(&file, "source").write(&object()).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! What this machine is: its processor, its memory, its settings.
+
+use std::fs;
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::{self, Configurable, Flags};
+
+use crate::{Error, Info, Kind, Result};
+
+/// This processor as the compiler's target, with all its instruction set extensions.
+pub(crate) fn target() -> Result<OwnedTargetIsa> {
+    let unavailable = |because: String| Error::Unavailable {
+        kind: Kind::Cpu,
+        because: format!("its compiler cannot make code for this processor: {because}"),
+        hint: "it needs x86-64 or aarch64".to_owned(),
+    };
+    // Cranelift knows more, but how arguments lie in their slots and how fresh code
+    // becomes visible is written for these two.
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        return Err(unavailable("it is of another kind".to_owned()));
+    }
+    let mut flags = settings::builder();
+    // Checking the intermediate form is for our own tests; it costs a third of the
+    // compilation.
+    let verify = cfg!(debug_assertions).to_string();
+    for (name, value) in [("opt_level", "speed"), ("enable_verifier", verify.as_str())] {
+        flags
+            .set(name, value)
+            .map_err(|error| unavailable(error.to_string()))?;
+    }
+    cranelift_native::builder()
+        .map_err(|error| unavailable(error.to_owned()))?
+        .finish(Flags::new(flags))
+        .map_err(|error| unavailable(error.to_string()))
+}
+
+/// How many threads can run at once (a container's limit counts).
+pub(crate) fn cores() -> usize {
+    available_parallelism().map_or(1, NonZero::get)
+}
+
+/// All of this machine's memory in bytes; 0 if the system does not tell.
+pub(crate) fn total_memory() -> u64 {
+    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    table_bytes(&table, "MemTotal:").unwrap_or(0)
+}
+
+/// The value of a line `Name:   123 kB` in bytes.
+pub(crate) fn table_bytes(table: &str, name: &str) -> Option<u64> {
+    let rest = table.lines().find_map(|line| line.strip_prefix(name))?;
+    let number: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    number.checked_mul(1024)
+}
+
+/// The size of a page in bytes.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: sysconf takes a number, returns one and touches no memory of ours.
+    let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    // It is negative only for a name that the system does not know.
+    usize::try_from(answer).unwrap_or(4096)
+}
+
+/// This process's resident memory in bytes.
+pub(crate) fn resident_memory() -> Option<u64> {
+    let table = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = table.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * page_size() as u64)
+}
+
+/// What there is to know about this machine as a device.
+pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let mut facts = vec![
+        fact("target", isa.triple().to_string()),
+        fact("cores", cores().to_string()),
+        fact("page size", format!("{} bytes", page_size())),
+    ];
+    let huge_pages = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    if let Some(chosen) = huge_pages.ok().as_deref().and_then(chosen) {
+        facts.push(fact("transparent huge pages", chosen.to_owned()));
+    }
+    let extensions = extensions(isa);
+    if !extensions.is_empty() {
+        facts.push(fact("instruction set extensions", extensions));
+    }
+    Info {
+        name: processor_name(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+            .unwrap_or_else(|| format!("{} processor", isa.triple().architecture)),
+        driver: format!("embedded, Cranelift {}", cranelift_codegen::VERSION),
+        memory: total_memory(),
+        is_gpu: false,
+        facts,
+    }
+}
+
+fn processor_name(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    let name = line.split_once(':')?.1.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The word in brackets of `always [madvise] never`.
+fn chosen(setting: &str) -> Option<&str> {
+    Some(setting.split_once('[')?.1.split_once(']')?.0)
+}
+
+/// The extensions that the compiler will use, as words.
+fn extensions(isa: &dyn TargetIsa) -> String {
+    let flags = isa.isa_flags();
+    let has: Vec<&str> = flags
+        .iter()
+        .filter(|flag| flag.as_bool() == Some(true))
+        .filter_map(|flag| flag.name.strip_prefix("has_"))
+        .collect();
+    has.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read() {
+        let table = "MemTotal:       24682416 kB\nMemFree: 1 kB\n";
+        assert_eq!(table_bytes(table, "MemTotal:"), Some(24_682_416 * 1024));
+        assert_eq!(table_bytes(table, "MemAvailable:"), None);
+        let cpuinfo = "processor\t: 0\nmodel name\t: Some: Processor @ 2 GHz\n";
+        let name = processor_name(cpuinfo);
+        assert_eq!(name.as_deref(), Some("Some: Processor @ 2 GHz"));
+        assert_eq!(processor_name("processor\t: 0\n"), None);
+        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(chosen("nothing"), None);
+    }
+
+    #[test]
+    fn this_machine_is_known() {
+        let info = info(&*target().expect("this processor is supported"));
+        assert!(!info.name.is_empty());
+        assert!(info.driver.starts_with("embedded, Cranelift 0."));
+        assert!(info.memory > 0);
+        assert!(page_size().is_power_of_two());
+        assert!(resident_memory().is_some_and(|bytes| bytes > 0 && bytes < info.memory));
+    }
+}

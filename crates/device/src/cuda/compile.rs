@@ -1,0 +1,238 @@
+//! From kernels to loaded machine code.
+//!
+//! Source becomes PTX with NVRTC, where the machine has one; otherwise the PTX that
+//! travels inside this program is the beginning. The driver compiles PTX to machine
+//! code, in one of two ways:
+//!
+//! - *Without a cache* its JIT linker makes a cubin, which is then loaded: so the
+//!   compilation and the loading are stages of their own.
+//! - *With a cache* the PTX is given to `cuModuleLoadData`, because that is the call
+//!   for which the driver's compute cache is documented. The driver then compiles,
+//!   or reads its cache, and loads, all in one: the stage is called after the
+//!   compilation, and `Load` has only what remains.
+//!
+//! Functions are loaded lazily by current drivers; `cuFuncLoad`, where it exists,
+//! loads them now, so that no launch pays for it.
+
+use std::ffi::{CString, c_int, c_void};
+use std::ptr;
+use std::rc::Rc;
+
+use super::nvrtc::{self, Nvrtc};
+use super::ptx;
+use super::scope::Scope;
+use super::sys::{self, Opaque};
+use crate::{Error, From, Kernel, KernelName, Module, Result, Stage, StageName, Stopwatch};
+
+/// Compile and load all kernels.
+pub(super) fn compile(
+    scope: &Rc<Scope>,
+    from: From,
+    cached: bool,
+) -> Result<(Box<dyn Module>, Vec<Stage>)> {
+    let mut watch = Stopwatch::new();
+    let made = match from {
+        From::Source => from_source(scope, &mut watch)?,
+        From::Shipped => None,
+    };
+    let ptx: &[u8] = made.as_deref().unwrap_or(ptx::EMBEDDED.as_bytes());
+    let module = if cached {
+        let module = LoadedModule::load(scope, ptx);
+        watch.lap(StageName::IntermediateToMachineCode);
+        // The linker says what is wrong with the PTX, cuModuleLoadData does not.
+        module.or_else(|error| link(scope, ptx).and(Err(error)))?
+    } else {
+        let cubin = link(scope, ptx)?;
+        watch.lap(StageName::IntermediateToMachineCode);
+        LoadedModule::load(scope, &cubin)?
+    };
+    let module = module.with_functions()?;
+    watch.lap(StageName::Load);
+    Ok((Box::new(module), watch.stages()))
+}
+
+/// PTX from the source, unless no NVRTC fits this driver and device.
+fn from_source(scope: &Scope, watch: &mut Stopwatch) -> Result<Option<Vec<u8>>> {
+    let target = scope.target();
+    let Ok(nvrtc) = Nvrtc::find(|nvrtc| nvrtc.fits(target.cuda, target.capability)) else {
+        *watch = Stopwatch::new();
+        return Ok(None);
+    };
+    watch.lap(StageName::LoadCompiler);
+    let architecture = nvrtc::architecture(&nvrtc.supported(), target.capability);
+    let ptx = nvrtc.to_ptx(&ptx::program(), architecture.unwrap_or(target.capability))?;
+    watch.lap(StageName::SourceToIntermediate);
+    Ok(Some(ptx))
+}
+
+/// PTX, with the NUL that ends it, to a cubin.
+fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
+    const LOG: usize = 8192;
+    let cu = scope.enter()?;
+    let mut log = vec![0u8; LOG];
+    let mut options: [c_int; 2] = [
+        sys::JIT_ERROR_LOG_BUFFER,
+        sys::JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    // The size is passed in place of a pointer: that is how these options work.
+    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG as *mut c_void];
+    let mut state = ptr::null_mut();
+    // SAFETY: there are two options with a value each; the log and the arrays outlive
+    // the linker, which is destroyed below.
+    let code =
+        unsafe { (cu.link_create)(2, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state) };
+    scope.driver().check("cuLinkCreate", code)?;
+
+    let image: *mut c_void = ptx.as_ptr().cast_mut().cast();
+    let (mut cubin, mut bytes) = (ptr::null_mut(), 0usize);
+    // SAFETY: the linker only reads the PTX, of which it is told the size, and then
+    // writes the place and size of a cubin that it owns.
+    let (call, code) = unsafe {
+        let code = (cu.link_add_data)(
+            state,
+            sys::JIT_INPUT_PTX,
+            image,
+            ptx.len(),
+            c"preheat.ptx".as_ptr(),
+            0,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        );
+        if code == sys::SUCCESS {
+            let code = (cu.link_complete)(state, &raw mut cubin, &raw mut bytes);
+            ("cuLinkComplete", code)
+        } else {
+            ("cuLinkAddData", code)
+        }
+    };
+    let answer = scope.driver().check(call, code);
+    let copy = match answer {
+        // SAFETY: the linker was successful, so that many bytes are there until it is
+        // destroyed.
+        Ok(()) => Ok(unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), bytes) }.to_vec()),
+        Err(error) => Err(with_log(error, &log)),
+    };
+    // SAFETY: the linker is ours and not used again; its cubin has been copied.
+    unsafe { (cu.link_destroy)(state) };
+    copy
+}
+
+/// The error, and what the compiler wrote.
+fn with_log(error: Error, log: &[u8]) -> Error {
+    let end = log.iter().position(|&b| b == 0).unwrap_or(log.len());
+    let log = String::from_utf8_lossy(&log[..end]);
+    match error {
+        Error::Failed { call, answer } if !log.trim().is_empty() => Error::Failed {
+            call,
+            answer: format!("{answer}: {}", log.trim()),
+        },
+        other => other,
+    }
+}
+
+/// A module, unloaded when it and its kernels are dropped.
+struct LoadedModule {
+    scope: Rc<Scope>,
+    raw: Opaque,
+    functions: Vec<(KernelName, Opaque)>,
+}
+
+impl LoadedModule {
+    /// A cubin, or PTX with the NUL that ends it.
+    fn load(scope: &Rc<Scope>, image: &[u8]) -> Result<LoadedModule> {
+        let cu = scope.enter()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is current; the image is a cubin, which has its size in
+        // its header, or ends with NUL.
+        let code = unsafe { (cu.module_load_data)(&raw mut raw, image.as_ptr().cast()) };
+        scope.driver().check("cuModuleLoadData", code)?;
+        Ok(LoadedModule {
+            scope: Rc::clone(scope),
+            raw,
+            functions: Vec::new(),
+        })
+    }
+
+    /// Find all kernels and have them loaded.
+    fn with_functions(mut self) -> Result<Rc<LoadedModule>> {
+        for &name in KernelName::ALL {
+            let cu = self.scope.enter()?;
+            let symbol = CString::new(name.as_str()).unwrap_or_default();
+            let mut function = ptr::null_mut();
+            // SAFETY: the module is loaded, the name ends with NUL; the driver writes
+            // one handle.
+            let code =
+                unsafe { (cu.module_get_function)(&raw mut function, self.raw, symbol.as_ptr()) };
+            self.scope.driver().check("cuModuleGetFunction", code)?;
+            if let Some(load) = cu.func_load {
+                // SAFETY: the function is of a loaded module.
+                let code = unsafe { load(function) };
+                self.scope.driver().check("cuFuncLoad", code)?;
+            }
+            self.scope.ledger.add_kernel(function as u64, name);
+            self.functions.push((name, function));
+        }
+        Ok(Rc::new(self))
+    }
+}
+
+impl Module for Rc<LoadedModule> {
+    fn kernel(&self, name: KernelName) -> Result<Box<dyn Kernel>> {
+        let found = self.functions.iter().find(|(known, _)| *known == name);
+        let &(name, function) = found.ok_or_else(|| {
+            Error::failed("the search for a kernel", format!("there is no {name:?}"))
+        })?;
+        Ok(Box::new(LoadedKernel {
+            _module: Rc::clone(self),
+            function,
+            name,
+        }))
+    }
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        for &(_, function) in &self.functions {
+            self.scope.ledger.remove_kernel(function as u64);
+        }
+        // Code must not be unloaded under a kernel that runs.
+        let _ = self.scope.synchronize();
+        if let Ok(cu) = self.scope.enter() {
+            // SAFETY: the module is ours, and no kernel of it is left.
+            unsafe { (cu.module_unload)(self.raw) };
+        }
+    }
+}
+
+/// A kernel, which keeps its module loaded.
+struct LoadedKernel {
+    _module: Rc<LoadedModule>,
+    function: Opaque,
+    name: KernelName,
+}
+
+impl Kernel for LoadedKernel {
+    fn raw(&self) -> u64 {
+        self.function as u64
+    }
+
+    fn name(&self) -> KernelName {
+        self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compilers_log_is_part_of_the_error() {
+        let error = Error::failed("cuLinkComplete", "CUDA_ERROR_INVALID_PTX");
+        let told = with_log(error.clone(), b"ptxas fatal: no\n\0rest").to_string();
+        assert_eq!(
+            told,
+            "cuLinkComplete failed: CUDA_ERROR_INVALID_PTX: ptxas fatal: no"
+        );
+        assert_eq!(with_log(error.clone(), b"\0\0"), error);
+    }
+}

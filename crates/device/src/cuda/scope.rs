@@ -1,0 +1,218 @@
+//! A driver context with its queue: what everything else of a context lives in.
+//!
+//! The driver's functions work on the calling thread's *current* context. All that
+//! holds a [`Scope`] holds it by `Rc`, so it stays on the thread that made it, and
+//! that thread remembers which context it made current last.
+
+use std::cell::{Cell, OnceCell};
+use std::ffi::c_void;
+use std::ptr;
+use std::rc::Rc;
+
+use super::driver::Driver;
+use super::query::Target;
+use super::sys::{self, Code, DevicePointer, Functions, Opaque};
+use crate::ledger::Ledger;
+use crate::{Error, Result};
+
+thread_local! {
+    /// The context that this thread made current last; null if unknown.
+    static CURRENT: Cell<Opaque> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// A context, destroyed last: everything made in it keeps it alive.
+pub(super) struct Scope {
+    context: RawContext,
+    queue: Opaque,
+    pool: OnceCell<Pool>,
+    /// What the context has given out.
+    pub ledger: Ledger,
+}
+
+impl Scope {
+    /// The device's primary context.
+    pub fn primary(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the device is valid; the driver writes one handle.
+        let code = unsafe { (driver.cu.primary_ctx_retain)(&raw mut raw, target.device) };
+        driver.check("cuDevicePrimaryCtxRetain", code)?;
+        Scope::around(RawContext {
+            driver: Rc::clone(driver),
+            target,
+            raw,
+            is_primary: true,
+        })
+    }
+
+    /// A context of its own.
+    pub fn fresh(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the device is valid; the driver writes one handle.
+        let code = unsafe { (driver.cu.ctx_create)(&raw mut raw, 0, target.device) };
+        driver.check("cuCtxCreate", code)?;
+        let context = RawContext {
+            driver: Rc::clone(driver),
+            target,
+            raw,
+            is_primary: false,
+        };
+        let mut popped = ptr::null_mut();
+        // Creation pushed the context on this thread's stack; taking it off again
+        // leaves the one that CURRENT speaks of.
+        // SAFETY: there is a context to pop; the driver writes its handle.
+        let code = unsafe { (driver.cu.ctx_pop_current)(&raw mut popped) };
+        driver.check("cuCtxPopCurrent", code)?;
+        Scope::around(context)
+    }
+
+    fn around(context: RawContext) -> Result<Scope> {
+        context.enter()?;
+        let mut queue = ptr::null_mut();
+        let cu = &context.driver.cu;
+        // SAFETY: the context is current; the driver writes one handle.
+        let code = unsafe { (cu.stream_create)(&raw mut queue, sys::STREAM_NON_BLOCKING) };
+        context.driver.check("cuStreamCreate", code)?;
+        Ok(Scope {
+            context,
+            queue,
+            pool: OnceCell::new(),
+            ledger: Ledger::default(),
+        })
+    }
+
+    /// Make the context current and give the functions to call in it.
+    pub fn enter(&self) -> Result<&Functions> {
+        self.context.enter()?;
+        Ok(&self.context.driver.cu)
+    }
+
+    /// The driver, to check its answers.
+    pub fn driver(&self) -> &Driver {
+        &self.context.driver
+    }
+
+    /// The device.
+    pub fn target(&self) -> Target {
+        self.context.target
+    }
+
+    /// The context's own queue.
+    pub fn queue(&self) -> Opaque {
+        self.queue
+    }
+
+    /// Wait for the queue.
+    pub fn synchronize(&self) -> Result<()> {
+        let cu = self.enter()?;
+        // SAFETY: the queue lives as long as self.
+        let code = unsafe { (cu.stream_synchronize)(self.queue) };
+        self.driver().check("cuStreamSynchronize", code)
+    }
+
+    /// The device's memory pool, set up at its first use to keep what is given back.
+    ///
+    /// It is the *default* pool, as frameworks' asynchronous allocators use it, and
+    /// so one for all contexts of the process.
+    pub fn pool(&self) -> Result<Pool> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(*pool);
+        }
+        let cu = self.enter()?;
+        let (Some(get), Some(set), Some(allocate), Some(free), Some(trim), true) = (
+            cu.device_get_default_mem_pool,
+            cu.mem_pool_set_attribute,
+            cu.mem_alloc_async,
+            cu.mem_free_async,
+            cu.mem_pool_trim_to,
+            self.target().has_pools,
+        ) else {
+            return Err(Error::unsupported(
+                "pooled allocation",
+                "this driver or device has no memory pools (they came with CUDA 11.2)",
+            ));
+        };
+        let mut raw = ptr::null_mut();
+        // SAFETY: the device is valid; the driver writes one handle.
+        let code = unsafe { get(&raw mut raw, self.target().device) };
+        self.driver().check("cuDeviceGetDefaultMemPool", code)?;
+        let mut keep_all = u64::MAX;
+        let value: *mut c_void = (&raw mut keep_all).cast();
+        // SAFETY: the pool is valid, and this attribute is read as a 64-bit integer.
+        let code = unsafe { set(raw, sys::POOL_RELEASE_THRESHOLD, value) };
+        self.driver().check("cuMemPoolSetAttribute", code)?;
+        Ok(*self.pool.get_or_init(|| Pool {
+            raw,
+            allocate,
+            free,
+            trim,
+        }))
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and the context goes next.
+        if self.context.enter().is_err() {
+            return;
+        }
+        let _ = self.synchronize();
+        if let Some(pool) = self.pool.get() {
+            // SAFETY: the pool is the device's and never destroyed; its memory that
+            // is in use elsewhere is left alone.
+            unsafe { (pool.trim)(pool.raw, 0) };
+        }
+        // SAFETY: the queue is ours, idle, and not used again.
+        unsafe { (self.context.driver.cu.stream_destroy)(self.queue) };
+    }
+}
+
+/// The device's memory pool and the functions for it, all of which exist.
+#[derive(Clone, Copy)]
+pub(super) struct Pool {
+    pub raw: Opaque,
+    pub allocate: unsafe extern "C" fn(*mut DevicePointer, usize, Opaque) -> Code,
+    pub free: unsafe extern "C" fn(DevicePointer, Opaque) -> Code,
+    pub trim: unsafe extern "C" fn(Opaque, usize) -> Code,
+}
+
+/// The context alone.
+struct RawContext {
+    driver: Rc<Driver>,
+    target: Target,
+    raw: Opaque,
+    is_primary: bool,
+}
+
+impl RawContext {
+    fn enter(&self) -> Result<()> {
+        if CURRENT.get() == self.raw {
+            return Ok(());
+        }
+        // SAFETY: the context lives as long as self.
+        let code = unsafe { (self.driver.cu.ctx_set_current)(self.raw) };
+        self.driver.check("cuCtxSetCurrent", code)?;
+        CURRENT.set(self.raw);
+        Ok(())
+    }
+}
+
+impl Drop for RawContext {
+    fn drop(&mut self) {
+        let cu = &self.driver.cu;
+        if CURRENT.get() == self.raw {
+            // A later context may get the same address: it must not pass for current.
+            CURRENT.set(ptr::null_mut());
+            // SAFETY: null takes this thread's current context away.
+            unsafe { (cu.ctx_set_current)(ptr::null_mut()) };
+        }
+        // SAFETY: the context is ours, nothing made in it is left, and it is not
+        // used again; a primary context is only released, as it is the process's.
+        unsafe {
+            if self.is_primary {
+                (cu.primary_ctx_release)(self.target.device);
+            } else {
+                (cu.ctx_destroy)(self.raw);
+            }
+        }
+    }
+}

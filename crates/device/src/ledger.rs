@@ -1,0 +1,197 @@
+//! What a context has given out, and whether a request keeps to it.
+//!
+//! The traits pass buffers and kernels as bare handles that a driver would follow
+//! blindly: a handle of another context or device, or an argument too few, would
+//! end the process rather than become an error. So each context keeps a list of
+//! its own live handles and of the parameters of its kernels, read from the one
+//! kernel source.
+//!
+//! Whether a kernel stays within its buffers is not known here: that is for its
+//! caller, as `n` and the sizes are ordinary arguments.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::{Argument, Buffer, Error, KERNEL_SOURCE, Kernel, KernelName, Result};
+
+/// The live buffers and kernels of one context, by handle.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    buffers: RefCell<HashMap<u64, usize>>,
+    kernels: RefCell<HashMap<u64, Vec<Parameter>>>,
+}
+
+impl Ledger {
+    /// A buffer of `bytes` has come to life.
+    pub fn add_buffer(&self, raw: u64, bytes: usize) {
+        self.buffers.borrow_mut().insert(raw, bytes);
+    }
+
+    /// The buffer is about to be freed.
+    pub fn remove_buffer(&self, raw: u64) {
+        self.buffers.borrow_mut().remove(&raw);
+    }
+
+    /// A kernel has come to life.
+    pub fn add_kernel(&self, raw: u64, name: KernelName) {
+        self.kernels.borrow_mut().insert(raw, parameters(name));
+    }
+
+    /// The kernel is about to be unloaded.
+    pub fn remove_kernel(&self, raw: u64) {
+        self.kernels.borrow_mut().remove(&raw);
+    }
+
+    /// Whether `bytes` may be copied to or from the start of `buffer`.
+    pub fn check_copy(&self, buffer: &dyn Buffer, bytes: usize) -> Result<()> {
+        match self.buffers.borrow().get(&buffer.raw()) {
+            None => Err(stranger("the copy", "its buffer")),
+            Some(&room) if room < bytes => Err(Error::failed(
+                "the copy",
+                format!("{bytes} bytes do not fit a buffer of {room}"),
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Whether these are a kernel and arguments that it takes.
+    pub fn check_launch(&self, kernel: &dyn Kernel, arguments: &[Argument<'_>]) -> Result<()> {
+        let launch = || format!("the launch of {}", kernel.name().as_str());
+        let kernels = self.kernels.borrow();
+        let Some(parameters) = kernels.get(&kernel.raw()) else {
+            return Err(stranger(&launch(), "its kernel"));
+        };
+        if parameters.len() != arguments.len() {
+            let (takes, got) = (parameters.len(), arguments.len());
+            return Err(Error::failed(
+                launch(),
+                format!("it takes {takes} arguments, {got} were given"),
+            ));
+        }
+        let buffers = self.buffers.borrow();
+        for (index, (&parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+            let given = match argument {
+                Argument::Buffer(buffer) if !buffers.contains_key(&buffer.raw()) => {
+                    let which = format!("the buffer that is argument {}", index + 1);
+                    return Err(stranger(&launch(), &which));
+                }
+                Argument::Buffer(_) => Parameter::Pointer,
+                Argument::F32(_) => Parameter::Float,
+                Argument::I32(_) => Parameter::Int,
+            };
+            if given != parameter {
+                let (index, takes, given) = (index + 1, parameter.words(), given.words());
+                return Err(Error::failed(
+                    launch(),
+                    format!("argument {index} is {given} where the kernel takes {takes}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stranger(call: &str, what: &str) -> Error {
+    Error::failed(call, format!("{what} is not one of this context's"))
+}
+
+/// What a kernel takes at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parameter {
+    Pointer,
+    Float,
+    Int,
+}
+
+impl Parameter {
+    fn words(self) -> &'static str {
+        match self {
+            Parameter::Pointer => "a buffer",
+            Parameter::Float => "a float",
+            Parameter::Int => "an int",
+        }
+    }
+}
+
+/// The parameters of a kernel, as its source declares them.
+fn parameters(name: KernelName) -> Vec<Parameter> {
+    let head = format!("KERNEL void {}(", name.as_str());
+    KERNEL_SOURCE
+        .split_once(&head)
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map(|(list, _)| list.split(','))
+        .into_iter()
+        .flatten()
+        .map(|parameter| match parameter {
+            pointer if pointer.contains('*') => Parameter::Pointer,
+            float if float.contains("float") => Parameter::Float,
+            _ => Parameter::Int,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fake(u64);
+    impl Buffer for Fake {
+        fn bytes(&self) -> usize {
+            usize::MAX
+        }
+        fn raw(&self) -> u64 {
+            self.0
+        }
+    }
+    impl Kernel for Fake {
+        fn raw(&self) -> u64 {
+            self.0
+        }
+        fn name(&self) -> KernelName {
+            KernelName::Fill
+        }
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_source() {
+        use Parameter::{Float, Int, Pointer};
+        assert_eq!(parameters(KernelName::Fill), [Pointer, Float, Int]);
+        let conv2d = [Pointer, Pointer, Pointer, Pointer, Int, Int, Int, Int, Int];
+        assert_eq!(parameters(KernelName::Conv2d), conv2d);
+        for &name in KernelName::ALL {
+            assert!(parameters(name).len() >= 3, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_launch_must_fit_its_kernel() {
+        let ledger = Ledger::default();
+        ledger.add_buffer(1, 8);
+        ledger.add_kernel(2, KernelName::Fill);
+        let good = [
+            Argument::Buffer(&Fake(1)),
+            Argument::F32(0.5),
+            Argument::I32(2),
+        ];
+        let told = |arguments: &[Argument<'_>]| {
+            let error = ledger.check_launch(&Fake(2), arguments).expect_err("wrong");
+            error.to_string()
+        };
+        ledger.check_launch(&Fake(2), &good).expect("all fits");
+        assert!(told(&good[..2]).contains("takes 3 arguments, 2 were given"));
+        assert!(told(&[good[0], good[2], good[2]]).contains("argument 2 is an int"));
+        assert!(told(&[Argument::Buffer(&Fake(9)), good[1], good[2]]).contains("argument 1"));
+        ledger.remove_kernel(2);
+        assert!(told(&good).contains("its kernel is not one of this context's"));
+    }
+
+    #[test]
+    fn a_copy_must_fit_a_live_buffer_whatever_it_says_of_itself() {
+        let ledger = Ledger::default();
+        ledger.add_buffer(1, 8);
+        ledger.check_copy(&Fake(1), 8).expect("it fits");
+        assert!(ledger.check_copy(&Fake(1), 9).is_err());
+        ledger.remove_buffer(1);
+        assert!(ledger.check_copy(&Fake(1), 0).is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! Which device to take, and what there is to know of it.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use super::driver::{Driver, check, unavailable};
+use super::sys::{self, Bits, Opaque};
+use crate::{Info, Result};
+
+/// What a context needs to know of its device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// The loader's handle.
+    pub device: Opaque,
+    /// Whether it computes in the machine's own memory.
+    pub is_cpu: bool,
+    /// Its memory in bytes.
+    pub memory: u64,
+    /// The most that one buffer may have.
+    pub largest: u64,
+    /// The most threads in one group.
+    pub group: usize,
+}
+
+/// All platforms; asking for them makes the loader load the vendors' drivers.
+pub(super) fn platforms(driver: &Driver) -> Result<Vec<Opaque>> {
+    let mut count = 0;
+    // SAFETY: with no room for handles it writes their number alone.
+    let code = unsafe { (driver.cl.get_platforms)(0, ptr::null_mut(), &raw mut count) };
+    if code == sys::PLATFORM_NOT_FOUND || (code == sys::SUCCESS && count == 0) {
+        return Err(unavailable("no OpenCL platform is installed"));
+    }
+    check("clGetPlatformIDs", code)?;
+    let mut list = vec![ptr::null_mut(); count as usize];
+    // SAFETY: there is room for that many handles.
+    let code = unsafe { (driver.cl.get_platforms)(count, list.as_mut_ptr(), &raw mut count) };
+    check("clGetPlatformIDs", code)?;
+    Ok(list)
+}
+
+/// The best device: a GPU before an accelerator before a CPU, of those the first.
+pub(super) fn best_device(driver: &Driver, platforms: &[Opaque]) -> Result<(Target, Info)> {
+    let mut found: Vec<(Bits, Opaque, Opaque)> = Vec::new();
+    for &platform in platforms {
+        for device in devices(driver, platform)? {
+            if version(&text(driver, device, sys::DEVICE_VERSION)?) >= (1, 2) {
+                let kind = number::<Bits>(driver, device, sys::DEVICE_TYPE)?;
+                found.push((kind, platform, device));
+            }
+        }
+    }
+    let best = found.into_iter().min_by_key(|&(kind, ..)| rank(kind));
+    let (kind, platform, device) = best.ok_or_else(|| {
+        unavailable("the installed OpenCL platforms have no device with OpenCL 1.2")
+    })?;
+    let target = Target {
+        device,
+        is_cpu: kind & sys::DEVICE_TYPE_CPU != 0,
+        memory: number(driver, device, sys::DEVICE_GLOBAL_MEM_SIZE)?,
+        largest: number(driver, device, sys::DEVICE_MAX_MEM_ALLOC_SIZE)?,
+        group: number(driver, device, sys::DEVICE_MAX_WORK_GROUP_SIZE)?,
+    };
+    let units: u32 = number(driver, device, sys::DEVICE_MAX_COMPUTE_UNITS)?;
+    let platform = platform_name(driver, platform)?;
+    let version = text(driver, device, sys::DRIVER_VERSION)?;
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let info = Info {
+        name: text(driver, device, sys::DEVICE_NAME)?,
+        driver: format!("{platform} {version}"),
+        memory: target.memory,
+        is_gpu: kind & sys::DEVICE_TYPE_GPU != 0,
+        facts: vec![
+            fact("platform", platform),
+            fact("version", text(driver, device, sys::DEVICE_VERSION)?),
+            fact("compute units", units.to_string()),
+            fact("largest buffer in bytes", target.largest.to_string()),
+        ],
+    };
+    Ok((target, info))
+}
+
+fn rank(kind: Bits) -> u8 {
+    if kind & sys::DEVICE_TYPE_GPU != 0 {
+        0
+    } else if kind & sys::DEVICE_TYPE_ACCELERATOR != 0 {
+        1
+    } else {
+        2
+    }
+}
+
+fn devices(driver: &Driver, platform: Opaque) -> Result<Vec<Opaque>> {
+    let (get, all) = (driver.cl.get_devices, sys::DEVICE_TYPE_ALL);
+    let mut count = 0;
+    // SAFETY: the platform is valid; with no room for handles it writes their number.
+    let code = unsafe { get(platform, all, 0, ptr::null_mut(), &raw mut count) };
+    if code == sys::DEVICE_NOT_FOUND {
+        return Ok(Vec::new());
+    }
+    check("clGetDeviceIDs", code)?;
+    let mut list = vec![ptr::null_mut(); count as usize];
+    // SAFETY: there is room for that many handles.
+    let code = unsafe { get(platform, all, count, list.as_mut_ptr(), &raw mut count) };
+    check("clGetDeviceIDs", code)?;
+    Ok(list)
+}
+
+/// A device's property that is one number of type `N`.
+fn number<N: Copy + Default>(driver: &Driver, device: Opaque, what: u32) -> Result<N> {
+    let mut value = N::default();
+    let room: *mut c_void = (&raw mut value).cast();
+    let get = driver.cl.get_device_info;
+    // SAFETY: at most size_of::<N>() bytes are written, and any bytes are a number:
+    // it is called here with u32, u64 and usize.
+    let code = unsafe { get(device, what, size_of::<N>(), room, ptr::null_mut()) };
+    check("clGetDeviceInfo", code)?;
+    Ok(value)
+}
+
+fn text(driver: &Driver, device: Opaque, what: u32) -> Result<String> {
+    ask("clGetDeviceInfo", |room, value, bytes| {
+        // SAFETY: the device is valid, and `ask` gives room and its size.
+        unsafe { (driver.cl.get_device_info)(device, what, room, value, bytes) }
+    })
+}
+
+fn platform_name(driver: &Driver, platform: Opaque) -> Result<String> {
+    ask("clGetPlatformInfo", |room, value, bytes| {
+        let what = sys::PLATFORM_NAME;
+        // SAFETY: the platform is valid, and `ask` gives room and its size.
+        unsafe { (driver.cl.get_platform_info)(platform, what, room, value, bytes) }
+    })
+}
+
+/// A text, from a function that first tells its size and then writes it.
+pub(super) fn ask(
+    call: &str,
+    function: impl Fn(usize, *mut c_void, *mut usize) -> sys::Code,
+) -> Result<String> {
+    let mut bytes = 0;
+    check(call, function(0, ptr::null_mut(), &raw mut bytes))?;
+    let mut room = vec![0u8; bytes];
+    check(
+        call,
+        function(bytes, room.as_mut_ptr().cast(), ptr::null_mut()),
+    )?;
+    let text = String::from_utf8_lossy(&room);
+    Ok(text.trim_end_matches('\0').trim().to_owned())
+}
+
+/// The numbers in `OpenCL 1.2 and what follows`.
+fn version(text: &str) -> (u32, u32) {
+    let mut numbers = text
+        .trim_start_matches("OpenCL ")
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_their_sentence() {
+        assert_eq!(version("OpenCL 3.0 PoCL HSTR: pthread"), (3, 0));
+        assert_eq!(version("OpenCL 1.2 "), (1, 2));
+        assert!(version("OpenCL 1.1 CUDA") < (1, 2));
+        assert_eq!(version("?"), (0, 0));
+    }
+
+    #[test]
+    fn gpus_come_first() {
+        let order = [
+            sys::DEVICE_TYPE_GPU,
+            sys::DEVICE_TYPE_ACCELERATOR,
+            sys::DEVICE_TYPE_CPU,
+        ];
+        assert!(order.is_sorted_by_key(|&kind| rank(kind)));
+    }
+}

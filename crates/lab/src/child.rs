@@ -1,0 +1,44 @@
+//! The other side of a native start: this program, started by itself.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use preheat_device::{Cache, Kind, Options};
+
+use crate::experiments;
+use crate::job::Job;
+use crate::recorder::Recorder;
+
+/// The first argument that makes this program a start of the lab.
+pub const CHILD_ARGUMENT: &str = "__lab-start";
+
+/// Run the one experiment that the arguments describe. Never prints: what there
+/// is to tell goes to the job's output file.
+pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let job = arguments
+        .next()
+        .and_then(|text| text.into_string().ok())
+        .and_then(|text| serde_json::from_str::<Job>(&text).ok());
+    let Some(job) = job else {
+        eprintln!("preheat: {CHILD_ARGUMENT} is for preheat's own use; see `preheat lab --help`");
+        return ExitCode::from(2);
+    };
+    let Ok(mut recorder) = Recorder::create(&job.output) else {
+        return ExitCode::from(125);
+    };
+    let Some(kind) = Kind::from_id(&job.device) else {
+        return ExitCode::from(125);
+    };
+    let options = Options {
+        cache: job.cache.clone().map_or(Cache::Off, Cache::Directory),
+    };
+    let device = preheat_device::open(kind, &options);
+    let written = match experiments::run(&job, device, &mut recorder) {
+        Ok(()) => recorder.end(),
+        Err(why) => recorder.failed(why.to_string()),
+    };
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(125),
+    }
+}

@@ -1,0 +1,106 @@
+//! `infer`: first and later inferences, and the memory at each.
+//!
+//! The first inference finds a network on the host and an untouched device. Input is
+//! first sent anew each time, then left on the device.
+
+use std::time::Instant;
+
+use preheat_analyze::lab::names;
+use preheat_device::Kind;
+
+use super::{Bench, Result};
+use crate::machine::resident_bytes;
+use crate::native::network::{Loaded, Network};
+use crate::native::ops::{HostFloats, Ops};
+
+/// Seconds of the parts of one inference.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    copy: f64,
+    compute: f64,
+}
+
+pub(super) fn run(bench: &mut Bench<'_>) -> Result {
+    let network = match bench.variant {
+        names::CONV => Network::conv(),
+        names::MLP_LARGE => Network::mlp(16, 512, 512),
+        _ => Network::mlp(1, 64, 128),
+    };
+    let count = bench.pick(100, 40);
+    let inputs: Vec<HostFloats> = (0..count)
+        .map(|index| HostFloats::noise(network.input_len, index as u32))
+        .collect();
+    let mut host_memory = vec![resident_bytes()];
+
+    let start = Instant::now();
+    bench.device.initialize()?;
+    let context = bench.device.context()?;
+    let up = start.elapsed().as_secs_f64();
+    let ops = Ops::new(context)?;
+    let kernels = start.elapsed().as_secs_f64();
+    let loaded = network.allocate(&ops)?;
+    let allocated = start.elapsed().as_secs_f64();
+    network.upload_weights(&ops, &loaded)?;
+    let weights = start.elapsed().as_secs_f64() - allocated;
+    let parts = inference(&ops, &loaded, Some(&inputs[0]))?;
+    let mut times = vec![start.elapsed().as_secs_f64()];
+
+    let mut compute = vec![parts.compute];
+    host_memory.push(resident_bytes());
+    // Before anything was there, nothing was in use: a context that could be asked
+    // would itself be part of the answer.
+    let mut device_memory = vec![0.0];
+    device_memory.extend(used(&ops));
+    for input in &inputs[1..] {
+        let start = Instant::now();
+        let parts = inference(&ops, &loaded, Some(input))?;
+        times.push(start.elapsed().as_secs_f64());
+        compute.push(parts.compute);
+        host_memory.push(resident_bytes());
+        device_memory.extend(used(&ops));
+    }
+    let recorder = &mut *bench.recorder;
+    recorder.iterations(names::FRESH_INPUT, times)?;
+    recorder.iterations(names::COMPUTE, compute)?;
+    recorder.stage(names::INITIALIZE, up)?;
+    recorder.stage(names::FIRST_KERNELS, kernels - up)?;
+    recorder.stage(names::FIRST_ALLOCATE, allocated - kernels)?;
+    recorder.stage(names::FIRST_COPY, weights + parts.copy)?;
+    recorder.stage(names::FIRST_COMPUTE, parts.compute)?;
+    recorder.memory(names::HOST_MEMORY, host_memory)?;
+    // On the cpu device both are one memory.
+    if bench.device.kind() != Kind::Cpu && device_memory.len() == count + 1 {
+        recorder.memory(names::DEVICE_MEMORY, device_memory)?;
+    }
+
+    let mut resident = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = Instant::now();
+        inference(&ops, &loaded, None)?;
+        resident.push(start.elapsed().as_secs_f64());
+    }
+    bench.recorder.iterations(names::RESIDENT_INPUT, resident)?;
+    Ok(())
+}
+
+/// One inference to its result on the host; `fresh` sends new input first.
+fn inference(ops: &Ops, loaded: &Loaded, fresh: Option<&HostFloats>) -> Result<Parts> {
+    let mut parts = Parts::default();
+    if let Some(values) = fresh {
+        let start = Instant::now();
+        ops.upload(&loaded.input, values)?;
+        parts.copy += start.elapsed().as_secs_f64();
+    }
+    let start = Instant::now();
+    let output = loaded.forward(ops)?;
+    ops.synchronize()?;
+    parts.compute = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    ops.download(output)?;
+    parts.copy += start.elapsed().as_secs_f64();
+    Ok(parts)
+}
+
+fn used(ops: &Ops) -> Option<f64> {
+    Some(ops.context().memory().ok()?.used as f64)
+}

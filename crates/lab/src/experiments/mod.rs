@@ -1,0 +1,157 @@
+//! The native experiments, one file each.
+//!
+//! Each gets a device that nobody has touched yet in this process, does its steps
+//! in order and hands the times to the recorder. Device work is asynchronous:
+//! what is timed ends with a synchronization, except where the missing one is
+//! the point.
+
+mod alloc;
+mod infer;
+mod init;
+mod launch;
+mod prealloc;
+mod train;
+mod train_initialized;
+mod train_no_optimizer;
+mod transfer;
+
+use std::time::Instant;
+use std::{fmt, io};
+
+use preheat_analyze::lab::{ExperimentId, names};
+use preheat_device::{Context, Device, Error};
+
+use crate::job::Job;
+use crate::recorder::Recorder;
+
+/// The 1024×1024 float32 tensor that the claims speak of.
+const TENSOR: usize = 4 << 20;
+
+/// Why an experiment ended before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// The device could not do it.
+    Device(Error),
+    /// The result could not be written.
+    Output(io::Error),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Device(error) => error.fmt(f),
+            Stop::Output(error) => write!(f, "the result could not be written: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Device(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Output(error)
+    }
+}
+
+type Result<T = (), E = Stop> = std::result::Result<T, E>;
+
+/// The variants of a native experiment: each needs processes of its own.
+pub fn variants(experiment: ExperimentId) -> &'static [&'static str] {
+    match experiment {
+        ExperimentId::Prealloc => &[
+            names::AFTER_NOTHING,
+            names::AFTER_HELD,
+            names::AFTER_RELEASED,
+        ],
+        ExperimentId::TrainNoOptimizer => &[names::NO_OPTIMIZER, names::FORWARD_ONLY],
+        ExperimentId::Infer => &[names::MLP, names::CONV, names::MLP_LARGE],
+        ExperimentId::Launch => &[names::CACHE_EMPTY, names::CACHE_FILLED],
+        _ => &[""],
+    }
+}
+
+/// Run the job's experiment on a device that was not touched yet.
+pub fn run(job: &Job, device: Box<dyn Device>, recorder: &mut Recorder) -> Result {
+    let mut bench = Bench {
+        device,
+        recorder,
+        quick: job.quick,
+        variant: &job.variant,
+    };
+    match job.experiment {
+        ExperimentId::Init => init::run(&mut bench),
+        ExperimentId::Alloc => alloc::run(&mut bench),
+        ExperimentId::Transfer => transfer::run(&mut bench),
+        ExperimentId::Prealloc => prealloc::run(&mut bench),
+        ExperimentId::Train => train::run(&mut bench),
+        ExperimentId::TrainInitialized => train_initialized::run(&mut bench),
+        ExperimentId::TrainNoOptimizer => train_no_optimizer::run(&mut bench),
+        ExperimentId::Infer => infer::run(&mut bench),
+        ExperimentId::Launch => launch::run(&mut bench),
+    }
+}
+
+/// What every experiment works with.
+struct Bench<'a> {
+    device: Box<dyn Device>,
+    recorder: &'a mut Recorder,
+    quick: bool,
+    variant: &'a str,
+}
+
+impl Bench<'_> {
+    /// `full`, or `quick` in a short run.
+    fn pick(&self, full: usize, quick: usize) -> usize {
+        if self.quick { quick } else { full }
+    }
+
+    /// Bring the device up to a context, with the seconds that it took.
+    fn bring_up(&mut self) -> Result<(f64, Box<dyn Context>)> {
+        let start = Instant::now();
+        self.device.initialize()?;
+        let context = self.device.context()?;
+        Ok((start.elapsed().as_secs_f64(), context))
+    }
+}
+
+/// How long `work` took, and what it gave.
+fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
+    let start = Instant::now();
+    let value = work()?;
+    Ok((start.elapsed().as_secs_f64(), value))
+}
+
+/// The sizes of a sweep: 4 KiB and on by factors of four, up to `largest`.
+fn sizes(largest: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(4 << 10), |size| Some(size * 4))
+        .take_while(move |&size| size <= largest)
+}
+
+/// Iterations at one size of a sweep: as many as move about `volume` bytes, within
+/// bounds that keep both the statistics and the run time sensible.
+fn repetitions(size: usize, volume: usize, fewest: usize, most: usize) -> usize {
+    (volume / size).clamp(fewest, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_hit_the_sizes_that_the_claims_speak_of() {
+        let all: Vec<usize> = sizes(1 << 30).collect();
+        assert_eq!(all.len(), 10);
+        assert!(all.contains(&TENSOR));
+        assert_eq!(all.last(), Some(&(1 << 30)));
+    }
+
+    #[test]
+    fn big_sizes_are_repeated_less() {
+        assert_eq!(repetitions(1 << 30, 1 << 29, 3, 20), 3);
+        assert_eq!(repetitions(4 << 10, 1 << 29, 3, 20), 20);
+    }
+}

@@ -1,0 +1,160 @@
+//! `train`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
+//!
+//! The first iteration finds a process that has not touched the device yet, as the
+//! first iteration of a script does whose model moves to the device when needed.
+
+use std::time::Instant;
+
+use preheat_analyze::lab::names;
+
+use super::{Bench, Result};
+use crate::native::ops::{HostFloats, LinearShape, Ops, Tensor};
+use crate::native::tape::Tape;
+
+const SHAPE: LinearShape = LinearShape {
+    batch: 1,
+    inputs: 10,
+    outputs: 10,
+};
+const RATE: f32 = 0.01;
+
+/// Which parts of an iteration are done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    ForwardBackwardStep,
+    ForwardBackward,
+    Forward,
+}
+
+/// The model on the device.
+pub(super) struct Training {
+    pub(super) ops: Ops,
+    weight: Tensor,
+    bias: Tensor,
+    input: Tensor,
+}
+
+impl Training {
+    pub(super) fn new(ops: Ops) -> Result<Training> {
+        let (weight, bias, input) = (ops.tensor(100)?, ops.tensor(10)?, ops.tensor(10)?);
+        ops.upload(&weight, &HostFloats::noise(100, 1))?;
+        ops.upload(&bias, &HostFloats::noise(10, 2))?;
+        Ok(Training {
+            ops,
+            weight,
+            bias,
+            input,
+        })
+    }
+
+    /// The forward pass alone.
+    pub(super) fn forward(&self, recording: bool) -> Result {
+        let mut tape = Tape::new(&self.ops, recording);
+        let x = tape.leaf(&self.input);
+        let (w, b) = (tape.leaf(&self.weight), tape.leaf(&self.bias));
+        let y = tape.linear(x, w, b, SHAPE)?;
+        tape.mse(y)?;
+        self.ops.synchronize()?;
+        Ok(())
+    }
+
+    /// One iteration, to its end on the device.
+    pub(super) fn iterate(&self, input: &HostFloats, parts: Parts) -> Result {
+        self.ops.upload(&self.input, input)?;
+        if parts == Parts::Forward {
+            return self.forward(false);
+        }
+        let mut tape = Tape::new(&self.ops, true);
+        let x = tape.leaf(&self.input);
+        let (w, b) = (tape.leaf(&self.weight), tape.leaf(&self.bias));
+        let y = tape.linear(x, w, b, SHAPE)?;
+        tape.mse(y)?;
+        let gradients = tape.backward()?;
+        if parts == Parts::ForwardBackwardStep {
+            for (parameter, var) in [(&self.weight, w), (&self.bias, b)] {
+                if let Some(gradient) = gradients.of(var) {
+                    self.ops.sgd(parameter, gradient, RATE)?;
+                }
+            }
+        }
+        self.ops.synchronize()?;
+        Ok(())
+    }
+}
+
+/// The training loop; `make` is what the first iteration does before its own work.
+pub(super) fn train_loop(
+    bench: &mut Bench<'_>,
+    parts: Parts,
+    make: impl FnOnce(&mut Bench<'_>) -> Result<Ops>,
+) -> Result<Training> {
+    let count = bench.pick(200, 60);
+    let inputs: Vec<HostFloats> = (0..count)
+        .map(|index| HostFloats::noise(10, index as u32))
+        .collect();
+    let mut times = Vec::with_capacity(count);
+    let start = Instant::now();
+    let ops = make(bench)?;
+    let training = Training::new(ops)?;
+    training.iterate(&inputs[0], parts)?;
+    times.push(start.elapsed().as_secs_f64());
+    for input in &inputs[1..] {
+        let start = Instant::now();
+        training.iterate(input, parts)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    bench.recorder.iterations(names::ITERATION, times)?;
+    Ok(training)
+}
+
+pub(super) fn run(bench: &mut Bench<'_>) -> Result {
+    train_loop(bench, Parts::ForwardBackwardStep, from_nothing)?;
+    Ok(())
+}
+
+/// Bring up the device and load the kernels.
+pub(super) fn from_nothing(bench: &mut Bench<'_>) -> Result<Ops> {
+    bench.device.initialize()?;
+    Ok(Ops::new(bench.device.context()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use preheat_device::{Kind, Options};
+
+    use super::*;
+    use crate::native::ops::noise;
+
+    #[test]
+    fn training_brings_the_loss_down() {
+        let mut device = preheat_device::open(Kind::Cpu, &Options::default());
+        device.initialize().expect("the cpu device is always there");
+        let ops = Ops::new(device.context().expect("context")).expect("kernels");
+        let training = Training::new(ops).expect("a model");
+        let before = training.ops.download(&training.weight).expect("download");
+        // The input is noise around zero: weights shrink towards the zero target.
+        for index in 0..2000 {
+            let input = HostFloats::noise(10, index);
+            training
+                .iterate(&input, Parts::ForwardBackwardStep)
+                .expect("an iteration");
+        }
+        let after = training.ops.download(&training.weight).expect("download");
+        let size = |values: &[f32]| values.iter().map(|v| v * v).sum::<f32>();
+        assert!(size(&after) < 0.9 * size(&before));
+    }
+
+    #[test]
+    fn without_the_optimizer_nothing_is_learned() {
+        let mut device = preheat_device::open(Kind::Cpu, &Options::default());
+        device.initialize().expect("the cpu device is always there");
+        let ops = Ops::new(device.context().expect("context")).expect("kernels");
+        let training = Training::new(ops).expect("a model");
+        let input = HostFloats::noise(10, 0);
+        training
+            .iterate(&input, Parts::ForwardBackward)
+            .expect("an iteration");
+        let after = training.ops.download(&training.weight).expect("download");
+        assert_eq!(after, noise(100, 1));
+    }
+}

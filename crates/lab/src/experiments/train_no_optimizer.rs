@@ -1,0 +1,28 @@
+//! `train-no-optimizer`: the same training without the step, and the forward pass
+//! alone; with the latter, what recording the graph costs in every iteration.
+
+use preheat_analyze::lab::names;
+
+use super::train::{Parts, from_nothing, train_loop};
+use super::{Bench, Result, timed};
+
+pub(super) fn run(bench: &mut Bench<'_>) -> Result {
+    if bench.variant == names::NO_OPTIMIZER {
+        train_loop(bench, Parts::ForwardBackward, from_nothing)?;
+        return Ok(());
+    }
+    let training = train_loop(bench, Parts::Forward, from_nothing)?;
+    let count = bench.pick(200, 60);
+    let mut recording = Vec::with_capacity(count);
+    let mut plain = Vec::with_capacity(count);
+    // In turns, so that a drift of the machine touches both alike.
+    for _ in 0..count {
+        recording.push(timed(|| training.forward(true))?.0);
+        plain.push(timed(|| training.forward(false))?.0);
+    }
+    bench
+        .recorder
+        .iterations(names::FORWARD_RECORDING, recording)?;
+    bench.recorder.iterations(names::FORWARD_PLAIN, plain)?;
+    Ok(())
+}

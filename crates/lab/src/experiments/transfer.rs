@@ -1,0 +1,100 @@
+//! `transfer`: copies both ways, from pageable and from page-locked memory.
+
+use preheat_analyze::lab::names;
+use preheat_device::{Buffer, Context, HostBuffer};
+
+use super::{Bench, Result, repetitions, sizes, timed};
+
+pub(super) fn run(bench: &mut Bench<'_>) -> Result {
+    let (_, context) = bench.bring_up()?;
+    let context = context.as_ref();
+    let mut can_pin = true;
+    for size in sizes(bench.pick(256 << 20, 16 << 20)) {
+        let buffer = match context.allocate(size) {
+            Ok(buffer) => buffer,
+            Err(why) if why.is_out_of_memory() => {
+                let what = format!("copies of {} MiB and more", size >> 20);
+                bench.recorder.skip(what, why.to_string())?;
+                break;
+            }
+            Err(why) => return Err(why.into()),
+        };
+        let count = repetitions(size, bench.pick(256, 64) << 20, 4, bench.pick(30, 10));
+
+        // Written once before it is timed: a copy should not pay for the page
+        // faults of its host side.
+        let mut pageable = vec![1_u8; size];
+        copies(
+            bench,
+            context,
+            buffer.as_ref(),
+            &mut pageable,
+            count,
+            [names::H2D_PAGEABLE, names::D2H_PAGEABLE],
+        )?;
+        if can_pin {
+            can_pin = pinned(bench, context, buffer.as_ref(), count)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same from page-locked memory, with the cost of locking it. False if no
+/// memory can be locked here.
+fn pinned(
+    bench: &mut Bench<'_>,
+    context: &dyn Context,
+    buffer: &dyn Buffer,
+    count: usize,
+) -> Result<bool> {
+    let size = buffer.bytes();
+    let mut times = Vec::new();
+    let mut last: Option<Box<dyn HostBuffer>> = None;
+    for _ in 0..bench.pick(4, 3) {
+        drop(last.take());
+        match timed(|| context.pin(size)) {
+            Ok((seconds, memory)) => {
+                times.push(seconds);
+                last = Some(memory);
+            }
+            Err(why) => {
+                let what = format!("pinned copies of {} KiB and more", size >> 10);
+                bench.recorder.skip(what, why.to_string())?;
+                return Ok(false);
+            }
+        }
+    }
+    bench.recorder.sweep(names::PIN, size, times)?;
+    if let Some(mut memory) = last {
+        memory.as_mut_slice().fill(1);
+        copies(
+            bench,
+            context,
+            buffer,
+            memory.as_mut_slice(),
+            count,
+            [names::H2D_PINNED, names::D2H_PINNED],
+        )?;
+    }
+    Ok(true)
+}
+
+fn copies(
+    bench: &mut Bench<'_>,
+    context: &dyn Context,
+    buffer: &dyn Buffer,
+    host: &mut [u8],
+    count: usize,
+    [up, down]: [&str; 2],
+) -> Result {
+    let size = buffer.bytes();
+    let times: Result<Vec<f64>, _> = (0..count)
+        .map(|_| timed(|| context.upload(buffer, host)).map(|(seconds, ())| seconds))
+        .collect();
+    bench.recorder.sweep(up, size, times?)?;
+    let times: Result<Vec<f64>, _> = (0..count)
+        .map(|_| timed(|| context.download(host, buffer)).map(|(seconds, ())| seconds))
+        .collect();
+    bench.recorder.sweep(down, size, times?)?;
+    Ok(())
+}

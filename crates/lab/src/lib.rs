@@ -1,0 +1,36 @@
+//! The cold-start experiments.
+//!
+//! The flow, top to bottom: a [`Plan`] says which experiments on which subjects; the
+//! schedule puts their starts into a random order; each start is a fresh process
+//! ([`Job`]), either this program itself ([`child_main`], native experiments) or a
+//! Python that runs one of the framework scripts; what each tells comes back line
+//! by line, so that a start that crashes keeps what it measured until then; the
+//! sum is [`preheat_analyze::lab::Measured`].
+//!
+//! This room measures and judges nothing: that is `analyze`.
+
+mod child;
+mod devices;
+mod experiments;
+mod frameworks;
+mod interrupt;
+mod job;
+mod line;
+mod machine;
+mod native;
+mod plan;
+mod process;
+mod recorder;
+mod run;
+mod schedule;
+mod scratch;
+
+pub use child::{CHILD_ARGUMENT, child_main};
+pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
+pub use frameworks::{Framework, PythonFound, find_python};
+pub use interrupt::{install as install_interrupt, interrupted};
+
+pub use machine::machine;
+pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
+
+pub use run::{Progress, run};

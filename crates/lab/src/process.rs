@@ -1,0 +1,212 @@
+//! One start as its parent sees it: a fresh process with a time limit.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use preheat_analyze::lab::{Outcome, Start};
+
+use crate::interrupt::interrupted;
+use crate::line::{self, Line};
+
+/// How a process ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself.
+    Exited(ExitStatus),
+    /// It was ended because its time was up.
+    TimedOut,
+    /// It was ended because the run was asked to end.
+    Interrupted,
+}
+
+/// Run `command`, which writes lines to `output`, and gather what it told. `None`
+/// if the run was interrupted meanwhile: half a start is no start.
+pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result<Option<Start>> {
+    let printed = output.with_extension("log");
+    let ended = run_limited(&mut command, &printed, limit)?;
+    let text = fs::read_to_string(output).unwrap_or_default();
+    let mut start = Start {
+        outcome: Outcome::Completed,
+        samples: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let mut complete = false;
+    let mut told = None;
+    for line in line::parse(&text) {
+        match line {
+            Line::Sample(sample) => start.samples.push(sample),
+            Line::Skipped(skipped) => start.skipped.push(skipped),
+            Line::Failed { why } => told = Some(why),
+            Line::End => complete = true,
+        }
+    }
+    let failure = match ended {
+        Ended::Interrupted => return Ok(None),
+        Ended::TimedOut => Some(format!(
+            "it did not end within {} s and was stopped; --start-limit gives it longer",
+            limit.as_secs()
+        )),
+        Ended::Exited(_) if told.is_some() => told,
+        Ended::Exited(status) if !complete || !status.success() => {
+            Some(describe(status, &last_lines(&printed)))
+        }
+        Ended::Exited(_) => None,
+    };
+    if let Some(what) = failure {
+        start.outcome = Outcome::Failed(what);
+    }
+    let _ = fs::remove_file(output);
+    let _ = fs::remove_file(printed);
+    Ok(Some(start))
+}
+
+/// Run a process in a group of its own, what it prints going to a file; end the
+/// whole group when its time is up or the run is asked to end.
+pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io::Result<Ended> {
+    let log = File::create(printed)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0)
+        .spawn()?;
+    let deadline = Instant::now() + limit;
+    let ended = loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended::Exited(status));
+        }
+        if interrupted() {
+            break Ended::Interrupted;
+        }
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            break Ended::TimedOut;
+        };
+        wait_for_end(&child, left.min(Duration::from_millis(200)));
+    };
+    // SAFETY: kill takes no pointers. The child was not waited for yet, so its id,
+    // which is also its group's, cannot have been given to another process.
+    unsafe {
+        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
+    }
+    child.wait()?;
+    Ok(ended)
+}
+
+/// Block until the child may have ended, a signal came, or the time is over.
+fn wait_for_end(child: &Child, at_most: Duration) {
+    let timeout = at_most.as_millis().max(1) as libc::c_int;
+    // SAFETY: pidfd_open takes no pointers; the descriptor it gives is closed
+    // below and nowhere else. poll gets one valid pollfd, or none at all where the
+    // kernel has no pidfd and it only passes the time.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) as libc::c_int;
+        if fd < 0 {
+            libc::poll(std::ptr::null_mut(), 0, timeout.min(5));
+            return;
+        }
+        let mut poll = libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        libc::poll(&mut poll, 1, timeout);
+        libc::close(fd);
+    }
+}
+
+fn describe(status: ExitStatus, printed: &str) -> String {
+    let how = match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("it was ended by signal {signal}{}", signal_hint(signal)),
+        (None, Some(code)) => format!("it ended with exit code {code} before all was measured"),
+        (None, None) => "it ended before all was measured".to_owned(),
+    };
+    if printed.is_empty() {
+        how
+    } else {
+        format!("{how}; it printed last: {printed}")
+    }
+}
+
+fn signal_hint(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => " (SIGKILL: perhaps the machine was short of memory; try --quick)",
+        libc::SIGSEGV => " (SIGSEGV: a crash in a driver or library)",
+        libc::SIGABRT => " (SIGABRT)",
+        _ => "",
+    }
+}
+
+/// The last lines that a process printed, joined, short enough for a sentence.
+pub fn last_lines(printed: &Path) -> String {
+    const MOST: usize = 300;
+    let bytes = fs::read(printed).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let joined = lines[lines.len().saturating_sub(2)..].join(" / ");
+    let skip = joined.chars().count().saturating_sub(MOST);
+    joined.chars().skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn shell(script: &str, limit: Duration) -> Start {
+        let scratch = Scratch::new().expect("a scratch directory");
+        let output = scratch.path().join("lines");
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh"]).arg(&output);
+        start(command, &output, limit)
+            .expect("sh runs")
+            .expect("nobody interrupts")
+    }
+
+    const SAMPLE: &str =
+        r#"echo '{"line":"sample","name":"n","kind":"stage","values":[1.0]}' > "$1""#;
+
+    #[test]
+    fn a_crash_keeps_what_was_measured() {
+        let start = shell(
+            &format!("{SAMPLE}; echo it broke >&2; kill -SEGV $$"),
+            Duration::from_secs(60),
+        );
+        assert_eq!(start.samples.len(), 1);
+        let Outcome::Failed(what) = start.outcome else {
+            panic!("a crash is a failure");
+        };
+        assert!(
+            what.contains("signal 11") && what.contains("it broke"),
+            "{what}"
+        );
+    }
+
+    #[test]
+    fn a_hang_is_ended_with_all_its_children() {
+        let start = shell(
+            &format!("{SAMPLE}; sleep 1000 & sleep 1000"),
+            Duration::from_millis(300),
+        );
+        assert_eq!(start.samples.len(), 1);
+        assert!(matches!(start.outcome, Outcome::Failed(what) if what.contains("--start-limit")));
+    }
+
+    #[test]
+    fn an_end_without_the_end_line_is_a_failure() {
+        let start = shell(SAMPLE, Duration::from_secs(60));
+        assert!(matches!(start.outcome, Outcome::Failed(_)));
+        let whole = format!(r#"{SAMPLE}; echo '{{"line":"end"}}' >> "$1""#);
+        assert_eq!(
+            shell(&whole, Duration::from_secs(60)).outcome,
+            Outcome::Completed
+        );
+    }
+}

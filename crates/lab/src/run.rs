@@ -1,0 +1,241 @@
+//! Run a plan: one fresh process after the other.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use preheat_analyze::lab::{Measured, Outcome, Settings, Start, Unit, names};
+use preheat_device::{Cache, Kind};
+
+use crate::child::CHILD_ARGUMENT;
+use crate::interrupt::interrupted;
+use crate::job::Job;
+use crate::machine::{machine, now_rfc3339};
+use crate::plan::{Plan, PlannedUnit};
+use crate::process;
+use crate::schedule::schedule;
+use crate::scratch::Scratch;
+
+/// A unit that failed this often in a row is given up.
+const FAILURES_IN_A_ROW: usize = 2;
+
+/// Where a run stands, for a progress bar.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Starts done.
+    pub done: usize,
+    /// Starts planned.
+    pub total: usize,
+    /// What comes next.
+    pub next: String,
+    /// Since the run began.
+    pub elapsed: Duration,
+    /// How much of the time budget is used, from 0 to 1, where there is one.
+    pub budget_used: Option<f64>,
+}
+
+/// Run the plan and hand over what was measured; `command` is kept for the record.
+/// Fails only where no start could be made at all.
+pub fn run(
+    plan: &Plan,
+    command: Vec<String>,
+    mut progress: impl FnMut(&Progress),
+) -> io::Result<Measured> {
+    let created = now_rfc3339();
+    let mut runner = Runner::new(plan)?;
+    let starts: Vec<usize> = plan.units.iter().map(|unit| unit.starts).collect();
+    let order = schedule(&starts, plan.seed);
+    let begun = Instant::now();
+    let mut units: Vec<Running> = plan.units.iter().map(|_| Running::default()).collect();
+    let mut over_budget = 0;
+    let mut ended_early = None;
+    for (done, &index) in order.iter().enumerate() {
+        let elapsed = begun.elapsed();
+        let budget = plan.budget.map(|budget| budget.as_secs_f64());
+        progress(&Progress {
+            done,
+            total: order.len(),
+            next: label(&plan.units[index]),
+            elapsed,
+            budget_used: budget.map(|budget| elapsed.as_secs_f64() / budget),
+        });
+        let unit = &mut units[index];
+        if unit.given_up() {
+            continue;
+        }
+        let expected = elapsed + unit.longest;
+        if !unit.starts.is_empty() && plan.budget.is_some_and(|budget| expected > budget) {
+            over_budget += 1;
+            continue;
+        }
+        let start = Instant::now();
+        let Some(result) = runner.start(index)? else {
+            ended_early = Some(format!(
+                "interrupted after {done} of {} starts; what was measured until then is shown",
+                order.len()
+            ));
+            break;
+        };
+        unit.longest = unit.longest.max(start.elapsed());
+        unit.starts.push(result);
+    }
+    if over_budget > 0 && ended_early.is_none() {
+        let budget = plan.budget.map_or(0, |budget| budget.as_secs());
+        ended_early = Some(format!(
+            "{over_budget} of {} starts did not fit the time budget of {budget} s; --budget SECONDS allows more, --starts N runs all",
+            order.len()
+        ));
+    }
+    Ok(Measured {
+        command,
+        created,
+        settings: Settings {
+            seed: plan.seed,
+            starts: plan.starts,
+            quick: plan.quick,
+            ended_early,
+        },
+        machine: machine(),
+        devices: plan.devices.clone(),
+        frameworks: plan.frameworks.clone(),
+        units: plan
+            .units
+            .iter()
+            .zip(units)
+            .map(|(planned, running)| Unit {
+                experiment: planned.experiment,
+                subject: planned.subject.clone(),
+                variant: planned.variant.to_owned(),
+                starts: running.starts,
+            })
+            .collect(),
+    })
+}
+
+/// What happened so far to one unit.
+#[derive(Default)]
+struct Running {
+    starts: Vec<Start>,
+    longest: Duration,
+}
+
+impl Running {
+    fn given_up(&self) -> bool {
+        let failed = |start: &Start| matches!(start.outcome, Outcome::Failed(_));
+        self.starts.len() >= FAILURES_IN_A_ROW
+            && self.starts.iter().rev().take(FAILURES_IN_A_ROW).all(failed)
+    }
+}
+
+fn label(unit: &PlannedUnit) -> String {
+    let subject = unit.subject.label();
+    match unit.variant {
+        "" => format!("{} · {subject}", unit.experiment.id()),
+        variant => format!("{} ({variant}) · {subject}", unit.experiment.id()),
+    }
+}
+
+/// Makes the processes of a plan.
+struct Runner<'a> {
+    plan: &'a Plan,
+    scratch: Scratch,
+    program: PathBuf,
+    scripts: Vec<Option<PathBuf>>,
+    filled: Vec<Option<PathBuf>>,
+    serial: usize,
+}
+
+impl<'a> Runner<'a> {
+    fn new(plan: &'a Plan) -> io::Result<Runner<'a>> {
+        let scratch = Scratch::new()?;
+        let scripts: io::Result<_> = plan
+            .units
+            .iter()
+            .map(|unit| {
+                unit.framework
+                    .map(|f| f.write_script(scratch.path()))
+                    .transpose()
+            })
+            .collect();
+        Ok(Runner {
+            plan,
+            scripts: scripts?,
+            scratch,
+            program: std::env::current_exe()?,
+            filled: vec![None; plan.units.len()],
+            serial: 0,
+        })
+    }
+
+    /// One start of a unit; `None` if the run was interrupted.
+    fn start(&mut self, index: usize) -> io::Result<Option<Start>> {
+        if interrupted() {
+            return Ok(None);
+        }
+        let cache = match self.plan.units[index].variant {
+            names::CACHE_EMPTY => Some(self.new_directory("cache")?),
+            names::CACHE_FILLED => match self.filled[index].clone() {
+                Some(directory) => Some(directory),
+                None => {
+                    // A start that is not counted fills the cache.
+                    let directory = self.new_directory("cache")?;
+                    if self.process(index, Some(directory.clone()))?.is_none() {
+                        return Ok(None);
+                    }
+                    self.filled[index] = Some(directory.clone());
+                    Some(directory)
+                }
+            },
+            _ => None,
+        };
+        self.process(index, cache)
+    }
+
+    fn new_directory(&mut self, name: &str) -> io::Result<PathBuf> {
+        self.serial += 1;
+        let path = self.scratch.path().join(format!("{name}-{}", self.serial));
+        std::fs::create_dir(&path)?;
+        Ok(path)
+    }
+
+    fn process(&mut self, index: usize, cache: Option<PathBuf>) -> io::Result<Option<Start>> {
+        let unit = &self.plan.units[index];
+        self.serial += 1;
+        let job = Job {
+            experiment: unit.experiment,
+            variant: unit.variant.to_owned(),
+            device: unit.subject.device.clone(),
+            quick: self.plan.quick,
+            cache: cache.clone(),
+            output: self.scratch.path().join(format!("start-{}", self.serial)),
+        };
+        let orders = serde_json::to_string(&job)?;
+        let mut command = match (&self.scripts[index], &self.plan.python) {
+            (Some(script), Some(python)) => {
+                let mut command = Command::new(python);
+                command.arg(script).arg(orders);
+                command
+            }
+            _ => {
+                let mut command = Command::new(&self.program);
+                command.arg(CHILD_ARGUMENT).arg(orders);
+                if let Some(kind) = Kind::from_id(&job.device) {
+                    let cache = cache.map_or(Cache::Off, Cache::Directory);
+                    command.envs(cache.environment(kind));
+                }
+                command
+            }
+        };
+        command.current_dir(self.scratch.path());
+        let started = process::start(command, &job.output, self.plan.start_limit);
+        started.or_else(|why| {
+            // Too many processes, no memory for one: this start failed, the run goes on.
+            Ok(Some(Start {
+                outcome: Outcome::Failed(format!("its process could not be started: {why}")),
+                samples: Vec::new(),
+                skipped: Vec::new(),
+            }))
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! A private directory for one run, gone when it is done.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A directory that only this user can read, removed when dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// A new one under the system's temporary directory.
+    pub fn new() -> io::Result<Scratch> {
+        let nanos = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default()
+            .as_nanos();
+        let name = format!("preheat-lab-{}-{nanos}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        DirBuilder::new().mode(0o700).create(&path).map_err(|why| {
+            let place = path.display();
+            io::Error::new(
+                why.kind(),
+                format!("cannot create the scratch directory {place}: {why}; set TMPDIR to a writable directory"),
+            )
+        })?;
+        Ok(Scratch { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system's own cleaning.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,161 @@
+//! The one sentence at the top: what a cold start costs on this machine.
+
+use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
+
+use crate::labels;
+use crate::units::{duration, ratio, span};
+
+/// The headline and the numbers behind it.
+pub(crate) struct Headline {
+    /// A sentence without its full stop.
+    pub text: String,
+    /// What it rests on; empty where nothing was measured.
+    pub detail: String,
+}
+
+/// What is asked about first, and what one of it is called.
+const BY_INTEREST: [(ExperimentId, &str, &str); 6] = [
+    (ExperimentId::Train, names::ITERATION, "training iteration"),
+    (ExperimentId::Infer, names::FRESH_INPUT, "inference"),
+    (ExperimentId::Infer, names::RESIDENT_INPUT, "inference"),
+    (
+        ExperimentId::Alloc,
+        names::FROM_NOTHING,
+        "4 MiB allocation in a fresh process",
+    ),
+    (ExperimentId::Launch, names::LAUNCH, "kernel launch"),
+    (
+        ExperimentId::Alloc,
+        names::CONTEXT_READY,
+        "4 MiB allocation",
+    ),
+];
+
+/// The headline of a report.
+pub(crate) fn headline(report: &LabReport) -> Headline {
+    let Some((experiment, series, what)) = choose(report) else {
+        return Headline {
+            text: "Nothing was measured".to_owned(),
+            detail: String::new(),
+        };
+    };
+    let value = series.ratio.map_or(f64::NAN, |interval| interval.median);
+    let text = if value >= 1.1 {
+        format!("The first {what} takes {} a steady one", ratio(value))
+    } else {
+        format!("The first {what} is no slower than a steady one")
+    };
+    let steady = series.steady.unwrap_or(f64::NAN);
+    let mut detail = format!(
+        "{} against {}, {}",
+        duration(series.first),
+        duration(steady),
+        experiment.subject()
+    );
+    if !series.variant.is_empty() {
+        detail.push_str(&format!(", {}", series.variant));
+    }
+    if let Some(span) = series
+        .ratio
+        .and_then(|interval| span(interval.low, interval.high))
+    {
+        detail.push_str(&format!("; 95 % interval {span}×"));
+    }
+    Headline { text, detail }
+}
+
+fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
+    let all = || {
+        report
+            .experiments
+            .iter()
+            .flat_map(|experiment| {
+                experiment
+                    .series
+                    .iter()
+                    .map(move |series| (experiment, series))
+            })
+            .filter(|(_, series)| series.kind == SampleKind::Iterations)
+            .filter(|(_, series)| ratio_of(series).is_some())
+    };
+    // The device that was asked for before others, a framework before native.
+    let preference = |experiment: &Experiment| {
+        (
+            experiment.device != report.device.kind,
+            experiment.framework.is_none(),
+        )
+    };
+    for (id, name, what) in BY_INTEREST {
+        let found = all()
+            .filter(|(experiment, series)| experiment.id == id && series.name == name)
+            .min_by_key(|(experiment, _)| preference(experiment));
+        if let Some((experiment, series)) = found {
+            return Some((experiment, series, what.to_owned()));
+        }
+    }
+    all()
+        .max_by(|(_, a), (_, b)| {
+            ratio_of(a)
+                .unwrap_or(0.0)
+                .total_cmp(&ratio_of(b).unwrap_or(0.0))
+        })
+        .map(|(experiment, series)| {
+            (
+                experiment,
+                series,
+                format!("“{}”", labels::full(experiment, series)),
+            )
+        })
+}
+
+fn ratio_of(series: &Series) -> Option<f64> {
+    series
+        .ratio
+        .map(|interval| interval.median)
+        .filter(|ratio| ratio.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn training_in_a_framework_on_the_chosen_device_is_the_headline() {
+        let headline = headline(&fixture::report());
+        assert!(
+            headline
+                .text
+                .starts_with("The first training iteration takes 2")
+        );
+        assert!(headline.text.ends_with("× a steady one"));
+        assert!(headline.detail.contains("torch on cuda"));
+        assert!(headline.detail.contains("95 % interval"));
+    }
+
+    #[test]
+    fn what_is_not_slower_is_not_called_slower() {
+        let mut report = fixture::report();
+        for series in report.experiments.iter_mut().flat_map(|e| &mut e.series) {
+            if let Some(ratio) = &mut series.ratio {
+                ratio.median = 1.02;
+            }
+        }
+        let headline = headline(&report);
+        assert_eq!(
+            headline.text,
+            "The first training iteration is no slower than a steady one"
+        );
+    }
+
+    #[test]
+    fn an_unusual_report_has_one_too() {
+        let mut report = fixture::report();
+        report
+            .experiments
+            .retain(|experiment| experiment.id == ExperimentId::Transfer);
+        assert!(headline(&report).text.starts_with("The first “transfer · "));
+        report.experiments.clear();
+        assert_eq!(headline(&report).text, "Nothing was measured");
+    }
+}

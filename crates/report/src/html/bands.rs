@@ -1,0 +1,134 @@
+//! Charts made of rows: a label and, beside or above it, something drawn to scale.
+//!
+//! Text must not shrink with the page, so every such chart is drawn twice, for a
+//! wide page and for a narrow one; the style sheet shows one of them.
+
+use super::scale::Axis;
+use super::svg::{Anchor, Svg};
+
+/// Where the parts of a row are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub class: &'static str,
+    pub width: f64,
+    /// Where what is drawn begins and ends.
+    pub left: f64,
+    pub right: f64,
+    /// The height of a row.
+    pub row: f64,
+    /// Of the row's height, from its top to the middle of what is drawn.
+    pub middle: f64,
+    /// From its top to the baseline of the label.
+    pub label: f64,
+    /// Most names on the axis.
+    pub ticks: usize,
+    /// Whether there is room for words beside what is drawn.
+    pub roomy: bool,
+}
+
+/// The label left of what is drawn.
+pub(super) const WIDE: Layout = Layout {
+    class: "wide",
+    width: 1000.0,
+    left: 250.0,
+    right: 850.0,
+    row: 26.0,
+    middle: 13.0,
+    label: 17.5,
+    ticks: 9,
+    roomy: true,
+};
+
+/// The label above it.
+pub(super) const NARROW: Layout = Layout {
+    class: "narrow",
+    width: 360.0,
+    left: 10.0,
+    right: 350.0,
+    row: 46.0,
+    middle: 32.0,
+    label: 16.0,
+    ticks: 5,
+    roomy: false,
+};
+
+/// Room for the axis above the rows, and air below them.
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 10.0;
+/// Air before a row that begins something new.
+const GAP: f64 = 10.0;
+
+/// A chart while its rows are drawn.
+pub(super) struct Bands {
+    pub svg: Svg,
+    pub axis: Axis,
+    pub layout: Layout,
+    tops: Vec<f64>,
+}
+
+impl Bands {
+    /// A chart with a row for each of `rows`; true for one that begins something
+    /// new.
+    pub fn new(layout: Layout, rows: &[bool], axis: Axis) -> Bands {
+        let axis = axis.over(layout.left, layout.right);
+        let mut tops = Vec::with_capacity(rows.len());
+        let mut end = TOP;
+        for (index, new) in rows.iter().enumerate() {
+            end += if *new && index > 0 { GAP } else { 0.0 };
+            tops.push(end);
+            end += layout.row;
+        }
+        let mut svg = Svg::new(layout.width, end + BOTTOM);
+        for (value, name) in &axis.ticks {
+            let at = axis.at(*value);
+            svg.line("grid-line", (at, TOP - 6.0), (at, end));
+            let anchor = match at {
+                at if at > layout.width - 24.0 => Anchor::End,
+                at if at < 24.0 => Anchor::Start,
+                _ => Anchor::Middle,
+            };
+            svg.text("tick", anchor, (at, 14.0), name);
+        }
+        Bands {
+            svg,
+            axis,
+            layout,
+            tops,
+        }
+    }
+
+    /// The height at which a row's drawing has its middle.
+    pub fn middle(&self, row: usize) -> f64 {
+        self.tops[row] + self.layout.middle
+    }
+
+    /// The row's label.
+    pub fn name(&mut self, row: usize, text: &str) {
+        let layout = &self.layout;
+        let (x, anchor) = if layout.roomy {
+            (layout.left - 14.0, Anchor::End)
+        } else {
+            (layout.left, Anchor::Start)
+        };
+        self.svg
+            .text("label", anchor, (x, self.tops[row] + layout.label), text);
+    }
+
+    /// What is said at the right end of the row.
+    pub fn end(&mut self, row: usize, strong: &str, faint: &str) {
+        let (layout, y) = (&self.layout, self.tops[row] + self.layout.label);
+        if layout.roomy {
+            self.svg.text(
+                "label strong",
+                Anchor::End,
+                (layout.right + 62.0, y),
+                strong,
+            );
+            self.svg
+                .text("tick", Anchor::Start, (layout.right + 70.0, y), faint);
+        } else {
+            self.svg
+                .text("label strong", Anchor::End, (layout.right, y), strong);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The page while it grows: its sections, and what they share.
+
+use preheat_analyze::lab::LabReport;
+
+use super::escape::escape;
+
+/// The page so far.
+pub(super) struct Page<'a> {
+    pub report: &'a LabReport,
+    /// As (id, title, html).
+    sections: Vec<(&'static str, &'static str, String)>,
+    ids: usize,
+}
+
+impl<'a> Page<'a> {
+    pub fn new(report: &'a LabReport) -> Page<'a> {
+        Page {
+            report,
+            sections: Vec::new(),
+            ids: 0,
+        }
+    }
+
+    /// An id that nothing else on the page has.
+    pub fn id(&mut self) -> String {
+        self.ids += 1;
+        format!("c{}", self.ids)
+    }
+
+    /// A section, unless it would be empty. `lead` says in a sentence or two what
+    /// is seen; `html` is put in as it is.
+    pub fn section(&mut self, id: &'static str, title: &'static str, lead: &str, html: &str) {
+        if html.is_empty() {
+            return;
+        }
+        let lead = match lead {
+            "" => String::new(),
+            lead => format!("<p class=\"lead\">{}</p>", escape(lead)),
+        };
+        self.sections.push((id, title, format!("{lead}{html}")));
+    }
+
+    /// The table of contents and all sections.
+    pub fn finish(&self) -> String {
+        let entries: String = self
+            .sections
+            .iter()
+            .map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>"))
+            .collect();
+        let mut html = match self.sections.len() {
+            0 => String::new(),
+            _ => format!("<nav aria-label=\"Contents\"><ul>{entries}</ul></nav>\n"),
+        };
+        html.push_str("<main>\n");
+        for (id, title, body) in &self.sections {
+            html.push_str(&format!(
+                "<section id=\"{id}\" aria-labelledby=\"{id}-h\">\n<h2 id=\"{id}-h\">{title}</h2>\n\
+                 {body}\n</section>\n"
+            ));
+        }
+        html.push_str("</main>\n");
+        html
+    }
+}

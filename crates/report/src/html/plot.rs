@@ -1,0 +1,122 @@
+//! Lines over two axes.
+
+use super::scale::Axis;
+use super::svg::{Anchor, Mark, Point, Svg};
+
+/// The size of every plot, so that plots side by side line up.
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 280.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 44.0;
+
+/// A frame with two axes; lines are drawn into it.
+pub(super) struct Plot {
+    svg: Svg,
+    x: Axis,
+    y: Axis,
+}
+
+/// One line with its points in the axes' own units.
+pub(super) struct Curve<'a> {
+    pub class: &'a str,
+    pub mark: Option<Mark>,
+    pub points: &'a [Point],
+}
+
+impl Plot {
+    /// The frame. What the axes show is said in `across` and `up`.
+    pub fn new(x: Axis, y: Axis, across: &str, up: &str) -> Plot {
+        let x = x.over(LEFT, WIDTH - RIGHT);
+        let y = y.over(HEIGHT - BOTTOM, TOP);
+        let mut svg = Svg::new(WIDTH, HEIGHT);
+        for (value, name) in &y.ticks {
+            let at = y.at(*value);
+            svg.line("grid-line", (LEFT, at), (WIDTH - RIGHT, at));
+            svg.text("tick", Anchor::End, (LEFT - 8.0, at + 4.0), name);
+        }
+        svg.line(
+            "axis-line",
+            (LEFT, HEIGHT - BOTTOM),
+            (WIDTH - RIGHT, HEIGHT - BOTTOM),
+        );
+        for (value, name) in &x.ticks {
+            let at = x.at(*value);
+            svg.line(
+                "axis-line",
+                (at, HEIGHT - BOTTOM),
+                (at, HEIGHT - BOTTOM + 4.0),
+            );
+            // A name at the very edge would be cut off.
+            let anchor = if at > WIDTH - RIGHT - 12.0 {
+                Anchor::End
+            } else {
+                Anchor::Middle
+            };
+            let edge = if anchor == Anchor::End {
+                RIGHT - 2.0
+            } else {
+                0.0
+            };
+            svg.text("tick", anchor, (at + edge, HEIGHT - BOTTOM + 18.0), name);
+        }
+        svg.text("axis-name", Anchor::Start, (4.0, 14.0), up);
+        svg.text(
+            "axis-name",
+            Anchor::End,
+            (WIDTH - RIGHT, HEIGHT - 6.0),
+            across,
+        );
+        Plot { svg, x, y }
+    }
+
+    fn place(&self, (x, y): Point) -> Point {
+        (self.x.at(x), self.y.at(y))
+    }
+
+    /// A line with a mark at each point; `say` is what hovering over it shows.
+    pub fn curve(&mut self, curve: &Curve, say: impl Fn(Point) -> String) {
+        let places: Vec<Point> = curve
+            .points
+            .iter()
+            .map(|point| self.place(*point))
+            .collect();
+        self.svg.path(
+            &format!("series {}", curve.class),
+            std::slice::from_ref(&places),
+        );
+        if let Some(mark) = curve.mark {
+            let class = format!("mark {}", curve.class);
+            for (point, place) in curve.points.iter().zip(places) {
+                self.svg.mark(mark, &class, place, &say(*point));
+            }
+        }
+    }
+
+    /// Many lines of one look.
+    pub fn bundle(&mut self, class: &str, lines: &[Vec<Point>]) {
+        let places: Vec<Vec<Point>> = lines
+            .iter()
+            .map(|line| line.iter().map(|point| self.place(*point)).collect())
+            .collect();
+        self.svg.path(&format!("series {class}"), &places);
+    }
+
+    /// A single mark.
+    pub fn mark(&mut self, mark: Mark, class: &str, point: Point, title: &str) {
+        let at = self.place(point);
+        self.svg.mark(mark, &format!("mark {class}"), at, title);
+    }
+
+    /// A level across the plot.
+    pub fn level(&mut self, class: &str, value: f64) {
+        let at = self.y.at(value);
+        self.svg
+            .line(&format!("series {class}"), (LEFT, at), (WIDTH - RIGHT, at));
+    }
+
+    pub fn finish(&self, id: &str, title: &str, description: &str) -> String {
+        self.svg.finish(id, "plot-chart", title, description)
+    }
+}

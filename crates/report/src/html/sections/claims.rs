@@ -1,0 +1,108 @@
+//! The claims: verdict, sentence, and the evidence for those who want it.
+
+use preheat_analyze::lab::{Claim, Evidence, Verdict};
+
+use crate::html::escape::escape;
+use crate::html::figure::Table;
+use crate::html::page::Page;
+use crate::units::{ABSENT, number};
+use crate::verdicts::{count, sign};
+
+/// The section.
+pub(in crate::html) fn add(page: &mut Page) {
+    let claims = &page.report.claims;
+    let items: String = claims.iter().map(item).collect();
+    let html = match claims.is_empty() {
+        true => String::new(),
+        false => {
+            format!(
+                "<p class=\"count\">{}</p><ol class=\"claims\">{items}</ol>",
+                count(claims)
+            )
+        }
+    };
+    page.section(
+        "claims",
+        "Claims",
+        "What is often said about cold starts, and what this machine says of it. A verdict needs \
+         its 95 % interval to be clear of the threshold.",
+        &html,
+    );
+}
+
+fn item(claim: &Claim) -> String {
+    let mut html = format!(
+        "<li><span class=\"number\">{}</span>{}<div class=\"claim\"><p class=\"text\">{}</p>",
+        claim.id,
+        badge(claim.verdict),
+        escape(&claim.text)
+    );
+    if !claim.sentence.is_empty() {
+        html.push_str(&format!(
+            "<p class=\"sentence\">{}</p>",
+            escape(&claim.sentence)
+        ));
+    }
+    if !claim.evidence.is_empty() {
+        html.push_str(&format!(
+            "<details class=\"data\"><summary>Evidence</summary>{}</details>",
+            evidence(&claim.evidence)
+        ));
+    }
+    html.push_str("</div></li>\n");
+    html
+}
+
+/// A verdict by sign, word and colour.
+fn badge(verdict: Verdict) -> String {
+    let class = match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::Depends => "depends",
+        Verdict::Inconclusive => "open",
+        Verdict::NotMeasurable => "unknown",
+    };
+    format!(
+        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{}</span> {}</span>",
+        sign(verdict),
+        verdict.as_str()
+    )
+}
+
+fn evidence(all: &[Evidence]) -> String {
+    let mut table = Table::new(&[
+        "subject",
+        "verdict",
+        "what was compared",
+        "value",
+        "95 %",
+        "threshold",
+        "in words",
+    ]);
+    table.words = vec![1, 2, 6];
+    table.rows = all
+        .iter()
+        .map(|evidence| {
+            let subject = match &evidence.framework {
+                None => evidence.device.clone(),
+                Some(framework) => format!("{framework} on {}", evidence.device),
+            };
+            let interval = match (evidence.value.low, evidence.value.high) {
+                (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
+                    format!("{} – {}", number(low), number(high))
+                }
+                _ => ABSENT.to_owned(),
+            };
+            vec![
+                subject,
+                evidence.verdict.as_str().to_owned(),
+                evidence.quantity.clone(),
+                number(evidence.value.median),
+                interval,
+                number(evidence.threshold),
+                evidence.sentence.clone(),
+            ]
+        })
+        .collect();
+    table.html()
+}

@@ -1,0 +1,256 @@
+//! What happens once: stage after stage, from nothing to the first result, with
+//! the floor of a minimal native program beside it.
+
+use preheat_analyze::lab::{Experiment, ExperimentId, SampleKind, Series, names};
+
+use crate::html::bands::{Bands, Layout, NARROW, WIDE};
+use crate::html::escape::escape;
+use crate::html::figure::{Figure, Table, folded};
+use crate::html::page::Page;
+use crate::html::scale::{Axis, round_step};
+use crate::html::svg::{Anchor, Svg};
+use crate::labels;
+use crate::overview::by_subject;
+use crate::units::duration;
+
+/// Colours before they repeat; the one after them is the floor's own.
+const COLOURS: usize = 7;
+/// What the bar of a minimal native program is called.
+const FLOOR: &str = "floor";
+/// Its only stage where it is drawn as a whole.
+const WHOLE: &str = "a minimal native program";
+
+/// Stages one after the other.
+struct Bar {
+    name: String,
+    parts: Vec<(String, f64)>,
+}
+
+impl Bar {
+    fn total(&self) -> f64 {
+        self.parts.iter().map(|(_, seconds)| seconds).sum()
+    }
+}
+
+/// The section.
+pub(in crate::html) fn add(page: &mut Page) {
+    let report = page.report;
+    let mut html = String::new();
+    for experiments in by_subject(report) {
+        let figures = figures(page, &experiments);
+        let title = labels::subject_title(report, experiments[0]);
+        if experiments[0].device != report.device.kind {
+            html.push_str(&folded(&title, &figures));
+        } else if !figures.is_empty() {
+            html.push_str(&format!("<h3>{}</h3>{figures}", escape(&title)));
+        }
+    }
+    page.section(
+        "stages",
+        "Stages",
+        "What happens once in a start, one stage after the other. The floor is what a minimal \
+         native program needs on the same device from its first line to its first result, with its \
+         kernel compiled beforehand.",
+        &html,
+    );
+}
+
+/// The charts of one subject, each with the floor of its device on top.
+fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
+    let native = experiments[0].framework.is_none();
+    let wanted: &[(ExperimentId, &str)] = match native {
+        true => &[
+            (
+                ExperimentId::Launch,
+                "From nothing to the first launch of a kernel",
+            ),
+            (ExperimentId::Infer, "From nothing to the first inference"),
+        ],
+        false => &[
+            (
+                ExperimentId::Train,
+                "From import to the end of the first training iteration",
+            ),
+            (
+                ExperimentId::Infer,
+                "From import to the end of the first inference",
+            ),
+        ],
+    };
+    let mut html = String::new();
+    for (id, title) in wanted {
+        let mut bars = Vec::new();
+        for experiment in experiments.iter().filter(|experiment| experiment.id == *id) {
+            let mut variants: Vec<&str> = Vec::new();
+            for series in &experiment.series {
+                if !variants.contains(&series.variant.as_str()) {
+                    variants.push(&series.variant);
+                }
+            }
+            bars.extend(
+                variants
+                    .into_iter()
+                    .filter_map(|variant| bar(experiment, variant)),
+            );
+        }
+        if bars.is_empty() {
+            continue;
+        }
+        // Its own stages are told apart only where the others have the same.
+        let whole = !native || *id != ExperimentId::Launch;
+        if let Some(floor) = floor(page, &experiments[0].device, whole) {
+            bars.insert(0, floor);
+        }
+        html.push_str(&figure(page, title, &experiments[0].subject(), &bars));
+    }
+    html
+}
+
+/// What a minimal native program needs, as one part or stage by stage.
+fn floor(page: &Page, device: &str, whole: bool) -> Option<Bar> {
+    let floor = page
+        .report
+        .floors
+        .iter()
+        .find(|floor| floor.device == device)?;
+    let drawable = |(_, seconds): &(String, f64)| seconds.is_finite() && *seconds > 0.0;
+    let mut parts: Vec<(String, f64)> = floor.parts.clone();
+    if whole || parts.is_empty() {
+        parts = vec![(WHOLE.to_owned(), floor.seconds)];
+    }
+    parts.retain(drawable);
+    (!parts.is_empty()).then(|| Bar {
+        name: FLOOR.to_owned(),
+        parts,
+    })
+}
+
+fn bar(experiment: &Experiment, variant: &str) -> Option<Bar> {
+    let of = |kind: SampleKind| {
+        experiment
+            .series
+            .iter()
+            .filter(move |series| series.variant == variant && series.kind == kind)
+            .filter(|series| series.size.is_none())
+            .filter(|series| series.first.is_finite() && series.first > 0.0)
+    };
+    let mut parts: Vec<(String, f64)> = of(SampleKind::Stage)
+        .map(|series| (series.name.clone(), series.first))
+        .collect();
+    // A framework's stages come before its first iteration; natively they are in it.
+    if experiment.framework.is_some() {
+        let first = |series: &&Series| {
+            [names::ITERATION, names::FRESH_INPUT].contains(&series.name.as_str())
+        };
+        let name = match experiment.id {
+            ExperimentId::Train => "first iteration",
+            _ => "first inference",
+        };
+        parts.extend(
+            of(SampleKind::Iterations)
+                .find(first)
+                .map(|s| (name.to_owned(), s.first)),
+        );
+    }
+    let name = if variant.is_empty() {
+        experiment.id.id()
+    } else {
+        variant
+    };
+    (parts.len() > 1).then(|| Bar {
+        name: name.to_owned(),
+        parts,
+    })
+}
+
+fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> String {
+    let mut stages: Vec<&str> = Vec::new();
+    for (name, _) in bars.iter().flat_map(|bar| &bar.parts) {
+        if !stages.contains(&name.as_str()) {
+            stages.push(name);
+        }
+    }
+    let longest = bars.iter().map(Bar::total).fold(0.0, f64::max);
+    let name = format!("{title}, {subject}");
+    let description = bars
+        .iter()
+        .map(|bar| format!("{}: {}.", bar.name, duration(bar.total())))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let drawings = [WIDE, NARROW].map(|layout| {
+        draw(layout, bars, &stages, longest).finish(&page.id(), layout.class, &name, &description)
+    });
+    let mut data = Table::new(&["bar", "stage", "time"]);
+    data.words = vec![1];
+    for bar in bars {
+        let row = |name: &str, seconds| vec![bar.name.clone(), name.to_owned(), duration(seconds)];
+        data.rows
+            .extend(bar.parts.iter().map(|(name, seconds)| row(name, *seconds)));
+        data.rows.push(row("in all", bar.total()));
+    }
+    let figure = Figure {
+        title: title.to_owned(),
+        key: key(&stages),
+        drawings: drawings.to_vec(),
+        data,
+        ..Figure::default()
+    };
+    figure.html()
+}
+
+fn colour(stages: &[&str], index: usize) -> usize {
+    if stages[index] == WHOLE {
+        COLOURS
+    } else {
+        index % COLOURS
+    }
+}
+
+/// Which number and colour is which stage.
+fn key(stages: &[&str]) -> String {
+    let items: String = stages
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            let (number, name) = (index + 1, escape(labels::stage_name(name)));
+            format!(
+                "<li><span class=\"stage s{}\">{number}</span>{name}</li>",
+                colour(stages, index)
+            )
+        })
+        .collect();
+    format!("<ul class=\"legend\">{items}</ul>")
+}
+
+fn draw(layout: Layout, bars: &[Bar], stages: &[&str], longest: f64) -> Svg {
+    let step = round_step(longest, layout.ticks.min(5));
+    let news: Vec<bool> = (0..bars.len())
+        .map(|row| row > 0 && bars[row - 1].name == FLOOR)
+        .collect();
+    let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
+    for (row, bar) in bars.iter().enumerate() {
+        bands.name(row, &bar.name);
+        bands.end(row, &duration(bar.total()), "");
+        let top = bands.middle(row) - 9.0;
+        let mut sum = 0.0;
+        for (name, seconds) in &bar.parts {
+            let from = bands.axis.at(sum);
+            sum += seconds;
+            let width = bands.axis.at(sum) - from;
+            let index = stages.iter().position(|stage| stage == name).unwrap_or(0);
+            let say = format!("{}: {name} {}", bar.name, duration(*seconds));
+            // A stage that is too short to see still leaves a line.
+            let class = format!("bar s{}", colour(stages, index));
+            bands
+                .svg
+                .rect(&class, (from, top), (width.max(0.6), 18.0), &say);
+            if width > 17.0 {
+                let number = (index + 1).to_string();
+                let class = format!("bar-number n{}", colour(stages, index));
+                let middle = (from + width / 2.0, top + 13.0);
+                bands.svg.text(&class, Anchor::Middle, middle, &number);
+            }
+        }
+    }
+    bands.svg
+}

@@ -1,0 +1,181 @@
+//! The document `preheat.lab/1` as text.
+//!
+//! Its fields and their order are those of [`LabReport`]; only the layout is
+//! decided here: an object puts each field on a line, a list of bare values stays
+//! on one. So a thousand iterations are one line, and a diff of two documents
+//! shows which series changed.
+
+use std::io::{self, Write};
+
+use preheat_analyze::lab::LabReport;
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+/// The report as a JSON document that ends with a newline.
+pub fn lab_json(report: &LabReport) -> String {
+    let mut text = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
+    match report.serialize(&mut writer) {
+        Ok(()) => {
+            text.push(b'\n');
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        // Writing to memory cannot fail, and the report has only string keys. Were
+        // that ever to change, a reader should learn it from the document.
+        Err(why) => format!("{{\"error\": \"the report cannot be written as JSON: {why}\"}}\n"),
+    }
+}
+
+/// Objects on lines, lists of bare values on one line.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+    /// Whether what begins now is an element of a list.
+    element: bool,
+    /// For each list or object that is open: whether it has something on a line
+    /// of its own, so that its end needs one too.
+    open: Vec<bool>,
+}
+
+impl Lines {
+    fn new_line<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if let Some(open) = self.open.last_mut() {
+            *open = true;
+        }
+        writer.write_all(b"\n")?;
+        (0..self.depth).try_for_each(|_| writer.write_all(b"  "))
+    }
+
+    fn begin<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        if self.element {
+            self.new_line(writer)?;
+        }
+        self.element = false;
+        self.depth += 1;
+        self.open.push(false);
+        writer.write_all(bracket)
+    }
+
+    fn end<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        if self.open.pop() == Some(true) {
+            writer.write_all(b"\n")?;
+            (0..self.depth).try_for_each(|_| writer.write_all(b"  "))?;
+        }
+        writer.write_all(bracket)
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.begin(writer, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.end(writer, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.element = true;
+        if first {
+            Ok(())
+        } else {
+            writer.write_all(b",")
+        }
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.element = false;
+        Ok(())
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.begin(writer, b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.end(writer, b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
+        }
+        self.new_line(writer)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.element = false;
+        writer.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn lines<T: Serialize>(value: &T) -> String {
+        let mut text = Vec::new();
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
+        value.serialize(&mut writer).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn lists_of_values_stay_on_one_line() {
+        assert_eq!(lines(&vec![1, 2, 3]), "[1,2,3]");
+        assert_eq!(lines(&vec![vec![1, 2], vec![3]]), "[\n  [1,2],\n  [3]\n]");
+        assert_eq!(lines(&Vec::<u8>::new()), "[]");
+        assert_eq!(lines(&(("a", 1.5), "b")), "[\n  [\"a\",1.5],\"b\"\n]");
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_the_same_report() {
+        let report = fixture::report();
+        let text = lab_json(&report);
+        assert!(text.starts_with("{\n  \"schema\": \"preheat.lab/1\",\n"));
+        assert!(text.ends_with("}\n"));
+        // The parser may miss a number's last bit, so numbers are compared apart.
+        let mut back: LabReport = serde_json::from_str(&text).unwrap();
+        let written = report.experiments.iter().flat_map(|e| &e.series);
+        let read = back.experiments.iter().flat_map(|e| &e.series);
+        for (written, read) in written.zip(read) {
+            let pairs = written
+                .iterations
+                .iter()
+                .flatten()
+                .zip(read.iterations.iter().flatten());
+            assert!(
+                pairs
+                    .into_iter()
+                    .all(|(a, b)| (a - b).abs() <= a.abs() * 1e-15)
+            );
+            assert_eq!((&written.name, written.class), (&read.name, read.class));
+        }
+        back.experiments.clone_from(&report.experiments);
+        back.floors.clone_from(&report.floors);
+        back.claims.clone_from(&report.claims);
+        assert_eq!(back, report);
+    }
+
+    #[test]
+    fn a_start_of_a_series_is_one_line() {
+        let report = fixture::report();
+        let series = &report.experiments[1].series[0];
+        let start = serde_json::to_string(&series.iterations[0]).unwrap();
+        assert!(
+            lab_json(&report)
+                .lines()
+                .any(|line| line.trim().trim_end_matches(',') == start)
+        );
+    }
+}

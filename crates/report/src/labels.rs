@@ -1,0 +1,156 @@
+//! What experiments, subjects and series are called in a table, where there is
+//! little room. Long names are the report's own; these are their short forms.
+
+use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, Series, names};
+
+use crate::units::bytes;
+
+/// The word under which an experiment is shown: the three training experiments
+/// are one family.
+pub(crate) fn family(id: ExperimentId) -> &'static str {
+    match id {
+        ExperimentId::TrainInitialized | ExperimentId::TrainNoOptimizer => ExperimentId::Train.id(),
+        other => other.id(),
+    }
+}
+
+/// A subject with what it is: `cuda — NVIDIA H200`, `torch 2.11.0 on cuda`.
+pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> String {
+    let device = &experiment.device;
+    match &experiment.framework {
+        None => match crate::device_name(report, device) {
+            name if name == device => device.clone(),
+            name => format!("{device} — {name}"),
+        },
+        Some(framework) => report
+            .frameworks
+            .iter()
+            .find(|known| known.name == *framework && known.device == *device)
+            .map_or_else(
+                || experiment.subject(),
+                |known| format!("{framework} {} on {device}", known.version),
+            ),
+    }
+}
+
+/// A series within its family: `from nothing`, `h2d pinned 4 MiB`, `conv, fresh`.
+pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
+    let name = short_name(&series.name);
+    let variant = series.variant.as_str();
+    let mut label = match (experiment.id, series.name.as_str()) {
+        (ExperimentId::Alloc, names::ALLOCATE) if series.size.is_some() => String::new(),
+        (ExperimentId::Prealloc, names::ALLOCATE_4_MIB) if !variant.is_empty() => {
+            variant.to_owned()
+        }
+        (ExperimentId::TrainInitialized, names::ITERATION) => "initialized".to_owned(),
+        (ExperimentId::TrainNoOptimizer, names::ITERATION) if !variant.is_empty() => {
+            variant.to_owned()
+        }
+        // The variants of launch are groups of their own, and a forward pass that is
+        // timed beside another is not a variant of training.
+        (ExperimentId::Launch, _)
+        | (ExperimentId::TrainNoOptimizer, names::FORWARD_RECORDING | names::FORWARD_PLAIN) => {
+            name.to_owned()
+        }
+        (ExperimentId::TrainInitialized, _) => join("initialized", name),
+        _ => join(&variant.replace(", ", " "), name),
+    };
+    if let Some(size) = series.size {
+        if !label.is_empty() {
+            label.push(' ');
+        }
+        label.push_str(&bytes(size));
+    }
+    label
+}
+
+/// A series with its family, where it stands alone: `infer · conv, fresh`.
+pub(crate) fn full(experiment: &Experiment, of: &Series) -> String {
+    let family = family(experiment.id);
+    let label = series(experiment, of);
+    if experiment.id == ExperimentId::Launch && !of.variant.is_empty() {
+        format!("{family} · {}: {label}", of.variant)
+    } else {
+        format!("{family} · {label}")
+    }
+}
+
+fn join(variant: &str, name: &str) -> String {
+    if variant.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{variant}, {name}")
+    }
+}
+
+/// The short form of a series' or stage's name; the name itself where it is short.
+pub(crate) fn short_name(name: &str) -> &str {
+    match name {
+        names::FROM_NOTHING => "from nothing",
+        names::CONTEXT_READY => "context ready",
+        names::FREE_AND_AGAIN => "freed, again",
+        names::FROM_POOL => "from the pool",
+        names::AFTER_TRIM => "pool trimmed",
+        names::PIN => "pin",
+        names::H2D_PAGEABLE => "h2d pageable",
+        names::H2D_PINNED => "h2d pinned",
+        names::D2H_PAGEABLE => "d2h pageable",
+        names::D2H_PINNED => "d2h pinned",
+        names::FORWARD_RECORDING => "forward, recording",
+        names::FORWARD_PLAIN => "forward, plain",
+        names::FRESH_INPUT => "fresh",
+        names::RESIDENT_INPUT => "resident",
+        names::INITIALIZE => "initialize device",
+        names::SECOND_CONTEXT => "second context",
+        names::LAUNCH_FROM_SOURCE => "from source",
+        names::LONG_LAUNCH => "long, synchronized",
+        names::LONG_LAUNCH_NAIVE => "long, no sync",
+        "source to intermediate" => "to intermediate",
+        "intermediate to machine code" => "to machine code",
+        other => other,
+    }
+}
+
+/// A stage's name in a chart that says already what it is a part of.
+pub(crate) fn stage_name(name: &str) -> &str {
+    short_name(name.strip_prefix("first inference: ").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn subjects_say_what_they_are() {
+        let report = fixture::report();
+        let titles: Vec<String> = report
+            .experiments
+            .iter()
+            .map(|e| subject_title(&report, e))
+            .collect();
+        assert!(titles.contains(&"cuda — NVIDIA H200".to_owned()));
+        assert!(titles.contains(&"torch 2.11.0 on cuda".to_owned()));
+        let mut stranger = report.experiments[0].clone();
+        stranger.device = "tpu".to_owned();
+        assert_eq!(subject_title(&report, &stranger), "tpu");
+        stranger.framework = Some("numpy".to_owned());
+        assert_eq!(subject_title(&report, &stranger), "numpy on tpu");
+    }
+
+    #[test]
+    fn labels_differ_within_a_family() {
+        let report = fixture::report();
+        for experiment in &report.experiments {
+            let mut labels: Vec<String> = experiment
+                .series
+                .iter()
+                .map(|s| full(experiment, s))
+                .collect();
+            labels.sort();
+            let count = labels.len();
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{}", experiment.id.id());
+        }
+    }
+}

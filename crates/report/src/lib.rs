@@ -1,0 +1,43 @@
+//! Findings for people and machines.
+//!
+//! A finished [`LabReport`] goes in; text comes out: [`lab_terminal`] for a person
+//! at a prompt, [`lab_html`] for a person with a browser, [`lab_json`] for
+//! programs. Nothing here measures, decides or judges: the numbers, classes and
+//! verdicts are the report's own, and every renderer shows the same ones.
+//!
+//! - `overview` – which series stand for an experiment; `labels` – what they are called
+//! - `headline`, `verdicts`, `gaps` – the sentence at the top, the claims' verdicts,
+//!   what is missing at the bottom
+//! - `terminal`, `html`, `json` – the renderers
+
+#![forbid(unsafe_code)]
+
+mod gaps;
+mod headline;
+mod html;
+mod json;
+mod labels;
+mod overview;
+mod terminal;
+mod verdicts;
+
+pub use html::lab_html;
+pub use json::lab_json;
+pub use terminal::{Terminal, lab_terminal};
+pub use units::{bandwidth, bytes, duration};
+
+use preheat_analyze::lab::LabReport;
+use preheat_analyze::units;
+
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod fixture;
+
+/// The native device of `kind`, as its own name for people; the kind itself where
+/// the report does not know it.
+fn device_name<'a>(report: &'a LabReport, kind: &'a str) -> &'a str {
+    std::iter::once(&report.device)
+        .chain(&report.other_devices)
+        .find(|device| device.kind == kind)
+        .map_or(kind, |device| device.name.as_str())
+}

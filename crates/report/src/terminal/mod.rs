@@ -1,0 +1,250 @@
+//! The report for a person at a prompt.
+//!
+//! Top to bottom: what it costs here, the table, the claims, what is notable, what
+//! is missing. Nothing is wider than the terminal, and without colour or Unicode
+//! nothing is lost but looks.
+
+mod claims;
+mod columns;
+mod notes;
+mod screen;
+mod style;
+mod table;
+mod text;
+
+use preheat_analyze::lab::LabReport;
+
+use crate::headline::headline;
+use crate::overview::overview;
+use crate::units::bytes;
+use screen::Screen;
+use style::Style;
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Columns.
+    pub width: usize,
+    /// Whether it shows colours (ANSI escapes).
+    pub color: bool,
+    /// Whether it shows more than ASCII.
+    pub unicode: bool,
+}
+
+/// The report as lines of text, none wider than the terminal.
+pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
+    let mut screen = Screen::new(terminal);
+    head(&mut screen, report);
+    let subjects = overview(report);
+    table::show(&mut screen, &subjects);
+    claims::show(&mut screen, &report.claims);
+    notes::show(&mut screen, report, &subjects);
+    screen.finish()
+}
+
+fn head(screen: &mut Screen, report: &LabReport) {
+    let headline = headline(report);
+    if let Some(why) = &report.settings.ended_early {
+        screen.paragraph(&[(Style::Yellow, "! ended early: ")], 2, Style::Plain, why);
+    }
+    screen.paragraph(&[], 0, Style::Bold, &format!("{}.", headline.text));
+    if !headline.detail.is_empty() {
+        screen.paragraph(&[], 0, Style::Plain, &format!("{}.", headline.detail));
+    }
+    screen.blank();
+
+    let device = &report.device;
+    let machine = &report.machine;
+    let mut facts = vec![
+        device.name.clone(),
+        bytes(device.memory),
+        device.driver.clone(),
+    ];
+    screen.paragraph(
+        &[(Style::Dim, "device   ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+    facts = vec![
+        machine.cpu.clone(),
+        format!("{} cores", machine.cores),
+        bytes(machine.memory),
+        machine.os.clone(),
+        format!("kernel {}", machine.kernel),
+    ];
+    screen.paragraph(
+        &[(Style::Dim, "machine  ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+    let settings = &report.settings;
+    facts = vec![
+        format!(
+            "{} of each, seed {}",
+            starts(settings.starts),
+            settings.seed
+        ),
+        format!("preheat {}", report.preheat),
+        report.created.clone(),
+    ];
+    if settings.quick {
+        facts.insert(0, "quick".to_owned());
+    }
+    screen.paragraph(
+        &[(Style::Dim, "run      ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+}
+
+fn starts(count: usize) -> String {
+    if count == 1 {
+        "1 start".to_owned()
+    } else {
+        format!("{count} starts")
+    }
+}
+
+fn joined(facts: &[String]) -> String {
+    let known = facts.iter().filter(|fact| !fact.trim().is_empty());
+    known.map(String::as_str).collect::<Vec<_>>().join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Without the escapes that set colours.
+    fn bare(text: &str) -> String {
+        let mut bare = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            bare.push_str(before);
+            rest = after.split_once('m').map_or("", |(_, after)| after);
+        }
+        bare + rest
+    }
+
+    fn all_reports() -> Vec<LabReport> {
+        let mut early = fixture::report();
+        early.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
+        vec![
+            fixture::report(),
+            fixture::empty(),
+            fixture::hostile(),
+            fixture::broken(),
+            early,
+        ]
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for report in all_reports() {
+            for width in [24, 40, 60, 79, 80, 100, 120, 200] {
+                for (color, unicode) in [(false, false), (false, true), (true, true)] {
+                    let terminal = Terminal {
+                        width,
+                        color,
+                        unicode,
+                    };
+                    let text = lab_terminal(&report, &terminal);
+                    for line in bare(&text).lines() {
+                        assert!(line.chars().count() <= width, "{width}: {line:?}");
+                        assert_eq!(line, line.trim_end());
+                    }
+                    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let report = fixture::report();
+        let with = |color| {
+            lab_terminal(
+                &report,
+                &Terminal {
+                    width: 80,
+                    color,
+                    unicode: true,
+                },
+            )
+        };
+        assert!(with(true).contains('\u{1b}'));
+        assert_eq!(bare(&with(true)), with(false));
+        assert!(!with(false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn without_unicode_all_is_ascii() {
+        for report in all_reports() {
+            let terminal = Terminal {
+                width: 100,
+                color: false,
+                unicode: false,
+            };
+            let text = lab_terminal(&report, &terminal);
+            assert!(text.chars().all(|c| c == '\n' || (' '..='~').contains(&c)));
+        }
+    }
+
+    #[test]
+    fn no_control_character_of_a_name_reaches_the_terminal() {
+        let terminal = Terminal {
+            width: 100,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&fixture::hostile(), &terminal);
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_is_absent_is_a_dash_or_nothing() {
+        for report in [fixture::broken(), fixture::empty()] {
+            for width in [60, 120] {
+                let text = lab_terminal(
+                    &report,
+                    &Terminal {
+                        width,
+                        color: false,
+                        unicode: true,
+                    },
+                );
+                for word in ["NaN", "inf ", "None", "Some("] {
+                    assert!(!text.contains(word), "{word} in\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_report_says_so() {
+        let terminal = Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&fixture::empty(), &terminal);
+        assert!(text.starts_with("Nothing was measured.\n"));
+        assert!(!text.contains("Claims"));
+    }
+
+    #[test]
+    fn an_early_end_is_said_at_the_top() {
+        let mut report = fixture::report();
+        report.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
+        let terminal = Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&report, &terminal);
+        assert!(text.starts_with("! ended early: interrupted after 3 of 5 starts\n"));
+    }
+}

@@ -1,0 +1,66 @@
+//! What is notable, what the first start found, and what is missing: short.
+
+use preheat_analyze::lab::LabReport;
+
+use super::screen::Screen;
+use super::style::Style;
+use crate::gaps::{Gap, failures, first_starts, skipped};
+use crate::overview::Subject;
+
+/// So many first starts that differ are named; the rest are counted.
+const NAMED: usize = 5;
+
+/// All notes below the claims.
+pub(super) fn show(screen: &mut Screen, report: &LabReport, subjects: &[Subject]) {
+    if !report.notable.is_empty() {
+        screen.title("Notable on this machine");
+        for notable in &report.notable {
+            bullet(screen, "", Style::Plain, notable);
+        }
+    }
+
+    let starts = first_starts(subjects);
+    if !starts.is_empty() {
+        screen.title("The first start, reported apart");
+        for (what, sentence) in starts.iter().take(NAMED) {
+            bullet(screen, "", Style::Plain, &format!("{what}: {sentence}"));
+        }
+        if starts.len() > NAMED {
+            bullet(
+                screen,
+                "",
+                Style::Dim,
+                &format!("and {} more", starts.len() - NAMED),
+            );
+        }
+    }
+
+    let failures = failures(report);
+    if !failures.is_empty() {
+        screen.title("Failed");
+        for gap in failures {
+            gap_line(screen, &gap);
+        }
+    }
+    let skipped = skipped(report);
+    if !skipped.is_empty() {
+        screen.title("Not measured");
+        for gap in skipped {
+            gap_line(screen, &gap);
+        }
+    }
+}
+
+fn gap_line(screen: &mut Screen, gap: &Gap) {
+    let text = format!("{} ({}): {}", gap.what, gap.subjects.join(", "), gap.why);
+    bullet(screen, "", Style::Plain, &text);
+}
+
+fn bullet(screen: &mut Screen, lead: &str, style: Style, text: &str) {
+    screen.paragraph(
+        &[(Style::Dim, "  • "), (Style::Plain, lead)],
+        4,
+        style,
+        text,
+    );
+}

@@ -1,0 +1,168 @@
+//! Lines of styled text on their way to a terminal.
+//!
+//! Everything that is shown passes [`Screen::finish`], so that width, colour and
+//! ASCII are kept in one place, whatever a caller put into a line.
+
+use super::Terminal;
+use super::style::{RESET, Style, ascii};
+use super::text::{clean, fit, width, wrap};
+
+/// Prose in wider lines is hard to read.
+const WIDEST_PROSE: usize = 120;
+
+/// One line: pieces of text with their looks.
+pub(super) type Line = Vec<(Style, String)>;
+
+/// The lines so far.
+pub(super) struct Screen {
+    pub terminal: Terminal,
+    lines: Vec<Line>,
+}
+
+impl Screen {
+    pub fn new(terminal: &Terminal) -> Screen {
+        Screen {
+            terminal: *terminal,
+            lines: Vec::new(),
+        }
+    }
+
+    /// An empty line, unless there is one or nothing above it.
+    pub fn blank(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.is_empty()) {
+            self.lines.push(Line::new());
+        }
+    }
+
+    /// A title with room above it.
+    pub fn title(&mut self, text: &str) {
+        self.blank();
+        self.lines.push(vec![(Style::Bold, text.to_owned())]);
+    }
+
+    /// A line as it is.
+    pub fn line(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+
+    /// `text` after a lead, wrapped; later lines begin at `indent`.
+    pub fn paragraph(&mut self, lead: &[(Style, &str)], indent: usize, style: Style, text: &str) {
+        let room = self.terminal.width.min(WIDEST_PROSE);
+        let taken: usize = lead.iter().map(|(_, text)| width(text)).sum();
+        if clean(text).is_empty() && taken == 0 {
+            return;
+        }
+        let lines = wrap(
+            text,
+            room.saturating_sub(taken),
+            room.saturating_sub(indent),
+        );
+        for (index, part) in lines.into_iter().enumerate() {
+            let mut line: Line = match index {
+                0 => lead
+                    .iter()
+                    .map(|(style, text)| (*style, (*text).to_owned()))
+                    .collect(),
+                _ => vec![(Style::Plain, " ".repeat(indent))],
+            };
+            line.push((style, part));
+            self.lines.push(line);
+        }
+    }
+
+    /// The text for the terminal.
+    pub fn finish(mut self) -> String {
+        while self.lines.last().is_some_and(Vec::is_empty) {
+            self.lines.pop();
+        }
+        let mut text = String::new();
+        for line in &self.lines {
+            self.write(line, &mut text);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn write(&self, line: &Line, text: &mut String) {
+        let mut room = self.terminal.width;
+        // Spaces are held back until something follows, so that none end a line.
+        let mut spaces = 0;
+        for (style, piece) in line {
+            let piece: String = piece
+                .chars()
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .map(|c| if self.terminal.unicode { c } else { ascii(c) })
+                .collect();
+            let shown = piece.trim_start_matches(' ');
+            spaces += width(&piece) - width(shown);
+            let held = width(shown) - width(shown.trim_end_matches(' '));
+            let shown = shown.trim_end_matches(' ');
+            if shown.is_empty() {
+                spaces += held;
+                continue;
+            }
+            room = room.saturating_sub(spaces);
+            let cut = fit(shown, room);
+            room = room.saturating_sub(width(&cut));
+            if cut.is_empty() {
+                return;
+            }
+            text.push_str(&" ".repeat(spaces));
+            // Cutting brings a sign of its own.
+            let cut: String = match self.terminal.unicode {
+                true => cut,
+                false => cut.chars().map(ascii).collect(),
+            };
+            match style.escape().filter(|_| self.terminal.color) {
+                Some(escape) => text.extend([escape, &cut, RESET]),
+                None => text.push_str(&cut),
+            }
+            spaces = held;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(width: usize) -> Screen {
+        Screen::new(&Terminal {
+            width,
+            color: false,
+            unicode: true,
+        })
+    }
+
+    #[test]
+    fn a_paragraph_hangs_below_its_lead() {
+        let mut screen = screen(16);
+        screen.paragraph(
+            &[(Style::Bold, "1 ✓ holds  ")],
+            4,
+            Style::Plain,
+            "a claim of many words",
+        );
+        assert_eq!(
+            screen.finish(),
+            "1 ✓ holds  a\n    claim of\n    many words\n"
+        );
+    }
+
+    #[test]
+    fn no_line_ends_with_a_space_and_none_is_too_wide() {
+        let mut screen = screen(10);
+        screen.line(vec![
+            (Style::Plain, "  abc   ".to_owned()),
+            (Style::Plain, "  ".to_owned()),
+            (Style::Bold, "".to_owned()),
+        ]);
+        screen.line(vec![
+            (Style::Plain, "0123456".to_owned()),
+            (Style::Dim, "789ab".to_owned()),
+        ]);
+        screen.blank();
+        screen.blank();
+        assert_eq!(screen.finish(), "  abc\n012345678…\n");
+    }
+}

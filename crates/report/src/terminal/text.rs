@@ -1,0 +1,105 @@
+//! Fitting words into columns. Width is counted in characters.
+
+/// How many columns a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `text` without characters that would steer the terminal, and with one space
+/// where there were several: names and messages come from drivers and programs.
+pub(super) fn clean(text: &str) -> String {
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    spaced
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `text` in lines: the first at most `first` wide, the others at most `rest`. A
+/// word that is wider than a line is broken.
+pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
+    let (first, rest) = (first.max(1), rest.max(1));
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in clean(text).split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        loop {
+            let limit = if lines.is_empty() { first } else { rest };
+            let used = width(&line);
+            let gap = usize::from(used > 0);
+            if used + gap + word.len() <= limit {
+                if gap == 1 {
+                    line.push(' ');
+                }
+                line.extend(&word);
+                break;
+            }
+            if used == 0 && word.len() > rest.max(limit) {
+                line.extend(word.drain(..limit));
+            }
+            lines.push(std::mem::take(&mut line));
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// `text` cut to `limit` columns, with a sign where it was cut.
+pub(super) fn fit(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(limit.saturating_sub(1)).collect();
+    cut.truncate(cut.trim_end().len());
+    if limit > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped_with_room_for_a_lead() {
+        assert_eq!(wrap("one two three", 7, 5), ["one two", "three"]);
+        assert_eq!(wrap("one two three", 3, 9), ["one", "two three"]);
+        assert_eq!(wrap("", 5, 5), [""]);
+    }
+
+    #[test]
+    fn a_word_that_fits_no_line_is_broken() {
+        assert_eq!(wrap("abcdefghij", 4, 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("a abcdefg b", 3, 4), ["a", "abcd", "efg", "b"]);
+    }
+
+    #[test]
+    fn a_word_that_fits_only_later_lines_waits_for_them() {
+        assert_eq!(wrap("abcdef", 2, 6), ["", "abcdef"]);
+    }
+
+    #[test]
+    fn characters_are_counted_not_bytes() {
+        assert_eq!(wrap("µµµ ×××", 7, 7), ["µµµ ×××"]);
+        assert_eq!(fit("µµµµ", 4), "µµµµ");
+        assert_eq!(fit("µµµµµ", 4), "µµµ…");
+    }
+
+    #[test]
+    fn cutting_leaves_no_space_before_the_sign() {
+        assert_eq!(fit("one two", 5), "one…");
+        assert_eq!(fit("one", 0), "");
+    }
+
+    #[test]
+    fn control_characters_become_spaces() {
+        assert_eq!(clean("a\u{1b}[31mb\n\tc"), "a [31mb c");
+    }
+}
