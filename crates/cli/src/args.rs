@@ -62,7 +62,7 @@ pub struct LabArguments {
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
-    /// Starts of each experiment, the first of which is reported apart [default: 10, frameworks 6, within --budget]
+    /// Starts of each experiment, the first of which is reported apart [default: 10, 6 with a framework, 4 of sweeps; within --budget]
     #[arg(long, value_name = "N", value_parser = starts)]
     pub starts: Option<usize>,
 
@@ -74,7 +74,7 @@ pub struct LabArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Begin no further start after this long [default: 52 on the cpu, 600 on a GPU, 12 with --quick; none with --starts]
+    /// Begin no further start after this long [default: 55 on the cpu, 600 on a GPU, 12 with --quick; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 

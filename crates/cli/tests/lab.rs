@@ -40,11 +40,11 @@ fn every_experiment_runs_on_the_cpu_device() {
             id.id()
         );
         assert_eq!(experiment.failures, [], "{}", id.id());
-        assert!(
-            said.out.contains(id.id()),
-            "{} is not in the table",
-            id.id()
-        );
+    }
+    for word in [
+        "init", "alloc", "transfer", "train", "infer", "launch", "Claims", "Notable",
+    ] {
+        assert!(said.out.contains(word), "{word} is not in the table");
     }
     assert_eq!(report.claims.len(), 20);
     assert_eq!(report.floors.len(), 1);

@@ -10,6 +10,7 @@
 //! This room measures and judges nothing: that is `analyze`.
 
 mod child;
+mod clock;
 mod devices;
 mod experiments;
 mod frameworks;
@@ -26,6 +27,7 @@ mod schedule;
 mod scratch;
 
 pub use child::{CHILD_ARGUMENT, child_main};
+pub use clock::timed;
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
 pub use frameworks::{Framework, PythonFound, find_python};
 pub use interrupt::{install as install_interrupt, interrupted};

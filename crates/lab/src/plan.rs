@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use preheat_analyze::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subject};
+use preheat_analyze::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subject, names};
 use preheat_device::Kind;
 
 use crate::devices::probe_device;
@@ -15,6 +15,9 @@ use crate::frameworks::{Framework, find_python};
 const NATIVE_STARTS: usize = 10;
 /// Starts of each framework unit, which take seconds each.
 const FRAMEWORK_STARTS: usize = 6;
+/// Starts of each native unit that takes a second or more: the first apart, three
+/// for an interval.
+const HEAVY_STARTS: usize = 4;
 /// Starts of each unit in a short run: the first apart, three for an interval.
 const QUICK_STARTS: usize = 4;
 
@@ -137,9 +140,16 @@ impl Plan {
             Some(asked) => asked,
             None => starts.min(FRAMEWORK_STARTS),
         };
+        let native_starts = |experiment: ExperimentId, variant: &str| {
+            let heavy = experiment == ExperimentId::Prealloc || variant == names::SWEEP;
+            match request.starts {
+                None if heavy => starts.min(HEAVY_STARTS),
+                _ => starts,
+            }
+        };
         let mut units = Vec::new();
         for device in &devices {
-            add_native(&mut units, &experiments, &device.kind, starts);
+            add_native(&mut units, &experiments, &device.kind, native_starts);
         }
         // "On the CPU too": that claim needs the cpu device beside a GPU.
         if devices.iter().all(|device| device.kind != "cpu") {
@@ -148,7 +158,7 @@ impl Plan {
                 .copied()
                 .filter(|&e| e == ExperimentId::Train)
                 .collect();
-            add_native(&mut units, &training, "cpu", starts);
+            add_native(&mut units, &training, "cpu", native_starts);
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
@@ -172,7 +182,7 @@ impl Plan {
                 (Some(_), _, _) => None,
                 (None, true, _) => Some(Duration::from_secs(12)),
                 (None, false, "cuda") => Some(Duration::from_secs(600)),
-                (None, false, _) => Some(Duration::from_secs(52)),
+                (None, false, _) => Some(Duration::from_secs(55)),
             });
         Ok(Plan {
             units,
@@ -193,7 +203,7 @@ fn add_native(
     units: &mut Vec<PlannedUnit>,
     experiments: &[ExperimentId],
     device: &str,
-    starts: usize,
+    starts: impl Fn(ExperimentId, &str) -> usize,
 ) {
     for &experiment in experiments {
         for &variant in experiments::variants(experiment) {
@@ -205,7 +215,7 @@ fn add_native(
                     framework: None,
                 },
                 framework: None,
-                starts,
+                starts: starts(experiment, variant),
             });
         }
     }

@@ -65,6 +65,11 @@ impl Recorder {
         self.sample(SampleKind::Memory, name, None, values)
     }
 
+    /// How often something happened in each iteration.
+    pub fn count(&mut self, name: &str, values: Vec<f64>) -> io::Result<()> {
+        self.sample(SampleKind::Count, name, None, values)
+    }
+
     /// Something could not be measured.
     pub fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) -> io::Result<()> {
         self.write(&Line::Skipped(Skipped {

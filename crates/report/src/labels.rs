@@ -36,7 +36,11 @@ pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> Stri
 /// A series within its family: `from nothing`, `h2d pinned 4 MiB`, `conv, fresh`.
 pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
     let name = short_name(&series.name);
-    let variant = series.variant.as_str();
+    let variant = match series.variant.as_str() {
+        // Only a matter of how often it was measured: the size says more.
+        names::SWEEP => "",
+        variant => variant,
+    };
     let mut label = match (experiment.id, series.name.as_str()) {
         (ExperimentId::Alloc, names::ALLOCATE) if series.size.is_some() => String::new(),
         (ExperimentId::Prealloc, names::ALLOCATE_4_MIB) if !variant.is_empty() => {

@@ -197,7 +197,7 @@ fn shown_of_sweep(experiment: &Experiment, series: &Series) -> bool {
         experiment
             .series
             .iter()
-            .filter(|other| other.name == series.name && other.variant == series.variant)
+            .filter(|other| other.name == series.name)
             .filter_map(|other| other.size)
     };
     let distance = |size: u64| (size.max(1) as f64 / USUAL_SIZE as f64).ln().abs();

@@ -67,6 +67,11 @@ impl<'a> Data<'a> {
         subjects
     }
 
+    /// A ratio of two quantities of different starts.
+    pub fn unpaired(&self, numerator: &[Vec<f64>], denominator: &[Vec<f64>]) -> Option<Interval> {
+        stats::unpaired_ratio(numerator, denominator, self.measured.settings.seed)
+    }
+
     /// The series, if at least one start has it.
     pub fn series(&self, subject: &Subject, key: Key<'_>) -> Option<SeriesData> {
         let unit = self.measured.units.iter().find(|unit| {
@@ -166,11 +171,6 @@ impl SeriesData {
     pub fn paired(&self, numerator: Vec<Vec<f64>>, denominator: Vec<Vec<f64>>) -> Option<Interval> {
         let pairs: Vec<_> = numerator.into_iter().zip(denominator).collect();
         stats::paired_ratio(&pairs, self.seed)
-    }
-
-    /// A ratio of two quantities of different starts.
-    pub fn unpaired(&self, numerator: &[Vec<f64>], denominator: &[Vec<f64>]) -> Option<Interval> {
-        stats::unpaired_ratio(numerator, denominator, self.seed)
     }
 
     /// The median over starts of the median of these values.

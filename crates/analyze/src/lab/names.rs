@@ -87,6 +87,9 @@ pub const LONG_LAUNCH: &str = "long launch, synchronized";
 /// The same, timed without waiting for it.
 pub const LONG_LAUNCH_NAIVE: &str = "long launch, not synchronized";
 
+/// The variant of alloc and transfer that goes through all sizes; it takes seconds, so
+/// it has processes of its own and fewer of them.
+pub const SWEEP: &str = "sweep";
 /// Variants of prealloc.
 pub const AFTER_NOTHING: &str = "after nothing";
 /// A big block is held meanwhile.

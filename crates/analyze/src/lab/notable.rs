@@ -5,7 +5,7 @@ use crate::units::{bandwidth, bytes, duration, ratio};
 
 /// A steady copy below this share of the pinned one is worth a sentence.
 const PINNING_PAYS: f64 = 1.5;
-/// Starts that differ by this much from the first deserve a word.
+/// A first import that is slower by this much deserves a word.
 const FIRST_START_APART: f64 = 2.0;
 
 /// Sentences, most striking first.
@@ -17,7 +17,6 @@ pub(super) fn notable(report: &LabReport) -> Vec<String> {
     found.extend(optimizers(report));
     found.extend(memory(report));
     found.extend(pinning(report));
-    found.extend(first_start(report));
     found
 }
 
@@ -47,8 +46,8 @@ fn slowest_first(report: &LabReport) -> Option<String> {
         "inference"
     };
     Some(format!(
-        "The first {what} of {} takes {} steady ones: {} against {}.",
-        experiment.subject(),
+        "The first {what} {} takes as long as {} steady ones: {} against {}.",
+        place(experiment),
         ratio(median_ratio(series)).trim_end_matches('×'),
         duration(series.first),
         duration(series.steady?)
@@ -86,8 +85,8 @@ fn optimizers(report: &LabReport) -> Option<String> {
         let first = experiment.series.iter().find(|s| s.name == names::ITERATION)?;
         (built.first > first.first).then(|| {
             format!(
-                "Building the optimizer of {} takes {}, more than the first iteration ({}): it imports what the framework left out.",
-                experiment.subject(),
+                "Building the optimizer {} takes {}, more than the first iteration ({}): it imports what the framework left out.",
+                place(experiment),
                 duration(built.first),
                 duration(first.first)
             )
@@ -101,8 +100,8 @@ fn memory(report: &LabReport) -> Option<String> {
         .max_by(|a, b| a.1.first.total_cmp(&b.1.first))?;
     (series.first > 0.0).then(|| {
         format!(
-            "The first inference of {} takes {} of {} for a network of 100 KiB.",
-            experiment.subject(),
+            "The first inference {} takes {} of {}, for a network of 100 KiB.",
+            place(experiment),
             bytes(series.first as u64),
             series.name
         )
@@ -132,24 +131,12 @@ fn pinning(report: &LabReport) -> Option<String> {
     })
 }
 
-/// The first start of the run, where it was slower by much.
-fn first_start(report: &LabReport) -> Option<String> {
-    let (experiment, series, times) = all(report)
-        .filter(|(_, series)| series.kind == SampleKind::Iterations && series.size.is_none())
-        .filter_map(|(experiment, series)| {
-            let times = series.first_start?.first / series.first;
-            (times > FIRST_START_APART && series.first > 1e-3)
-                .then_some((experiment, series, times))
-        })
-        .max_by(|a, b| a.2.total_cmp(&b.2))?;
-    Some(format!(
-        "The very first start of {} on {} took {} for its first {}, {} of the others': it found cold disks or caches.",
-        experiment.id.id(),
-        experiment.subject(),
-        duration(series.first_start?.first),
-        series.name,
-        ratio(times)
-    ))
+/// `on cuda`, or `with torch on cuda`.
+fn place(experiment: &Experiment) -> String {
+    match &experiment.framework {
+        None => format!("on {}", experiment.device),
+        Some(_) => format!("with {}", experiment.subject()),
+    }
 }
 
 fn all(report: &LabReport) -> impl Iterator<Item = (&Experiment, &Series)> {

@@ -8,6 +8,9 @@ use super::{Bench, Result, TENSOR, repetitions, sizes, timed};
 pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let (setup, context) = bench.bring_up()?;
     let context = context.as_ref();
+    if bench.variant == names::SWEEP {
+        return sweep(bench, context);
+    }
     bench.recorder.stage(names::INITIALIZE, setup)?;
     let count = bench.pick(30, 12);
 
@@ -40,8 +43,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     drop(buffer);
     bench.recorder.iterations(names::FREE_AND_AGAIN, again)?;
 
-    pool(bench, context, count)?;
-    sweep(bench, context)
+    pool(bench, context, count)
 }
 
 fn pool(bench: &mut Bench<'_>, context: &dyn Context, count: usize) -> Result {

@@ -26,7 +26,10 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
         names::MLP_LARGE => Network::mlp(16, 512, 512),
         _ => Network::mlp(1, 64, 128),
     };
-    let count = bench.pick(100, 40);
+    let count = match bench.variant {
+        names::MLP_LARGE => bench.pick(40, 20),
+        _ => bench.pick(100, 40),
+    };
     let inputs: Vec<HostFloats> = (0..count)
         .map(|index| HostFloats::noise(network.input_len, index as u32))
         .collect();

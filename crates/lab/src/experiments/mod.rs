@@ -21,6 +21,7 @@ use std::{fmt, io};
 use preheat_analyze::lab::{ExperimentId, names};
 use preheat_device::{Context, Device, Error};
 
+use crate::clock::timed;
 use crate::job::Job;
 use crate::recorder::Recorder;
 
@@ -62,6 +63,7 @@ type Result<T = (), E = Stop> = std::result::Result<T, E>;
 /// The variants of a native experiment: each needs processes of its own.
 pub fn variants(experiment: ExperimentId) -> &'static [&'static str] {
     match experiment {
+        ExperimentId::Alloc | ExperimentId::Transfer => &["", names::SWEEP],
         ExperimentId::Prealloc => &[
             names::AFTER_NOTHING,
             names::AFTER_HELD,
@@ -116,13 +118,6 @@ impl Bench<'_> {
         let context = self.device.context()?;
         Ok((start.elapsed().as_secs_f64(), context))
     }
-}
-
-/// How long `work` took, and what it gave.
-fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
-    let start = Instant::now();
-    let value = work()?;
-    Ok((start.elapsed().as_secs_f64(), value))
 }
 
 /// The sizes of a sweep: 4 KiB and on by factors of four, up to `largest`.

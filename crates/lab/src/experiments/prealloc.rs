@@ -10,11 +10,10 @@ const BIG: usize = 1 << 30;
 pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let (_, context) = bench.bring_up()?;
     let context = context.as_ref();
-    let big = bench.pick(BIG, BIG / 4);
     let held = if bench.variant == names::AFTER_NOTHING {
         None
     } else {
-        let (seconds, block) = timed(|| context.allocate_pooled(big))?;
+        let (seconds, block) = timed(|| context.allocate_pooled(BIG))?;
         bench.recorder.stage(names::BIG_BLOCK, seconds)?;
         // Released, it goes back to the pool and not to the driver.
         (bench.variant == names::AFTER_HELD).then_some(block)

@@ -47,22 +47,23 @@ impl Training {
         })
     }
 
-    /// The forward pass alone.
-    pub(super) fn forward(&self, recording: bool) -> Result {
+    /// The forward pass alone; whether it recorded a graph.
+    pub(super) fn forward(&self, recording: bool) -> Result<bool> {
         let mut tape = Tape::new(&self.ops, recording);
         let x = tape.leaf(&self.input);
         let (w, b) = (tape.leaf(&self.weight), tape.leaf(&self.bias));
         let y = tape.linear(x, w, b, SHAPE)?;
         tape.mse(y)?;
         self.ops.synchronize()?;
-        Ok(())
+        Ok(tape.is_recorded())
     }
 
     /// One iteration, to its end on the device.
     pub(super) fn iterate(&self, input: &HostFloats, parts: Parts) -> Result {
         self.ops.upload(&self.input, input)?;
         if parts == Parts::Forward {
-            return self.forward(false);
+            self.forward(false)?;
+            return Ok(());
         }
         let mut tape = Tape::new(&self.ops, true);
         let x = tape.leaf(&self.input);

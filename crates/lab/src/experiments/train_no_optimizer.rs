@@ -15,14 +15,18 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let count = bench.pick(200, 60);
     let mut recording = Vec::with_capacity(count);
     let mut plain = Vec::with_capacity(count);
+    let mut recordings = Vec::with_capacity(count);
     // In turns, so that a drift of the machine touches both alike.
     for _ in 0..count {
-        recording.push(timed(|| training.forward(true))?.0);
+        let (seconds, recorded) = timed(|| training.forward(true))?;
+        recording.push(seconds);
+        recordings.push(f64::from(u8::from(recorded)));
         plain.push(timed(|| training.forward(false))?.0);
     }
     bench
         .recorder
         .iterations(names::FORWARD_RECORDING, recording)?;
     bench.recorder.iterations(names::FORWARD_PLAIN, plain)?;
+    bench.recorder.count(names::RECORDINGS, recordings)?;
     Ok(())
 }

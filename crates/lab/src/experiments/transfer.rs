@@ -3,13 +3,14 @@
 use preheat_analyze::lab::names;
 use preheat_device::{Buffer, Context, HostBuffer};
 
-use super::{Bench, Result, repetitions, sizes, timed};
+use super::{Bench, Result, TENSOR, repetitions, sizes, timed};
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let (_, context) = bench.bring_up()?;
     let context = context.as_ref();
     let mut can_pin = true;
-    for size in sizes(bench.pick(256 << 20, 16 << 20)) {
+    let sweep = bench.variant == names::SWEEP;
+    for size in sizes(bench.pick(256 << 20, 16 << 20)).filter(|&size| (size != TENSOR) == sweep) {
         let buffer = match context.allocate(size) {
             Ok(buffer) => buffer,
             Err(why) if why.is_out_of_memory() => {
@@ -50,7 +51,7 @@ fn pinned(
     let size = buffer.bytes();
     let mut times = Vec::new();
     let mut last: Option<Box<dyn HostBuffer>> = None;
-    for _ in 0..bench.pick(4, 3) {
+    for _ in 0..repetitions(size, 64 << 20, 3, bench.pick(10, 6)) {
         drop(last.take());
         match timed(|| context.pin(size)) {
             Ok((seconds, memory)) => {

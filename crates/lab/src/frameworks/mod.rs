@@ -82,10 +82,11 @@ impl Framework {
             (Framework::Tensorflow, Train | Infer) | (Framework::Jax, Infer) => true,
             _ => false,
         };
-        if runs {
-            experiments::variants(experiment)
-        } else {
-            &[]
+        match experiment {
+            _ if !runs => &[],
+            // A sweep on the CPU would tell of malloc, not of the framework.
+            Alloc if device == "cpu" => &[""],
+            _ => experiments::variants(experiment),
         }
     }
 
@@ -235,6 +236,7 @@ const SHARED_NAMES: &[&str] = &[
     names::HOST_MEMORY,
     names::LONG_LAUNCH,
     names::LONG_LAUNCH_NAIVE,
+    names::SWEEP,
     names::AFTER_NOTHING,
     names::AFTER_HELD,
     names::NO_OPTIMIZER,

@@ -59,6 +59,10 @@ def alloc():
             torch.cuda.empty_cache()
             times.append(timed(lambda: tensor(four))[0])
         iterations("allocate 4 MiB after trimming the pool", times)
+
+
+def alloc_sweep():
+    synchronize()
     for size in sizes(pick(1 << 30, 64 << 20)):
         try:
             times = []
@@ -76,7 +80,10 @@ def alloc():
 
 def transfer():
     torch.cuda.synchronize()
+    sweep = VARIANT == "sweep"
     for size in sizes(pick(256 << 20, 16 << 20)):
+        if (size != 4 * TENSOR * TENSOR) != sweep:
+            continue
         target = tensor(size)
         n = min(max((pick(256, 64) << 20) // size, 4), pick(30, 10))
         pageable = torch.ones(size // 4)
@@ -95,7 +102,7 @@ def transfer():
 
         copies(pageable, "host to device, pageable", "device to host, pageable")
         times = []
-        for _ in range(pick(4, 3)):
+        for _ in range(min(max((64 << 20) // size, 3), pick(10, 6))):
             pinned = None
             # PyTorch keeps freed pinned memory: without this only the first is timed.
             getattr(torch._C, "_host_emptyCache", lambda: None)()
@@ -110,7 +117,7 @@ def prealloc():
     torch.cuda.synchronize()
     held = None
     if VARIANT != "after nothing":
-        seconds, held = timed(lambda: tensor(pick(1 << 30, 1 << 28)))
+        seconds, held = timed(lambda: tensor(1 << 30))
         stage("allocate 1 GiB", seconds)
         if VARIANT != "1 GiB held":
             held = None  # released to PyTorch's pool
@@ -159,8 +166,10 @@ def train(initialized=False, optimize=True, backward=True):
     x = torch.randn(1, 10, device=dev)
     target = torch.zeros(1, 10, device=dev)
 
+    graphs = []
+
     def recording():
-        loss_of(model(x), target)
+        graphs.append(loss_of(model(x), target).grad_fn)
         synchronize()
 
     def plain():
@@ -173,6 +182,8 @@ def train(initialized=False, optimize=True, backward=True):
         recorded.append(timed(recording)[0])
         not_recorded.append(timed(plain)[0])
     iterations("forward, recording the graph", recorded)
+    # All graphs are alive, so equal ids would mean one graph that was used again.
+    count("graph recordings", [int(id(g) not in {id(h) for h in graphs[:i]}) for i, g in enumerate(graphs)])
     iterations("forward, not recording", not_recorded)
 
 
@@ -193,7 +204,7 @@ def network():
 def infer():
     seconds, (model, shape) = timed(network)
     stage("build the model", seconds)
-    n = pick(100, 40)
+    n = pick(40, 20) if VARIANT == "mlp, large" else pick(100, 40)
     inputs = [torch.randn(*shape) for _ in range(n)]
     host, device = [resident()], [0.0]
 
@@ -237,7 +248,9 @@ def long_launches():
 
 if ON_GPU and not torch.cuda.is_available():
     fail("this PyTorch finds no CUDA device; install a build with CUDA, or use --device cpu")
-if EXPERIMENT == "alloc":
+if EXPERIMENT == "alloc" and VARIANT == "sweep":
+    alloc_sweep()
+elif EXPERIMENT == "alloc":
     alloc()
 elif EXPERIMENT == "transfer":
     transfer()

@@ -100,6 +100,11 @@ impl<'a> Tape<'a> {
         Ok(loss)
     }
 
+    /// Whether anything was recorded.
+    pub fn is_recorded(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+
     /// The gradients of the loss that was recorded last.
     pub fn backward(&self) -> Result<Gradients> {
         let mut gradients: Vec<Option<Tensor>> = vec![None; self.values.len()];

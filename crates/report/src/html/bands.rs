@@ -31,7 +31,7 @@ pub(super) const WIDE: Layout = Layout {
     class: "wide",
     width: 1000.0,
     left: 250.0,
-    right: 850.0,
+    right: 828.0,
     row: 26.0,
     middle: 13.0,
     label: 17.5,

@@ -27,6 +27,8 @@ pub(super) struct Cells {
     pub ratio: Option<f64>,
     pub interval: Option<(String, String)>,
     pub class: String,
+    /// Whether all starts are of this class; else a star stands before it, in the gap.
+    pub consistent: bool,
     pub once: bool,
 }
 
@@ -199,7 +201,8 @@ impl Columns {
         }
         if self.class > 0 {
             let style = if cells.once { Style::Dim } else { Style::Plain };
-            line.push((style, format!("  {}", fit(&cells.class, self.class))));
+            let star = if cells.consistent { ' ' } else { '*' };
+            line.push((style, format!(" {star}{}", fit(&cells.class, self.class))));
         }
         line
     }

@@ -34,7 +34,7 @@ pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
             columns.group(screen, group, rows);
         }
     }
-    if all.iter().any(|cells| cells.class.ends_with('*')) {
+    if all.iter().any(|cells| !cells.consistent) {
         screen.blank();
         screen.paragraph(&[], 2, Style::Dim, "* not all starts behave so");
     }
@@ -58,6 +58,7 @@ fn cells(row: &Row) -> Cells {
                     .map(|(a, b)| (a.to_owned(), b.to_owned()))
             }),
         class: class(series, row.once()),
+        consistent: matches!(series.consistency, None | Some(Consistency::Consistent)),
         once: row.once(),
     }
 }
@@ -66,13 +67,9 @@ fn class(series: &Series, once: bool) -> String {
     if once {
         return "once".to_owned();
     }
-    let star = match series.consistency {
-        None | Some(Consistency::Consistent) => "",
-        Some(_) => "*",
-    };
     series
         .class
-        .map_or(String::new(), |class| format!("{}{star}", class.as_str()))
+        .map_or(String::new(), |class| class.as_str().to_owned())
 }
 
 #[cfg(test)]

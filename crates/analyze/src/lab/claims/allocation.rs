@@ -157,7 +157,19 @@ fn prealloc(data: &Data<'_>, subject: &Subject, variant: &str) -> Option<Finding
     let key = Key::new(ExperimentId::Prealloc, names::ALLOCATE_4_MIB);
     let nothing = data.series(subject, key.variant(names::AFTER_NOTHING))?;
     let after = data.series(subject, key.variant(variant))?;
-    let value = after.unpaired(&after.starts, &nothing.starts)?;
+    // The mean of all but the first: a pool that grows in large steps makes most
+    // allocations cheap and some dear, and setting the pool up is not what is claimed.
+    let mean = |series: &SeriesData| -> Vec<Vec<f64>> {
+        let later = series
+            .starts
+            .iter()
+            .map(|values| &values[1.min(values.len() - 1)..]);
+        later
+            .map(|values| vec![values.iter().sum::<f64>() / values.len() as f64])
+            .collect()
+    };
+    let (after, nothing) = (mean(&after), mean(&nothing));
+    let value = data.unpaired(&after, &nothing)?;
     let how = if variant == names::AFTER_HELD {
         "held"
     } else {
@@ -165,13 +177,13 @@ fn prealloc(data: &Data<'_>, subject: &Subject, variant: &str) -> Option<Finding
     };
     Some(Finding {
         verdict: below(value, 1.0 / SAME),
-        quantity: "4 MiB allocation after the big one ÷ after nothing",
+        quantity: "mean later 4 MiB allocation, after the big one ÷ after nothing",
         value,
         threshold: 1.0 / SAME,
         sentence: format!(
-            "a 4 MiB allocation takes {} after 1 GiB was {how}, {} without it",
-            duration(SeriesData::typical(&after.starts)),
-            duration(SeriesData::typical(&nothing.starts))
+            "a later 4 MiB allocation takes {} in the mean after 1 GiB was {how}, {} without it",
+            duration(SeriesData::typical(&after)),
+            duration(SeriesData::typical(&nothing))
         ),
     })
 }

@@ -70,7 +70,7 @@ pub(super) fn filled_cache(data: &Data<'_>, subject: &Subject) -> Option<Finding
     let key = Key::new(ExperimentId::Launch, names::LAUNCH_FROM_SOURCE);
     let empty = data.series(subject, key.variant(names::CACHE_EMPTY))?;
     let filled = data.series(subject, key.variant(names::CACHE_FILLED))?;
-    let value = filled.unpaired(&filled.first_excess(), &empty.first_excess())?;
+    let value = data.unpaired(&filled.first_excess(), &empty.first_excess())?;
     Some(Finding {
         verdict: below(value, REMOVED),
         quantity: "excess of the first launch, cache filled ÷ cache empty",
