@@ -27,6 +27,19 @@ pub enum StageName {
 }
 
 impl StageName {
+    /// All of them, in the order in which they come.
+    pub const ALL: [StageName; 9] = [
+        StageName::LoadLibrary,
+        StageName::InitializeDriver,
+        StageName::QueryDevice,
+        StageName::LoadCompiler,
+        StageName::SourceToIntermediate,
+        StageName::Optimise,
+        StageName::IntermediateToMachineCode,
+        StageName::ReadCache,
+        StageName::Load,
+    ];
+
     /// The words for it in reports and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -39,24 +52,6 @@ impl StageName {
             StageName::IntermediateToMachineCode => "intermediate to machine code",
             StageName::ReadCache => "read compile cache",
             StageName::Load => "load",
-        }
-    }
-}
-
-impl StageName {
-    /// Whether the step is part of compiling kernels: a program that brings machine
-    /// code along does without.
-    pub fn is_compilation(self) -> bool {
-        match self {
-            StageName::LoadCompiler
-            | StageName::SourceToIntermediate
-            | StageName::Optimise
-            | StageName::IntermediateToMachineCode
-            | StageName::ReadCache => true,
-            StageName::LoadLibrary
-            | StageName::InitializeDriver
-            | StageName::QueryDevice
-            | StageName::Load => false,
         }
     }
 }

@@ -184,12 +184,6 @@ fn failures(unit: &Unit) -> Vec<Failure> {
 /// What a native program needs that brings its machine code along: everything up to
 /// the end of the first launch except compilation.
 fn floors(experiments: &[Experiment]) -> Vec<Floor> {
-    let compilation = [
-        "source to intermediate",
-        "optimise",
-        "intermediate to machine code",
-        "read compile cache",
-    ];
     experiments
         .iter()
         .filter(|experiment| {
@@ -202,7 +196,7 @@ fn floors(experiments: &[Experiment]) -> Vec<Floor> {
                 .filter(|series| {
                     series.kind == SampleKind::Stage && series.variant == names::CACHE_EMPTY
                 })
-                .filter(|series| !compilation.contains(&series.name.as_str()))
+                .filter(|series| !names::COMPILATION.contains(&series.name.as_str()))
                 .map(|series| (series.name.clone(), series.first))
                 .collect();
             let complete = parts.iter().any(|(name, _)| name == names::FIRST_LAUNCH);

@@ -76,6 +76,15 @@ pub const FIRST_COMPUTE: &str = "first inference: compute";
 /// The launches and arithmetic of every inference.
 pub const COMPUTE: &str = "compute";
 
+/// The stages of a device that are compilation: a program that brings its machine code
+/// along does without them.
+pub const COMPILATION: [&str; 5] = [
+    "load compiler library",
+    "source to intermediate",
+    "optimise",
+    "intermediate to machine code",
+    "read compile cache",
+];
 /// The first launch of the kernel, to its result.
 pub const FIRST_LAUNCH: &str = "first launch";
 /// A launch to its result.

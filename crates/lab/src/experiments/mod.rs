@@ -134,6 +134,8 @@ fn repetitions(size: usize, volume: usize, fewest: usize, most: usize) -> usize 
 
 #[cfg(test)]
 mod tests {
+    use preheat_device::StageName;
+
     use super::*;
 
     #[test]
@@ -142,6 +144,24 @@ mod tests {
         assert_eq!(all.len(), 10);
         assert!(all.contains(&TENSOR));
         assert_eq!(all.last(), Some(&(1 << 30)));
+    }
+
+    #[test]
+    fn the_stages_that_the_floor_leaves_out_are_stages_of_the_devices() {
+        let stages = StageName::ALL.map(StageName::as_str);
+        assert!(names::COMPILATION.iter().all(|name| stages.contains(name)));
+        let others = stages
+            .iter()
+            .filter(|name| !names::COMPILATION.contains(name));
+        assert_eq!(
+            others.copied().collect::<Vec<_>>(),
+            [
+                "load driver library",
+                "initialize driver",
+                "query device",
+                "load"
+            ]
+        );
     }
 
     #[test]

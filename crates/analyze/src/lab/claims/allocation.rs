@@ -30,7 +30,7 @@ pub(super) fn setup_not_allocation(data: &Data<'_>, subject: &Subject) -> Option
         value,
         threshold: FAR,
         sentence: format!(
-            "set-up takes {} of the {} of the first allocation; once the context is there the first takes {} of a later one",
+            "set-up takes {} of the {} of the first allocation; once the context is there the first takes {} as long as a later one",
             percent(share.median),
             duration(SeriesData::typical(&nothing.firsts())),
             ratio(value.median)
@@ -181,7 +181,7 @@ fn prealloc(data: &Data<'_>, subject: &Subject, variant: &str) -> Option<Finding
         value,
         threshold: 1.0 / SAME,
         sentence: format!(
-            "a later 4 MiB allocation takes {} in the mean after 1 GiB was {how}, {} without it",
+            "a later 4 MiB allocation takes {} on average after 1 GiB was {how}, {} without it",
             duration(SeriesData::typical(&after)),
             duration(SeriesData::typical(&nothing))
         ),
