@@ -8,6 +8,8 @@ use preheat_analyze::lab::ExperimentId;
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 
+use crate::show::ShowArguments;
+
 /// Measures, explains and removes GPU cold start.
 #[derive(Debug, Parser)]
 #[command(
@@ -25,6 +27,8 @@ pub struct Arguments {
 pub enum Command {
     /// How cold is this machine? First against steady, and twenty claims
     Lab(LabArguments),
+    /// Show a kept result again, on any machine
+    Report(ReportArguments),
     /// What this machine has: devices, drivers, frameworks, and what is missing
     Doctor(DoctorArguments),
 }
@@ -82,17 +86,30 @@ pub struct LabArguments {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     pub start_limit: Duration,
 
-    /// Write the result as JSON (preheat.lab/1); - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write the result as one HTML page
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArguments,
 
     /// List the experiments and the claims, and run nothing
     #[arg(long)]
     pub list: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Show a kept result again, on any machine.
+
+The raw values are analysed anew, with this version's statistics.",
+    after_help = "Examples:
+  preheat report cold.json
+  preheat report cold.json --html cold.html"
+)]
+pub struct ReportArguments {
+    /// A file that `preheat lab --json` wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    #[command(flatten)]
+    pub show: ShowArguments,
 }
 
 #[derive(Debug, Args)]

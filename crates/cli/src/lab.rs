@@ -5,26 +5,19 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use preheat_analyze::lab::{CLAIMS, ExperimentId, LabReport, analyze};
 use preheat_lab::{Plan, Request};
-use preheat_report::{lab_html, lab_json, lab_terminal};
 
 use crate::args::LabArguments;
 use crate::exit;
-use crate::output::{Target, print};
+use crate::output::print;
 use crate::progress::Bar;
-use crate::terminal;
+use crate::show::Targets;
 
 pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     if arguments.list {
         print(&list())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let target = |flag, path: &Option<_>| {
-        path.as_ref()
-            .map(|path: &std::path::PathBuf| Target::open(flag, path))
-            .transpose()
-    };
-    let json = target("--json", &arguments.json)?;
-    let html = target("--html", &arguments.html)?;
+    let targets = Targets::open(&arguments.show)?;
 
     preheat_lab::install_interrupt();
     let plan = Plan::new(&request(arguments))?;
@@ -39,18 +32,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
         bail!("no device was measured");
     };
 
-    let shown = lab_terminal(&report, &terminal::of_stdout());
-    if [&json, &html].into_iter().flatten().any(Target::is_stdout) {
-        eprint!("{shown}");
-    } else {
-        print(&shown)?;
-    }
-    // Each is tried even if the other fails: what was measured is kept.
-    let written = [
-        json.map(|target| target.write(&lab_json(&report))),
-        html.map(|target| target.write(&lab_html(&report))),
-    ];
-    written.into_iter().flatten().collect::<Result<()>>()?;
+    targets.show(&report)?;
     Ok(code(&report))
 }
 

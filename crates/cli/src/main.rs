@@ -9,6 +9,8 @@ mod exit;
 mod lab;
 mod output;
 mod progress;
+mod report;
+mod show;
 mod terminal;
 
 use std::process::ExitCode;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     }
     let done = match Arguments::parse().command {
         Command::Lab(arguments) => lab::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))

@@ -50,9 +50,10 @@ pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
         (ExperimentId::TrainNoOptimizer, names::ITERATION) if !variant.is_empty() => {
             variant.to_owned()
         }
-        // The variants of launch are groups of their own, and a forward pass that is
-        // timed beside another is not a variant of training.
+        // The variants of launch are groups of their own; the others are the same in
+        // whichever variant they were timed.
         (ExperimentId::Launch, _)
+        | (_, names::IMPORT | names::BUILD_MODEL | names::LONG_LAUNCH | names::LONG_LAUNCH_NAIVE)
         | (ExperimentId::TrainNoOptimizer, names::FORWARD_RECORDING | names::FORWARD_PLAIN) => {
             name.to_owned()
         }
@@ -109,6 +110,7 @@ pub(crate) fn short_name(name: &str) -> &str {
         names::LAUNCH_FROM_SOURCE => "from source",
         names::LONG_LAUNCH => "long, synchronized",
         names::LONG_LAUNCH_NAIVE => "long, no sync",
+        "load compiler library" => "load compiler",
         "source to intermediate" => "to intermediate",
         "intermediate to machine code" => "to machine code",
         other => other,

@@ -1,7 +1,7 @@
 //! From a report back to what was measured: a kept report can be analysed again,
 //! with newer statistics or on another machine.
 
-use super::{LabReport, Measured, Outcome, Sample, Start, Subject, Unit};
+use super::{Experiment, LabReport, Measured, Outcome, Sample, Start, Subject, Unit};
 
 impl Measured {
     /// What the report was made from, as far as it is kept: which starts a series of
@@ -46,6 +46,24 @@ impl Measured {
                 }
             }
         }
+        for (experiment, failure) in report
+            .experiments
+            .iter()
+            .flat_map(|e| e.failures.iter().map(move |f| (e, f)))
+        {
+            if let Some(start) = start_of(&mut units, experiment, &failure.variant, failure.start) {
+                start.outcome = Outcome::Failed(failure.what.clone());
+            }
+        }
+        for experiment in &report.experiments {
+            let variant = experiment
+                .series
+                .first()
+                .map_or("", |series| &series.variant);
+            if let Some(start) = start_of(&mut units, experiment, variant, 0) {
+                start.skipped.clone_from(&experiment.skipped);
+            }
+        }
         Measured {
             command: report.command.clone(),
             created: report.created.clone(),
@@ -59,4 +77,20 @@ impl Measured {
             units,
         }
     }
+}
+
+/// That start of an experiment's unit; none if it measured nothing.
+fn start_of<'a>(
+    units: &'a mut [Unit],
+    experiment: &Experiment,
+    variant: &str,
+    start: usize,
+) -> Option<&'a mut Start> {
+    let unit = units.iter_mut().find(|unit| {
+        unit.experiment == experiment.id
+            && unit.subject.device == experiment.device
+            && unit.subject.framework == experiment.framework
+            && unit.variant == variant
+    })?;
+    unit.starts.get_mut(start)
 }

@@ -1,6 +1,6 @@
 //! What is worth knowing about this machine, in a few sentences.
 
-use super::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
+use super::{Experiment, ExperimentId, LabReport, Series, names};
 use crate::units::{bandwidth, bytes, duration, ratio};
 
 /// A steady copy below this share of the pinned one is worth a sentence.
@@ -95,9 +95,13 @@ fn optimizers(report: &LabReport) -> Option<String> {
 }
 
 fn memory(report: &LabReport) -> Option<String> {
-    let (experiment, series) = all(report)
-        .filter(|(_, series)| series.kind == SampleKind::Memory && series.variant == names::MLP)
-        .max_by(|a, b| a.1.first.total_cmp(&b.1.first))?;
+    // Device memory is scarcer than the host's: of the latter only where there is no other.
+    let most = |name: &str| {
+        all(report)
+            .filter(|(_, series)| series.name == name && series.variant == names::MLP)
+            .max_by(|a, b| a.1.first.total_cmp(&b.1.first))
+    };
+    let (experiment, series) = most(names::DEVICE_MEMORY).or_else(|| most(names::HOST_MEMORY))?;
     (series.first > 0.0).then(|| {
         format!(
             "The first inference {} takes {} of {}, for a network of 100 KiB.",

@@ -51,7 +51,13 @@ impl Context for ClContext {
         // SAFETY: the context lives; the code is written.
         let event = unsafe { (cl.create_user_event)(self.scope.context, &raw mut code) };
         check("clCreateUserEvent", code)?;
-        Ok(self.own(event, cl.release_event))
+        // An event of the user's that is released while it is still pending makes
+        // NVIDIA's implementation wait for it for ever.
+        // SAFETY: the event was just made, and nobody has completed it yet.
+        let completed = unsafe { (cl.set_user_event_status)(event, sys::COMPLETE) };
+        let event = self.own(event, cl.release_event);
+        check("clSetUserEventStatus", completed)?;
+        Ok(event)
     }
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {

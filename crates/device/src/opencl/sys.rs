@@ -22,6 +22,8 @@ pub(super) const PLATFORM_NOT_FOUND: Code = -1001;
 pub(super) const MEMORY_CODES: [Code; 4] = [-4, -5, -6, -61];
 
 pub(super) const TRUE: u32 = 1;
+/// The status of an event whose work is done.
+pub(super) const COMPLETE: i32 = 0;
 pub(super) const DEVICE_TYPE_CPU: Bits = 1 << 1;
 pub(super) const DEVICE_TYPE_GPU: Bits = 1 << 2;
 pub(super) const DEVICE_TYPE_ACCELERATOR: Bits = 1 << 3;
@@ -73,6 +75,7 @@ functions! {
             release_queue = "clReleaseCommandQueue" (queue: Opaque) -> Code;
             finish = "clFinish" (queue: Opaque) -> Code;
             create_user_event = "clCreateUserEvent" (context: Opaque, code: *mut Code) -> Opaque;
+            set_user_event_status = "clSetUserEventStatus" (event: Opaque, status: i32) -> Code;
             release_event = "clReleaseEvent" (event: Opaque) -> Code;
 
             create_buffer = "clCreateBuffer"

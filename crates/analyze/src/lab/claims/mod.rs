@@ -112,11 +112,12 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
                     })
                 })
                 .collect();
+            let verdict = overall(&evidence);
             Claim {
                 id: claim.id,
                 text: claim.text.to_owned(),
-                verdict: overall(&evidence),
-                sentence: sentence(&evidence),
+                verdict,
+                sentence: sentence(&evidence, verdict),
                 evidence,
             }
         })
@@ -135,36 +136,34 @@ fn overall(evidence: &[Evidence]) -> Verdict {
     }
 }
 
-/// One sentence for a person: the first subject's, and who differs.
-fn sentence(evidence: &[Evidence]) -> String {
-    let Some(first) = evidence.first() else {
+/// One sentence for a person: that of the first subject which decided, and who else
+/// says so or differs.
+fn sentence(evidence: &[Evidence], overall: Verdict) -> String {
+    let decided = |e: &&Evidence| e.verdict == overall || overall == Verdict::Depends;
+    let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
         return "Nothing that was run here can tell.".to_owned();
     };
     let label = |e: &Evidence| match &e.framework {
         None => e.device.clone(),
         Some(framework) => format!("{framework} on {}", e.device),
     };
-    let mut text = format!("On {}: {}.", label(first), first.sentence);
-    let others = |verdict: Verdict| -> Vec<String> {
-        evidence[1..]
-            .iter()
-            .filter(|e| e.verdict == verdict)
-            .map(label)
-            .collect()
+    let place = |e: &Evidence| match &e.framework {
+        None => format!("On {}", e.device),
+        Some(framework) => format!("With {framework} on {}", e.device),
     };
+    let mut text = format!("{}: {}.", place(lead), lead.sentence);
     for (verdict, words) in [
         (Verdict::Holds, "It holds for"),
         (Verdict::DoesNotHold, "It does not hold for"),
         (Verdict::Inconclusive, "It is inconclusive for"),
     ] {
-        let labels = others(verdict);
+        let others = evidence
+            .iter()
+            .filter(|e| !std::ptr::eq(*e, lead) && e.verdict == verdict);
+        let labels: Vec<String> = others.map(label).collect();
         if !labels.is_empty() {
-            let also = if verdict == first.verdict { "too" } else { "" };
-            text = format!(
-                "{text} {words} {}{}{also}.",
-                labels.join(", "),
-                if also.is_empty() { "" } else { " " }
-            );
+            let too = if verdict == lead.verdict { " too" } else { "" };
+            text.push_str(&format!(" {words} {}{too}.", labels.join(", ")));
         }
     }
     text
@@ -220,6 +219,19 @@ mod tests {
             Verdict::Depends
         );
         assert_eq!(of(&[Verdict::Inconclusive]), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn the_sentence_is_that_of_a_subject_which_decided() {
+        let mut unsure = evidence(Verdict::Inconclusive);
+        unsure.sentence = "unsure".into();
+        let mut sure = evidence(Verdict::Holds);
+        sure.framework = Some("torch".into());
+        let all = [unsure, sure];
+        assert_eq!(
+            sentence(&all, overall(&all)),
+            "With torch on cpu: s. It is inconclusive for cpu."
+        );
     }
 
     #[test]

@@ -1,0 +1,57 @@
+//! `preheat report`: a kept result, analysed and shown again.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use preheat_analyze::lab::{LabReport, Measured, SCHEMA, analyze};
+
+use crate::args::ReportArguments;
+use crate::exit::Usage;
+use crate::show::Targets;
+
+pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
+    let kept = read(&arguments.file)?;
+    let targets = Targets::open(&arguments.show)?;
+    // From the raw values: this version's statistics, not those of the version that
+    // measured. Its name stays, since it says what was run.
+    let Some(report) = analyze(&Measured::from_report(&kept), &kept.preheat) else {
+        bail!("{} names no device", arguments.file.display());
+    };
+    targets.show(&report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The document, or a sentence that says what is wrong with it and where.
+fn read(path: &Path) -> Result<LabReport> {
+    let place = path.display();
+    let text = fs::read_to_string(path).map_err(|why| {
+        Usage(format!(
+            "{place} cannot be read: {why}; name a file that `preheat lab --json` wrote"
+        ))
+    })?;
+    let document: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
+    match document.get("schema").and_then(|schema| schema.as_str()) {
+        Some(SCHEMA) => {}
+        Some(other) if other.starts_with("preheat.lab/") => {
+            return Err(Usage(format!(
+                "{place} is {other}, and this preheat {} reads {SCHEMA}; a newer preheat reads it",
+                env!("CARGO_PKG_VERSION")
+            ))
+            .into());
+        }
+        _ => {
+            return Err(Usage(format!(
+                "{place} is no result of `preheat lab`: it does not begin with \"schema\": \"{SCHEMA}\""
+            ))
+            .into());
+        }
+    }
+    Ok(serde_json::from_value(document).map_err(|why| {
+        Usage(format!(
+            "{place} says {SCHEMA} and does not keep to it: {why}"
+        ))
+    })?)
+}

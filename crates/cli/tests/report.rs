@@ -1,0 +1,114 @@
+//! `preheat report`: kept results, shown again.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use preheat_analyze::lab::{LabReport, Verdict};
+use support::{Directory, preheat, run};
+
+fn kept(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/results")
+        .join(name)
+}
+
+fn parse(path: &Path) -> LabReport {
+    let text = fs::read_to_string(path).expect("the file is there");
+    serde_json::from_str(&text).expect("it is a report")
+}
+
+/// What was measured on the H200 is analysed by today's code and must say the same: a
+/// change of the statistics shows here, and then the kept files are written anew with
+/// `preheat report FILE --json FILE --html PAGE`.
+#[test]
+fn what_was_measured_on_the_h200_still_says_the_same() {
+    let directory = Directory::new();
+    let again = directory.join("again.json");
+    let file = kept("h200/lab.json");
+    let said = run(preheat().arg("report").arg(&file).arg("--json").arg(&again));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let (before, after) = (parse(&file), parse(&again));
+    assert!(
+        before == after,
+        "the kept result is not what this version finds"
+    );
+    for word in ["NVIDIA H200", "torch", "jax", "floor"] {
+        assert!(said.out.contains(word), "{word} is not shown");
+    }
+}
+
+#[test]
+fn the_h200_confirms_what_started_the_project() {
+    let report = parse(&kept("h200/lab.json"));
+    let verdict = |id: u8| {
+        report
+            .claims
+            .iter()
+            .find(|claim| claim.id == id)
+            .expect("all are judged")
+            .verdict
+    };
+    for id in [2, 3, 4, 5, 6, 7, 10, 11, 12, 14, 15, 16, 17, 18, 19] {
+        assert_eq!(verdict(id), Verdict::Holds, "claim {id}");
+    }
+    // A dynamic graph is recorded in every iteration, a traced one is not.
+    assert_eq!(verdict(13), Verdict::Depends);
+    assert!(
+        report
+            .floors
+            .iter()
+            .any(|floor| floor.device == "cuda" && floor.seconds < 1.0)
+    );
+}
+
+#[test]
+fn what_is_no_result_is_refused_in_a_sentence() {
+    let directory = Directory::new();
+    let file = directory.join("lab.json");
+    let long = format!(
+        "{{\"schema\": \"preheat.lab/1\", \"claims\": {}",
+        "[".repeat(100_000)
+    );
+    for (text, words) in [
+        ("", "not JSON, or was cut off"),
+        ("[1, 2", "not JSON, or was cut off"),
+        (long.as_str(), "not JSON, or was cut off"),
+        ("[1, 2]", "no result of `preheat lab`"),
+        (
+            "{\"schema\": \"preheat.run/1\"}",
+            "no result of `preheat lab`",
+        ),
+        (
+            "{\"schema\": \"preheat.lab/2\"}",
+            "a newer preheat reads it",
+        ),
+        ("{\"schema\": \"preheat.lab/1\"}", "does not keep to it"),
+    ] {
+        fs::write(&file, text).expect("it is written");
+        let said = run(preheat().arg("report").arg(&file));
+        assert_eq!(said.code, Some(2), "{text:.40}: {}", said.err);
+        assert!(
+            said.err.contains(words) && said.err.contains("lab.json"),
+            "{text:.40}: {}",
+            said.err
+        );
+    }
+    let said = run(preheat().args(["report", "/nowhere/lab.json"]));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("preheat lab --json"), "{}", said.err);
+}
+
+#[test]
+fn a_cut_off_result_never_panics() {
+    let directory = Directory::new();
+    let file = directory.join("lab.json");
+    let whole = fs::read(kept("h200/lab.json")).expect("the file is there");
+    for share in [1, 3, 50, 90, 99] {
+        fs::write(&file, &whole[..whole.len() * share / 100]).expect("it is written");
+        let said = run(preheat().arg("report").arg(&file));
+        assert_eq!(said.code, Some(2));
+        assert!(!said.err.contains("panicked"), "{}", said.err);
+    }
+}
