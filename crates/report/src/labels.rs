@@ -148,9 +148,12 @@ mod tests {
     fn labels_differ_within_a_family() {
         let report = fixture::report();
         for experiment in &report.experiments {
+            // A framework's import is one thing in whichever variant it was timed.
+            let start = [names::IMPORT, names::BUILD_MODEL];
             let mut labels: Vec<String> = experiment
                 .series
                 .iter()
+                .filter(|s| !start.contains(&s.name.as_str()))
                 .map(|s| full(experiment, s))
                 .collect();
             labels.sort();
