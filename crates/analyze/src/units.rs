@@ -107,6 +107,31 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A space that no line is broken at.
+pub const TIE: char = '\u{a0}';
+
+/// `text` with every number tied to its unit, for renderers that break lines.
+pub fn tie(text: &str) -> String {
+    const UNITS: [&str; 15] = [
+        "ns", "µs", "ms", "s", "min", "B", "KiB", "MiB", "GiB", "TiB", "B/s", "kB/s", "MB/s",
+        "GB/s", "%",
+    ];
+    let mut tied = String::with_capacity(text.len());
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches(|c: char| ".,;:)".contains(c));
+        if !tied.is_empty() {
+            let number = tied.ends_with(|c: char| c.is_ascii_digit());
+            tied.push(if number && UNITS.contains(&unit) {
+                TIE
+            } else {
+                ' '
+            });
+        }
+        tied.push_str(word);
+    }
+    tied
+}
+
 /// `value` rounded to three significant digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
@@ -207,6 +232,16 @@ mod tests {
         assert_eq!(ratio(0.0123), "0.0123×");
         assert_eq!(span(Some(231.0), Some(269.7)), Some("231–270".to_owned()));
         assert_eq!(span(None, Some(1.0)), None);
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(
+            tie("takes 2.8 s, or 1 of 3 (5 %)"),
+            "takes 2.8\u{a0}s, or 1 of 3 (5\u{a0}%)"
+        );
+        assert_eq!(tie("4 MiB take"), "4\u{a0}MiB take");
+        assert_eq!(tie("s is no unit"), "s is no unit");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Fitting words into columns. Width is counted in characters.
 
+use crate::units::{TIE, tie};
+
 /// How many columns a text takes.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count()
@@ -20,13 +22,16 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// `text` in lines: the first at most `first` wide, the others at most `rest`. A
-/// word that is wider than a line is broken.
+/// number stays with its unit, and a word that is wider than a line is broken.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let (first, rest) = (first.max(1), rest.max(1));
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in clean(text).split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
+    for word in tie(&clean(text)).split(' ') {
+        let mut word: Vec<char> = word
+            .chars()
+            .map(|c| if c == TIE { ' ' } else { c })
+            .collect();
         loop {
             let limit = if lines.is_empty() { first } else { rest };
             let used = width(&line);

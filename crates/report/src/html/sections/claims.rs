@@ -5,7 +5,7 @@ use preheat_analyze::lab::{Claim, Evidence, Verdict};
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::page::Page;
-use crate::units::{ABSENT, number};
+use crate::units::{ABSENT, number, tie};
 use crate::verdicts::{count, sign};
 
 /// The section.
@@ -40,7 +40,7 @@ fn item(claim: &Claim) -> String {
     if !claim.sentence.is_empty() {
         html.push_str(&format!(
             "<p class=\"sentence\">{}</p>",
-            escape(&claim.sentence)
+            escape(&tie(&claim.sentence))
         ));
     }
     if !claim.evidence.is_empty() {

@@ -4,7 +4,7 @@ use preheat_analyze::lab::{LabReport, MeasuredDevice};
 
 use crate::headline::Headline;
 use crate::html::escape::escape;
-use crate::units::bytes;
+use crate::units::{bytes, tie};
 
 /// The header.
 pub(in crate::html) fn html(report: &LabReport, headline: &Headline) -> String {
@@ -32,7 +32,7 @@ pub(in crate::html) fn html(report: &LabReport, headline: &Headline) -> String {
         let items: String = report
             .notable
             .iter()
-            .map(|text| format!("<li>{}</li>", escape(text)))
+            .map(|text| format!("<li>{}</li>", escape(&tie(text))))
             .collect();
         html.push_str(&format!(
             "<h2 class=\"small\">Notable on this machine</h2>\n<ul class=\"notable\">{items}</ul>\n"
