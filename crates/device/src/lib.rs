@@ -81,22 +81,31 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// The environment in which a process of this device keeps to this cache.
+    /// The environment in which a process of this device keeps to this cache. NVIDIA's
+    /// OpenCL uses the cache of its CUDA driver, PoCL one of its own: OpenCL gets both.
     pub fn environment(&self, kind: Kind) -> Vec<(String, String)> {
-        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        match (kind, self) {
-            (Kind::Cpu, _) => vec![],
-            (Kind::Cuda, Cache::Off) => vec![set("CUDA_CACHE_DISABLE", "1")],
-            (Kind::Cuda, Cache::Directory(path)) => vec![
-                set("CUDA_CACHE_DISABLE", "0"),
-                set("CUDA_CACHE_PATH", &path.to_string_lossy()),
-            ],
-            (Kind::OpenCl, Cache::Off) => vec![set("POCL_KERNEL_CACHE", "0")],
-            (Kind::OpenCl, Cache::Directory(path)) => vec![
-                set("POCL_KERNEL_CACHE", "1"),
-                set("POCL_CACHE_DIR", &path.to_string_lossy()),
-            ],
-        }
+        let (off, directory) = match self {
+            Cache::Off => (true, None),
+            Cache::Directory(path) => (false, Some(path.to_string_lossy().into_owned())),
+        };
+        let switch = |on: bool| if on { "1" } else { "0" };
+        let cuda = [
+            ("CUDA_CACHE_DISABLE", Some(switch(off).to_owned())),
+            ("CUDA_CACHE_PATH", directory.clone()),
+        ];
+        let pocl = [
+            ("POCL_KERNEL_CACHE", Some(switch(!off).to_owned())),
+            ("POCL_CACHE_DIR", directory),
+        ];
+        let variables: Vec<_> = match kind {
+            Kind::Cpu => vec![],
+            Kind::Cuda => cuda.into(),
+            Kind::OpenCl => cuda.into_iter().chain(pocl).collect(),
+        };
+        variables
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
     }
 }
 
