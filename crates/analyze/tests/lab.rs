@@ -187,12 +187,12 @@ fn the_picture_book_gpu_gets_the_picture_book_verdicts() {
         .filter(|claim| claim.verdict != Verdict::Holds)
         .map(|claim| claim.id)
         .collect();
-    // Holding the block helps nothing (8), and the graph is recorded each time (13).
+    // Holding the block helps nothing (8); of recording (13) only a framework can tell.
     assert_eq!(against, [8, 13], "{:#?}", report.claims);
     for claim in &report.claims {
-        assert_ne!(claim.verdict, Verdict::NotMeasurable);
+        assert_eq!(claim.verdict == Verdict::NotMeasurable, claim.id == 13);
         assert!(
-            claim.sentence.starts_with("On cuda: "),
+            claim.id == 13 || claim.sentence.starts_with("On cuda: "),
             "{}",
             claim.sentence
         );
@@ -244,7 +244,7 @@ fn few_starts_give_no_verdict() {
         unit.starts.truncate(2);
     }
     let report = analyze(&measured, "0.0.0").expect("a device was measured");
-    // Recordings (13) are counted, not estimated.
+    // Of recordings (13) nothing here can tell.
     let decided = report
         .claims
         .iter()
@@ -298,12 +298,33 @@ fn nonsense_from_a_start_is_left_out() {
         .series
         .iter()
         .find(|s| s.name == names::CONTEXT_READY);
-    assert_eq!(ready.expect("it is there").iterations.len(), STARTS - 1);
+    let iterations = &ready.expect("it is there").iterations;
+    assert_eq!(iterations.len(), STARTS);
+    assert!(iterations[3].is_empty() && !iterations[4].is_empty());
 }
 
 #[test]
 fn a_report_can_be_analysed_again() {
-    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let mut measured = picture_book_gpu();
+    // The first start of training failed, one of the launches half-way, and one unit
+    // altogether.
+    let failed = Start {
+        outcome: Outcome::Failed("it broke".into()),
+        samples: vec![],
+        skipped: vec![],
+    };
+    for unit in &mut measured.units {
+        match unit.experiment {
+            ExperimentId::Train => unit.starts[0] = failed.clone(),
+            ExperimentId::Launch => {
+                unit.starts[2].samples.truncate(2);
+                unit.starts[2].outcome = failed.outcome.clone();
+            }
+            ExperimentId::TrainInitialized => unit.starts = vec![failed.clone(); 2],
+            _ => {}
+        }
+    }
+    let report = analyze(&measured, "0.0.0").expect("a device was measured");
     let text = serde_json::to_string(&report).expect("it serializes");
     let kept = serde_json::from_str(&text).expect("it is a report");
     let again = analyze(&Measured::from_report(&kept), "0.0.0").expect("a device was measured");

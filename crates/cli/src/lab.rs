@@ -20,7 +20,13 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show)?;
 
     preheat_lab::install_interrupt();
-    let plan = Plan::new(&request(arguments))?;
+    let plan = match Plan::new(&request(arguments)) {
+        Err(_) if preheat_lab::interrupted() => {
+            eprintln!("preheat: interrupted before anything was measured");
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        }
+        plan => plan?,
+    };
     for remark in &plan.remarks {
         eprintln!("preheat: {remark}");
     }

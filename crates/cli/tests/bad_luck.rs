@@ -115,9 +115,9 @@ fn a_start_that_knows_why_it_fails_says_so() {
 fn memory_that_runs_out_ends_the_sweep_and_not_the_run() {
     let directory = Directory::new();
     let json = directory.join("lab.json");
-    // 600 MB of address space: enough for the program and 256 MiB, not for 1 GiB.
+    // 600 MB of address space, and one worker whatever the machine has: enough for the program and 256 MiB, not for 1 GiB.
     let script = format!(
-        "ulimit -v 600000; exec {} lab alloc --device cpu --framework none --starts 1 --json {}",
+        "ulimit -v 600000; exec taskset -c 0 {} lab alloc --device cpu --framework none --starts 1 --json {}",
         env!("CARGO_BIN_EXE_preheat"),
         json.display()
     );

@@ -6,19 +6,20 @@
 //! its own live handles and of the parameters of its kernels, read from the one
 //! kernel source.
 //!
-//! Whether a kernel stays within its buffers is not known here: that is for its
-//! caller, as `n` and the sizes are ordinary arguments.
+//! Whether a kernel stays within its buffers is asked of [`crate::extents`], with the
+//! sizes that are kept here and not those that a handle claims.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use crate::extents::{self, Given};
 use crate::{Argument, Buffer, Error, KERNEL_SOURCE, Kernel, KernelName, Result};
 
 /// The live buffers and kernels of one context, by handle.
 #[derive(Default)]
 pub(crate) struct Ledger {
     buffers: RefCell<HashMap<u64, usize>>,
-    kernels: RefCell<HashMap<u64, Vec<Parameter>>>,
+    kernels: RefCell<HashMap<u64, (KernelName, Vec<Parameter>)>>,
 }
 
 impl Ledger {
@@ -34,7 +35,9 @@ impl Ledger {
 
     /// A kernel has come to life.
     pub fn add_kernel(&self, raw: u64, name: KernelName) {
-        self.kernels.borrow_mut().insert(raw, parameters(name));
+        self.kernels
+            .borrow_mut()
+            .insert(raw, (name, parameters(name)));
     }
 
     /// The kernel is about to be unloaded.
@@ -58,7 +61,7 @@ impl Ledger {
     pub fn check_launch(&self, kernel: &dyn Kernel, arguments: &[Argument<'_>]) -> Result<()> {
         let launch = || format!("the launch of {}", kernel.name().as_str());
         let kernels = self.kernels.borrow();
-        let Some(parameters) = kernels.get(&kernel.raw()) else {
+        let Some((name, parameters)) = kernels.get(&kernel.raw()) else {
             return Err(stranger(&launch(), "its kernel"));
         };
         if parameters.len() != arguments.len() {
@@ -69,16 +72,20 @@ impl Ledger {
             ));
         }
         let buffers = self.buffers.borrow();
+        let mut extents = Vec::with_capacity(arguments.len());
         for (index, (&parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
-            let given = match argument {
-                Argument::Buffer(buffer) if !buffers.contains_key(&buffer.raw()) => {
-                    let which = format!("the buffer that is argument {}", index + 1);
-                    return Err(stranger(&launch(), &which));
+            let (given, extent) = match argument {
+                Argument::Buffer(buffer) => {
+                    let Some(&bytes) = buffers.get(&buffer.raw()) else {
+                        let which = format!("the buffer that is argument {}", index + 1);
+                        return Err(stranger(&launch(), &which));
+                    };
+                    (Parameter::Pointer, Given::Buffer(bytes))
                 }
-                Argument::Buffer(_) => Parameter::Pointer,
-                Argument::F32(_) => Parameter::Float,
-                Argument::I32(_) => Parameter::Int,
+                Argument::F32(_) => (Parameter::Float, Given::Float),
+                Argument::I32(value) => (Parameter::Int, Given::Int(*value)),
             };
+            extents.push(extent);
             if given != parameter {
                 let (index, takes, given) = (index + 1, parameter.words(), given.words());
                 return Err(Error::failed(
@@ -87,7 +94,7 @@ impl Ledger {
                 ));
             }
         }
-        Ok(())
+        extents::check(*name, &extents)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod cpu;
 pub mod cuda;
 mod dynlib;
 mod error;
+mod extents;
 mod kernels;
 mod ledger;
 pub mod opencl;
@@ -184,7 +185,8 @@ pub trait Context {
     /// each step a stage. Which stages there are is the device's to say.
     fn compile(&self, from: From) -> Result<(Box<dyn Module>, Vec<Stage>)>;
 
-    /// Queue one kernel over `threads` indices.
+    /// Queue one kernel over `threads` indices. Buffers that are smaller than the other
+    /// arguments say are an error.
     fn launch(&self, kernel: &dyn Kernel, threads: usize, arguments: &[Argument<'_>])
     -> Result<()>;
 

@@ -23,10 +23,18 @@ pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         eprintln!("preheat: {CHILD_ARGUMENT} is for preheat's own use; see `preheat lab --help`");
         return ExitCode::from(2);
     };
-    let Ok(mut recorder) = Recorder::create(&job.output) else {
-        return ExitCode::from(125);
+    let mut recorder = match Recorder::create(&job.output) {
+        Ok(recorder) => recorder,
+        Err(why) => {
+            eprintln!(
+                "the result file {} cannot be made: {why}",
+                job.output.display()
+            );
+            return ExitCode::from(125);
+        }
     };
     let Some(kind) = Kind::from_id(&job.device) else {
+        eprintln!("there is no device {}", job.device);
         return ExitCode::from(125);
     };
     let options = Options {
@@ -39,6 +47,9 @@ pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     match written {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(125),
+        Err(why) => {
+            eprintln!("the result could not be written: {why}");
+            ExitCode::from(125)
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use preheat_analyze::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subject, names};
 use preheat_device::Kind;
 
-use crate::devices::probe_device;
+use crate::devices::{FoundDevice, probe_device};
 use crate::experiments;
 use crate::frameworks::{Framework, find_python};
 
@@ -119,7 +119,9 @@ pub struct Plan {
 impl Plan {
     /// Look at the machine and decide.
     pub fn new(request: &Request) -> Result<Plan, PlanError> {
-        let devices = choose_devices(&request.devices)?;
+        let found = choose_devices(&request.devices)?;
+        let on_gpu = found.iter().any(|found| found.is_gpu);
+        let devices: Vec<MeasuredDevice> = found.into_iter().map(|found| found.device).collect();
         let main = devices[0].kind.clone();
         let mut remarks = Vec::new();
         let (python, frameworks) = choose_frameworks(request, &main, &mut remarks)?;
@@ -178,11 +180,11 @@ impl Plan {
         }
         let budget = request
             .budget
-            .or(match (request.starts, request.quick, main.as_str()) {
+            .or(match (request.starts, request.quick, on_gpu) {
                 (Some(_), _, _) => None,
                 (None, true, _) => Some(Duration::from_secs(12)),
-                (None, false, "cuda") => Some(Duration::from_secs(600)),
-                (None, false, _) => Some(Duration::from_secs(55)),
+                (None, false, true) => Some(Duration::from_secs(600)),
+                (None, false, false) => Some(Duration::from_secs(55)),
             });
         Ok(Plan {
             units,
@@ -221,8 +223,8 @@ fn add_native(
     }
 }
 
-fn choose_devices(choices: &[DeviceChoice]) -> Result<Vec<MeasuredDevice>, PlanError> {
-    let mut devices: Vec<MeasuredDevice> = Vec::new();
+fn choose_devices(choices: &[DeviceChoice]) -> Result<Vec<FoundDevice>, PlanError> {
+    let mut devices: Vec<FoundDevice> = Vec::new();
     for &choice in choices {
         let found = match choice {
             DeviceChoice::Kind(kind) => probe_device(kind).map_err(|why| {
@@ -235,8 +237,11 @@ fn choose_devices(choices: &[DeviceChoice]) -> Result<Vec<MeasuredDevice>, PlanE
                 .or_else(|| probe_device(Kind::OpenCl).ok().filter(|found| found.is_gpu))
                 .map_or_else(|| probe_device(Kind::Cpu).map_err(PlanError), Ok)?,
         };
-        if devices.iter().all(|known| known.kind != found.device.kind) {
-            devices.push(found.device);
+        if devices
+            .iter()
+            .all(|known| known.device.kind != found.device.kind)
+        {
+            devices.push(found);
         }
     }
     if devices.is_empty() {

@@ -28,7 +28,9 @@ pub enum Ended {
 pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result<Option<Start>> {
     let printed = output.with_extension("log");
     let ended = run_limited(&mut command, &printed, limit)?;
-    let text = fs::read_to_string(output).unwrap_or_default();
+    // A line that was cut inside a character is one line lost, not all of them.
+    let bytes = fs::read(output).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     let mut start = Start {
         outcome: Outcome::Completed,
         samples: Vec::new(),
@@ -65,25 +67,28 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
 }
 
 /// Run a process in a group of its own, what it prints going to a file; end the
-/// whole group when its time is up or the run is asked to end.
+/// whole group when the process has ended, its time is up or the run is asked to end:
+/// what it left running would disturb the starts after it.
 pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io::Result<Ended> {
     let log = File::create(printed)?;
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
+    unsafe { command.pre_exec(end_with_parent) };
+    let mut child = command.spawn()?;
     let deadline = Instant::now() + limit;
     let ended = loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended::Exited(status));
+        if has_ended(&child)? {
+            break None;
         }
         if interrupted() {
-            break Ended::Interrupted;
+            break Some(Ended::Interrupted);
         }
         let Some(left) = deadline.checked_duration_since(Instant::now()) else {
-            break Ended::TimedOut;
+            break Some(Ended::TimedOut);
         };
         wait_for_end(&child, left.min(Duration::from_millis(200)));
     };
@@ -92,8 +97,33 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
     unsafe {
         libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
     }
-    child.wait()?;
-    Ok(ended)
+    let status = child.wait()?;
+    Ok(ended.unwrap_or(Ended::Exited(status)))
+}
+
+/// In the child: be killed when the parent ends, however it ends.
+fn end_with_parent() -> io::Result<()> {
+    // SAFETY: prctl with this option takes a signal number and no pointers.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether the child has ended; it stays there to be waited for.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one; it stays
+    // zeroed where the child has not ended.
+    let (code, pid) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let code = libc::waitid(libc::P_PID, child.id(), &mut info, options);
+        (code, info.si_pid())
+    };
+    match code {
+        0 => Ok(pid != 0),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Block until the child may have ended, a signal came, or the time is over.
@@ -197,6 +227,23 @@ mod tests {
         );
         assert_eq!(start.samples.len(), 1);
         assert!(matches!(start.outcome, Outcome::Failed(what) if what.contains("--start-limit")));
+    }
+
+    #[test]
+    fn what_a_start_leaves_running_ends_with_it() {
+        let scratch = Scratch::new().expect("a scratch directory");
+        let printed = scratch.path().join("printed");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & echo $!"]);
+        let ended = run_limited(&mut command, &printed, Duration::from_secs(60)).expect("sh runs");
+        assert!(matches!(ended, Ended::Exited(status) if status.success()));
+        let orphan = fs::read_to_string(&printed).expect("it printed");
+        let state = format!("/proc/{}/stat", orphan.trim());
+        // Ended, or a zombie that nobody has waited for yet.
+        let gone = || fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
+        while !gone() {
+            std::thread::yield_now();
+        }
     }
 
     #[test]

@@ -72,7 +72,8 @@ pub fn run(
         let start = Instant::now();
         let Some(result) = runner.start(index)? else {
             ended_early = Some(format!(
-                "interrupted after {done} of {} starts; what was measured until then is shown",
+                "interrupted after {} of {} starts; what was measured until then is shown",
+                units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
                 order.len()
             ));
             break;
@@ -180,8 +181,13 @@ impl<'a> Runner<'a> {
                 None => {
                     // A start that is not counted fills the cache.
                     let directory = self.new_directory("cache")?;
-                    if self.process(index, Some(directory.clone()))?.is_none() {
-                        return Ok(None);
+                    match self.process(index, Some(directory.clone()))? {
+                        None => return Ok(None),
+                        // Nothing was filled: that failure is this start's.
+                        Some(failed) if failed.outcome != Outcome::Completed => {
+                            return Ok(Some(failed));
+                        }
+                        Some(_) => {}
                     }
                     self.filled[index] = Some(directory.clone());
                     Some(directory)

@@ -20,7 +20,8 @@ impl Scratch {
             .unwrap_or_default()
             .as_nanos();
         let name = format!("preheat-lab-{}-{nanos}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        // Starts run in it: a relative path would not be found from there.
+        let path = std::path::absolute(std::env::temp_dir().join(name))?;
         DirBuilder::new().mode(0o700).create(&path).map_err(|why| {
             let place = path.display();
             io::Error::new(

@@ -4,64 +4,36 @@
 use super::{Experiment, LabReport, Measured, Outcome, Sample, Start, Subject, Unit};
 
 impl Measured {
-    /// What the report was made from, as far as it is kept: which starts a series of
-    /// a failed start belonged to is not, so they are taken in their order.
+    /// What the report was made from. Only which variant and start something was
+    /// skipped in is not kept: it is put into the experiment's first start.
     pub fn from_report(report: &LabReport) -> Measured {
         let mut units: Vec<Unit> = Vec::new();
         for experiment in &report.experiments {
-            let subject = Subject {
-                device: experiment.device.clone(),
-                framework: experiment.framework.clone(),
-            };
             for series in &experiment.series {
-                let same = |unit: &Unit| {
-                    unit.experiment == experiment.id
-                        && unit.subject == subject
-                        && unit.variant == series.variant
-                };
-                let place = units.iter().position(same).unwrap_or_else(|| {
-                    units.push(Unit {
-                        experiment: experiment.id,
-                        subject: subject.clone(),
-                        variant: series.variant.clone(),
-                        starts: Vec::new(),
-                    });
-                    units.len() - 1
-                });
                 for (index, values) in series.iterations.iter().enumerate() {
-                    let starts = &mut units[place].starts;
-                    if starts.len() == index {
-                        starts.push(Start {
-                            outcome: Outcome::Completed,
-                            samples: Vec::new(),
-                            skipped: Vec::new(),
+                    let start = start_of(&mut units, experiment, &series.variant, index);
+                    if !values.is_empty() {
+                        start.samples.push(Sample {
+                            name: series.name.clone(),
+                            kind: series.kind,
+                            size: series.size,
+                            values: values.clone(),
                         });
                     }
-                    starts[index].samples.push(Sample {
-                        name: series.name.clone(),
-                        kind: series.kind,
-                        size: series.size,
-                        values: values.clone(),
-                    });
                 }
             }
-        }
-        for (experiment, failure) in report
-            .experiments
-            .iter()
-            .flat_map(|e| e.failures.iter().map(move |f| (e, f)))
-        {
-            if let Some(start) = start_of(&mut units, experiment, &failure.variant, failure.start) {
-                start.outcome = Outcome::Failed(failure.what.clone());
+            for failure in &experiment.failures {
+                start_of(&mut units, experiment, &failure.variant, failure.start).outcome =
+                    Outcome::Failed(failure.what.clone());
             }
-        }
-        for experiment in &report.experiments {
-            let variant = experiment
-                .series
-                .first()
-                .map_or("", |series| &series.variant);
-            if let Some(start) = start_of(&mut units, experiment, variant, 0) {
-                start.skipped.clone_from(&experiment.skipped);
+            if !experiment.skipped.is_empty() {
+                let variant = experiment
+                    .series
+                    .first()
+                    .map_or("", |series| &series.variant);
+                start_of(&mut units, experiment, variant, 0)
+                    .skipped
+                    .clone_from(&experiment.skipped);
             }
         }
         Measured {
@@ -79,18 +51,42 @@ impl Measured {
     }
 }
 
-/// That start of an experiment's unit; none if it measured nothing.
+/// More starts than this are not believed: a report is a file that anyone can write.
+const MOST_STARTS: usize = 100_000;
+
+/// That start of the experiment's unit, made if it is not there yet.
 fn start_of<'a>(
-    units: &'a mut [Unit],
+    units: &'a mut Vec<Unit>,
     experiment: &Experiment,
     variant: &str,
     start: usize,
-) -> Option<&'a mut Start> {
-    let unit = units.iter_mut().find(|unit| {
+) -> &'a mut Start {
+    let place = units.iter().position(|unit| {
         unit.experiment == experiment.id
             && unit.subject.device == experiment.device
             && unit.subject.framework == experiment.framework
             && unit.variant == variant
-    })?;
-    unit.starts.get_mut(start)
+    });
+    let place = place.unwrap_or_else(|| {
+        units.push(Unit {
+            experiment: experiment.id,
+            subject: Subject {
+                device: experiment.device.clone(),
+                framework: experiment.framework.clone(),
+            },
+            variant: variant.to_owned(),
+            starts: Vec::new(),
+        });
+        units.len() - 1
+    });
+    let starts = &mut units[place].starts;
+    let start = start.min(MOST_STARTS);
+    while starts.len() <= start {
+        starts.push(Start {
+            outcome: Outcome::Completed,
+            samples: Vec::new(),
+            skipped: Vec::new(),
+        });
+    }
+    &mut starts[start]
 }

@@ -1,6 +1,6 @@
 //! From samples to the report.
 
-use super::data::{SeriesData, steady_starts, values_by_start};
+use super::data::{SeriesData, later_starts, values, values_by_start};
 use super::{
     Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport, Measured, Outcome, SCHEMA,
     SampleKind, Series, Skipped, Subject, Unit, claims, names, notable,
@@ -77,7 +77,18 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
     keys.into_iter()
         .filter_map(|(name, size, kind)| {
             let all = values_by_start(unit, name, size);
-            let starts = steady_starts(&all);
+            // One list a start: empty where a start has not come to this series.
+            let mut iterations = vec![Vec::new(); unit.starts.len()];
+            for (index, values) in &all {
+                iterations[*index].clone_from(values);
+            }
+            // The first start stands apart only where others stand against it.
+            let apart = all
+                .first()
+                .filter(|(index, _)| *index == 0 && all.len() > 1)
+                .cloned();
+            let by_start = later_starts(unit, all);
+            let starts = values(&by_start);
             let mut series = Series {
                 name: name.to_owned(),
                 variant: unit.variant.clone(),
@@ -91,12 +102,8 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                 warmup: None,
                 excess: None,
                 first_start: None,
-                iterations: all.iter().map(|(_, values)| values.clone()).collect(),
+                iterations,
             };
-            // The first start stands apart only where others stand against it.
-            let apart = all
-                .first()
-                .filter(|(index, _)| *index == 0 && all.len() > 1);
             match kind {
                 SampleKind::Iterations => {
                     let summary = stats::summarize(&starts, seed)?;
@@ -107,7 +114,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                     series.consistency = Some(summary.consistency);
                     series.warmup = summary.warmup;
                     series.excess = summary.excess;
-                    series.first_start = apart.and_then(|(_, values)| {
+                    series.first_start = apart.as_ref().and_then(|(_, values)| {
                         let start = stats::summarize_start(values)?;
                         Some(FirstStart {
                             first: start.first,
@@ -116,8 +123,8 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                     });
                 }
                 SampleKind::Stage => {
-                    series.first = SeriesData::typical(&starts);
-                    series.first_start = apart.map(|(_, values)| FirstStart {
+                    series.first = SeriesData::typical(&by_start);
+                    series.first_start = apart.as_ref().map(|(_, values)| FirstStart {
                         first: values[0],
                         steady: None,
                     });
@@ -130,6 +137,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                     series.first = stats::median(&changes.iter().map(|c| c.0).collect::<Vec<_>>())?;
                     series.steady = stats::median(&changes.iter().map(|c| c.1).collect::<Vec<_>>());
                     series.first_start = apart
+                        .as_ref()
                         .and_then(|(_, values)| first_and_later(kind, values))
                         .map(|(first, later)| FirstStart {
                             first,

@@ -12,9 +12,18 @@ pub(super) struct Data<'a> {
 /// may have found cold disks and caches.
 #[derive(Clone, Debug)]
 pub(super) struct SeriesData {
-    /// The values of each start.
-    pub starts: Vec<Vec<f64>>,
+    /// The values of each start that has the series.
+    pub starts: ByStart,
     seed: u64,
+}
+
+/// Values by the index of their start: what comes from one start belongs together,
+/// also where another start failed half-way.
+pub(super) type ByStart = Vec<(usize, Vec<f64>)>;
+
+/// The values without their starts.
+pub(super) fn values(by_start: &ByStart) -> Vec<Vec<f64>> {
+    by_start.iter().map(|(_, values)| values.clone()).collect()
 }
 
 /// Which series is meant.
@@ -68,8 +77,9 @@ impl<'a> Data<'a> {
     }
 
     /// A ratio of two quantities of different starts.
-    pub fn unpaired(&self, numerator: &[Vec<f64>], denominator: &[Vec<f64>]) -> Option<Interval> {
-        stats::unpaired_ratio(numerator, denominator, self.measured.settings.seed)
+    pub fn unpaired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
+        let seed = self.measured.settings.seed;
+        stats::unpaired_ratio(&values(numerator), &values(denominator), seed)
     }
 
     /// The series, if at least one start has it.
@@ -80,7 +90,7 @@ impl<'a> Data<'a> {
                 && unit.variant == key.variant
         })?;
         let all = values_by_start(unit, key.name, key.size);
-        let starts = steady_starts(&all);
+        let starts = later_starts(unit, all);
         (!starts.is_empty()).then_some(SeriesData {
             starts,
             seed: self.measured.settings.seed,
@@ -115,67 +125,97 @@ fn usable(kind: SampleKind, value: f64) -> bool {
     }
 }
 
-/// All starts but the first of the run, or that one if there is no other.
-pub(super) fn steady_starts(all: &[(usize, Vec<f64>)]) -> Vec<Vec<f64>> {
-    let later: Vec<Vec<f64>> = all
-        .iter()
-        .filter(|(index, _)| *index > 0)
-        .map(|(_, values)| values.clone())
-        .collect();
-    if later.is_empty() {
-        all.iter().map(|(_, values)| values.clone()).collect()
-    } else {
-        later
+/// All starts but the unit's first, or that one if nothing came after it.
+pub(super) fn later_starts(unit: &Unit, mut all: ByStart) -> ByStart {
+    if unit.starts.len() > 1 {
+        all.retain(|(index, _)| *index > 0);
     }
+    all
 }
 
 impl SeriesData {
-    /// The first value of each start.
-    pub fn firsts(&self) -> Vec<Vec<f64>> {
-        self.starts.iter().map(|values| vec![values[0]]).collect()
+    fn each(&self, of: impl Fn(&[f64]) -> Vec<f64>) -> ByStart {
+        let starts = self.starts.iter();
+        starts.map(|(index, values)| (*index, of(values))).collect()
     }
 
-    /// The steady values of each start; the later half where there is no steady state.
-    pub fn steadies(&self) -> Vec<Vec<f64>> {
-        self.starts
-            .iter()
-            .map(|values| {
-                let begin = stats::summarize_start(values)
-                    .and_then(|summary| summary.steady_start)
-                    .unwrap_or(values.len() / 2);
-                values[begin.min(values.len() - 1)..].to_vec()
-            })
-            .collect()
+    /// The first value of each start.
+    pub fn firsts(&self) -> ByStart {
+        self.each(|values| vec![values[0]])
+    }
+
+    /// The second value of each start that has one.
+    pub fn seconds(&self) -> ByStart {
+        let mut seconds = self.each(|values| values.iter().skip(1).take(1).copied().collect());
+        seconds.retain(|(_, values)| !values.is_empty());
+        seconds
+    }
+
+    /// The steady values of each start, never the first; where a start has no steady
+    /// state, its later half.
+    pub fn steadies(&self) -> ByStart {
+        self.each(|values| {
+            let begin = stats::summarize_start(values)
+                .and_then(|summary| summary.steady_start)
+                .unwrap_or(values.len() / 2);
+            values[begin.max(1).min(values.len() - 1)..].to_vec()
+        })
     }
 
     /// What the first value cost over the steady ones, in each start; never below a
     /// thousandth of the first, so that it has a logarithm.
-    pub fn first_excess(&self) -> Vec<Vec<f64>> {
-        let steadies = self.steadies();
-        self.starts
-            .iter()
-            .zip(steadies)
-            .map(|(values, steady)| {
+    pub fn first_excess(&self) -> ByStart {
+        let pairs = self.starts.iter().zip(self.steadies());
+        pairs
+            .map(|((index, values), (_, steady))| {
                 let steady = stats::median(&steady).unwrap_or(values[0]);
-                vec![(values[0] - steady).max(values[0] * 1e-3)]
+                (*index, vec![(values[0] - steady).max(values[0] * 1e-3)])
             })
             .collect()
     }
 
     /// first ÷ steady.
     pub fn first_to_steady(&self) -> Option<Interval> {
-        self.paired(self.firsts(), self.steadies())
+        self.paired(&self.firsts(), &self.steadies())
     }
 
     /// A ratio of two quantities of the same starts.
-    pub fn paired(&self, numerator: Vec<Vec<f64>>, denominator: Vec<Vec<f64>>) -> Option<Interval> {
-        let pairs: Vec<_> = numerator.into_iter().zip(denominator).collect();
+    pub fn paired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
+        let of_the_same = |index: usize| {
+            let found = denominator.iter().find(|(other, _)| *other == index)?;
+            Some(found.1.clone())
+        };
+        let pairs: Vec<(Vec<f64>, Vec<f64>)> = numerator
+            .iter()
+            .filter_map(|(index, values)| Some((values.clone(), of_the_same(*index)?)))
+            .collect();
         stats::paired_ratio(&pairs, self.seed)
     }
 
-    /// The median over starts of the median of these values.
-    pub fn typical(values: &[Vec<f64>]) -> f64 {
-        let medians: Vec<f64> = values.iter().filter_map(|v| stats::median(v)).collect();
-        stats::median(&medians).unwrap_or(f64::NAN)
+    /// What is typical over starts: the geometric mean of their medians, so that a
+    /// ratio of two typical values is the typical ratio.
+    pub fn typical(by_start: &ByStart) -> f64 {
+        stats::geometric_mean(&values(by_start)).unwrap_or(f64::NAN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_failed_half_way_shifts_no_pair() {
+        let series = |starts: &[usize]| SeriesData {
+            starts: starts.iter().map(|&i| (i, vec![i as f64; 5])).collect(),
+            seed: 1,
+        };
+        let (whole, cut) = (series(&[1, 2, 3, 4]), series(&[1, 3, 4]));
+        let ratio = whole
+            .paired(&whole.steadies(), &cut.steadies())
+            .expect("three pairs");
+        assert_eq!(
+            (ratio.median, ratio.low, ratio.high),
+            (1.0, Some(1.0), Some(1.0))
+        );
     }
 }

@@ -49,9 +49,9 @@ pub struct LabReport {
 pub struct Floor {
     /// On this device.
     pub device: String,
-    /// In all, median over starts.
+    /// In all: the sum of its parts.
     pub seconds: f64,
-    /// Its parts, in order, median over starts.
+    /// Its parts, in order, each the geometric mean over starts.
     pub parts: Vec<(String, f64)>,
 }
 
@@ -108,9 +108,10 @@ pub struct Series {
     pub kind: SampleKind,
     /// The size that a sweep was at, in bytes.
     pub size: Option<u64>,
-    /// The first iteration: median over the starts, the first start apart.
+    /// The first iteration: the geometric mean over the starts, the first start apart.
     pub first: f64,
-    /// The steady iteration: median over the starts; none for what happens once.
+    /// The steady iteration: the geometric mean over the starts of their medians; none for
+    /// what happens once.
     pub steady: Option<f64>,
     /// first ÷ steady.
     pub ratio: Option<Interval>,
@@ -124,7 +125,8 @@ pub struct Series {
     pub excess: Option<f64>,
     /// The first start, which may have found cold disks and caches.
     pub first_start: Option<FirstStart>,
-    /// The values, a list for each start; the first list is the first start's.
+    /// The values, a list for each start, the first start's first; an empty list where
+    /// a start did not come so far.
     pub iterations: Vec<Vec<f64>>,
 }
 

@@ -30,7 +30,7 @@ mod sums;
 
 pub use class::{Class, Consistency};
 pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
-pub use order::{median, quantile};
+pub use order::{geometric_mean, median, quantile};
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize};
 pub use start::{StartSummary, summarize_start};

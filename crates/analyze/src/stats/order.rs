@@ -49,6 +49,18 @@ fn between(low: f64, high: f64, part: f64) -> f64 {
     }
 }
 
+/// What is typical over starts: the geometric mean of the medians of their lists, the
+/// point that intervals are made around. `None` without lists, or if a median is not
+/// above zero.
+pub fn geometric_mean(lists: &[Vec<f64>]) -> Option<f64> {
+    let logs: Option<Vec<f64>> = lists
+        .iter()
+        .map(|list| median(list).filter(|m| *m > 0.0).map(f64::ln))
+        .collect();
+    let logs = logs.filter(|logs| !logs.is_empty())?;
+    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +93,14 @@ mod tests {
         assert_eq!(median(&[f64::NAN, 1.0, 2.0]), Some(2.0));
         assert_eq!(quantile(&[f64::NAN, 1.0, 2.0], 0.0), Some(1.0));
         assert!(median(&[f64::NAN]).is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn the_geometric_mean_of_medians() {
+        let lists = [vec![1.0, 1.0, 9.0], vec![4.0], vec![2.0, 2.0]];
+        assert!((geometric_mean(&lists).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[]), None);
+        assert_eq!(geometric_mean(&[vec![0.0]]), None);
+        assert_eq!(geometric_mean(&[vec![]]), None);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::{Class, Consistency};
 use super::interval::{Interval, paired_ratio_of};
-use super::order::median;
+use super::order::{geometric_mean, median};
 use super::start::{StartSummary, summarize_start};
 
 /// Fewer iterations than this in all are not worth a thread.
@@ -23,9 +23,10 @@ pub struct SeriesSummary {
     pub class: Class,
     /// Whether the starts agree on it.
     pub consistency: Consistency,
-    /// The median first iteration.
+    /// The first iteration: the geometric mean of the starts that have a steady state
+    /// (of all, if none has).
     pub first: f64,
-    /// The median steady time of the starts that have one.
+    /// The steady time: the geometric mean of the starts that have one.
     pub steady: Option<f64>,
     /// First ÷ steady of the starts that have a steady state.
     pub ratio: Option<Interval>,
@@ -51,11 +52,21 @@ pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
     let pairs: Vec<(&[f64], &[f64])> = (starts.iter().zip(&summaries))
         .filter_map(|(values, s)| Some((&values[..1], &values[s.steady_start?.max(1)..])))
         .collect();
+    // Of the same starts and by the same mean as the ratio, so that they divide to it.
+    let (first, steady) = if pairs.is_empty() {
+        let firsts: Vec<Vec<f64>> = summaries.iter().map(|s| vec![s.first]).collect();
+        (geometric_mean(&firsts)?, None)
+    } else {
+        (
+            geometric_mean(&pairs.iter().map(|pair| pair.0.to_vec()).collect::<Vec<_>>())?,
+            geometric_mean(&pairs.iter().map(|pair| pair.1.to_vec()).collect::<Vec<_>>()),
+        )
+    };
     Some(SeriesSummary {
         class: Class::overall(&classes)?,
         consistency: Consistency::of(&classes),
-        first: over(|s| Some(s.first))?,
-        steady: over(|s| s.steady),
+        first,
+        steady,
         ratio: paired_ratio_of(&pairs, seed),
         warmup: over(|s| s.steady_start.map(|i| i as f64)),
         excess: over(|s| s.excess),
@@ -134,7 +145,7 @@ mod tests {
     fn a_series_without_a_steady_state_still_has_a_first() {
         let found = summarize(&[vec![3.0], vec![4.0, 1.0]], 7).unwrap();
         assert_eq!(found.class, Class::NoSteadyState);
-        assert_eq!(found.first, 3.5);
+        assert!((found.first - 12f64.sqrt()).abs() < 1e-12);
         assert_eq!((found.steady, found.ratio), (None, None));
         assert_eq!((found.warmup, found.excess), (None, None));
     }

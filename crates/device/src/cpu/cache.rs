@@ -41,8 +41,10 @@ impl Entry {
         // Everything that the machine code depends on.
         let features: Vec<String> = isa.isa_flags().iter().map(|f| f.to_string()).collect();
         let key = format!(
-            "Cranelift {}\n{}\n{}\n{}\n{source}",
+            "Cranelift {}, preheat {}\n{}\n{}\n{}\n{source}",
             cranelift_codegen::VERSION,
+            // A change of our own compiler comes with a version of ours.
+            env!("CARGO_PKG_VERSION"),
             isa.triple(),
             features.join(" "),
             isa.flags(),

@@ -5,12 +5,11 @@
 //!
 //! # What is trusted
 //!
-//! A kernel calculates addresses from its arguments and nothing checks them, as on
-//! a GPU: a kernel that is told a larger `n` than its buffers hold writes past
-//! their end. Safe code of this crate relies on two things: the source is our own,
-//! embedded in this program (or machine code that this user's cache holds for it),
-//! and callers of `Context::launch` pass buffers that are large enough for the
-//! sizes that they pass with them.
+//! A kernel calculates addresses from its arguments and checks none of them, as on a
+//! GPU. That it stays within its buffers rests on two things: the source is our own,
+//! embedded in this program (or machine code that this user's cache holds for it), and
+//! a launch holds the buffers against the sizes that are passed with them
+//! ([`crate::extents`]).
 
 use std::io;
 use std::mem::transmute;

@@ -20,10 +20,11 @@ use super::object::ParameterKind;
 use super::pinned::Pinned;
 use super::queue::Queue;
 use super::shared::Shared;
+use crate::extents::{self, Given};
 use crate::pool::Pool;
 use crate::{
-    Argument, Buffer, Cache, Context, Error, From, Handle, HostBuffer, Kernel, Memory, Module,
-    Result, Stage,
+    Argument, Buffer, Cache, Context, Error, From, Handle, HostBuffer, Kernel, KernelName, Memory,
+    Module, Result, Stage,
 };
 
 /// A context of the cpu device.
@@ -159,7 +160,6 @@ impl Context for CpuContext {
         Ok((Box::new(module), stages))
     }
 
-    /// What the kernel does with its arguments is not checked; see [`super::code`].
     fn launch(
         &self,
         kernel: &dyn Kernel,
@@ -193,16 +193,26 @@ impl Context for CpuContext {
             )));
         }
         let mut slots = Vec::with_capacity(arguments.len());
+        let mut given = Vec::with_capacity(arguments.len());
         for (index, (argument, parameter)) in arguments.iter().zip(parameters).enumerate() {
-            let (kind, slot) = match argument {
+            let (kind, slot, extent) = match argument {
                 Argument::Buffer(buffer) => {
                     let call = format_args!("launching {name}");
-                    let (address, _) = self.shared.locate(*buffer, call)?;
-                    (ParameterKind::Pointer, address)
+                    let (address, bytes) = self.shared.locate(*buffer, call)?;
+                    (ParameterKind::Pointer, address, Given::Buffer(bytes))
                 }
-                Argument::F32(value) => (ParameterKind::Float, u64::from(value.to_bits())),
-                Argument::I32(value) => (ParameterKind::Int, u64::from(value.cast_unsigned())),
+                Argument::F32(value) => (
+                    ParameterKind::Float,
+                    u64::from(value.to_bits()),
+                    Given::Float,
+                ),
+                Argument::I32(value) => (
+                    ParameterKind::Int,
+                    u64::from(value.cast_unsigned()),
+                    Given::Int(*value),
+                ),
             };
+            given.push(extent);
             if kind != *parameter {
                 return Err(failed(format!(
                     "argument {} must be {}, not {}",
@@ -213,10 +223,15 @@ impl Context for CpuContext {
             }
             slots.push(slot);
         }
+        let known = KernelName::ALL
+            .iter()
+            .find(|known| known.as_str() == symbol.name)
+            .ok_or_else(|| failed("its code has an unknown name".to_owned()))?;
+        extents::check(*known, &given)?;
         // SAFETY: the symbol is the code's own, and there is a slot of the right kind for
         // each parameter. Every address is that of a live buffer of this context, which
-        // waits for the queue before its memory goes; uploads and downloads wait too. That
-        // it is large enough is the caller's promise, as `code` explains.
+        // waits for the queue before its memory goes; uploads and downloads wait too. Each
+        // is as large as the kernel's sizes say (checked just above).
         let call = unsafe { Call::new(Arc::clone(&code), symbol, slots.into_boxed_slice()) };
         self.shared.queue.submit(Arc::new(call), threads);
         Ok(())

@@ -91,12 +91,13 @@ def infer():
     memory("host memory", host)
 
 
-if DEVICE == "cuda" and not tf.config.list_physical_devices("GPU"):
-    fail("this TensorFlow finds no GPU; install a build with CUDA, or use --device cpu")
 if EXPERIMENT == "train":
     train()
 elif EXPERIMENT == "infer":
     infer()
 else:
     fail("the script for tensorflow has no experiment " + EXPERIMENT)
+# Asked last: asking brings the device up, which is part of what was measured.
+if DEVICE == "cuda" and not tf.config.list_physical_devices("GPU"):
+    fail("this TensorFlow finds no GPU; install a build with CUDA, or use --device cpu")
 write(line="end")

@@ -147,7 +147,9 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 /// Round values between `low` and `high`, at most `most`: powers of ten, thinned
 /// where there are many, with steps between where there are few.
 pub(super) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    // Powers of ten that a number can have: a document can say anything.
+    let power = |value: f64| value.log10().clamp(-308.0, 308.0);
+    let (first, last) = (power(low).floor() as i32, power(high).ceil() as i32);
     let within = |value: &f64| *value >= low * 0.999 && *value <= high * 1.001;
     let of = |steps: &[f64], every: usize| -> Vec<f64> {
         let decades = (first..=last).filter(|power| power.rem_euclid(every as i32) == 0);

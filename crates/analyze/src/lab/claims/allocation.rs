@@ -1,8 +1,9 @@
 //! Claims 1, 2, 4 to 9: allocation, pinning, preallocation.
 
-use super::super::data::{Data, Key, SeriesData};
+use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, names};
 use super::{Finding, above, below, both};
+use crate::stats;
 use crate::units::{duration, ratio};
 
 /// The tensor that the claims speak of, in bytes.
@@ -23,7 +24,7 @@ pub(super) fn setup_not_allocation(data: &Data<'_>, subject: &Subject) -> Option
     let setup = alloc(data, subject, names::INITIALIZE)?;
     let nothing = alloc(data, subject, names::FROM_NOTHING)?;
     let value = ready.first_to_steady()?;
-    let share = setup.paired(setup.firsts(), nothing.firsts())?;
+    let share = setup.paired(&setup.firsts(), &nothing.firsts())?;
     Some(Finding {
         verdict: both(below(value, FAR), above(share, 0.5)),
         quantity: "first ÷ later allocation once the context is there",
@@ -56,16 +57,16 @@ pub(super) fn first_with_context(data: &Data<'_>, subject: &Subject) -> Option<F
 
 pub(super) fn first_tensor(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let nothing = alloc(data, subject, names::FROM_NOTHING)?;
-    let value = nothing.first_to_steady()?;
+    let value = nothing.paired(&nothing.firsts(), &nothing.seconds())?;
     Some(Finding {
         verdict: above(value, FAR),
-        quantity: "first ÷ later allocation in a fresh process",
+        quantity: "first ÷ second allocation in a fresh process",
         value,
         threshold: FAR,
         sentence: format!(
-            "the first takes {}, later ones {}",
+            "the first takes {}, the second {}",
             first(&nothing),
-            steady(&nothing)
+            duration(SeriesData::typical(&nothing.seconds()))
         ),
     })
 }
@@ -73,7 +74,7 @@ pub(super) fn first_tensor(data: &Data<'_>, subject: &Subject) -> Option<Finding
 pub(super) fn empty_cache(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let pool = alloc(data, subject, names::FROM_POOL)?;
     let trimmed = alloc(data, subject, names::AFTER_TRIM)?;
-    let value = pool.paired(trimmed.steadies(), pool.steadies())?;
+    let value = pool.paired(&trimmed.steadies(), &pool.steadies())?;
     Some(Finding {
         verdict: above(value, COLD),
         quantity: "allocation after trimming the pool ÷ from the pool",
@@ -92,7 +93,7 @@ pub(super) fn pinned_is_faster(data: &Data<'_>, subject: &Subject) -> Option<Fin
         copy(data, subject, names::H2D_PAGEABLE)?,
         copy(data, subject, names::H2D_PINNED)?,
     );
-    let value = pageable.paired(pageable.steadies(), pinned.steadies())?;
+    let value = pageable.paired(&pageable.steadies(), &pinned.steadies())?;
     Some(Finding {
         verdict: above(value, SAME),
         quantity: "pageable ÷ pinned copy of 4 MiB to the device",
@@ -114,16 +115,20 @@ pub(super) fn pinning_costs(data: &Data<'_>, subject: &Subject) -> Option<Findin
     let pin = copy(data, subject, names::PIN)?;
     // Pin and copy once, against just copying: no difference of noisy numbers, which
     // could be negative.
-    let with_pinning: Vec<Vec<f64>> = pin
+    let with_pinning: ByStart = pin
         .steadies()
-        .iter()
-        .zip(pinned.steadies())
-        .map(|(pin, pinned)| {
-            let pin = SeriesData::typical(std::slice::from_ref(pin));
-            pinned.iter().map(|copy| copy + pin).collect()
+        .into_iter()
+        .filter_map(|(index, pin)| {
+            let copies = pinned
+                .steadies()
+                .into_iter()
+                .find(|(other, _)| *other == index)?
+                .1;
+            let pin = stats::median(&pin)?;
+            Some((index, copies.iter().map(|copy| copy + pin).collect()))
         })
         .collect();
-    let value = pageable.paired(with_pinning, pageable.steadies())?;
+    let value = pageable.paired(&with_pinning, &pageable.steadies())?;
     let saving =
         SeriesData::typical(&pageable.steadies()) - SeriesData::typical(&pinned.steadies());
     let cost = SeriesData::typical(&pin.steadies());
@@ -134,7 +139,7 @@ pub(super) fn pinning_costs(data: &Data<'_>, subject: &Subject) -> Option<Findin
     };
     Some(Finding {
         verdict: above(value, 1.0),
-        quantity: "pinning and one pinned copy ÷ one pageable copy, 4 MiB",
+        quantity: "allocating 4 MiB pinned and one copy from there ÷ one copy from pageable memory that is there",
         value,
         threshold: 1.0,
         sentence: format!("pinning 4 MiB takes {}, {pays}", duration(cost)),
@@ -159,13 +164,14 @@ fn prealloc(data: &Data<'_>, subject: &Subject, variant: &str) -> Option<Finding
     let after = data.series(subject, key.variant(variant))?;
     // The mean of all but the first: a pool that grows in large steps makes most
     // allocations cheap and some dear, and setting the pool up is not what is claimed.
-    let mean = |series: &SeriesData| -> Vec<Vec<f64>> {
-        let later = series
-            .starts
-            .iter()
-            .map(|values| &values[1.min(values.len() - 1)..]);
-        later
-            .map(|values| vec![values.iter().sum::<f64>() / values.len() as f64])
+    let mean = |series: &SeriesData| -> ByStart {
+        let later = |values: &[f64]| {
+            let later = &values[1.min(values.len() - 1)..];
+            vec![later.iter().sum::<f64>() / later.len() as f64]
+        };
+        let starts = series.starts.iter();
+        starts
+            .map(|(index, values)| (*index, later(values)))
             .collect()
     };
     let (after, nothing) = (mean(&after), mean(&nothing));

@@ -35,7 +35,7 @@ pub(super) fn naive_timing(data: &Data<'_>, subject: &Subject) -> Option<Finding
             )?,
         ))
     })?;
-    let value = whole.paired(naive.steadies(), whole.steadies())?;
+    let value = whole.paired(&naive.steadies(), &whole.steadies())?;
     Some(Finding {
         verdict: below(value, MISJUDGED),
         quantity: "time without waiting ÷ time to the end of the work",

@@ -112,7 +112,7 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
                     })
                 })
                 .collect();
-            let verdict = overall(&evidence);
+            let verdict = overall(&evidence, UNIVERSAL.contains(&claim.id));
             Claim {
                 id: claim.id,
                 text: claim.text.to_owned(),
@@ -124,11 +124,16 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
         .collect()
 }
 
-/// The verdict over all subjects; one that could not tell does not count.
-fn overall(evidence: &[Evidence]) -> Verdict {
+/// Claims that speak of every subject: on the CPU too, in each framework.
+const UNIVERSAL: [u8; 2] = [10, 16];
+
+/// The verdict over all subjects. One that could not tell does not count, unless the
+/// claim is `universal`.
+fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
     let any = |verdict| evidence.iter().any(|e| e.verdict == verdict);
     match (any(Verdict::Holds), any(Verdict::DoesNotHold)) {
         (true, true) => Verdict::Depends,
+        (true, false) if universal && any(Verdict::Inconclusive) => Verdict::Inconclusive,
         (true, false) => Verdict::Holds,
         (false, true) => Verdict::DoesNotHold,
         (false, false) if evidence.is_empty() => Verdict::NotMeasurable,
@@ -210,7 +215,10 @@ mod tests {
     #[test]
     fn subjects_that_differ_make_it_depend() {
         let of = |verdicts: &[Verdict]| {
-            overall(&verdicts.iter().map(|&v| evidence(v)).collect::<Vec<_>>())
+            overall(
+                &verdicts.iter().map(|&v| evidence(v)).collect::<Vec<_>>(),
+                false,
+            )
         };
         assert_eq!(of(&[]), Verdict::NotMeasurable);
         assert_eq!(of(&[Verdict::Holds, Verdict::Inconclusive]), Verdict::Holds);
@@ -222,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_claimed_of_all_needs_all() {
+        let all = [evidence(Verdict::Holds), evidence(Verdict::Inconclusive)];
+        assert_eq!(overall(&all, false), Verdict::Holds);
+        assert_eq!(overall(&all, true), Verdict::Inconclusive);
+        assert_eq!(overall(&all[..1], true), Verdict::Holds);
+    }
+
+    #[test]
     fn the_sentence_is_that_of_a_subject_which_decided() {
         let mut unsure = evidence(Verdict::Inconclusive);
         unsure.sentence = "unsure".into();
@@ -229,7 +245,7 @@ mod tests {
         sure.framework = Some("torch".into());
         let all = [unsure, sure];
         assert_eq!(
-            sentence(&all, overall(&all)),
+            sentence(&all, overall(&all, false)),
             "With torch on cpu: s. It is inconclusive for cpu."
         );
     }

@@ -1,6 +1,6 @@
 //! Claims 10 to 13 and 16 to 20: training and inference.
 
-use super::super::data::{Data, Key, SeriesData};
+use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, Verdict, names};
 use super::{Finding, above, below, both};
 use crate::stats::Interval;
@@ -93,6 +93,8 @@ pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Fi
 }
 
 pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
+    // Natively the tape is our own, and records because it was told to.
+    subject.framework.as_ref()?;
     let forward =
         |name| Key::new(ExperimentId::TrainNoOptimizer, name).variant(names::FORWARD_ONLY);
     let series = [
@@ -103,8 +105,11 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     .into_iter()
     .find_map(|key| data.series(subject, key))?;
     // Counted, not estimated: there is no interval to be clear of anything.
-    let counts = series.starts.iter().flat_map(|values| &values[1..]);
-    let share = counts.clone().sum::<f64>() / counts.count().max(1) as f64;
+    let counts = series.starts.iter().flat_map(|(_, values)| &values[1..]);
+    if counts.clone().count() == 0 {
+        return None;
+    }
+    let share = counts.clone().sum::<f64>() / counts.count() as f64;
     let cost = data
         .series(subject, forward(names::FORWARD_RECORDING))
         .zip(data.series(subject, forward(names::FORWARD_PLAIN)))
@@ -142,7 +147,7 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
 pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let whole = data.series(subject, infer(names::MLP, names::FRESH_INPUT))?;
     let compute = data.series(subject, infer(names::MLP, names::COMPUTE))?;
-    let value = whole.paired(compute.first_excess(), whole.first_excess())?;
+    let value = whole.paired(&compute.first_excess(), &whole.first_excess())?;
     Some(Finding {
         verdict: below(value, HALF),
         quantity: "excess of launches and arithmetic ÷ whole excess of the first inference",
@@ -164,21 +169,21 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     .into_iter()
     .find_map(|(name, what)| Some((data.series(subject, infer(names::MLP, name))?, what)))?;
     let growth = |values: &[f64]| -> Vec<f64> {
-        values
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]).max(PAGE))
-            .collect()
+        let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
+        steps.map(|step| step.max(PAGE)).collect()
     };
-    let usable = || series.starts.iter().filter(|values| values.len() > 2);
-    let first: Vec<Vec<f64>> = usable().map(|values| vec![growth(values)[0]]).collect();
+    let usable = || series.starts.iter().filter(|(_, values)| values.len() > 2);
+    let first: ByStart = usable()
+        .map(|(i, values)| (*i, vec![growth(values)[0]]))
+        .collect();
     // The mean, not the median: memory that grows in some iterations only counts too.
-    let later: Vec<Vec<f64>> = usable()
-        .map(|values| {
+    let later: ByStart = usable()
+        .map(|(i, values)| {
             let grown = growth(&values[1..]);
-            vec![grown.iter().sum::<f64>() / grown.len() as f64]
+            (*i, vec![grown.iter().sum::<f64>() / grown.len() as f64])
         })
         .collect();
-    let value = series.paired(first.clone(), later.clone())?;
+    let value = series.paired(&first, &later)?;
     Some(Finding {
         verdict: above(value, MORE),
         quantity: "memory added by the first inference ÷ by a later one (a page at least)",
@@ -199,7 +204,7 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
 pub(super) fn resident_input(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let fresh = data.series(subject, infer(names::MLP_LARGE, names::FRESH_INPUT))?;
     let resident = data.series(subject, infer(names::MLP_LARGE, names::RESIDENT_INPUT))?;
-    let value = fresh.paired(fresh.steadies(), resident.steadies())?;
+    let value = fresh.paired(&fresh.steadies(), &resident.steadies())?;
     Some(Finding {
         verdict: above(value, 1.02),
         quantity: "steady inference, fresh ÷ resident input",

@@ -1,0 +1,139 @@
+//! How much of its buffers a kernel touches.
+//!
+//! A kernel gets bare pointers and believes the sizes that are passed beside them.
+//! Here both are held against each other before a launch, kernel by kernel as the
+//! source reads and writes, so that a launch with wrong sizes is an error and not a
+//! stray write. Each kernel ignores threads beyond its end, so their number needs no
+//! check.
+
+use crate::{Error, KernelName, Result};
+
+/// One argument, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// A buffer of this many bytes.
+    Buffer(usize),
+    /// A float.
+    Float,
+    /// An int.
+    Int(i32),
+}
+
+/// Whether every buffer is as large as the kernel's other arguments say. The kinds of
+/// the arguments were checked already.
+pub(crate) fn check(name: KernelName, arguments: &[Given]) -> Result<()> {
+    let failed = |why: String| Error::failed(format!("the launch of {}", name.as_str()), why);
+    let mut buffers = Vec::with_capacity(4);
+    // Wide enough for the product of any four ints.
+    let mut ints: Vec<i128> = Vec::with_capacity(5);
+    for argument in arguments {
+        match *argument {
+            Given::Buffer(bytes) => buffers.push(bytes as i128 / 4),
+            Given::Float => {}
+            Given::Int(value) if value < 0 => {
+                return Err(failed(format!("a size of {value} is below zero")));
+            }
+            Given::Int(value) => ints.push(i128::from(value)),
+        }
+    }
+    let Some(needed) = needed(name, &ints) else {
+        return Err(failed("its sizes do not go together".to_owned()));
+    };
+    for (index, (&needs, &has)) in needed.iter().zip(&buffers).enumerate() {
+        let index = index + 1;
+        if needs > i128::from(i32::MAX) {
+            return Err(failed(format!(
+                "buffer {index} would have {needs} elements, more than an int counts"
+            )));
+        }
+        if needs > has {
+            return Err(failed(format!(
+                "buffer {index} has {has} elements where {needs} are needed"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The elements of each buffer that the kernel touches, given its ints in order.
+fn needed(name: KernelName, ints: &[i128]) -> Option<Vec<i128>> {
+    Some(match (name, ints) {
+        (KernelName::Fill, &[n]) => vec![n],
+        (KernelName::Busy, &[_rounds, n]) => vec![n],
+        (KernelName::Saxpy | KernelName::Relu | KernelName::MseGrad | KernelName::Sgd, &[n]) => {
+            vec![n, n]
+        }
+        (KernelName::ReluGrad, &[n]) => vec![n, n, n],
+        (KernelName::Mse, &[n]) => vec![1, n],
+        (KernelName::MeanPool, &[area, n]) => vec![n, n * area],
+        (KernelName::Linear, &[batch, inputs, outputs]) => {
+            vec![batch * outputs, batch * inputs, outputs * inputs, outputs]
+        }
+        (KernelName::LinearGradInput, &[batch, inputs, outputs]) => {
+            vec![batch * inputs, batch * outputs, outputs * inputs]
+        }
+        (KernelName::LinearGradWeight, &[batch, inputs, outputs]) => {
+            vec![outputs * inputs, batch * outputs, batch * inputs]
+        }
+        (KernelName::LinearGradBias, &[batch, outputs]) => vec![outputs, batch * outputs],
+        (KernelName::Conv2d, &[batch, inputs, outputs, size, taps]) if taps <= size => {
+            let width = size - taps + 1;
+            vec![
+                batch * outputs * width * width,
+                batch * inputs * size * size,
+                outputs * inputs * taps * taps,
+                outputs,
+            ]
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Given::{Buffer, Float, Int};
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_is_too_small_is_an_error() {
+        assert!(check(KernelName::Fill, &[Buffer(16), Float, Int(4)]).is_ok());
+        let why = check(KernelName::Fill, &[Buffer(4), Float, Int(100_000_000)]);
+        let why = why.expect_err("it is too small").to_string();
+        assert!(why.contains("1 elements where 100000000"), "{why}");
+        assert!(check(KernelName::Fill, &[Buffer(16), Float, Int(-1)]).is_err());
+    }
+
+    #[test]
+    fn every_kernel_knows_what_it_touches() {
+        // One element of everything, and no buffer at all: the first is enough for all
+        // sizes of 1, the second for none.
+        for &name in KernelName::ALL {
+            let (buffers, ints) = match name {
+                KernelName::Fill => (1, 1),
+                KernelName::Busy => (1, 2),
+                KernelName::Mse
+                | KernelName::Saxpy
+                | KernelName::Relu
+                | KernelName::MseGrad
+                | KernelName::Sgd => (2, 1),
+                KernelName::ReluGrad => (3, 1),
+                KernelName::MeanPool | KernelName::LinearGradBias => (2, 2),
+                KernelName::LinearGradInput | KernelName::LinearGradWeight => (3, 3),
+                KernelName::Linear => (4, 3),
+                KernelName::Conv2d => (4, 5),
+            };
+            let with = |bytes| [vec![Buffer(bytes); buffers], vec![Int(1); ints]].concat();
+            assert_eq!(check(name, &with(4)), Ok(()), "{}", name.as_str());
+            assert!(check(name, &with(0)).is_err(), "{}", name.as_str());
+        }
+    }
+
+    #[test]
+    fn sizes_that_overflow_an_int_are_refused() {
+        let all = [Buffer(usize::MAX); 4];
+        let ints = [Int(i32::MAX), Int(i32::MAX), Int(i32::MAX)];
+        assert!(check(KernelName::Linear, &[&all[..], &ints[..]].concat()).is_err());
+        let conv = [Int(1), Int(1), Int(1), Int(2), Int(3)];
+        assert!(check(KernelName::Conv2d, &[&all[..], &conv[..]].concat()).is_err());
+    }
+}
