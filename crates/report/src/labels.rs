@@ -53,7 +53,15 @@ pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
         // The variants of launch are groups of their own; the others are the same in
         // whichever variant they were timed.
         (ExperimentId::Launch, _)
-        | (_, names::IMPORT | names::BUILD_MODEL | names::LONG_LAUNCH | names::LONG_LAUNCH_NAIVE)
+        | (
+            _,
+            names::IMPORT
+            | names::BUILD_MODEL
+            | names::BUILD_OPTIMIZER
+            | names::INITIALIZE
+            | names::LONG_LAUNCH
+            | names::LONG_LAUNCH_NAIVE,
+        )
         | (ExperimentId::TrainNoOptimizer, names::FORWARD_RECORDING | names::FORWARD_PLAIN) => {
             name.to_owned()
         }
@@ -149,7 +157,7 @@ mod tests {
         let report = fixture::report();
         for experiment in &report.experiments {
             // A framework's import is one thing in whichever variant it was timed.
-            let start = [names::IMPORT, names::BUILD_MODEL];
+            let start = [names::IMPORT, names::BUILD_MODEL, names::INITIALIZE];
             let mut labels: Vec<String> = experiment
                 .series
                 .iter()

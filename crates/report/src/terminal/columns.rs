@@ -15,7 +15,7 @@ const WIDE: usize = 100;
 const BAR: usize = 16;
 /// A class and a label may always be this long; what is longer is cut if need be.
 const USUAL_CLASS: usize = 10;
-const USUAL_LABEL: usize = 19;
+const USUAL_LABEL: usize = 15;
 /// A ratio from here on is set in bold.
 const STRIKING: f64 = 10.0;
 
