@@ -67,7 +67,7 @@ pub struct LabArguments {
     pub python: Option<PathBuf>,
 
     /// Starts of each experiment, the first of which is reported apart [default: 10, 6 with a framework, 4 of sweeps; within --budget]
-    #[arg(long, value_name = "N", value_parser = starts)]
+    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// A first impression: fewer iterations, smaller sweeps, 4 starts, frameworks only if named
@@ -75,10 +75,15 @@ pub struct LabArguments {
     pub quick: bool,
 
     /// Seeds the order of the starts and all resampling
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 
-    /// Begin no further start after this long [default: 55 on the cpu, 600 on a GPU, 12 with --quick; none with --starts]
+    /// Begin no further start after this long [default: 55, 600 on a GPU; 12 and 40 with --quick; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
@@ -104,7 +109,7 @@ The raw values are analysed anew, with this version's statistics.",
   preheat report cold.json --html cold.html"
 )]
 pub struct ReportArguments {
-    /// A file that `preheat lab --json` wrote
+    /// A file that `preheat lab --json` wrote; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -10,6 +10,7 @@ use preheat_lab::{Framework, find_python, machine, probe_device};
 use serde::Serialize;
 
 use crate::args::DoctorArguments;
+use crate::exit;
 use crate::output::{Target, print};
 use crate::terminal;
 
@@ -62,7 +63,11 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
         .as_ref()
         .map(|path| Target::open("--json", path))
         .transpose()?;
+    preheat_lab::install_interrupt();
     let found = examine(arguments);
+    if preheat_lab::interrupted() {
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    }
     let shown = text(&found, terminal::of_stdout().width);
     match json {
         None => print(&shown)?,

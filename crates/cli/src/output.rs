@@ -25,7 +25,12 @@ impl Target {
         if path == Path::new("-") {
             return Ok(Target::Stdout);
         }
-        let existed = path.exists();
+        // A link counts even if it points nowhere: it is the user's.
+        let existed = fs::symlink_metadata(path).is_ok();
+        // A pipe or a device is not tried: opening it is an event for its reader.
+        if path.exists() && !path.is_file() && !path.is_dir() {
+            return Ok(Target::File(path.to_path_buf()));
+        }
         // Nothing is cut off yet: an old result stays until there is a new one.
         let tried = OpenOptions::new()
             .write(true)

@@ -1,11 +1,12 @@
 //! `preheat report`: a kept result, analysed and shown again.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use preheat_analyze::lab::{LabReport, Measured, SCHEMA, analyze};
+use preheat_analyze::lab::{LabReport, Measured, SCHEMA, SampleKind, analyze};
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
@@ -26,7 +27,12 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
 /// The document, or a sentence that says what is wrong with it and where.
 fn read(path: &Path) -> Result<LabReport> {
     let place = path.display();
-    let text = fs::read_to_string(path).map_err(|why| {
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin())
+    } else {
+        fs::read_to_string(path)
+    };
+    let text = text.map_err(|why| {
         Usage(format!(
             "{place} cannot be read: {why}; name a file that `preheat lab --json` wrote"
         ))
@@ -49,9 +55,27 @@ fn read(path: &Path) -> Result<LabReport> {
             .into());
         }
     }
-    Ok(serde_json::from_value(document).map_err(|why| {
+    let report: LabReport = serde_json::from_value(document).map_err(|why| {
         Usage(format!(
             "{place} says {SCHEMA} and does not keep to it: {why}"
         ))
-    })?)
+    })?;
+    for (experiment, series) in report
+        .experiments
+        .iter()
+        .flat_map(|e| e.series.iter().map(move |s| (e, s)))
+    {
+        let is_time = matches!(series.kind, SampleKind::Iterations | SampleKind::Stage);
+        let impossible = |value: &&f64| is_time && !(1e-12..1e9).contains(*value);
+        if let Some(value) = series.iterations.iter().flatten().find(impossible) {
+            return Err(Usage(format!(
+                "{place} has a time of {value} s in {} on {}, \"{}\", which cannot be",
+                experiment.id.id(),
+                experiment.subject(),
+                series.name
+            ))
+            .into());
+        }
+    }
+    Ok(report)
 }

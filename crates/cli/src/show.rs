@@ -7,6 +7,7 @@ use clap::Args;
 use preheat_analyze::lab::LabReport;
 use preheat_report::{lab_html, lab_json, lab_terminal};
 
+use crate::exit::Usage;
 use crate::output::{Target, print};
 use crate::terminal;
 
@@ -31,6 +32,9 @@ pub struct Targets {
 impl Targets {
     /// The places that the flags name.
     pub fn open(arguments: &ShowArguments) -> Result<Targets> {
+        if arguments.json.is_some() && arguments.json == arguments.html {
+            return Err(Usage("--json and --html name one place; give each its own".into()).into());
+        }
         let target = |flag, path: &Option<PathBuf>| {
             path.as_deref()
                 .map(|path| Target::open(flag, path))
@@ -42,19 +46,10 @@ impl Targets {
         })
     }
 
-    /// Show the report on the terminal and write the files. Each file is tried even if
-    /// the other fails: what was measured is kept.
+    /// Write the files and show the report on the terminal. Each is tried even if another
+    /// fails: what was measured is kept.
     pub fn show(&self, report: &LabReport) -> Result<()> {
-        let shown = lab_terminal(report, &terminal::of_stdout());
-        if [&self.json, &self.html]
-            .into_iter()
-            .flatten()
-            .any(Target::is_stdout)
-        {
-            eprint!("{shown}");
-        } else {
-            print(&shown)?;
-        }
+        // Files first: a terminal that is gone must not cost them.
         let written = [
             self.json
                 .as_ref()
@@ -63,6 +58,14 @@ impl Targets {
                 .as_ref()
                 .map(|target| target.write(&lab_html(report))),
         ];
-        written.into_iter().flatten().collect()
+        let shown = lab_terminal(report, &terminal::of_stdout());
+        let targets = [&self.json, &self.html].into_iter().flatten();
+        let printed = if targets.into_iter().any(Target::is_stdout) {
+            eprint!("{shown}");
+            Ok(())
+        } else {
+            print(&shown)
+        };
+        written.into_iter().flatten().chain([printed]).collect()
     }
 }

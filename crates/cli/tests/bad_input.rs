@@ -117,3 +117,67 @@ fn a_device_that_is_not_here_says_why() {
         said.err
     );
 }
+
+#[test]
+fn two_results_need_two_places() {
+    refused(
+        &["lab", "--json", "-", "--html", "-"],
+        &["--json and --html"],
+    );
+    refused(
+        &["lab", "--json", "one", "--html", "one"],
+        &["--json and --html"],
+    );
+}
+
+#[test]
+fn a_link_that_points_nowhere_is_left_alone() {
+    let directory = Directory::new();
+    let link = directory.join("link");
+    std::os::unix::fs::symlink(directory.join("nothing"), &link).expect("it is linked");
+    let path = link.display().to_string();
+    refused(
+        &["lab", "--json", &path, "--python", "/nowhere/python3"],
+        &["/nowhere/python3"],
+    );
+    assert!(
+        fs::symlink_metadata(&link)
+            .expect("it is there")
+            .is_symlink()
+    );
+}
+
+#[test]
+fn an_experiment_that_a_framework_does_not_have_is_said() {
+    let directory = Directory::new();
+    let python = directory.script(
+        "python",
+        "#!/bin/sh\necho '{\"version\": \"3.99.0\", \"frameworks\": [[\"jax\", \"9.9\"]]}'\n",
+    );
+    let said = run(preheat()
+        .args([
+            "lab",
+            "init",
+            "--device",
+            "cpu",
+            "--quick",
+            "--starts",
+            "1",
+            "--framework",
+            "jax",
+        ])
+        .arg("--python")
+        .arg(python));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(
+        said.err.contains("init is not measured with jax"),
+        "{}",
+        said.err
+    );
+    // What happens once has a headline too.
+    assert!(
+        said.out.starts_with("The steps of init take "),
+        "{}",
+        said.out
+    );
+}

@@ -229,3 +229,39 @@ fn a_temporary_directory_that_is_full_or_missing_is_a_sentence() {
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(said.err.contains("TMPDIR"), "{}", said.err);
 }
+
+#[test]
+fn a_terminal_that_takes_nothing_does_not_cost_the_files() {
+    let directory = Directory::new();
+    let (json, html) = (directory.join("lab.json"), directory.join("lab.html"));
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("Linux has it");
+    let said = run_with_stdout(
+        preheat()
+            .args([
+                "lab",
+                "init",
+                "--device",
+                "cpu",
+                "--framework",
+                "none",
+                "--quick",
+                "--starts",
+                "1",
+            ])
+            .arg("--json")
+            .arg(&json)
+            .arg("--html")
+            .arg(&html),
+        full.into(),
+    );
+    assert_eq!(said, Some(125));
+    assert!(json.exists() && html.exists());
+}
+
+fn run_with_stdout(command: &mut Command, stdout: Stdio) -> Option<i32> {
+    let output = command.stdout(stdout).stderr(Stdio::null()).status();
+    output.expect("the program starts").code()
+}

@@ -101,6 +101,26 @@ fn what_is_no_result_is_refused_in_a_sentence() {
 }
 
 #[test]
+fn a_time_that_cannot_be_is_refused_with_its_place() {
+    let directory = Directory::new();
+    let file = directory.join("lab.json");
+    let mut report = parse(&kept("h200/lab.json"));
+    report.experiments[1].series[0].iterations[0][0] = -1.0;
+    fs::write(
+        &file,
+        serde_json::to_string(&report).expect("it serializes"),
+    )
+    .expect("it is written");
+    let said = run(preheat().arg("report").arg(&file));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(
+        said.err.contains("-1 s") && said.err.contains("alloc on cuda"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn a_cut_off_result_never_panics() {
     let directory = Directory::new();
     let file = directory.join("lab.json");

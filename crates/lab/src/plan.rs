@@ -164,6 +164,16 @@ impl Plan {
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
+                if framework.variants(experiment, &found.device).is_empty()
+                    && request.experiments.contains(&experiment)
+                {
+                    remarks.push(format!(
+                        "{} is not measured with {} on {}",
+                        experiment.id(),
+                        found.name,
+                        found.device
+                    ));
+                }
                 for &variant in framework.variants(experiment, &found.device) {
                     units.push(PlannedUnit {
                         experiment,
@@ -178,14 +188,21 @@ impl Plan {
                 }
             }
         }
-        let budget = request
-            .budget
-            .or(match (request.starts, request.quick, on_gpu) {
-                (Some(_), _, _) => None,
-                (None, true, _) => Some(Duration::from_secs(12)),
-                (None, false, true) => Some(Duration::from_secs(600)),
-                (None, false, false) => Some(Duration::from_secs(55)),
-            });
+        // Each further device takes as long again; a framework that was named in a
+        // short run, too.
+        let named = match request.framework {
+            FrameworkChoice::One(_) if request.quick => 1,
+            _ => 0,
+        };
+        let scale = (devices.len() + named) as u64;
+        let seconds = match (request.starts, request.quick, on_gpu) {
+            (Some(_), _, _) => None,
+            (None, true, false) => Some(12 * scale),
+            (None, true, true) => Some(40 * scale),
+            (None, false, true) => Some(600),
+            (None, false, false) => Some(55 * scale),
+        };
+        let budget = request.budget.or(seconds.map(Duration::from_secs));
         Ok(Plan {
             units,
             devices,

@@ -50,7 +50,7 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
         Ended::Interrupted => return Ok(None),
         Ended::TimedOut => Some(format!(
             "it did not end within {} s and was stopped; --start-limit gives it longer",
-            limit.as_secs()
+            limit.as_secs_f64()
         )),
         Ended::Exited(_) if told.is_some() => told,
         Ended::Exited(status) if !complete || !status.success() => {

@@ -84,7 +84,8 @@ pub fn run(
     if over_budget > 0 && ended_early.is_none() {
         let budget = plan.budget.map_or(0, |budget| budget.as_secs());
         ended_early = Some(format!(
-            "{over_budget} of {} starts did not fit the time budget of {budget} s; --budget SECONDS allows more, --starts N runs all",
+            "{} of {} starts were run within the time budget of {budget} s; --budget SECONDS allows more, --starts N runs all",
+            units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
             order.len()
         ));
     }

@@ -3,6 +3,7 @@
 use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
 use crate::labels;
+use crate::overview::USUAL_SIZE;
 use crate::units::{duration, ratio, span};
 
 /// The headline and the numbers behind it.
@@ -34,10 +35,7 @@ const BY_INTEREST: [(ExperimentId, &str, &str); 6] = [
 /// The headline of a report.
 pub(crate) fn headline(report: &LabReport) -> Headline {
     let Some((experiment, series, what)) = choose(report) else {
-        return Headline {
-            text: "Nothing was measured".to_owned(),
-            detail: String::new(),
-        };
+        return once_only(report);
     };
     let value = series.ratio.map_or(f64::NAN, |interval| interval.median);
     let text = if value >= 1.1 {
@@ -64,6 +62,37 @@ pub(crate) fn headline(report: &LabReport) -> Headline {
     Headline { text, detail }
 }
 
+/// The headline where nothing was repeated: what happens once, all together.
+fn once_only(report: &LabReport) -> Headline {
+    let stages = |experiment: &Experiment| -> f64 {
+        let once = experiment
+            .series
+            .iter()
+            .filter(|s| s.kind == SampleKind::Stage);
+        once.map(|series| series.first).sum()
+    };
+    let longest = report
+        .experiments
+        .iter()
+        .max_by(|a, b| stages(a).total_cmp(&stages(b)))
+        .filter(|experiment| stages(experiment) > 0.0);
+    match longest {
+        None => Headline {
+            text: "Nothing was measured".to_owned(),
+            detail: String::new(),
+        },
+        Some(experiment) => Headline {
+            text: format!(
+                "The steps of {} take {} on {}",
+                experiment.id.id(),
+                duration(stages(experiment)),
+                experiment.subject()
+            ),
+            detail: "Each happens once a process".to_owned(),
+        },
+    }
+}
+
 fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
     let all = || {
         report
@@ -77,6 +106,8 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
             })
             .filter(|(_, series)| series.kind == SampleKind::Iterations)
             .filter(|(_, series)| ratio_of(series).is_some())
+            // Of a sweep only the size that people ask about.
+            .filter(|(_, series)| series.size.is_none_or(|size| size == USUAL_SIZE))
     };
     // The device that was asked for before others, a framework before native.
     let preference = |experiment: &Experiment| {

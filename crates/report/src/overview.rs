@@ -52,6 +52,20 @@ impl Row<'_> {
     }
 }
 
+/// How many starts there were: `10 starts of each`, `4 to 10 starts of each`.
+pub(crate) fn starts_of_each(report: &LabReport) -> String {
+    let counts = || {
+        let series = report.experiments.iter().flat_map(|e| &e.series);
+        series.map(|series| series.iterations.len())
+    };
+    match (counts().min(), counts().max()) {
+        (Some(1), Some(1)) => "1 start of each".to_owned(),
+        (Some(fewest), Some(most)) if fewest == most => format!("{most} starts of each"),
+        (Some(fewest), Some(most)) => format!("{fewest} to {most} starts of each"),
+        _ => "no starts".to_owned(),
+    }
+}
+
 /// The experiments, subject by subject: the device that was asked for before the
 /// others, each natively before its frameworks.
 pub(crate) fn by_subject(report: &LabReport) -> Vec<Vec<&Experiment>> {

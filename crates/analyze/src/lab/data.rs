@@ -26,6 +26,9 @@ pub(super) fn values(by_start: &ByStart) -> Vec<Vec<f64>> {
     by_start.iter().map(|(_, values)| values.clone()).collect()
 }
 
+/// Starts that an interval needs.
+const ENOUGH: usize = 3;
+
 /// Which series is meant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {
@@ -151,25 +154,35 @@ impl SeriesData {
         seconds
     }
 
-    /// The steady values of each start, never the first; where a start has no steady
-    /// state, its later half.
+    /// The steady values of each start, never the first. A start without a steady state
+    /// is left out where enough others have one, as in the series' own summary; where
+    /// they do not, the later half of each such start stands for it.
     pub fn steadies(&self) -> ByStart {
-        self.each(|values| {
-            let begin = stats::summarize_start(values)
-                .and_then(|summary| summary.steady_start)
-                .unwrap_or(values.len() / 2);
-            values[begin.max(1).min(values.len() - 1)..].to_vec()
-        })
+        let begins: Vec<Option<usize>> = self
+            .starts
+            .iter()
+            .map(|(_, values)| stats::summarize_start(values)?.steady_start)
+            .collect();
+        let enough = begins.iter().flatten().count() >= ENOUGH;
+        let starts = self.starts.iter().zip(begins);
+        starts
+            .filter(|(_, begin)| begin.is_some() || !enough)
+            .map(|((index, values), begin)| {
+                let begin = begin.unwrap_or(values.len() / 2).max(1);
+                (*index, values[begin.min(values.len() - 1)..].to_vec())
+            })
+            .collect()
     }
 
     /// What the first value cost over the steady ones, in each start; never below a
     /// thousandth of the first, so that it has a logarithm.
     pub fn first_excess(&self) -> ByStart {
-        let pairs = self.starts.iter().zip(self.steadies());
-        pairs
-            .map(|((index, values), (_, steady))| {
-                let steady = stats::median(&steady).unwrap_or(values[0]);
-                (*index, vec![(values[0] - steady).max(values[0] * 1e-3)])
+        let first = |index: usize| Some(self.starts.iter().find(|(i, _)| *i == index)?.1[0]);
+        self.steadies()
+            .into_iter()
+            .filter_map(|(index, steady)| {
+                let (first, steady) = (first(index)?, stats::median(&steady)?);
+                Some((index, vec![(first - steady).max(first * 1e-3)]))
             })
             .collect()
     }

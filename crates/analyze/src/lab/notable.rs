@@ -24,7 +24,7 @@ fn floor(report: &LabReport) -> Option<String> {
     let floor = report.floors.first()?;
     let (name, largest) = floor.parts.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
-        "The floor on {}: a minimal native program needs {} to its first result, {} of it to {name}.",
+        "The floor on {}: a minimal native program needs {} to its first result; {name} is {} of it.",
         floor.device,
         duration(floor.seconds),
         duration(*largest)

@@ -13,13 +13,17 @@ use super::interval::{Interval, paired_ratio_of};
 use super::order::{geometric_mean, median};
 use super::start::{StartSummary, summarize_start};
 
+/// A first iteration is slower than steady from here on.
+const SLOWER: f64 = 1.05;
+
 /// Fewer iterations than this in all are not worth a thread.
 const WORTH_A_THREAD: usize = 2000;
 
 /// What the starts of a series show. Times have the unit of the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesSummary {
-    /// The most frequent class, of equally frequent ones the worst.
+    /// The most frequent class, of equally frequent ones the worst; `cold-first` where most
+    /// starts look flat and the ratio over all of them is clear of 1.05.
     pub class: Class,
     /// Whether the starts agree on it.
     pub consistency: Consistency,
@@ -62,12 +66,18 @@ pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
             geometric_mean(&pairs.iter().map(|pair| pair.1.to_vec()).collect::<Vec<_>>()),
         )
     };
+    let ratio = paired_ratio_of(&pairs, seed);
+    let class = match Class::overall(&classes)? {
+        // What no single start can tell from its own noise, all together may.
+        Class::Flat if ratio.is_some_and(|ratio| ratio.is_above(SLOWER)) => Class::ColdFirst,
+        class => class,
+    };
     Some(SeriesSummary {
-        class: Class::overall(&classes)?,
+        class,
         consistency: Consistency::of(&classes),
         first,
         steady,
-        ratio: paired_ratio_of(&pairs, seed),
+        ratio,
         warmup: over(|s| s.steady_start.map(|i| i as f64)),
         excess: over(|s| s.excess),
         starts: summaries,

@@ -100,7 +100,7 @@ impl Framework {
             Framework::Jax => "import jax; ok = jax.default_backend() == 'gpu'",
         };
         let script = format!("{script}\nraise SystemExit(0 if ok else 1)");
-        ask(python, &script).is_ok()
+        ask(python, &script, IMPORTS).is_ok()
     }
 }
 
@@ -154,7 +154,7 @@ pub fn find_python(named: Option<&Path>) -> Result<PythonFound, String> {
             _ => std::path::absolute(named).unwrap_or_else(|_| named.to_path_buf()),
         },
     );
-    let text = ask(&path, QUESTION)?;
+    let text = ask(&path, QUESTION, ANSWERS)?;
     let answer: Answer = text
         .lines()
         .last()
@@ -182,14 +182,20 @@ pub fn find_python(named: Option<&Path>) -> Result<PythonFound, String> {
     })
 }
 
+/// A Python that has not told its version by then will not.
+const ANSWERS: Duration = Duration::from_secs(20);
+/// A framework that is not imported by then will not be.
+const IMPORTS: Duration = Duration::from_secs(120);
+
 /// What a short script prints.
-fn ask(python: &Path, script: &str) -> Result<String, String> {
+fn ask(python: &Path, script: &str, limit: Duration) -> Result<String, String> {
     let place = python.display();
     let scratch = Scratch::new().map_err(|why| why.to_string())?;
     let printed = scratch.path().join("printed");
     let mut command = Command::new(python);
-    command.arg("-c").arg(script);
-    match run_limited(&mut command, &printed, Duration::from_secs(120)) {
+    // Away from the user's directory, whose files Python would take for modules.
+    command.arg("-c").arg(script).current_dir(scratch.path());
+    match run_limited(&mut command, &printed, limit) {
         Ok(Ended::Exited(status)) if status.success() => {
             fs::read_to_string(&printed).map_err(|why| why.to_string())
         }
@@ -197,7 +203,10 @@ fn ask(python: &Path, script: &str) -> Result<String, String> {
             "{place} ended with {status} when it was asked for its frameworks; it printed last: {}",
             last_lines(&printed)
         )),
-        Ok(Ended::TimedOut) => Err(format!("{place} did not answer within two minutes")),
+        Ok(Ended::TimedOut) => Err(format!(
+            "{place} did not answer within {} s",
+            limit.as_secs()
+        )),
         Ok(Ended::Interrupted) => Err("interrupted".to_owned()),
         Err(why) => Err(format!(
             "the Python {place} cannot be started: {why}; name one that is there with --python PATH"

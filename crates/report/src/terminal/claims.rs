@@ -1,6 +1,6 @@
 //! The claims: number, verdict, what is claimed, what this machine says.
 
-use preheat_analyze::lab::Claim;
+use preheat_analyze::lab::{Claim, Verdict};
 
 use super::screen::Screen;
 use super::style::{Style, of_verdict};
@@ -13,7 +13,10 @@ pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
     }
     screen.title("Claims");
     screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &count(claims));
-    for claim in claims {
+    let (unasked, judged): (Vec<&Claim>, Vec<&Claim>) = claims
+        .iter()
+        .partition(|claim| claim.verdict == Verdict::NotMeasurable);
+    for claim in judged {
         let style = of_verdict(claim.verdict);
         let number = format!("  {:>2} ", claim.id);
         let words = format!("{} {}", sign(claim.verdict), claim.verdict.as_str());
@@ -26,6 +29,16 @@ pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
         if !claim.sentence.trim().is_empty() {
             screen.paragraph(&[(Style::Plain, "       ")], 7, Style::Dim, &claim.sentence);
         }
+    }
+    if !unasked.is_empty() {
+        let numbers: Vec<String> = unasked.iter().map(|claim| claim.id.to_string()).collect();
+        let lead = format!("     {} ", sign(Verdict::NotMeasurable));
+        let text = format!(
+            "{}: nothing that was run here can tell of {}",
+            Verdict::NotMeasurable.as_str(),
+            numbers.join(", ")
+        );
+        screen.paragraph(&[(Style::Dim, &*lead)], 7, Style::Dim, &text);
     }
 }
 
@@ -47,6 +60,6 @@ mod tests {
         assert!(text.contains("   8 ✗ does not hold  "));
         assert!(text.contains("   7 ~ depends  "));
         assert!(text.contains("   2 ? inconclusive  "));
-        assert!(text.contains("  20 – not measurable here  "));
+        assert!(text.contains("– not measurable here: nothing that was run here can tell of "));
     }
 }

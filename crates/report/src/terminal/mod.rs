@@ -15,7 +15,7 @@ mod text;
 use preheat_analyze::lab::LabReport;
 
 use crate::headline::headline;
-use crate::overview::overview;
+use crate::overview::{overview, starts_of_each};
 use crate::units::bytes;
 use screen::Screen;
 use style::Style;
@@ -45,7 +45,7 @@ pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
 fn head(screen: &mut Screen, report: &LabReport) {
     let headline = headline(report);
     if let Some(why) = &report.settings.ended_early {
-        screen.paragraph(&[(Style::Yellow, "! ended early: ")], 2, Style::Plain, why);
+        screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, why);
     }
     screen.paragraph(&[], 0, Style::Bold, &format!("{}.", headline.text));
     if !headline.detail.is_empty() {
@@ -81,11 +81,7 @@ fn head(screen: &mut Screen, report: &LabReport) {
     );
     let settings = &report.settings;
     facts = vec![
-        format!(
-            "{} of each, seed {}",
-            starts(settings.starts),
-            settings.seed
-        ),
+        format!("{}, seed {}", starts_of_each(report), settings.seed),
         format!("preheat {}", report.preheat),
         report.created.clone(),
     ];
@@ -98,14 +94,6 @@ fn head(screen: &mut Screen, report: &LabReport) {
         Style::Plain,
         &joined(&facts),
     );
-}
-
-fn starts(count: usize) -> String {
-    if count == 1 {
-        "1 start".to_owned()
-    } else {
-        format!("{count} starts")
-    }
 }
 
 fn joined(facts: &[String]) -> String {
@@ -245,6 +233,6 @@ mod tests {
             unicode: true,
         };
         let text = lab_terminal(&report, &terminal);
-        assert!(text.starts_with("! ended early: interrupted after 3 of 5 starts\n"));
+        assert!(text.starts_with("! interrupted after 3 of 5 starts\n"));
     }
 }

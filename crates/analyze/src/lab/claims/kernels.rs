@@ -3,7 +3,7 @@
 use super::super::data::{Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, names};
 use super::{Finding, above, below};
-use crate::units::{duration, ratio};
+use crate::units::duration;
 
 /// A time that is wrong by a fifth is misjudged.
 const MISJUDGED: f64 = 0.8;
@@ -77,10 +77,9 @@ pub(super) fn filled_cache(data: &Data<'_>, subject: &Subject) -> Option<Finding
         value,
         threshold: REMOVED,
         sentence: format!(
-            "from source to first launch takes {} with an empty cache and {} with a filled one ({})",
+            "from source to first launch takes {} with an empty cache and {} with a filled one",
             duration(SeriesData::typical(&empty.firsts())),
-            duration(SeriesData::typical(&filled.firsts())),
-            ratio(value.median)
+            duration(SeriesData::typical(&filled.firsts()))
         ),
     })
 }

@@ -140,17 +140,20 @@ fn draw(layout: Layout, axis: Axis, pairs: &[Pair]) -> Svg {
             &say("first", pair.first),
         );
         if layout.roomy {
-            let mut ends = [(steady, pair.steady), (first, pair.first)];
+            let mut ends = [
+                (steady, pair.steady, "tick of-steady"),
+                (first, pair.first, "tick of-first"),
+            ];
             ends.sort_by(|a, b| a.0.total_cmp(&b.0));
             let [left, right] = ends;
             svg.text(
-                "tick",
+                left.2,
                 Anchor::End,
                 (left.0 - 10.0, y + 4.0),
                 &duration(left.1),
             );
             svg.text(
-                "tick",
+                right.2,
                 Anchor::Start,
                 (right.0 + 10.0, y + 4.0),
                 &duration(right.1),

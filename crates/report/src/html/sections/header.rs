@@ -4,6 +4,7 @@ use preheat_analyze::lab::{LabReport, MeasuredDevice};
 
 use crate::headline::Headline;
 use crate::html::escape::escape;
+use crate::overview::starts_of_each;
 use crate::units::{bytes, tie};
 
 /// The header.
@@ -23,10 +24,7 @@ pub(in crate::html) fn html(report: &LabReport, headline: &Headline) -> String {
         escape(&run(report).join(" · "))
     ));
     if let Some(why) = &report.settings.ended_early {
-        html.push_str(&format!(
-            "<p class=\"warning\"><b>Ended early:</b> {}</p>\n",
-            escape(why)
-        ));
+        html.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(why)));
     }
     if !report.notable.is_empty() {
         let items: String = report
@@ -74,14 +72,9 @@ fn machine(report: &LabReport) -> Vec<(String, String)> {
 
 fn run(report: &LabReport) -> Vec<String> {
     let settings = &report.settings;
-    let starts = if settings.starts == 1 {
-        "start"
-    } else {
-        "starts"
-    };
     let quick = if settings.quick { "quick, " } else { "" };
     vec![
-        format!("{quick}{} {starts} of each", settings.starts),
+        format!("{quick}{}", starts_of_each(report)),
         format!("seed {}", settings.seed),
         report.created.clone(),
         format!("preheat {}", report.preheat),
