@@ -83,7 +83,7 @@ pub struct LabArguments {
     )]
     pub seed: u64,
 
-    /// Begin no further start after this long [default: 55, 600 on a GPU; 12 and 40 with --quick; none with --starts]
+    /// Begin no further start after this long [default: 57, 600 on a GPU; 12 and 40 with --quick; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 

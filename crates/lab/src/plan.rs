@@ -200,7 +200,7 @@ impl Plan {
             (None, true, false) => Some(12 * scale),
             (None, true, true) => Some(40 * scale),
             (None, false, true) => Some(600),
-            (None, false, false) => Some(55 * scale),
+            (None, false, false) => Some(57 * scale),
         };
         let budget = request.budget.or(seconds.map(Duration::from_secs));
         Ok(Plan {

@@ -64,7 +64,8 @@ pub fn run(
         if unit.given_up() {
             continue;
         }
-        let expected = elapsed + unit.longest;
+        // As long as the last one: the first may have been cold.
+        let expected = elapsed + unit.last;
         if !unit.starts.is_empty() && plan.budget.is_some_and(|budget| expected > budget) {
             over_budget += 1;
             continue;
@@ -78,7 +79,7 @@ pub fn run(
             ));
             break;
         };
-        unit.longest = unit.longest.max(start.elapsed());
+        unit.last = start.elapsed();
         unit.starts.push(result);
     }
     if over_budget > 0 && ended_early.is_none() {
@@ -119,7 +120,7 @@ pub fn run(
 #[derive(Default)]
 struct Running {
     starts: Vec<Start>,
-    longest: Duration,
+    last: Duration,
 }
 
 impl Running {
