@@ -1,0 +1,66 @@
+//! What the program really writes keeps to the published schema.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::{Directory, preheat, python_with, run};
+
+const VALIDATE: &str = "
+import json, sys, jsonschema
+schema, document = (json.load(open(path)) for path in sys.argv[1:])
+jsonschema.Draft202012Validator.check_schema(schema)
+jsonschema.Draft202012Validator(schema).validate(document)
+";
+
+fn docs(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name)
+}
+
+#[test]
+fn real_results_keep_to_the_schema() {
+    let Some(python) = python_with("jsonschema") else {
+        return;
+    };
+    let directory = Directory::new();
+    let fresh = directory.join("lab.json");
+    // A start that fails half-way leaves gaps, which the schema must allow.
+    let fake = directory.script(
+        "python",
+        r#"#!/bin/sh
+if [ "$1" = -c ]; then echo '{"version": "3.99.0", "frameworks": [["torch", "9.9"]]}'; exit 0; fi
+output=$(printf '%s' "$2" | sed 's/.*"output":"\([^"]*\)".*/\1/')
+if [ -e "$0.ran" ]; then
+echo '{"line":"sample","name":"iteration","kind":"iterations","values":[1.0,0.1,0.1,0.1,0.1]}' > "$output"
+fi
+touch "$0.ran"
+"#,
+    );
+    let said = run(preheat()
+        .args([
+            "lab",
+            "--device",
+            "cpu",
+            "--framework",
+            "torch",
+            "--quick",
+            "--starts",
+            "2",
+        ])
+        .arg("--python")
+        .arg(fake)
+        .arg("--json")
+        .arg(&fresh));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    for document in [fresh, docs("results/h200/lab.json")] {
+        let validated = run(Command::new(&python)
+            .args(["-c", VALIDATE])
+            .arg(docs("schema/preheat.lab-1.schema.json"))
+            .arg(&document));
+        let last = validated.err.lines().rev().take(30).collect::<Vec<_>>();
+        assert_eq!(validated.code, Some(0), "{}: {last:#?}", document.display());
+    }
+}
