@@ -14,7 +14,7 @@ use crate::overview::by_subject;
 use crate::units::duration;
 
 /// Colours before they repeat; the one after them is the floor's own.
-const COLOURS: usize = 7;
+const COLOURS: usize = 10;
 /// What the bar of a minimal native program is called.
 const FLOOR: &str = "floor";
 /// Its only stage where it is drawn as a whole.
