@@ -86,6 +86,11 @@ impl Columns {
         columns
     }
 
+    /// Whether there was room for the class, and so for its star.
+    pub fn shows_class(&self) -> bool {
+        self.class > 0
+    }
+
     /// Shorten the labels until all fits, but not below `least`.
     fn cut_label(&mut self, room: usize, least: usize) {
         let over = self.total().saturating_sub(room);

@@ -34,7 +34,7 @@ pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
             columns.group(screen, group, rows);
         }
     }
-    if all.iter().any(|cells| !cells.consistent) {
+    if columns.shows_class() && all.iter().any(|cells| !cells.consistent) {
         screen.blank();
         screen.paragraph(&[], 2, Style::Dim, "* not all starts behave so");
     }
