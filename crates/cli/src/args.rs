@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use preheat_analyze::lab::ExperimentId;
+use preheat_analyze::lab::{ExperimentId, MOST_STARTS};
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 
@@ -168,8 +168,10 @@ fn framework(id: &str) -> Result<FrameworkChoice, String> {
 
 fn starts(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(count @ 1..=10_000) => Ok(count),
-        _ => Err("a number of starts is a whole number from 1 to 10000".to_owned()),
+        Ok(count @ 1..=MOST_STARTS) => Ok(count),
+        _ => Err(format!(
+            "a number of starts is a whole number from 1 to {MOST_STARTS}"
+        )),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Exit codes, and the one place that prints an error.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Wrong usage or unreadable input.
@@ -22,9 +23,14 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// A sentence to standard error, whose reader may be gone.
+pub fn complain(sentence: &str) {
+    let _ = writeln!(io::stderr(), "preheat: {sentence}");
+}
+
 /// Print the error and choose its exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("preheat: {error:#}");
+    complain(&format!("{error:#}"));
     let mendable = error.is::<Usage>() || error.is::<preheat_lab::PlanError>();
     ExitCode::from(if mendable { USAGE } else { FAILED })
 }

@@ -7,7 +7,7 @@ use preheat_analyze::lab::{CLAIMS, ExperimentId, LabReport, analyze};
 use preheat_lab::{Plan, Request};
 
 use crate::args::LabArguments;
-use crate::exit;
+use crate::exit::{self, complain};
 use crate::output::print;
 use crate::progress::Bar;
 use crate::show::Targets;
@@ -20,26 +20,33 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show)?;
 
     preheat_lab::install_interrupt();
-    let plan = match Plan::new(&request(arguments)) {
-        Err(_) if preheat_lab::interrupted() => {
-            eprintln!("preheat: interrupted before anything was measured");
-            return Ok(ExitCode::from(exit::INTERRUPTED));
-        }
-        plan => plan?,
-    };
+    let plan = Plan::new(&request(arguments));
+    if preheat_lab::interrupted() {
+        return Ok(nothing_yet());
+    }
+    let plan = plan?;
     for remark in &plan.remarks {
-        eprintln!("preheat: {remark}");
+        complain(remark);
     }
     let measured = {
         let bar = Bar::new();
         preheat_lab::run(&plan, command(), |progress| bar.draw(progress))?
     };
+    if preheat_lab::interrupted() && measured.units.iter().all(|unit| unit.starts.is_empty()) {
+        return Ok(nothing_yet());
+    }
     let Some(report) = analyze(&measured, env!("CARGO_PKG_VERSION")) else {
         bail!("no device was measured");
     };
 
     targets.show(&report)?;
     Ok(code(&report))
+}
+
+/// Interrupted before there was anything to show; an older result stays as it is.
+fn nothing_yet() -> ExitCode {
+    complain("interrupted before anything was measured");
+    ExitCode::from(exit::INTERRUPTED)
 }
 
 fn code(report: &LabReport) -> ExitCode {
@@ -50,9 +57,7 @@ fn code(report: &LabReport) -> ExitCode {
         .iter()
         .all(|experiment| experiment.series.is_empty())
     {
-        eprintln!(
-            "preheat: nothing could be measured; `preheat doctor` shows what this machine has"
-        );
+        complain("nothing could be measured; `preheat doctor` shows what this machine has");
         ExitCode::from(exit::FAILED)
     } else {
         ExitCode::SUCCESS

@@ -5,14 +5,16 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use preheat_analyze::lab::{LabReport, Measured, SCHEMA, SampleKind, analyze};
+use anyhow::{Result as Anyhow, bail};
+use preheat_analyze::lab::{
+    Experiment, LabReport, MOST_STARTS, Measured, SCHEMA, SampleKind, analyze,
+};
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
 use crate::show::Targets;
 
-pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
+pub fn run(arguments: &ReportArguments) -> Anyhow<ExitCode> {
     let kept = read(&arguments.file)?;
     let targets = Targets::open(&arguments.show)?;
     // From the raw values: this version's statistics, not those of the version that
@@ -25,7 +27,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
 }
 
 /// The document, or a sentence that says what is wrong with it and where.
-fn read(path: &Path) -> Result<LabReport> {
+fn read(path: &Path) -> Anyhow<LabReport> {
     let place = path.display();
     let text = if path == Path::new("-") {
         io::read_to_string(io::stdin())
@@ -60,22 +62,35 @@ fn read(path: &Path) -> Result<LabReport> {
             "{place} says {SCHEMA} and does not keep to it: {why}"
         ))
     })?;
-    for (experiment, series) in report
-        .experiments
-        .iter()
-        .flat_map(|e| e.series.iter().map(move |s| (e, s)))
-    {
-        let is_time = matches!(series.kind, SampleKind::Iterations | SampleKind::Stage);
-        let impossible = |value: &&f64| is_time && !(1e-12..1e9).contains(*value);
-        if let Some(value) = series.iterations.iter().flatten().find(impossible) {
-            return Err(Usage(format!(
-                "{place} has a time of {value} s in {} on {}, \"{}\", which cannot be",
+    for experiment in &report.experiments {
+        check(experiment).map_err(|what| {
+            Usage(format!(
+                "{place} has {what} in {} on {}, which cannot be",
                 experiment.id.id(),
-                experiment.subject(),
-                series.name
+                experiment.subject()
             ))
-            .into());
-        }
+        })?;
     }
     Ok(report)
+}
+
+/// Whether a run can have measured this; else what it cannot have measured.
+fn check(experiment: &Experiment) -> Result<(), String> {
+    if let Some(failure) = experiment.failures.iter().find(|f| f.start >= MOST_STARTS) {
+        return Err(format!("a failure of start {}", failure.start));
+    }
+    for series in &experiment.series {
+        if series.iterations.len() > MOST_STARTS {
+            return Err(format!("{} starts", series.iterations.len()));
+        }
+        let (possible, unit) = match series.kind {
+            SampleKind::Iterations | SampleKind::Stage => (1e-12..1e9, "s"),
+            SampleKind::Memory | SampleKind::Count => (0.0..1e18, "bytes or counts"),
+        };
+        let mut values = series.iterations.iter().flatten();
+        if let Some(value) = values.find(|value| !possible.contains(*value)) {
+            return Err(format!("{value} {unit} of \"{}\"", series.name));
+        }
+    }
+    Ok(())
 }

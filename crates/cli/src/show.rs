@@ -1,6 +1,8 @@
 //! A finished report to wherever it was asked for.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -32,7 +34,9 @@ pub struct Targets {
 impl Targets {
     /// The places that the flags name.
     pub fn open(arguments: &ShowArguments) -> Result<Targets> {
-        if arguments.json.is_some() && arguments.json == arguments.html {
+        if let (Some(json), Some(html)) = (&arguments.json, &arguments.html)
+            && same_place(json, html)
+        {
             return Err(Usage("--json and --html name one place; give each its own".into()).into());
         }
         let target = |flag, path: &Option<PathBuf>| {
@@ -61,11 +65,25 @@ impl Targets {
         let shown = lab_terminal(report, &terminal::of_stdout());
         let targets = [&self.json, &self.html].into_iter().flatten();
         let printed = if targets.into_iter().any(Target::is_stdout) {
-            eprint!("{shown}");
+            let _ = io::stderr().write_all(shown.as_bytes());
             Ok(())
         } else {
             print(&shown)
         };
         written.into_iter().flatten().chain([printed]).collect()
     }
+}
+
+/// Whether both paths name one file, there or not yet there.
+fn same_place(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        fs::canonicalize(path).or_else(|_| {
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+            Ok::<_, io::Error>(parent.join(path.file_name().unwrap_or_default()))
+        })
+    };
+    a == b || matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
 }

@@ -125,7 +125,7 @@ fn two_results_need_two_places() {
         &["--json and --html"],
     );
     refused(
-        &["lab", "--json", "one", "--html", "one"],
+        &["lab", "--json", "one", "--html", "./one"],
         &["--json and --html"],
     );
 }

@@ -117,7 +117,8 @@ fn memory_that_runs_out_ends_the_sweep_and_not_the_run() {
     let json = directory.join("lab.json");
     // 600 MB of address space, and one worker whatever the machine has: enough for the program and 256 MiB, not for 1 GiB.
     let script = format!(
-        "ulimit -v 600000; exec taskset -c 0 {} lab alloc --device cpu --framework none --starts 1 --json {}",
+        "ulimit -v 600000; exec taskset -c {} {} lab alloc --device cpu --framework none --starts 1 --json {}",
+        first_cpu(),
         env!("CARGO_BIN_EXE_preheat"),
         json.display()
     );
@@ -141,6 +142,16 @@ fn memory_that_runs_out_ends_the_sweep_and_not_the_run() {
             .any(|series| series.size == Some(64 << 20))
     );
     assert!(said.out.contains("not enough memory"), "{}", said.out);
+}
+
+/// A processor that this process may use.
+fn first_cpu() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let first = list.and_then(|list| list.trim().split([',', '-']).next());
+    first.expect("there is one").to_owned()
 }
 
 #[test]
@@ -264,4 +275,65 @@ fn a_terminal_that_takes_nothing_does_not_cost_the_files() {
 fn run_with_stdout(command: &mut Command, stdout: Stdio) -> Option<i32> {
     let output = command.stdout(stdout).stderr(Stdio::null()).status();
     output.expect("the program starts").code()
+}
+
+#[test]
+fn ctrl_c_before_anything_was_measured_leaves_an_older_result_alone() {
+    let directory = Directory::new();
+    let json = directory.join("lab.json");
+    fs::write(&json, "precious").expect("it is written");
+    let ready = directory.join("ready");
+    // The Python that is found in PATH never answers.
+    directory.script(
+        "python3",
+        &format!("#!/bin/sh\ntouch {}; sleep 1000\n", ready.display()),
+    );
+    let path = format!("{}:/usr/bin:/bin", directory.join("").display());
+    let mut child = preheat()
+        .args(["lab", "train", "--device", "cpu"])
+        .arg("--json")
+        .arg(&json)
+        .env("PATH", path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    while !ready.exists() {
+        assert!(
+            child.try_wait().expect("it can be asked").is_none(),
+            "it ended too early"
+        );
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(fs::read_to_string(&json).expect("it is there"), "precious");
+}
+
+#[test]
+fn a_signal_that_it_was_told_to_ignore_is_ignored() {
+    let script = format!(
+        "trap '' HUP; exec {} lab init --device cpu --framework none --quick --starts 2",
+        env!("CARGO_BIN_EXE_preheat")
+    );
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sh starts");
+    let mut out = String::new();
+    let mut stdout = child.stdout.take().expect("it is piped");
+    // Again and again, so that some come after the program has set itself up.
+    while child.try_wait().expect("it can be asked").is_none() {
+        let _ = Command::new("kill")
+            .args(["-HUP", &child.id().to_string()])
+            .stderr(Stdio::null())
+            .status();
+    }
+    stdout.read_to_string(&mut out).expect("it prints UTF-8");
+    assert_eq!(child.wait().expect("it ended").code(), Some(0), "{out}");
 }

@@ -3,8 +3,8 @@
 //! A kernel gets bare pointers and believes the sizes that are passed beside them.
 //! Here both are held against each other before a launch, kernel by kernel as the
 //! source reads and writes, so that a launch with wrong sizes is an error and not a
-//! stray write. Each kernel ignores threads beyond its end, so their number needs no
-//! check.
+//! stray write. Each kernel ignores threads beyond its end; only an index that an int
+//! cannot hold would come back below zero, so their number is bounded too.
 
 use crate::{Error, KernelName, Result};
 
@@ -19,10 +19,18 @@ pub(crate) enum Given {
     Int(i32),
 }
 
+/// As many indices as an int holds, less what a device may round a launch up by.
+const MOST_THREADS: usize = i32::MAX as usize - 4095;
+
 /// Whether every buffer is as large as the kernel's other arguments say. The kinds of
 /// the arguments were checked already.
-pub(crate) fn check(name: KernelName, arguments: &[Given]) -> Result<()> {
+pub(crate) fn check(name: KernelName, threads: usize, arguments: &[Given]) -> Result<()> {
     let failed = |why: String| Error::failed(format!("the launch of {}", name.as_str()), why);
+    if threads > MOST_THREADS {
+        return Err(failed(format!(
+            "{threads} threads are too many; an index must fit an int, so {MOST_THREADS} is the most"
+        )));
+    }
     let mut buffers = Vec::with_capacity(4);
     // Wide enough for the product of any four ints.
     let mut ints: Vec<i128> = Vec::with_capacity(5);
@@ -96,11 +104,18 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_too_small_is_an_error() {
-        assert!(check(KernelName::Fill, &[Buffer(16), Float, Int(4)]).is_ok());
-        let why = check(KernelName::Fill, &[Buffer(4), Float, Int(100_000_000)]);
+        assert!(check(KernelName::Fill, 4, &[Buffer(16), Float, Int(4)]).is_ok());
+        let why = check(KernelName::Fill, 4, &[Buffer(4), Float, Int(100_000_000)]);
         let why = why.expect_err("it is too small").to_string();
         assert!(why.contains("1 elements where 100000000"), "{why}");
-        assert!(check(KernelName::Fill, &[Buffer(16), Float, Int(-1)]).is_err());
+        assert!(check(KernelName::Fill, 4, &[Buffer(16), Float, Int(-1)]).is_err());
+    }
+
+    #[test]
+    fn an_index_must_fit_an_int() {
+        let fits = [Buffer(16), Float, Int(4)];
+        assert!(check(KernelName::Fill, MOST_THREADS, &fits).is_ok());
+        assert!(check(KernelName::Fill, MOST_THREADS + 1, &fits).is_err());
     }
 
     #[test]
@@ -123,8 +138,8 @@ mod tests {
                 KernelName::Conv2d => (4, 5),
             };
             let with = |bytes| [vec![Buffer(bytes); buffers], vec![Int(1); ints]].concat();
-            assert_eq!(check(name, &with(4)), Ok(()), "{}", name.as_str());
-            assert!(check(name, &with(0)).is_err(), "{}", name.as_str());
+            assert_eq!(check(name, 1, &with(4)), Ok(()), "{}", name.as_str());
+            assert!(check(name, 1, &with(0)).is_err(), "{}", name.as_str());
         }
     }
 
@@ -132,8 +147,8 @@ mod tests {
     fn sizes_that_overflow_an_int_are_refused() {
         let all = [Buffer(usize::MAX); 4];
         let ints = [Int(i32::MAX), Int(i32::MAX), Int(i32::MAX)];
-        assert!(check(KernelName::Linear, &[&all[..], &ints[..]].concat()).is_err());
+        assert!(check(KernelName::Linear, 1, &[&all[..], &ints[..]].concat()).is_err());
         let conv = [Int(1), Int(1), Int(1), Int(2), Int(3)];
-        assert!(check(KernelName::Conv2d, &[&all[..], &conv[..]].concat()).is_err());
+        assert!(check(KernelName::Conv2d, 1, &[&all[..], &conv[..]].concat()).is_err());
     }
 }

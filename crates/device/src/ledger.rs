@@ -58,7 +58,12 @@ impl Ledger {
     }
 
     /// Whether these are a kernel and arguments that it takes.
-    pub fn check_launch(&self, kernel: &dyn Kernel, arguments: &[Argument<'_>]) -> Result<()> {
+    pub fn check_launch(
+        &self,
+        kernel: &dyn Kernel,
+        threads: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<()> {
         let launch = || format!("the launch of {}", kernel.name().as_str());
         let kernels = self.kernels.borrow();
         let Some((name, parameters)) = kernels.get(&kernel.raw()) else {
@@ -94,7 +99,7 @@ impl Ledger {
                 ));
             }
         }
-        extents::check(*name, &extents)
+        extents::check(*name, threads, &extents)
     }
 }
 
@@ -181,10 +186,12 @@ mod tests {
             Argument::I32(2),
         ];
         let told = |arguments: &[Argument<'_>]| {
-            let error = ledger.check_launch(&Fake(2), arguments).expect_err("wrong");
+            let error = ledger
+                .check_launch(&Fake(2), 2, arguments)
+                .expect_err("wrong");
             error.to_string()
         };
-        ledger.check_launch(&Fake(2), &good).expect("all fits");
+        ledger.check_launch(&Fake(2), 2, &good).expect("all fits");
         assert!(told(&good[..2]).contains("takes 3 arguments, 2 were given"));
         assert!(told(&[good[0], good[2], good[2]]).contains("argument 2 is an int"));
         assert!(told(&[Argument::Buffer(&Fake(9)), good[1], good[2]]).contains("argument 1"));

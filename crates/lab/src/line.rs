@@ -17,6 +17,11 @@ pub enum Line {
         /// What happened and what to try.
         why: String,
     },
+    /// What was measured is not what was asked for, and none of it counts.
+    Void {
+        /// What it was instead, and what to try.
+        why: String,
+    },
     /// All was measured: a start without this line ended too early.
     End,
 }

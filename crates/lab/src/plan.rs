@@ -188,8 +188,8 @@ impl Plan {
                 }
             }
         }
-        // Each further device takes as long again; a framework that was named in a
-        // short run, too.
+        // Away from a GPU each further device takes as long again, and so does a
+        // framework that was named in a short run.
         let named = match request.framework {
             FrameworkChoice::One(_) if request.quick => 1,
             _ => 0,

@@ -43,6 +43,10 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
             Line::Sample(sample) => start.samples.push(sample),
             Line::Skipped(skipped) => start.skipped.push(skipped),
             Line::Failed { why } => told = Some(why),
+            Line::Void { why } => {
+                start.samples.clear();
+                told = Some(why);
+            }
             Line::End => complete = true,
         }
     }
@@ -101,13 +105,12 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
     Ok(ended.unwrap_or(Ended::Exited(status)))
 }
 
-/// In the child: be killed when the parent ends, however it ends.
+/// In the child: be killed when the parent ends, however it ends. Its own children are
+/// not; where the system refuses, nothing is lost but that.
 fn end_with_parent() -> io::Result<()> {
     // SAFETY: prctl with this option takes a signal number and no pointers.
-    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    Ok(())
 }
 
 /// Whether the child has ended; it stays there to be waited for.
@@ -227,6 +230,14 @@ mod tests {
         );
         assert_eq!(start.samples.len(), 1);
         assert!(matches!(start.outcome, Outcome::Failed(what) if what.contains("--start-limit")));
+    }
+
+    #[test]
+    fn what_was_measured_on_another_device_does_not_count() {
+        let void = r#"echo '{"line":"void","why":"it was the CPU"}' >> "$1""#;
+        let start = shell(&format!("{SAMPLE}; {void}"), Duration::from_secs(60));
+        assert_eq!(start.samples, []);
+        assert_eq!(start.outcome, Outcome::Failed("it was the CPU".into()));
     }
 
     #[test]

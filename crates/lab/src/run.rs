@@ -83,7 +83,7 @@ pub fn run(
         unit.starts.push(result);
     }
     if over_budget > 0 && ended_early.is_none() {
-        let budget = plan.budget.map_or(0, |budget| budget.as_secs());
+        let budget = plan.budget.map_or(0.0, |budget| budget.as_secs_f64());
         ended_early = Some(format!(
             "{} of {} starts were run within the time budget of {budget} s; --budget SECONDS allows more, --starts N runs all",
             units.iter().map(|unit| unit.starts.len()).sum::<usize>(),

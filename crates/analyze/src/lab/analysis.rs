@@ -1,6 +1,6 @@
 //! From samples to the report.
 
-use super::data::{SeriesData, later_starts, values, values_by_start};
+use super::data::{later_starts, values, values_by_start};
 use super::{
     Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport, Measured, Outcome, SCHEMA,
     SampleKind, Series, Skipped, Subject, Unit, claims, names, notable,
@@ -87,8 +87,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                 .first()
                 .filter(|(index, _)| *index == 0 && all.len() > 1)
                 .cloned();
-            let by_start = later_starts(unit, all);
-            let starts = values(&by_start);
+            let starts = values(&later_starts(all));
             let mut series = Series {
                 name: name.to_owned(),
                 variant: unit.variant.clone(),
@@ -123,7 +122,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                     });
                 }
                 SampleKind::Stage => {
-                    series.first = SeriesData::typical(&by_start);
+                    series.first = stats::geometric_mean(&starts)?;
                     series.first_start = apart.as_ref().map(|(_, values)| FirstStart {
                         first: values[0],
                         steady: None,
@@ -145,7 +144,8 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                         });
                 }
             }
-            Some(series)
+            // JSON has no word for anything else.
+            series.first.is_finite().then_some(series)
         })
         .collect()
 }

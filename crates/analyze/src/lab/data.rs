@@ -93,7 +93,7 @@ impl<'a> Data<'a> {
                 && unit.variant == key.variant
         })?;
         let all = values_by_start(unit, key.name, key.size);
-        let starts = later_starts(unit, all);
+        let starts = later_starts(all);
         (!starts.is_empty()).then_some(SeriesData {
             starts,
             seed: self.measured.settings.seed,
@@ -128,9 +128,9 @@ fn usable(kind: SampleKind, value: f64) -> bool {
     }
 }
 
-/// All starts but the unit's first, or that one if nothing came after it.
-pub(super) fn later_starts(unit: &Unit, mut all: ByStart) -> ByStart {
-    if unit.starts.len() > 1 {
+/// All starts but the unit's first, or that one if no other has the series.
+pub(super) fn later_starts(mut all: ByStart) -> ByStart {
+    if all.iter().any(|(index, _)| *index > 0) {
         all.retain(|(index, _)| *index > 0);
     }
     all

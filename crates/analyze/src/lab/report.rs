@@ -13,6 +13,9 @@ use crate::stats::{Class, Consistency, Interval};
 /// The schema that this version writes.
 pub const SCHEMA: &str = "preheat.lab/1";
 
+/// The most starts that a run makes; a document with more was not written by one.
+pub const MOST_STARTS: usize = 10_000;
+
 /// What a run of the lab found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabReport {

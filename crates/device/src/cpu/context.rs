@@ -178,12 +178,6 @@ impl Context for CpuContext {
             .iter()
             .find(|symbol| code.address(symbol) == address)
             .ok_or_else(|| failed("its code has no kernel at this address".to_owned()))?;
-        if i32::try_from(threads).is_err() {
-            return Err(failed(format!(
-                "{threads} threads are too many; an index must fit an int, so {} is the most",
-                i32::MAX
-            )));
-        }
         let parameters = &symbol.parameters;
         if arguments.len() != parameters.len() {
             return Err(failed(format!(
@@ -227,7 +221,7 @@ impl Context for CpuContext {
             .iter()
             .find(|known| known.as_str() == symbol.name)
             .ok_or_else(|| failed("its code has an unknown name".to_owned()))?;
-        extents::check(*known, &given)?;
+        extents::check(*known, threads, &given)?;
         // SAFETY: the symbol is the code's own, and there is a slot of the right kind for
         // each parameter. Every address is that of a live buffer of this context, which
         // waits for the queue before its memory goes; uploads and downloads wait too. Each

@@ -120,7 +120,7 @@ impl Context for CudaContext {
         threads: usize,
         arguments: &[Argument<'_>],
     ) -> Result<()> {
-        self.scope.ledger.check_launch(kernel, arguments)?;
+        self.scope.ledger.check_launch(kernel, threads, arguments)?;
         if threads == 0 {
             return Ok(());
         }

@@ -136,7 +136,7 @@ impl Context for ClContext {
         threads: usize,
         arguments: &[Argument<'_>],
     ) -> Result<()> {
-        self.scope.ledger.check_launch(kernel, arguments)?;
+        self.scope.ledger.check_launch(kernel, threads, arguments)?;
         if threads == 0 {
             return Ok(());
         }

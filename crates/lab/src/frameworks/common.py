@@ -44,6 +44,12 @@ def fail(why):
     sys.exit(1)
 
 
+def void(why):
+    """Nothing that was measured counts."""
+    write(line="void", why=why)
+    sys.exit(1)
+
+
 def pick(full, quick):
     return quick if QUICK else full
 

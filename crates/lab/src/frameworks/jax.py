@@ -80,7 +80,8 @@ if EXPERIMENT == "infer":
     infer()
 else:
     fail("the script for jax has no experiment " + EXPERIMENT)
-# Asked last: asking brings the device up, which is part of what was measured.
+# Asked last: asking brings the device up, which is part of what was measured. A
+# framework that fell back to the CPU measured something else.
 if DEVICE == "cuda" and jax.default_backend() != "gpu":
-    fail("this JAX finds no GPU; install jax[cuda13], or use --device cpu")
+    void("this JAX finds no GPU; install jax[cuda13], or use --device cpu")
 write(line="end")

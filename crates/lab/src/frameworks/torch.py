@@ -212,10 +212,13 @@ def infer():
     host, device = [resident()], [0.0]
 
     def read_memory():
-        host.append(resident())
-        if ON_GPU:
-            free, total = torch.cuda.mem_get_info()
-            device.append(float(total - free))
+        free, total = torch.cuda.mem_get_info() if ON_GPU else (0, 0)
+        return resident(), float(total - free)
+
+    def keep_memory():
+        on_host, on_device = read_memory()
+        host.append(on_host)
+        device.append(on_device)
 
     def infer_on(value):
         return timed(lambda: model(value.to(dev)).cpu())[0]
@@ -227,11 +230,11 @@ def infer():
         kept = inputs[0].to(dev)
         for value in inputs[1:]:
             # In turns, each after the same reading of memory.
-            read_memory()
+            keep_memory()
             fresh.append(infer_on(value))
-            resident()
+            read_memory()
             resident_times.append(timed(lambda: model(kept).cpu())[0])
-        read_memory()
+        keep_memory()
         iterations("inference, fresh input", fresh)
         iterations("inference, resident input", resident_times)
         memory("host memory", host)
@@ -255,25 +258,32 @@ def long_launches():
     iterations("long launch, not synchronized", naive)
 
 
-if EXPERIMENT == "alloc" and VARIANT == "sweep":
-    alloc_sweep()
-elif EXPERIMENT == "alloc":
-    alloc()
-elif EXPERIMENT == "transfer":
-    transfer()
-elif EXPERIMENT == "prealloc":
-    prealloc()
-elif EXPERIMENT == "train":
-    train()
-elif EXPERIMENT == "train-initialized":
-    train(initialized=True)
-elif EXPERIMENT == "train-no-optimizer":
-    train(optimize=False, backward=VARIANT == "no optimizer")
-elif EXPERIMENT == "infer":
-    infer()
-else:
-    fail("the script for torch has no experiment " + EXPERIMENT)
-# Asked last: asking initializes the driver, which is part of what was measured.
-if ON_GPU and not torch.cuda.is_available():
-    fail("this PyTorch finds no CUDA device; install a build with CUDA, or use --device cpu")
+def main():
+    if EXPERIMENT == "alloc" and VARIANT == "sweep":
+        alloc_sweep()
+    elif EXPERIMENT == "alloc":
+        alloc()
+    elif EXPERIMENT == "transfer":
+        transfer()
+    elif EXPERIMENT == "prealloc":
+        prealloc()
+    elif EXPERIMENT == "train":
+        train()
+    elif EXPERIMENT == "train-initialized":
+        train(initialized=True)
+    elif EXPERIMENT == "train-no-optimizer":
+        train(optimize=False, backward=VARIANT == "no optimizer")
+    elif EXPERIMENT == "infer":
+        infer()
+    else:
+        fail("the script for torch has no experiment " + EXPERIMENT)
+
+
+try:
+    main()
+except (AssertionError, RuntimeError):
+    # Asked only now: asking initializes the driver, which is part of what is measured.
+    if ON_GPU and not torch.cuda.is_available():
+        fail("this PyTorch finds no CUDA device; install a build with CUDA, or use --device cpu")
+    raise
 write(line="end")

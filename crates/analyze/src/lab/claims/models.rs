@@ -167,7 +167,11 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
         (names::HOST_MEMORY, "host"),
     ]
     .into_iter()
-    .find_map(|(name, what)| Some((data.series(subject, infer(names::MLP, name))?, what)))?;
+    .find_map(|(name, what)| {
+        let series = data.series(subject, infer(names::MLP, name))?;
+        let usable = series.starts.iter().any(|(_, values)| values.len() > 2);
+        usable.then_some((series, what))
+    })?;
     let growth = |values: &[f64]| -> Vec<f64> {
         let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
         steps.map(|step| step.max(PAGE)).collect()
