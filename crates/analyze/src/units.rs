@@ -88,11 +88,17 @@ fn ratio_digits(value: f64) -> String {
     }
 }
 
-/// The two ends of a ratio's interval, `231–270`; none unless both are numbers.
+/// The two ends of a ratio's interval, `231–270`; none unless both are numbers. Ends far
+/// out are short: nobody reads more from `0.03–118k` than that there were too few starts.
 pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    let end = |value: f64| match value {
+        large if large.abs() >= 1e8 => format!("{large:.0e}"),
+        large if large.abs() >= 1e5 => format!("{:.0}k", large / 1e3),
+        usual => ratio_digits(usual),
+    };
     match (low, high) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-            Some(format!("{}–{}", ratio_digits(low), ratio_digits(high)))
+            Some(format!("{}–{}", end(low), end(high)))
         }
         _ => None,
     }
@@ -232,6 +238,9 @@ mod tests {
         assert_eq!(ratio(0.0123), "0.0123×");
         assert_eq!(span(Some(231.0), Some(269.7)), Some("231–270".to_owned()));
         assert_eq!(span(None, Some(1.0)), None);
+        let wide = span(Some(2.0), Some(118_000.0));
+        assert_eq!(wide, Some("2.00–118k".to_owned()));
+        assert_eq!(span(Some(2.0), Some(3e9)), Some("2.00–3e9".to_owned()));
     }
 
     #[test]

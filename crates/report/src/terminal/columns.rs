@@ -75,9 +75,13 @@ impl Columns {
             columns.bar = 0;
             columns.class = columns.class.min(USUAL_CLASS);
         }
+        let whole = columns.label;
         columns.cut_label(room, USUAL_LABEL);
         if columns.total() > room {
+            // Without the interval there is room for longer labels again.
             (columns.low, columns.high) = (0, 0);
+            columns.label = whole;
+            columns.cut_label(room, USUAL_LABEL);
         }
         if columns.total() > room {
             columns.class = 0;
