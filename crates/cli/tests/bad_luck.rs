@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use preheat_analyze::lab::LabReport;
@@ -316,7 +316,7 @@ fn ctrl_c_before_anything_was_measured_leaves_an_older_result_alone() {
 #[test]
 fn a_signal_that_it_was_told_to_ignore_is_ignored() {
     let script = format!(
-        "trap '' HUP; exec {} lab init --device cpu --framework none --quick --starts 2",
+        "trap '' HUP; echo ready; exec {} lab init --device cpu --framework none --quick --starts 2",
         env!("CARGO_BIN_EXE_preheat")
     );
     let mut child = Command::new("sh")
@@ -326,7 +326,8 @@ fn a_signal_that_it_was_told_to_ignore_is_ignored() {
         .spawn()
         .expect("sh starts");
     let mut out = String::new();
-    let mut stdout = child.stdout.take().expect("it is piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    stdout.read_line(&mut out).expect("it prints UTF-8");
     // Again and again, so that some come after the program has set itself up.
     while child.try_wait().expect("it can be asked").is_none() {
         let _ = Command::new("kill")
