@@ -4,6 +4,9 @@
 //! or without ruptures in it, the test says so and passes, unless
 //! PREHEAT_TEST_REQUIRE contains "ruptures".
 
+#[path = "../../../tests/missing.rs"]
+mod missing;
+
 use std::env;
 use std::io::Write;
 use std::path::PathBuf;
@@ -86,15 +89,7 @@ fn finds_what_ruptures_finds() {
     let python = match python() {
         Ok(python) => python,
         Err(why) => {
-            let required = env::var("PREHEAT_TEST_REQUIRE").unwrap_or_default();
-            assert!(
-                !required.contains("ruptures"),
-                "ruptures is required: {why}"
-            );
-            println!(
-                "skipped: ruptures is not installed \
-                 (set PREHEAT_TEST_VENV to a virtual environment that has it): {why}"
-            );
+            missing::missing("ruptures", &why.to_string());
             return;
         }
     };

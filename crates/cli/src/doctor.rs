@@ -7,6 +7,7 @@ use preheat_analyze::lab::{Machine, MeasuredDevice};
 use preheat_analyze::units::bytes;
 use preheat_device::Kind;
 use preheat_lab::{Framework, find_python, machine, probe_device};
+use preheat_report::hanging;
 use serde::Serialize;
 
 use crate::args::DoctorArguments;
@@ -244,7 +245,7 @@ fn text(found: &Doctor, width: usize) -> String {
         lines.push(String::new());
         lines.push("Advice".to_owned());
         for advice in &found.advice {
-            wrap(&mut lines, "  ", advice, width);
+            lines.extend(hanging("  ", advice, width));
         }
     }
     lines.push(String::new());
@@ -253,26 +254,5 @@ fn text(found: &Doctor, width: usize) -> String {
 
 fn row(lines: &mut Vec<String>, here: bool, name: &str, about: &str, width: usize) {
     let mark = if here { "yes" } else { "no " };
-    wrap(lines, &format!("  {mark}  {name:<11} "), about, width);
-}
-
-/// `text` behind `label`, later lines indented as far as the first.
-fn wrap(lines: &mut Vec<String>, label: &str, text: &str, width: usize) {
-    let indent = label.chars().count();
-    let mut line = label.to_owned();
-    let mut used = indent;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if used > indent && used + 1 + length > width {
-            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            used = indent;
-        }
-        if used > indent {
-            line.push(' ');
-            used += 1;
-        }
-        line.push_str(word);
-        used += length;
-    }
-    lines.push(line);
+    lines.extend(hanging(&format!("  {mark}  {name:<11} "), about, width));
 }

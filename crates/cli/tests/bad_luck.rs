@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use preheat_analyze::lab::LabReport;
-use support::{Directory, preheat, run};
+use support::{Directory, preheat, run, signal, wait_for};
 
 /// A program that passes for a Python with torch, and then does `then` as its start.
 /// `$1` is the file of lines.
@@ -124,9 +124,7 @@ fn memory_that_runs_out_ends_the_sweep_and_not_the_run() {
     );
     let said = run(Command::new("sh").arg("-c").arg(script));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let report: LabReport =
-        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
-            .expect("it is a report");
+    let report = support::report(&json);
     let experiment = &report.experiments[0];
     assert_eq!(experiment.failures, []);
     assert_eq!(experiment.skipped.len(), 1);
@@ -187,17 +185,8 @@ touch {0}; echo '{{"line":"end"}}' >> "$output""#,
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    while !directory.join("ready.again").exists() {
-        assert!(
-            child.try_wait().expect("it can be asked").is_none(),
-            "it ended too early"
-        );
-        std::thread::yield_now();
-    }
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.is_ok_and(|status| status.success()));
+    wait_for(&directory.join("ready.again"), &mut child);
+    assert!(signal("-INT", &child));
     let mut out = String::new();
     child
         .stdout
@@ -207,9 +196,7 @@ touch {0}; echo '{{"line":"end"}}' >> "$output""#,
         .expect("it prints UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert!(out.contains("interrupted after"), "{out}");
-    let report: LabReport =
-        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
-            .expect("it is a report");
+    let report = support::report(&json);
     assert!(report.settings.ended_early.is_some());
     assert_eq!(torch(&report), (vec![], 1));
 }
@@ -298,17 +285,8 @@ fn ctrl_c_before_anything_was_measured_leaves_an_older_result_alone() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    while !ready.exists() {
-        assert!(
-            child.try_wait().expect("it can be asked").is_none(),
-            "it ended too early"
-        );
-        std::thread::yield_now();
-    }
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.is_ok_and(|status| status.success()));
+    wait_for(&ready, &mut child);
+    assert!(signal("-INT", &child));
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert_eq!(fs::read_to_string(&json).expect("it is there"), "precious");
 }
@@ -330,10 +308,7 @@ fn a_signal_that_it_was_told_to_ignore_is_ignored() {
     stdout.read_line(&mut out).expect("it prints UTF-8");
     // Again and again, so that some come after the program has set itself up.
     while child.try_wait().expect("it can be asked").is_none() {
-        let _ = Command::new("kill")
-            .args(["-HUP", &child.id().to_string()])
-            .stderr(Stdio::null())
-            .status();
+        signal("-HUP", &child);
     }
     stdout.read_to_string(&mut out).expect("it prints UTF-8");
     assert_eq!(child.wait().expect("it ended").code(), Some(0), "{out}");

@@ -3,7 +3,6 @@
 
 mod support;
 
-use std::fs;
 use std::path::Path;
 
 use preheat_analyze::lab::{LabReport, names};
@@ -29,8 +28,7 @@ fn lab(framework: &str, python: &Path, experiments: &[&str]) -> LabReport {
         .arg("--json")
         .arg(&json));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let text = fs::read_to_string(&json).expect("the JSON is there");
-    serde_json::from_str(&text).expect("it is a report")
+    support::report(&json)
 }
 
 /// The framework ran these experiments without a failure, and measured this series.

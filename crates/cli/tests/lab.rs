@@ -27,9 +27,7 @@ fn every_experiment_runs_on_the_cpu_device() {
         .arg("--html")
         .arg(&html));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let report: LabReport =
-        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
-            .expect("it is a report");
+    let report = support::report(&json);
     assert_eq!(report.schema, "preheat.lab/1");
     for id in ExperimentId::ALL {
         let experiment = report.experiments.iter().find(|e| e.id == id);
@@ -75,8 +73,7 @@ fn the_first_training_iteration_is_slower_and_said_so() {
         .arg("--json")
         .arg(&json));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let text = fs::read_to_string(&json).expect("the JSON is there");
-    let report: LabReport = serde_json::from_str(&text).expect("it is a report");
+    let report = support::report(&json);
     let series = &report.experiments[0].series[0];
     // Compiling the kernels takes milliseconds, an iteration microseconds.
     assert!(series.ratio.expect("there is a ratio").median > 5.0);

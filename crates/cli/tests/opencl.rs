@@ -2,9 +2,7 @@
 
 mod support;
 
-use std::fs;
-
-use preheat_analyze::lab::{ExperimentId, LabReport, names};
+use preheat_analyze::lab::{ExperimentId, names};
 use preheat_device::Kind;
 use support::{Directory, preheat, require, run};
 
@@ -35,9 +33,7 @@ fn every_experiment_runs_on_opencl() {
         .arg("--json")
         .arg(&json));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let report: LabReport =
-        serde_json::from_str(&fs::read_to_string(&json).expect("the JSON is there"))
-            .expect("it is a report");
+    let report = support::report(&json);
     for id in ExperimentId::ALL {
         let experiment = report
             .experiments

@@ -5,18 +5,13 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::lab::{LabReport, Verdict};
+use preheat_analyze::lab::Verdict;
 use support::{Directory, preheat, run};
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs/results")
         .join(name)
-}
-
-fn parse(path: &Path) -> LabReport {
-    let text = fs::read_to_string(path).expect("the file is there");
-    serde_json::from_str(&text).expect("it is a report")
 }
 
 /// What was measured on the H200 is analysed by today's code and must say the same: a
@@ -29,7 +24,7 @@ fn what_was_measured_on_the_h200_still_says_the_same() {
     let file = kept("h200/lab.json");
     let said = run(preheat().arg("report").arg(&file).arg("--json").arg(&again));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let (before, after) = (parse(&file), parse(&again));
+    let (before, after) = (support::report(&file), support::report(&again));
     assert!(
         before == after,
         "the kept result is not what this version finds"
@@ -41,7 +36,7 @@ fn what_was_measured_on_the_h200_still_says_the_same() {
 
 #[test]
 fn the_h200_confirms_what_started_the_project() {
-    let report = parse(&kept("h200/lab.json"));
+    let report = support::report(&kept("h200/lab.json"));
     let verdict = |id: u8| {
         report
             .claims
@@ -104,7 +99,7 @@ fn what_is_no_result_is_refused_in_a_sentence() {
 fn a_time_that_cannot_be_is_refused_with_its_place() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
-    let mut report = parse(&kept("h200/lab.json"));
+    let mut report = support::report(&kept("h200/lab.json"));
     report.experiments[1].series[0].iterations[0][0] = -1.0;
     fs::write(
         &file,

@@ -23,7 +23,7 @@ mod verdicts;
 
 pub use html::lab_html;
 pub use json::lab_json;
-pub use terminal::{Terminal, lab_terminal};
+pub use terminal::{Terminal, hanging, lab_terminal};
 pub use units::{bandwidth, bytes, duration};
 
 use preheat_analyze::lab::LabReport;

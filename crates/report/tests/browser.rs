@@ -2,7 +2,8 @@
 //! the browser has nothing to complain about.
 
 mod common;
-mod tools;
+#[path = "../../../tests/missing.rs"]
+mod missing;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,7 +78,7 @@ fn chromium() -> Option<PathBuf> {
     .into_iter()
     .find(|path| path.exists());
     if found.is_none() {
-        tools::missing("chromium", "chromium is not installed");
+        missing::missing("chromium", "chromium is not installed");
     }
     found
 }

@@ -2,7 +2,8 @@
 //! package `jsonschema` in the environment that `PREHEAT_TEST_VENV` names.
 
 mod common;
-mod tools;
+#[path = "../../../tests/missing.rs"]
+mod missing;
 
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +34,7 @@ fn validate(documents: &[serde_json::Value]) -> Option<Vec<String>> {
         .map(|venv| Path::new(&venv).join("bin/python"))
         .filter(|python| python.exists());
     let Some(python) = python else {
-        tools::missing(
+        missing::missing(
             "jsonschema",
             "PREHEAT_TEST_VENV names no Python environment",
         );
@@ -45,7 +46,7 @@ fn validate(documents: &[serde_json::Value]) -> Option<Vec<String>> {
         .unwrap()
         .success()
     {
-        tools::missing(
+        missing::missing(
             "jsonschema",
             "the Python package jsonschema is not installed",
         );

@@ -91,10 +91,15 @@ pub struct Subject {
 impl Subject {
     /// Its name in a sentence: `cuda`, or `torch on cuda`.
     pub fn label(&self) -> String {
-        match &self.framework {
-            None => self.device.clone(),
-            Some(framework) => format!("{framework} on {}", self.device),
-        }
+        subject_label(&self.device, self.framework.as_deref())
+    }
+}
+
+/// A subject's name in a sentence: `cuda`, or `torch on cuda`.
+pub(super) fn subject_label(device: &str, framework: Option<&str>) -> String {
+    match framework {
+        None => device.to_owned(),
+        Some(framework) => format!("{framework} on {device}"),
     }
 }
 

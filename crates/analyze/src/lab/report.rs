@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::measured::subject_label;
 use super::{
     ExperimentId, Machine, MeasuredDevice, MeasuredFramework, SampleKind, Settings, Skipped,
 };
@@ -82,10 +83,7 @@ pub struct Experiment {
 impl Experiment {
     /// Its subject in a sentence: `cuda`, or `torch on cuda`.
     pub fn subject(&self) -> String {
-        match &self.framework {
-            None => self.device.clone(),
-            Some(framework) => format!("{framework} on {}", self.device),
-        }
+        subject_label(&self.device, self.framework.as_deref())
     }
 }
 
@@ -207,4 +205,11 @@ pub struct Evidence {
     pub threshold: f64,
     /// One sentence with the numbers.
     pub sentence: String,
+}
+
+impl Evidence {
+    /// Its subject in a sentence: `cuda`, or `torch on cuda`.
+    pub fn subject(&self) -> String {
+        subject_label(&self.device, self.framework.as_deref())
+    }
 }

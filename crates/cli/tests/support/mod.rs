@@ -3,10 +3,14 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use preheat_analyze::lab::LabReport;
+
+#[path = "../../../../tests/missing.rs"]
+mod missing;
 
 /// The program under test, with nothing of this terminal's.
 pub fn preheat() -> Command {
@@ -69,25 +73,36 @@ impl Drop for Directory {
     }
 }
 
-/// `found`, or a line that says what is skipped; where it is required, a failure.
+/// `found`; where there is nothing, a line that says what is skipped, or a failure.
 pub fn require<T>(component: &str, found: Option<T>) -> Option<T> {
     if found.is_none() {
-        let required = std::env::var("PREHEAT_TEST_REQUIRE").unwrap_or_default();
-        assert!(
-            !required.split(',').any(|name| name == component),
-            "{component} is required and was not found on this machine"
-        );
-        let line = format!(
-            "skipped: tests with {component}, which was not found; ./test installs it as root\n"
-        );
-        print!("{line}");
-        if let Some(path) = std::env::var_os("PREHEAT_TEST_SKIPPED")
-            && let Ok(mut file) = fs::OpenOptions::new().append(true).open(path)
-        {
-            let _ = file.write_all(line.as_bytes());
-        }
+        missing::missing(component, "it was not found on this machine");
     }
     found
+}
+
+/// The result that a run wrote.
+pub fn report(path: &Path) -> LabReport {
+    let text = fs::read_to_string(path).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a report")
+}
+
+/// Wait until the running program has brought `file` about.
+pub fn wait_for(file: &Path, child: &mut Child) {
+    while !file.exists() {
+        let ended = child.try_wait().expect("it can be asked");
+        assert!(ended.is_none(), "it ended too early");
+        std::thread::yield_now();
+    }
+}
+
+/// Send a signal to the program; whether it was there to take it.
+pub fn signal(name: &str, child: &Child) -> bool {
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .stderr(Stdio::null())
+        .status();
+    sent.is_ok_and(|status| status.success())
 }
 
 /// A Python that has `module`: the one of the tests' environment, or Debian's.

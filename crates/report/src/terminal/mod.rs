@@ -19,6 +19,7 @@ use crate::overview::{overview, starts_of_each};
 use crate::units::bytes;
 use screen::Screen;
 use style::Style;
+pub use text::hanging;
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

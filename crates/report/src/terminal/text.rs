@@ -55,6 +55,20 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
+/// `text` behind `lead`, at most `columns` wide, later lines indented as far as the first
+/// begins.
+pub fn hanging(lead: &str, text: &str, columns: usize) -> Vec<String> {
+    let indent = width(lead);
+    let room = columns.saturating_sub(indent);
+    let lines = wrap(text, room, room).into_iter().enumerate();
+    lines
+        .map(|(index, line)| match index {
+            0 => format!("{lead}{line}"),
+            _ => format!("{}{line}", " ".repeat(indent)),
+        })
+        .collect()
+}
+
 /// `text` cut to `limit` columns, with a sign where it was cut.
 pub(super) fn fit(text: &str, limit: usize) -> String {
     if width(text) <= limit {
@@ -77,6 +91,15 @@ mod tests {
         assert_eq!(wrap("one two three", 7, 5), ["one two", "three"]);
         assert_eq!(wrap("one two three", 3, 9), ["one", "two three"]);
         assert_eq!(wrap("", 5, 5), [""]);
+    }
+
+    #[test]
+    fn later_lines_hang_below_the_first() {
+        assert_eq!(
+            hanging("a  ", "one two three", 10),
+            ["a  one two", "   three"]
+        );
+        assert_eq!(hanging("a  ", "", 10), ["a  "]);
     }
 
     #[test]

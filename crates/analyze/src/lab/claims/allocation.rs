@@ -2,14 +2,12 @@
 
 use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, names};
-use super::{Finding, above, below, both};
+use super::{Finding, SAME, above, below, both};
 use crate::stats;
 use crate::units::{duration, ratio};
 
 /// The tensor that the claims speak of, in bytes.
 const TENSOR: u64 = 4 << 20;
-/// Below this two times are called the same.
-const SAME: f64 = 1.05;
 /// "Far longer".
 const FAR: f64 = 10.0;
 /// "Cold again".

@@ -124,6 +124,9 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
         .collect()
 }
 
+/// Below this two times are called the same.
+const SAME: f64 = 1.05;
+
 /// Claims that speak of every subject: on the CPU too, in each framework.
 const UNIVERSAL: [u8; 2] = [10, 16];
 
@@ -148,15 +151,12 @@ fn sentence(evidence: &[Evidence], overall: Verdict) -> String {
     let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
         return "Nothing that was run here can tell.".to_owned();
     };
-    let label = |e: &Evidence| match &e.framework {
-        None => e.device.clone(),
-        Some(framework) => format!("{framework} on {}", e.device),
+    let preposition = if lead.framework.is_some() {
+        "With"
+    } else {
+        "On"
     };
-    let place = |e: &Evidence| match &e.framework {
-        None => format!("On {}", e.device),
-        Some(framework) => format!("With {framework} on {}", e.device),
-    };
-    let mut text = format!("{}: {}.", place(lead), lead.sentence);
+    let mut text = format!("{preposition} {}: {}.", lead.subject(), lead.sentence);
     for (verdict, words) in [
         (Verdict::Holds, "It holds for"),
         (Verdict::DoesNotHold, "It does not hold for"),
@@ -165,7 +165,7 @@ fn sentence(evidence: &[Evidence], overall: Verdict) -> String {
         let others = evidence
             .iter()
             .filter(|e| !std::ptr::eq(*e, lead) && e.verdict == verdict);
-        let labels: Vec<String> = others.map(label).collect();
+        let labels: Vec<String> = others.map(Evidence::subject).collect();
         if !labels.is_empty() {
             let too = if verdict == lead.verdict { " too" } else { "" };
             text.push_str(&format!(" {words} {}{too}.", labels.join(", ")));

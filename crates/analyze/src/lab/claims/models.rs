@@ -2,12 +2,10 @@
 
 use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, Verdict, names};
-use super::{Finding, above, below, both};
+use super::{Finding, SAME, above, below, both};
 use crate::stats::Interval;
 use crate::units::{bytes, duration, ratio};
 
-/// Below this two times are called the same.
-const SAME: f64 = 1.05;
 /// Less than this share of the excess may be arithmetic.
 const HALF: f64 = 0.5;
 /// Memory that the first inference takes, against what a later one takes.
