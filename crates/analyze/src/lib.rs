@@ -5,11 +5,14 @@
 //!
 //! - [`stats`] knows series of numbers: where warm-up ends, which class a series
 //!   has, ratios with their intervals.
+//! - [`run`] knows recorded programs: causes ([`run::Cause`]), what follows from a
+//!   recording ([`run::RunReport`]), remedies.
 //! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
 //!   follows from it ([`lab::LabReport`], with a verdict on every claim).
 
 #![forbid(unsafe_code)]
 
 pub mod lab;
+pub mod run;
 pub mod stats;
 pub mod units;

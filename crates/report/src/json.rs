@@ -1,6 +1,6 @@
-//! The document `preheat.lab/1` as text.
+//! The documents `preheat.lab/1` and `preheat.run/1` as text.
 //!
-//! Its fields and their order are those of [`LabReport`]; only the layout is
+//! Their fields and the order of those are the reports' own; only the layout is
 //! decided here: an object puts each field on a line, a list of bare values stays
 //! on one. So a thousand iterations are one line, and a diff of two documents
 //! shows which series changed.
@@ -8,11 +8,21 @@
 use std::io::{self, Write};
 
 use preheat_analyze::lab::LabReport;
+use preheat_analyze::run::RunReport;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 /// The report as a JSON document that ends with a newline.
 pub fn lab_json(report: &LabReport) -> String {
+    document(report)
+}
+
+/// The report of a run as a JSON document that ends with a newline.
+pub fn run_json(report: &RunReport) -> String {
+    document(report)
+}
+
+fn document<T: Serialize>(report: &T) -> String {
     let mut text = Vec::new();
     let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
     match report.serialize(&mut writer) {
@@ -165,6 +175,19 @@ mod tests {
         back.floors.clone_from(&report.floors);
         back.claims.clone_from(&report.claims);
         assert_eq!(back, report);
+    }
+
+    #[test]
+    fn a_run_reads_back_as_the_same_report() {
+        let report = fixture::run::report();
+        let text = run_json(&report);
+        assert!(text.starts_with("{\n  \"schema\": \"preheat.run/1\",\n"));
+        assert!(text.ends_with("}\n"));
+        let back: RunReport = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, report);
+        let iterations = serde_json::to_string(&report.starts[1].iterations).unwrap();
+        let start = format!("\"iterations\": {iterations}");
+        assert!(text.lines().any(|line| line.trim().starts_with(&start)));
     }
 
     #[test]

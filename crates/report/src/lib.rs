@@ -1,28 +1,37 @@
 //! Findings for people and machines.
 //!
-//! A finished [`LabReport`] goes in; text comes out: [`lab_terminal`] for a person
-//! at a prompt, [`lab_html`] for a person with a browser, [`lab_json`] for
-//! programs. Nothing here measures, decides or judges: the numbers, classes and
-//! verdicts are the report's own, and every renderer shows the same ones.
+//! A finished report goes in; text comes out. Of a [`LabReport`]: [`lab_terminal`] for
+//! a person at a prompt, [`lab_html`] for a person with a browser, [`lab_json`] for
+//! programs. Of a run likewise: [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], and
+//! [`run_perfetto`] for the time line of its recording. Nothing here measures, decides
+//! or judges: the numbers, classes and verdicts are the report's own, and every
+//! renderer shows the same ones.
 //!
 //! - `overview` – which series stand for an experiment; `labels` – what they are called
 //! - `headline`, `verdicts`, `gaps` – the sentence at the top, the claims' verdicts,
 //!   what is missing at the bottom
 //! - `terminal`, `html`, `json` – the renderers
+//! - `run` – the renderers of a recorded program; `perfetto` – its time line
 
 #![forbid(unsafe_code)]
 
+mod csv;
 mod gaps;
 mod headline;
 mod html;
 mod json;
 mod labels;
 mod overview;
+mod perfetto;
+mod run;
 mod terminal;
 mod verdicts;
 
+pub use csv::run_csv;
 pub use html::lab_html;
-pub use json::lab_json;
+pub use json::{lab_json, run_json};
+pub use perfetto::run_perfetto;
+pub use run::{run_html, run_terminal};
 pub use terminal::{Terminal, hanging, lab_terminal};
 pub use units::{bandwidth, bytes, duration};
 

@@ -8,7 +8,7 @@ use super::svg::{Anchor, Svg};
 
 /// Where the parts of a row are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub class: &'static str,
     pub width: f64,
     /// Where what is drawn begins and ends.
@@ -27,7 +27,7 @@ pub(super) struct Layout {
 }
 
 /// The label left of what is drawn.
-pub(super) const WIDE: Layout = Layout {
+pub(crate) const WIDE: Layout = Layout {
     class: "wide",
     width: 1000.0,
     left: 250.0,
@@ -40,7 +40,7 @@ pub(super) const WIDE: Layout = Layout {
 };
 
 /// The label above it.
-pub(super) const NARROW: Layout = Layout {
+pub(crate) const NARROW: Layout = Layout {
     class: "narrow",
     width: 360.0,
     left: 10.0,
@@ -59,7 +59,7 @@ const BOTTOM: f64 = 10.0;
 const GAP: f64 = 10.0;
 
 /// A chart while its rows are drawn.
-pub(super) struct Bands {
+pub(crate) struct Bands {
     pub svg: Svg,
     pub axis: Axis,
     pub layout: Layout,

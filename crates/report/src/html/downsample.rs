@@ -6,7 +6,7 @@
 
 /// At most about `limit` points of `values`, as (index, value), in order. What is
 /// no number is left out.
-pub(super) fn downsample(values: &[f64], limit: usize) -> Vec<(usize, f64)> {
+pub(crate) fn downsample(values: &[f64], limit: usize) -> Vec<(usize, f64)> {
     if values.len() <= limit {
         let all = values.iter().copied().enumerate();
         return all.filter(|(_, value)| value.is_finite()).collect();

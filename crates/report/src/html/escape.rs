@@ -3,7 +3,7 @@
 
 /// `text` so that HTML and SVG show it and never obey it, in content and in
 /// quoted attributes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

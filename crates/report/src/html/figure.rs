@@ -6,7 +6,7 @@ use super::svg::{Mark, swatch};
 
 /// A figure before it is put together. Text is escaped here, drawings are not.
 #[derive(Default)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     pub title: String,
     pub note: String,
     /// As (mark, class, text).
@@ -48,7 +48,7 @@ impl Figure {
 }
 
 /// What marks and lines mean.
-pub(super) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String {
+pub(crate) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String {
     if entries.is_empty() {
         return String::new();
     }
@@ -62,7 +62,7 @@ pub(super) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String
 }
 
 /// Figures side by side where there is room.
-pub(super) fn grid(figures: &[String]) -> String {
+pub(crate) fn grid(figures: &[String]) -> String {
     if figures.is_empty() {
         return String::new();
     }
@@ -70,7 +70,7 @@ pub(super) fn grid(figures: &[String]) -> String {
 }
 
 /// What is there but folded away.
-pub(super) fn folded(summary: &str, html: &str) -> String {
+pub(crate) fn folded(summary: &str, html: &str) -> String {
     if html.is_empty() {
         return String::new();
     }
@@ -83,7 +83,7 @@ pub(super) fn folded(summary: &str, html: &str) -> String {
 /// A table of text. Its first column names the row; the others are aligned right
 /// unless they are named in `words`.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
     /// Columns that hold words, not numbers.

@@ -1,30 +1,34 @@
 //! The report for a person with a browser: one file that needs no other.
 //!
-//! Nothing is loaded, nothing runs: text, tables and drawings, with a style sheet
-//! for light, dark, phone and paper. The page forbids itself everything else (its
-//! content security policy), so that a name in a report can never become a program.
+//! Nothing is loaded, nothing of a report runs: text, tables and drawings, with a
+//! style sheet for light, dark, phone and paper. `frame` is the document and its
+//! content security policy.
 //!
-//! `svg`, `scale`, `plot` and `bands` draw; `figure` puts a drawing on the page
-//! with its data; each file in `sections` is one part of the page.
+//! `svg`, `scale`, `plot`, `series` and `bands` draw; `figure` puts a drawing on the
+//! page with its data; each file in `sections` is one part of the lab's page. The page
+//! of a run (`crate::run::html`) is made with the same tools.
 
-mod bands;
+pub(crate) mod bands;
+pub(crate) mod command;
+mod digest;
 mod downsample;
-mod escape;
-mod figure;
-mod page;
-mod plot;
-mod scale;
+pub(crate) mod escape;
+pub(crate) mod facts;
+pub(crate) mod figure;
+pub(crate) mod frame;
+pub(crate) mod page;
+pub(crate) mod plot;
+pub(crate) mod scale;
 mod sections;
-mod svg;
+pub(crate) mod series;
+pub(crate) mod svg;
 
 use preheat_analyze::lab::LabReport;
 
 use crate::headline::headline;
 use crate::overview::overview;
-use escape::escape;
+use frame::Frame;
 use page::Page;
-
-const STYLE: &str = include_str!("style.css");
 
 /// The report as one self-contained HTML file.
 pub fn lab_html(report: &LabReport) -> String {
@@ -39,19 +43,12 @@ pub fn lab_html(report: &LabReport) -> String {
     sections::memory::add(&mut page);
     sections::gaps::add(&mut page, &subjects);
     sections::method::add(&mut page);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{header}{body}\
-         <footer>Written by preheat {version}. Times are in seconds and sizes in bytes in the \
-         JSON document; here they are rounded to three digits.</footer>\n</body>\n</html>\n",
-        title = escape(&format!("preheat lab: {}", report.device.name)),
-        header = sections::header::html(report, &headline(report)),
-        body = page.finish(),
-        version = escape(&report.preheat),
-    )
+    Frame {
+        title: format!("preheat lab: {}", report.device.name),
+        header: sections::header::html(report, &headline(report)),
+        body: page.finish(),
+        version: &report.preheat,
+        ..Frame::default()
+    }
+    .html()
 }

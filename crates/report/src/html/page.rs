@@ -5,15 +5,15 @@ use preheat_analyze::lab::LabReport;
 use super::escape::escape;
 
 /// The page so far.
-pub(super) struct Page<'a> {
-    pub report: &'a LabReport,
+pub(crate) struct Page<'a, R = LabReport> {
+    pub report: &'a R,
     /// As (id, title, html).
     sections: Vec<(&'static str, &'static str, String)>,
     ids: usize,
 }
 
-impl<'a> Page<'a> {
-    pub fn new(report: &'a LabReport) -> Page<'a> {
+impl<'a, R> Page<'a, R> {
+    pub fn new(report: &'a R) -> Page<'a, R> {
         Page {
             report,
             sections: Vec::new(),

@@ -12,14 +12,14 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 44.0;
 
 /// A frame with two axes; lines are drawn into it.
-pub(super) struct Plot {
+pub(crate) struct Plot {
     svg: Svg,
     x: Axis,
     y: Axis,
 }
 
 /// One line with its points in the axes' own units.
-pub(super) struct Curve<'a> {
+pub(crate) struct Curve<'a> {
     pub class: &'a str,
     pub mark: Option<Mark>,
     pub points: &'a [Point],
@@ -114,6 +114,12 @@ impl Plot {
         let at = self.y.at(value);
         self.svg
             .line(&format!("series {class}"), (LEFT, at), (WIDTH - RIGHT, at));
+    }
+
+    /// A line from top to bottom.
+    pub fn upright(&mut self, class: &str, value: f64) {
+        let at = self.x.at(value);
+        self.svg.line(class, (at, TOP), (at, HEIGHT - BOTTOM));
     }
 
     pub fn finish(&self, id: &str, title: &str, description: &str) -> String {

@@ -3,11 +3,11 @@
 use crate::units::{bytes, duration};
 
 /// A value and what the axis says there.
-pub(super) type Tick = (f64, String);
+pub(crate) type Tick = (f64, String);
 
 /// An axis: values from `low` to `high` onto places from `from` to `to`.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     log: bool,
     /// Added to each value before its logarithm is taken.
     shift: f64,
@@ -135,7 +135,7 @@ impl Axis {
 }
 
 /// The least and the greatest of the values that are numbers.
-pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values
         .filter(|value| value.is_finite())
         .fold(None, |so_far, value| match so_far {
@@ -146,7 +146,7 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 /// Round values between `low` and `high`, at most `most`: powers of ten, thinned
 /// where there are many, with steps between where there are few.
-pub(super) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
+pub(crate) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     // Powers of ten that a number can have: a document can say anything.
     let power = |value: f64| value.log10().clamp(-308.0, 308.0);
     let (first, last) = (power(low).floor() as i32, power(high).ceil() as i32);
@@ -171,7 +171,7 @@ pub(super) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 }
 
 /// Powers of two between `low` and `high`, at most `most`.
-pub(super) fn size_ticks(low: u64, high: u64, most: usize) -> Vec<u64> {
+pub(crate) fn size_ticks(low: u64, high: u64, most: usize) -> Vec<u64> {
     let first = low.max(1).next_power_of_two();
     (1..32)
         .map(|step| -> Vec<u64> {
@@ -185,7 +185,7 @@ pub(super) fn size_ticks(low: u64, high: u64, most: usize) -> Vec<u64> {
 }
 
 /// A round step for `high` in about `count` steps: 1, 2 or 5 times a power of ten.
-pub(super) fn round_step(high: f64, count: usize) -> f64 {
+pub(crate) fn round_step(high: f64, count: usize) -> f64 {
     if !high.is_finite() || high <= 0.0 {
         return 1.0;
     }
@@ -199,7 +199,7 @@ pub(super) fn round_step(high: f64, count: usize) -> f64 {
 }
 
 /// The same for bytes: a power of two.
-pub(super) fn round_step_bytes(high: f64, count: usize) -> f64 {
+pub(crate) fn round_step_bytes(high: f64, count: usize) -> f64 {
     let rough = (high / count.max(1) as f64).max(1.0);
     2f64.powf(rough.log2().ceil())
 }

@@ -7,7 +7,7 @@ use super::escape::escape;
 
 /// A point that differs from others by its shape, not only by its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     Circle,
     Square,
     Diamond,
@@ -16,21 +16,21 @@ pub(super) enum Mark {
 
 /// On which side of its place a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
 }
 
 /// A drawing of a given size; the page scales it.
-pub(super) struct Svg {
+pub(crate) struct Svg {
     pub width: f64,
     pub height: f64,
     body: String,
 }
 
 /// A place.
-pub(super) type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 impl Svg {
     pub fn new(width: f64, height: f64) -> Svg {
@@ -116,7 +116,7 @@ impl Svg {
 }
 
 /// A sample of a line and its mark, for a legend.
-pub(super) fn swatch(mark: Option<Mark>, class: &str) -> String {
+pub(crate) fn swatch(mark: Option<Mark>, class: &str) -> String {
     let line = format!("<line class=\"series {class}\" x1=\"1\" y1=\"7\" x2=\"27\" y2=\"7\"/>");
     let mark = mark.map_or(String::new(), |mark| {
         format!("{}/>", shape(mark, &format!("mark {class}"), (14.0, 7.0)))
@@ -156,7 +156,7 @@ fn hover(title: &str) -> String {
 }
 
 /// A coordinate with one decimal: finer is not seen, and the page stays small.
-pub(super) fn place(value: f64) -> String {
+pub(crate) fn place(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
     }

@@ -17,9 +17,10 @@ use preheat_analyze::lab::LabReport;
 use crate::headline::headline;
 use crate::overview::{overview, starts_of_each};
 use crate::units::bytes;
-use screen::Screen;
-use style::Style;
+pub(crate) use screen::Screen;
+pub(crate) use style::Style;
 pub use text::hanging;
+pub(crate) use text::{clean, fit, width};
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +98,8 @@ fn head(screen: &mut Screen, report: &LabReport) {
     );
 }
 
-fn joined(facts: &[String]) -> String {
+/// What is known of `facts`, on one line.
+pub(crate) fn joined(facts: &[String]) -> String {
     let known = facts.iter().filter(|fact| !fact.trim().is_empty());
     known.map(String::as_str).collect::<Vec<_>>().join(" · ")
 }

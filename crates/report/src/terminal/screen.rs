@@ -11,10 +11,10 @@ use super::text::{clean, fit, width, wrap};
 const WIDEST_PROSE: usize = 120;
 
 /// One line: pieces of text with their looks.
-pub(super) type Line = Vec<(Style, String)>;
+pub(crate) type Line = Vec<(Style, String)>;
 
 /// The lines so far.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     pub terminal: Terminal,
     lines: Vec<Line>,
 }

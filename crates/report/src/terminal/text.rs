@@ -3,13 +3,13 @@
 use crate::units::{TIE, tie};
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
 /// `text` without characters that would steer the terminal, and with one space
 /// where there were several: names and messages come from drivers and programs.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let spaced: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -70,7 +70,7 @@ pub fn hanging(lead: &str, text: &str, columns: usize) -> Vec<String> {
 }
 
 /// `text` cut to `limit` columns, with a sign where it was cut.
-pub(super) fn fit(text: &str, limit: usize) -> String {
+pub(crate) fn fit(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }

@@ -10,6 +10,7 @@ mod claims;
 mod experiments;
 mod frameworks;
 mod noise;
+pub mod run;
 
 use preheat_analyze::lab::{
     Experiment, ExperimentId, Floor, LabReport, Machine, MeasuredDevice, MeasuredFramework, SCHEMA,

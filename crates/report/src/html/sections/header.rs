@@ -4,6 +4,7 @@ use preheat_analyze::lab::{LabReport, MeasuredDevice};
 
 use crate::headline::Headline;
 use crate::html::escape::escape;
+use crate::html::facts::facts;
 use crate::overview::starts_of_each;
 use crate::units::{bytes, tie};
 
@@ -79,18 +80,4 @@ fn run(report: &LabReport) -> Vec<String> {
         report.created.clone(),
         format!("preheat {}", report.preheat),
     ]
-}
-
-/// One thing and what is known of it.
-fn facts(kind: &str, name: &str, rows: &[(String, String)]) -> String {
-    let rows: String = rows
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>", escape(name), escape(value)))
-        .collect();
-    format!(
-        "<section class=\"fact\"><p class=\"kind\">{}</p><p class=\"name\">{}</p><dl>{rows}</dl></section>\n",
-        escape(kind),
-        escape(name)
-    )
 }

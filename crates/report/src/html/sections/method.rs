@@ -1,5 +1,6 @@
 //! How it was measured, in short, and how to do it again.
 
+use crate::html::command::command_line;
 use crate::html::escape::escape;
 use crate::html::page::Page;
 
@@ -21,41 +22,13 @@ clear of its threshold, which stands with the evidence; else it is inconclusive.
 
 /// The section.
 pub(in crate::html) fn add(page: &mut Page) {
-    let command: Vec<String> = page
-        .report
-        .command
-        .iter()
-        .map(|word| quoted(word))
-        .collect();
+    let command = command_line(&page.report.command);
     let mut html = format!("<div class=\"method\">{METHOD}</div>");
     if !command.is_empty() {
         html.push_str(&format!(
             "<h3>The command</h3><pre class=\"command\"><code>{}</code></pre>",
-            escape(&command.join(" "))
+            escape(&command)
         ));
     }
     page.section("method", "How it was measured", "", &html);
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_can_be_pasted() {
-        assert_eq!(quoted("--device=cuda"), "--device=cuda");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

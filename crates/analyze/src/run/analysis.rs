@@ -1,0 +1,197 @@
+//! From a recording to its report: the whole path, step by step.
+
+use super::examine::{Examined, StartAnalysis, examine};
+use super::facts::Facts;
+use super::items::{self, Listed, Tree};
+use super::iterations::{Decision, Seen, decide};
+use super::path::CAUSES;
+use super::summary::{self, Group};
+use super::{
+    Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, memory, notes,
+    remedies, viewing,
+};
+use crate::stats::{Interval, interval};
+
+/// What a recording shows.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The document.
+    pub report: RunReport,
+    /// What its page shows beside it.
+    pub view: RunView,
+    /// Each start by itself, for exporters.
+    pub starts: Vec<StartAnalysis>,
+}
+
+/// Explains a recording.
+pub fn analyze(recording: &Recording) -> Findings {
+    let facts: Vec<Vec<Facts>> = (recording.starts.iter())
+        .map(|start| start.processes.iter().map(Facts::of).collect())
+        .collect();
+    let seen: Vec<Seen> = (recording.starts.iter().zip(&facts))
+        .map(|(trace, facts)| Seen { trace, facts })
+        .collect();
+    let decision = decide(&recording.manifest.settings.iterations, &seen);
+    let to_end = decision.by == IterationsBy::None;
+    let examined: Vec<Examined> = (seen.iter().zip(&decision.found))
+        .map(|(start, found)| examine(start.trace, start.facts, found.as_ref(), to_end))
+        .collect();
+    let groups = summary::groups(recording, &examined);
+    let warmest = groups.first();
+    let shown = warmest.and_then(|group| group.typical(&examined));
+    let shown = shown.unwrap_or(0);
+    let mut report = head(recording, &decision, shown);
+    report.starts = summary::starts(recording, &examined);
+    report.notes = notes::notes(recording, &examined, decision.by, warmest);
+    report.ladder = groups.iter().rev().map(Group::rung).collect();
+    match warmest {
+        Some(group) => numbers(&mut report, group),
+        None => report.time_to_first = walls(&report, recording.manifest.settings.seed),
+    }
+    let mut view = RunView::default();
+    if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
+        let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
+        let listed = items::list(examined, start.facts, &trees);
+        report.memory = memory::report(recording, shown, start, examined);
+        let causes = warmest.map(|group| &group.causes);
+        report.causes = causes_of(causes, examined, listed, &report);
+        report.remedies = remedies::remedies(&remedies::Case {
+            report: &report,
+            start,
+            examined,
+            trees: &trees,
+            scale: scale(&report, examined),
+        });
+        view = viewing::view(shown, start, examined, &trees);
+    } else {
+        report.causes = causes_of(None, &nothing(), no_items(), &report);
+    }
+    let starts = (examined.iter().zip(&facts))
+        .map(|(examined, facts)| examined.analysis(facts))
+        .collect();
+    Findings {
+        report,
+        view,
+        starts,
+    }
+}
+
+/// What the manifest says, and what an iteration is.
+fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
+    let manifest = &recording.manifest;
+    RunReport {
+        schema: RUN_SCHEMA.to_owned(),
+        preheat: manifest.preheat.clone(),
+        created: manifest.created.clone(),
+        command: manifest.command.clone(),
+        directory: manifest.directory.clone(),
+        machine: manifest.machine.clone(),
+        settings: manifest.settings.clone(),
+        environment: manifest.environment.clone(),
+        iterations_by: decision.by,
+        iteration: decision.words(&manifest.settings.iterations, shown),
+        time_to_first: Interval {
+            median: 0.0,
+            low: None,
+            high: None,
+        },
+        first: None,
+        steady: None,
+        ratio: None,
+        class: None,
+        consistency: None,
+        warmup: None,
+        excess: None,
+        counted_starts: 0,
+        causes: Vec::new(),
+        first_excess: Vec::new(),
+        memory: super::MemoryReport::default(),
+        ladder: Vec::new(),
+        remedies: Vec::new(),
+        starts: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// What the starts that count say together.
+fn numbers(report: &mut RunReport, group: &Group) {
+    report.time_to_first = group.time_to_first;
+    report.counted_starts = group.starts.len();
+    report.first_excess = group.first_excess();
+    if let Some(series) = &group.series {
+        report.first = Some(series.first);
+        report.steady = series.steady;
+        report.ratio = series.ratio;
+        report.class = Some(series.class);
+        report.consistency = Some(series.consistency);
+        report.warmup = series.warmup;
+        report.excess = series.excess;
+    }
+}
+
+/// Where nothing was recorded, the time from `exec` to the end is all there is.
+fn walls(report: &RunReport, seed: u64) -> Interval {
+    let walls: Vec<Vec<f64>> = (report.starts.iter())
+        .filter(|start| start.wall > 0.0)
+        .map(|start| vec![start.wall])
+        .collect();
+    interval(&walls, seed).unwrap_or(report.time_to_first)
+}
+
+/// What a second of the shown start is in the report.
+fn scale(report: &RunReport, examined: &Examined) -> f64 {
+    let own: f64 = examined.causes.iter().sum();
+    if own > 0.0 {
+        report.time_to_first.median / own
+    } else {
+        1.0
+    }
+}
+
+/// The causes, largest first. Their items are those of the shown start, in proportion.
+fn causes_of(
+    causes: Option<&[f64; CAUSES]>,
+    examined: &Examined,
+    listed: [Listed; CAUSES],
+    report: &RunReport,
+) -> Vec<CauseReport> {
+    let total = report.time_to_first.median;
+    let mut unexplained = [0.0; CAUSES];
+    unexplained[Cause::Unexplained.index()] = total;
+    let causes = causes.unwrap_or(&unexplained);
+    let mut reports: Vec<CauseReport> = Vec::new();
+    for (cause, mut listed) in Cause::ALL.into_iter().zip(listed) {
+        let seconds = causes[cause.index()];
+        let bytes = memory::of_cause(&report.memory, cause);
+        if seconds <= 0.0 && bytes.is_none() {
+            continue;
+        }
+        let shown = examined.causes[cause.index()];
+        if shown > 0.0 {
+            let scale = seconds / shown;
+            for item in &mut listed.items {
+                item.seconds *= scale;
+                item.inclusive *= scale;
+                item.waiting = item.waiting.map(|waiting| waiting * scale);
+            }
+        }
+        reports.push(CauseReport {
+            cause,
+            seconds,
+            share: if total > 0.0 { seconds / total } else { 0.0 },
+            device_bytes: bytes,
+            items: listed.items,
+            items_in_all: listed.in_all,
+        });
+    }
+    reports.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    reports
+}
+
+fn no_items() -> [Listed; CAUSES] {
+    std::array::from_fn(|_| Listed::default())
+}
+
+fn nothing() -> Examined {
+    examine(&super::trace::StartTrace::default(), &[], None, false)
+}

@@ -1,0 +1,204 @@
+//! What a function that was called stands for: its cause, by its name.
+//!
+//! The table is data. What a call was about beyond its name (which code was loaded,
+//! whether a kernel was launched for the first time) is decided in `facts`.
+
+use super::Cause;
+
+/// What a function's name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Time in it has this cause.
+    Is(Cause),
+    /// A copy whose direction only its addresses tell.
+    Copy,
+    /// It is cheap and happens all the time: within another call it belongs to that one.
+    Plain,
+}
+
+/// Functions by their whole name, without a version.
+const NAMES: &[(&str, Cause)] = &[
+    ("cuInit", Cause::DriverInit),
+    ("clGetPlatformIDs", Cause::DriverInit),
+    ("clIcdGetPlatformIDsKHR", Cause::DriverInit),
+    ("clGetDeviceIDs", Cause::DriverInit),
+    ("cuDevicePrimaryCtxRetain", Cause::ContextCreation),
+    ("cuDevicePrimaryCtxReset", Cause::ContextCreation),
+    ("cuCtxCreate", Cause::ContextCreation),
+    ("cuGreenCtxCreate", Cause::ContextCreation),
+    ("cuCtxFromGreenCtx", Cause::ContextCreation),
+    ("clCreateContext", Cause::ContextCreation),
+    ("clCreateContextFromType", Cause::ContextCreation),
+    ("clCreateCommandQueue", Cause::ContextCreation),
+    ("clCreateCommandQueueWithProperties", Cause::ContextCreation),
+    ("cuModuleGetFunction", Cause::KernelLoading),
+    ("cuModuleGetGlobal", Cause::KernelLoading),
+    ("cuLibraryGetKernel", Cause::KernelLoading),
+    ("cuLibraryGetModule", Cause::KernelLoading),
+    ("cuLibraryGetGlobal", Cause::KernelLoading),
+    ("cuKernelGetFunction", Cause::KernelLoading),
+    ("cuFuncLoad", Cause::KernelLoading),
+    ("cuFuncGetModule", Cause::KernelLoading),
+    ("clCreateKernel", Cause::KernelLoading),
+    ("clCreateKernelsInProgram", Cause::KernelLoading),
+    ("clCreateProgramWithBinary", Cause::KernelLoading),
+    ("clCreateProgramWithBuiltInKernels", Cause::KernelLoading),
+    ("clBuildProgram", Cause::KernelCompilation),
+    ("clCompileProgram", Cause::KernelCompilation),
+    ("clLinkProgram", Cause::KernelCompilation),
+    ("cuMemAllocHost", Cause::PinnedAllocation),
+    ("cuMemHostAlloc", Cause::PinnedAllocation),
+    ("cuMemHostRegister", Cause::PinnedAllocation),
+    ("cuMemHostUnregister", Cause::PinnedAllocation),
+    ("cuMemFreeHost", Cause::PinnedAllocation),
+    ("clCreateBuffer", Cause::DeviceAllocation),
+    ("clCreateBufferWithProperties", Cause::DeviceAllocation),
+    ("clCreateSubBuffer", Cause::DeviceAllocation),
+    ("clCreateImage", Cause::DeviceAllocation),
+    ("clSVMAlloc", Cause::DeviceAllocation),
+    ("clSVMFree", Cause::DeviceAllocation),
+    ("clReleaseMemObject", Cause::DeviceAllocation),
+    ("cuMemCreate", Cause::DeviceAllocation),
+    ("cuMemMap", Cause::DeviceAllocation),
+    ("cuMemUnmap", Cause::DeviceAllocation),
+    ("cuMemRelease", Cause::DeviceAllocation),
+    ("cuMemSetAccess", Cause::DeviceAllocation),
+    ("cuMemAddressReserve", Cause::DeviceAllocation),
+    ("cuMemAddressFree", Cause::DeviceAllocation),
+    ("cuMipmappedArrayCreate", Cause::DeviceAllocation),
+    ("clFinish", Cause::WaitingForDevice),
+    ("clWaitForEvents", Cause::WaitingForDevice),
+    ("cuStreamBeginCapture", Cause::GraphCapture),
+    ("cuStreamBeginCaptureToGraph", Cause::GraphCapture),
+    ("cuStreamEndCapture", Cause::GraphCapture),
+    ("cuGraphCreate", Cause::GraphCapture),
+    ("cuGraphUpload", Cause::GraphCapture),
+    ("cuGraphClone", Cause::GraphCapture),
+];
+
+/// Families of functions by how their names begin; the first that fits decides.
+const FAMILIES: &[(&str, Cause)] = &[
+    ("cuModuleLoad", Cause::KernelLoading),
+    ("cuLibraryLoad", Cause::KernelLoading),
+    ("cuLink", Cause::KernelCompilation),
+    ("nvrtc", Cause::KernelCompilation),
+    ("nvJitLink", Cause::KernelCompilation),
+    ("nvPTXCompiler", Cause::KernelCompilation),
+    ("nvvm", Cause::KernelCompilation),
+    ("cuMemAlloc", Cause::DeviceAllocation),
+    ("cuMemFree", Cause::DeviceAllocation),
+    ("cuMemPool", Cause::DeviceAllocation),
+    ("cuArray", Cause::DeviceAllocation),
+    ("cuMemcpyHtoD", Cause::HostToDevice),
+    ("cuMemcpyHtoA", Cause::HostToDevice),
+    ("cuMemcpyDtoH", Cause::DeviceToHost),
+    ("cuMemcpyAtoH", Cause::DeviceToHost),
+    ("clEnqueueWrite", Cause::HostToDevice),
+    ("clEnqueueRead", Cause::DeviceToHost),
+    ("clEnqueueMap", Cause::DeviceToHost),
+    ("clEnqueueUnmap", Cause::HostToDevice),
+    ("cuGraphAdd", Cause::GraphCapture),
+    ("cuGraphInstantiate", Cause::GraphCapture),
+    ("cuGraphExec", Cause::GraphCapture),
+    ("nccl", Cause::CollectiveSetUp),
+    ("cublas", Cause::LibrarySetUp),
+    ("cudnn", Cause::LibrarySetUp),
+    ("cusolver", Cause::LibrarySetUp),
+    ("cusparse", Cause::LibrarySetUp),
+    ("cufft", Cause::LibrarySetUp),
+    ("curand", Cause::LibrarySetUp),
+    ("cutensor", Cause::LibrarySetUp),
+    ("nvinfer", Cause::LibrarySetUp),
+];
+
+/// What the function `name` stands for.
+pub(super) fn meaning(name: &str) -> Meaning {
+    let name = base(name);
+    if let Some((_, cause)) = NAMES.iter().find(|(whole, _)| *whole == name) {
+        return Meaning::Is(*cause);
+    }
+    if let Some((_, cause)) = FAMILIES.iter().find(|(begin, _)| name.starts_with(begin)) {
+        return Meaning::Is(*cause);
+    }
+    if name.starts_with("cu") && name.ends_with("Synchronize") {
+        return Meaning::Is(Cause::WaitingForDevice);
+    }
+    if name.starts_with("cuMemcpy") || name.starts_with("clEnqueueSVMMem") {
+        return Meaning::Copy;
+    }
+    Meaning::Plain
+}
+
+/// A name without what tells versions and kinds of default streams apart.
+pub(super) fn base(name: &str) -> &str {
+    let name = name.strip_suffix("_ptsz").unwrap_or(name);
+    let name = name.strip_suffix("_ptds").unwrap_or(name);
+    match name.rsplit_once("_v") {
+        Some((base, version))
+            if !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            base
+        }
+        _ => name,
+    }
+}
+
+/// Whether a call returns only when the device has come so far.
+pub(super) fn waits(cause: Cause) -> bool {
+    matches!(cause, Cause::WaitingForDevice | Cause::DeviceToHost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_their_causes_whatever_their_version() {
+        for (name, cause) in [
+            ("cuInit", Cause::DriverInit),
+            ("cuCtxCreate_v4", Cause::ContextCreation),
+            ("cuLibraryLoadData", Cause::KernelLoading),
+            ("cuModuleLoadDataEx", Cause::KernelLoading),
+            ("nvrtcCompileProgram", Cause::KernelCompilation),
+            ("cuLinkAddData_v2", Cause::KernelCompilation),
+            ("cublasLtCreate", Cause::LibrarySetUp),
+            ("cudnnFindConvolutionForwardAlgorithm", Cause::LibrarySetUp),
+            ("cuMemAllocAsync_ptsz", Cause::DeviceAllocation),
+            ("cuMemAllocHost_v2", Cause::PinnedAllocation),
+            ("cuMemFreeHost", Cause::PinnedAllocation),
+            ("cuMemcpyHtoDAsync_v2_ptsz", Cause::HostToDevice),
+            ("cuMemcpyDtoH_v2_ptds", Cause::DeviceToHost),
+            ("clEnqueueReadBuffer", Cause::DeviceToHost),
+            ("cuStreamSynchronize_ptsz", Cause::WaitingForDevice),
+            ("cuEventSynchronize", Cause::WaitingForDevice),
+            ("ncclCommInitRankConfig", Cause::CollectiveSetUp),
+            ("cuGraphInstantiateWithFlags", Cause::GraphCapture),
+        ] {
+            assert_eq!(meaning(name), Meaning::Is(cause), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_happens_all_the_time_is_plain() {
+        for name in [
+            "cuLaunchKernel",
+            "cuMemsetD8Async",
+            "cuEventRecord",
+            "cuStreamWaitEvent",
+            "cuGraphLaunch",
+            "clEnqueueNDRangeKernel",
+            "",
+        ] {
+            assert_eq!(meaning(name), Meaning::Plain, "{name}");
+        }
+        assert_eq!(meaning("cuMemcpyAsync_ptsz"), Meaning::Copy);
+        assert_eq!(meaning("cuMemcpy2D_v2"), Meaning::Copy);
+    }
+
+    #[test]
+    fn only_versions_are_taken_off() {
+        assert_eq!(base("cuMemAlloc_v2"), "cuMemAlloc");
+        assert_eq!(base("cudnn_very_v"), "cudnn_very_v");
+        assert_eq!(base("cuMemcpyAsync_v3_ptsz"), "cuMemcpyAsync");
+    }
+}

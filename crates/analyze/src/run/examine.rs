@@ -1,0 +1,231 @@
+//! One start: its iterations, and where its time to first went.
+
+use super::facts::Facts;
+use super::iterations::{Found, busiest};
+use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Tally, partition};
+use super::trace::StartTrace;
+use super::{Cause, items};
+use crate::stats::{StartSummary, median, summarize_start};
+
+/// Iterations beyond this many tell nothing new.
+pub(super) const MOST_ITERATIONS: usize = 5000;
+/// So many steady iterations say what a steady one consists of.
+const STEADY_LOOKED_AT: usize = 301;
+
+/// One start as it was understood: what exporters show beside the raw spans.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StartAnalysis {
+    /// The process and the thread in it that run the iterations, as places in the
+    /// start's tables; none if nothing was recorded.
+    pub thread: Option<(usize, usize)>,
+    /// When the iterations began and ended, in nanoseconds since `exec`.
+    pub iterations: Vec<(u64, u64)>,
+    /// One cause at each instant until the end of the third iteration (of the program,
+    /// if nothing repeats), without gaps. Very many parts are put together.
+    pub path: Vec<PathPart>,
+    /// What `PathPart::item` points into.
+    pub names: Vec<String>,
+}
+
+/// A part of the path. Nanoseconds since `exec`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPart {
+    /// From.
+    pub begin: u64,
+    /// To.
+    pub end: u64,
+    /// Why.
+    pub cause: Cause,
+    /// What, by [`StartAnalysis::names`].
+    pub item: u32,
+}
+
+/// All that is known of a start.
+pub(super) struct Examined {
+    pub thread: Option<(usize, usize)>,
+    pub iterations: Vec<(u64, u64)>,
+    /// How many there were before the rest was left out.
+    pub iterations_in_all: usize,
+    /// In seconds.
+    pub durations: Vec<f64>,
+    pub summary: Option<StartSummary>,
+    /// From `exec` to the end of the first iteration, in nanoseconds; none if it did not
+    /// come so far.
+    pub time_to_first: Option<u64>,
+    /// Seconds by cause; they add up to the time to first.
+    pub causes: [f64; CAUSES],
+    /// What the first iteration took beyond a steady one, in seconds by cause.
+    pub excess: Option<[f64; CAUSES]>,
+    /// The part of each cause in the first iteration that is no steady work, 0 to 1.
+    pub cold: [f64; CAUSES],
+    pub before: Tally,
+    pub first: Tally,
+    pub parts: Vec<Part>,
+    pub catalogue: Catalogue,
+}
+
+/// Examines a start. `found` are its iterations; `to_end` says that nothing repeats, and
+/// that the time until the end of the program is asked for instead.
+pub(super) fn examine(
+    trace: &StartTrace,
+    facts: &[Facts],
+    found: Option<&Found>,
+    to_end: bool,
+) -> Examined {
+    let recorded = !trace.processes.is_empty();
+    let thread = match found {
+        Some(found) if found.process < trace.processes.len() => Some((found.process, found.thread)),
+        _ => busiest(trace),
+    };
+    let all = found.map_or(&[][..], |found| &found.iterations);
+    let iterations = all[..all.len().min(MOST_ITERATIONS)].to_vec();
+    let durations: Vec<f64> = (iterations.iter())
+        .map(|(begin, end)| seconds(end - begin))
+        .collect();
+    let summary = summarize_start(&durations);
+    let later = steady_ones(durations.len(), summary.as_ref());
+    let Partition {
+        before,
+        first,
+        later,
+        parts,
+        catalogue,
+    } = partition(
+        trace,
+        facts,
+        &Request {
+            thread,
+            iterations: &iterations,
+            later: &later,
+        },
+    );
+    let time_to_first = match iterations.first() {
+        Some((_, end)) => Some(*end),
+        None if to_end && recorded => Some(trace.end),
+        None => None,
+    };
+    let steady = steady_by_cause(&later);
+    let (causes, cold) = without_steady(&before, &first, steady.as_ref());
+    let excess =
+        steady.map(|steady| std::array::from_fn(|at| seconds(first.causes[at]) - steady[at]));
+    Examined {
+        thread,
+        iterations_in_all: all.len(),
+        iterations,
+        durations,
+        summary,
+        time_to_first,
+        causes,
+        excess,
+        cold,
+        before,
+        first,
+        parts,
+        catalogue,
+    }
+}
+
+/// Which iterations stand for the steady ones: those after warm-up, evenly spread; the
+/// later half where no steady state was found.
+fn steady_ones(count: usize, summary: Option<&StartSummary>) -> Vec<usize> {
+    let from = match summary.and_then(|summary| summary.steady_start) {
+        Some(start) => start.max(1),
+        None if count >= 4 => count / 2,
+        None => return Vec::new(),
+    };
+    let among = count.saturating_sub(from);
+    let step = among.div_ceil(STEADY_LOOKED_AT).max(1);
+    (from..count).step_by(step).collect()
+}
+
+/// The median over iterations of each cause, in seconds.
+fn steady_by_cause(later: &[[u64; CAUSES]]) -> Option<[f64; CAUSES]> {
+    if later.is_empty() {
+        return None;
+    }
+    Some(std::array::from_fn(|at| {
+        let values: Vec<f64> = later.iter().map(|sums| seconds(sums[at])).collect();
+        median(&values).unwrap_or(0.0)
+    }))
+}
+
+/// Moves what a steady iteration takes too out of the causes of the first one.
+fn without_steady(
+    before: &Tally,
+    first: &Tally,
+    steady: Option<&[f64; CAUSES]>,
+) -> ([f64; CAUSES], [f64; CAUSES]) {
+    let mut causes = [0.0; CAUSES];
+    let mut cold = [1.0; CAUSES];
+    let mut moved = 0.0;
+    for at in 0..CAUSES {
+        let in_first = seconds(first.causes[at]);
+        let usual = steady.map_or(0.0, |steady| steady[at].min(in_first));
+        causes[at] = seconds(before.causes[at]) + in_first - usual;
+        moved += usual;
+        if in_first > 0.0 {
+            cold[at] = 1.0 - usual / in_first;
+        }
+    }
+    causes[Cause::SteadyWork.index()] += moved;
+    (causes, cold)
+}
+
+pub(super) fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 * 1e-9
+}
+
+impl Examined {
+    /// What exporters are given of it.
+    pub(super) fn analysis(&self, facts: &[Facts]) -> StartAnalysis {
+        let mut names: Vec<String> = Vec::new();
+        let mut numbers = std::collections::HashMap::new();
+        let path = self.parts.iter().map(|part| {
+            let item = *numbers.entry(part.item).or_insert_with(|| {
+                names.push(items::name(self.catalogue.meant(part.item), facts));
+                names.len() as u32 - 1
+            });
+            PathPart {
+                begin: part.begin,
+                end: part.end,
+                cause: part.cause,
+                item,
+            }
+        });
+        let path = path.collect();
+        StartAnalysis {
+            thread: self.thread,
+            iterations: self.iterations.clone(),
+            path,
+            names,
+        }
+    }
+
+    /// What an item is.
+    pub(super) fn meant(&self, item: super::path::ItemId) -> Meant<'_> {
+        self.catalogue.meant(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_iterations_are_those_after_warm_up() {
+        let summary = |steady_start| StartSummary {
+            class: crate::stats::Class::Warmup,
+            first: 1.0,
+            steady: None,
+            steady_start,
+            excess: None,
+        };
+        assert_eq!(steady_ones(5, Some(&summary(Some(2)))), [2, 3, 4]);
+        assert_eq!(steady_ones(3, Some(&summary(Some(0)))), [1, 2]);
+        assert_eq!(steady_ones(6, Some(&summary(None))), [3, 4, 5]);
+        assert!(steady_ones(2, None).is_empty());
+        assert!(steady_ones(0, None).is_empty());
+        let many = steady_ones(5000, Some(&summary(Some(1))));
+        assert!(many.len() <= STEADY_LOOKED_AT && many.len() > 100);
+    }
+}

@@ -1,0 +1,264 @@
+//! What must be known of a whole process before one of its spans can be judged: which
+//! launch was the first of its kernel, which addresses are the device's, how much of a
+//! call was waiting. One pass over all its spans.
+
+use super::calls::{Meaning, meaning};
+use super::trace::{Process, Span, Usage, What};
+use super::waiting::Waiting;
+use super::{Cause, ranges::Ranges};
+
+/// A process with what its spans say together.
+pub(super) struct Facts<'a> {
+    pub process: &'a Process,
+    /// By symbol.
+    meanings: Vec<Meaning>,
+    /// By text: whether a range of that name is a compiler at work.
+    compiling: Vec<bool>,
+    /// By function: when it was first launched.
+    first_launch: Vec<u64>,
+    /// By thread: how many spans of each kind.
+    counts: Vec<[u32; KINDS]>,
+    /// Addresses that were ever allocated on the device, and page-locked ones.
+    pub device: Ranges,
+    pub pinned: Ranges,
+    waiting: Waiting,
+}
+
+/// How many kinds of spans there are.
+const KINDS: usize = What::Range as usize + 1;
+
+/// Which thing an item is about, by its place in a table of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Thing {
+    Symbol(u32),
+    Function(u32),
+    Import(u32),
+    Load(u32),
+    /// A range, by the text that is its name.
+    Text(u32),
+}
+
+/// What a span is, to the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Judged {
+    pub cause: Cause,
+    pub thing: Thing,
+    /// The part of its own time that it waited, where that is known.
+    pub waiting: f32,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(process: &'a Process) -> Facts<'a> {
+        let mut facts = Facts {
+            process,
+            meanings: process.symbols.iter().map(|s| meaning(&s.name)).collect(),
+            compiling: process
+                .texts
+                .iter()
+                .map(|text| is_compiling(text))
+                .collect(),
+            first_launch: vec![u64::MAX; process.functions.len()],
+            counts: vec![[0; KINDS]; process.threads.len()],
+            device: Ranges::default(),
+            pinned: Ranges::default(),
+            waiting: Waiting::new(process),
+        };
+        for (index, thread) in process.threads.iter().enumerate() {
+            let mut counts = [0; KINDS];
+            for span in &thread.spans {
+                counts[span.what as usize] += 1;
+                facts.see(span);
+            }
+            facts.counts[index] = counts;
+            facts.waiting.end_of_thread();
+        }
+        facts.device.sort();
+        facts.pinned.sort();
+        facts
+    }
+
+    fn see(&mut self, span: &Span) {
+        match span.what {
+            What::Launch => {
+                if let Some(first) = self.first_launch.get_mut(span.detail as usize) {
+                    *first = span.begin.min(*first);
+                }
+            }
+            What::Allocate => {
+                let pinned = self.meaning(span) == Meaning::Is(Cause::PinnedAllocation);
+                let made = self.process.allocations.get(span.detail as usize);
+                if let Some(made) = made.filter(|made| made.status == 0) {
+                    let ranges = if pinned {
+                        &mut self.pinned
+                    } else {
+                        &mut self.device
+                    };
+                    ranges.add(made.pointer, made.bytes);
+                }
+            }
+            What::Heavy | What::Module | What::Import | What::Load => {
+                if let Some(usage) = usage(self.process, span) {
+                    self.waiting.see(span, usage);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn meaning(&self, span: &Span) -> Meaning {
+        let meaning = self.meanings.get(usize::from(span.symbol));
+        meaning.copied().unwrap_or(Meaning::Plain)
+    }
+
+    /// How many spans of a kind a thread has.
+    pub(super) fn count(&self, thread: usize, what: What) -> u32 {
+        self.counts
+            .get(thread)
+            .map_or(0, |counts| counts[what as usize])
+    }
+
+    /// How many it has in all threads.
+    pub(super) fn count_in_all(&self, what: What) -> u64 {
+        let counts = self.counts.iter();
+        counts.map(|counts| u64::from(counts[what as usize])).sum()
+    }
+
+    /// Whether this launch is the first of its kernel.
+    pub(super) fn is_first_launch(&self, span: &Span) -> bool {
+        span.what == What::Launch
+            && self.first_launch.get(span.detail as usize) == Some(&span.begin)
+    }
+
+    /// Whether the span returns only when the device has come so far.
+    pub(super) fn waits_for_device(&self, span: &Span) -> bool {
+        match span.what {
+            What::Call | What::Heavy => self.meaning(span) == Meaning::Is(Cause::WaitingForDevice),
+            What::Copy => self.copy(span) == Some(Cause::DeviceToHost),
+            _ => false,
+        }
+    }
+
+    /// What a span is, within one that was judged so; none for a mere frame.
+    pub(super) fn judge(&self, span: &Span, within: Option<&Judged>) -> Option<Judged> {
+        let symbol = Thing::Symbol(u32::from(span.symbol));
+        let (cause, thing) = match span.what {
+            What::OptimizerStep
+            | What::ModelCall
+            | What::TrainStep
+            | What::PredictStep
+            | What::TestStep => return None,
+            What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
+                // The outermost range names what is compiled; those within are its passes.
+                let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);
+                let thing = outer.map_or(Thing::Text(span.detail), |outer| outer.thing);
+                (Some(Cause::KernelCompilation), thing)
+            }
+            What::Range => return None,
+            What::Import => (Some(Cause::PythonImports), Thing::Import(span.detail)),
+            What::Load => (Some(Cause::LibraryLoading), Thing::Load(span.detail)),
+            What::Launch if self.is_first_launch(span) => {
+                let named = self.process.functions.get(span.detail as usize);
+                let named = named.is_some_and(|function| !function.name.is_empty());
+                let thing = if named {
+                    Thing::Function(span.detail)
+                } else {
+                    symbol
+                };
+                (Some(Cause::KernelLoading), thing)
+            }
+            What::Launch => (None, symbol),
+            What::Module => (Some(self.module(span)), symbol),
+            What::Lookup => (Some(Cause::KernelLoading), symbol),
+            What::Copy => (self.copy(span), symbol),
+            What::Allocate | What::Free | What::Call | What::Heavy => {
+                let cause = match (self.meaning(span), span.what) {
+                    (Meaning::Is(cause), _) => Some(cause),
+                    (_, What::Allocate | What::Free) => Some(Cause::DeviceAllocation),
+                    _ => None,
+                };
+                (cause, symbol)
+            }
+        };
+        let waiting = self.waiting.share(span);
+        Some(match (cause, within) {
+            (Some(cause), _) => Judged {
+                cause,
+                thing,
+                waiting,
+            },
+            (None, Some(outer)) => *outer,
+            (None, None) => Judged {
+                cause: Cause::OwnCpu,
+                thing,
+                waiting,
+            },
+        })
+    }
+
+    /// Code without machine code is compiled by the driver when it is loaded.
+    fn module(&self, span: &Span) -> Cause {
+        match self.process.modules.get(span.detail as usize) {
+            Some(module) if module.machine_code.is_empty() && !module.ptx.is_empty() => {
+                Cause::KernelCompilation
+            }
+            _ => match self.meaning(span) {
+                Meaning::Is(cause) => cause,
+                _ => Cause::KernelLoading,
+            },
+        }
+    }
+
+    fn copy(&self, span: &Span) -> Option<Cause> {
+        match self.meaning(span) {
+            Meaning::Is(cause) => Some(cause),
+            _ => {
+                let copied = self.process.copies.get(span.detail as usize)?;
+                let from = self.device.holds(copied.source);
+                let to = self.device.holds(copied.destination);
+                match (from, to) {
+                    (false, true) => Some(Cause::HostToDevice),
+                    (true, false) => Some(Cause::DeviceToHost),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// The bytes that a span is about.
+    pub(super) fn bytes(&self, span: &Span) -> u64 {
+        let at = span.detail as usize;
+        match span.what {
+            What::Allocate => self.process.allocations.get(at).map_or(0, |a| a.bytes),
+            What::Copy => self.process.copies.get(at).map_or(0, |c| c.bytes),
+            What::Module => self.process.modules.get(at).map_or(0, |m| m.bytes),
+            _ => 0,
+        }
+    }
+}
+
+/// Whether a range of this name is a compiler at work: XLA says so when someone listens, and
+/// what PyTorch tells Python's side of the recorder is called so.
+fn is_compiling(name: &str) -> bool {
+    [
+        "torch.compile",
+        "XlaCompile",
+        "XlaPass",
+        "XlaEmit",
+        "XlaOptimize",
+        "XlaAutotune",
+    ]
+    .iter()
+    .any(|begin| name.starts_with(begin))
+}
+
+/// What a span used, where that was recorded.
+pub(super) fn usage<'a>(process: &'a Process, span: &Span) -> Option<&'a Usage> {
+    let at = span.detail as usize;
+    match span.what {
+        What::Heavy => process.usages.get(at),
+        What::Module => process.modules.get(at).map(|m| &m.usage),
+        What::Import => process.imports.get(at).map(|i| &i.usage),
+        What::Load => process.loads.get(at).map(|l| &l.usage),
+        _ => None,
+    }
+}

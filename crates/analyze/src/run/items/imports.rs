@@ -1,0 +1,234 @@
+//! Python imports: hundreds of modules, of which a few are the answer.
+//!
+//! An import is told if it takes a twentieth of all imports with what it imports itself.
+//! Where one is nine tenths of the one that asked for it, only one of the two is told:
+//! within a package the outer, because that is the name that people know; from one
+//! package to another the inner, because that is what takes the time. All others are
+//! put together by the package that was asked for, so that everything adds up.
+
+use std::collections::HashMap;
+
+use super::super::Item;
+use super::super::examine::seconds;
+use super::super::facts::Facts;
+use super::super::path::Sum;
+use super::super::trace::{Import, Process, Span, What};
+use super::empty;
+
+/// An import of at least this part of all is told.
+const WORTH_TELLING: f64 = 0.05;
+/// An import of this part of another is as good as the other.
+const AS_GOOD_AS: f64 = 0.9;
+
+/// The imports of a process, and which lies within which.
+pub(in crate::run) struct Tree {
+    /// By import: the one that it lies within.
+    pub parents: Vec<Option<u32>>,
+    /// By import: when it began and ended; nothing if there is no span of it.
+    pub spans: Vec<(u64, u64)>,
+    /// Imports in an order in which each comes after the one that it lies within.
+    pub order: Vec<u32>,
+}
+
+impl Tree {
+    pub(in crate::run) fn of(facts: &Facts) -> Tree {
+        let process = facts.process;
+        let count = process.imports.len();
+        let mut tree = Tree {
+            parents: vec![None; count],
+            spans: vec![(0, 0); count],
+            order: Vec::with_capacity(count),
+        };
+        for (index, thread) in process.threads.iter().enumerate() {
+            if facts.count(index, What::Import) == 0 {
+                continue;
+            }
+            let mut open: Vec<&Span> = Vec::new();
+            for span in thread.spans.iter().filter(|s| s.what == What::Import) {
+                let at = span.detail as usize;
+                if at >= count || tree.spans[at] != (0, 0) {
+                    continue;
+                }
+                while open.pop_if(|outer| outer.end <= span.begin).is_some() {}
+                tree.parents[at] = open.last().map(|outer| outer.detail);
+                tree.spans[at] = (span.begin, span.end);
+                tree.order.push(span.detail);
+                open.push(span);
+            }
+        }
+        tree
+    }
+
+    /// Adds to each import what lies within it.
+    pub(in crate::run) fn inclusive(&self, own: &[u64]) -> Vec<u64> {
+        let mut inclusive = own.to_vec();
+        for at in self.order.iter().rev() {
+            if let Some(parent) = self.parents[*at as usize] {
+                inclusive[parent as usize] += inclusive[*at as usize];
+            }
+        }
+        inclusive
+    }
+}
+
+/// Who asked for an import: `torch._compile inner:53, from train.py:12`.
+pub(in crate::run) fn asked(import: &Import) -> String {
+    let main = match import.main.rsplit_once('/') {
+        Some((_, name)) => name,
+        None => &import.main,
+    };
+    let main = if main.is_empty() {
+        String::new()
+    } else {
+        format!("from {main}")
+    };
+    let place = match import.function.as_str() {
+        "" | "<module>" => format!("{}:{}", import.importer, import.line),
+        function => format!("{} {function}:{}", import.importer, import.line),
+    };
+    match (import.importer.as_str(), main.is_empty()) {
+        ("" | "__main__", true) => String::new(),
+        ("" | "__main__", false) => main,
+        (_, true) => place,
+        (_, false) => format!("{place}, {main}"),
+    }
+}
+
+/// The package that a module belongs to.
+fn package(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// The items: `own` says what each import took on the path, without what lies within it.
+pub(super) fn list(own: &HashMap<(usize, u32), Sum>, trees: &[Tree], facts: &[Facts]) -> Vec<Item> {
+    let all: u64 = own.values().map(|sum| sum.nanoseconds).sum();
+    let mut items: HashMap<String, Item> = HashMap::new();
+    for (place, tree) in trees.iter().enumerate() {
+        let process = facts[place].process;
+        let sum_of = |at: u32| own.get(&(place, at)).copied().unwrap_or_default();
+        let own: Vec<u64> = (0..process.imports.len() as u32)
+            .map(|at| sum_of(at).nanoseconds)
+            .collect();
+        let inclusive = tree.inclusive(&own);
+        let told = told(process, tree, &inclusive, all);
+        let mut counted_in: Vec<u32> = (0..process.imports.len() as u32).collect();
+        for at in &tree.order {
+            let sum = sum_of(*at);
+            let index = *at as usize;
+            let parent = tree.parents[index];
+            if !told[index] {
+                counted_in[index] = parent.map_or(*at, |parent| counted_in[parent as usize]);
+            }
+            let owner = counted_in[index] as usize;
+            let import = &process.imports[owner];
+            let name = if told[owner] {
+                import.name.as_str()
+            } else {
+                package(&import.name)
+            };
+            if sum == Sum::default() && !told[index] {
+                continue;
+            }
+            let item = items.entry(name.to_owned()).or_insert_with(|| empty(name));
+            if told[index] {
+                let (begin, end) = tree.spans[index];
+                item.inclusive += seconds(end - begin);
+                if item.detail.is_empty() {
+                    item.detail = sentence(import);
+                }
+            } else if !told[owner] && parent.is_none() {
+                let (begin, end) = tree.spans[index];
+                item.inclusive += seconds(end - begin);
+            }
+            item.seconds += seconds(sum.nanoseconds);
+            item.count += sum.count;
+            *item.waiting.get_or_insert(0.0) += sum.waiting * 1e-9;
+        }
+    }
+    let mut items: Vec<Item> = items.into_values().collect();
+    for item in &mut items {
+        item.inclusive = item.inclusive.max(item.seconds);
+    }
+    items
+}
+
+fn sentence(import: &Import) -> String {
+    match asked(import) {
+        asked if asked.is_empty() => String::new(),
+        asked => format!("asked for {}", by(import, &asked)),
+    }
+}
+
+fn by(import: &Import, asked: &str) -> String {
+    match import.importer.as_str() {
+        "" | "__main__" => format!("at {}", asked.trim_start_matches("from ")),
+        _ => format!("by {asked}"),
+    }
+}
+
+/// Which imports are told, by the rule at the head of this file.
+fn told(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bool> {
+    let count = process.imports.len();
+    let name = |at: u32| package(&process.imports[at as usize].name);
+    // By import: the one within it that is as good as itself.
+    let mut heir: Vec<Option<u32>> = vec![None; count];
+    for at in &tree.order {
+        let index = *at as usize;
+        if let Some(parent) = tree.parents[index]
+            && inclusive[index] as f64 >= AS_GOOD_AS * inclusive[parent as usize] as f64
+        {
+            heir[parent as usize] = Some(*at);
+        }
+    }
+    // By import: whether another package within it stands for it.
+    let mut passes_on = vec![false; count];
+    for at in tree.order.iter().rev() {
+        passes_on[*at as usize] = heir[*at as usize]
+            .is_some_and(|heir| name(heir) != name(*at) || passes_on[heir as usize]);
+    }
+    let mut told = vec![false; count];
+    for at in &tree.order {
+        let index = *at as usize;
+        let large = inclusive[index] > 0 && inclusive[index] as f64 >= WORTH_TELLING * all as f64;
+        let stood_for = tree.parents[index].is_some_and(|parent| {
+            heir[parent as usize] == Some(*at)
+                && !passes_on[parent as usize]
+                && name(parent) == name(*at)
+        });
+        told[index] = large && !passes_on[index] && !stood_for;
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asked_is_a_short_sentence() {
+        let import = |importer: &str, function: &str, main: &str| Import {
+            name: "torch._dynamo".to_owned(),
+            importer: importer.to_owned(),
+            function: function.to_owned(),
+            line: 53,
+            main: main.to_owned(),
+            ..Import::default()
+        };
+        for (given, words) in [
+            (
+                import("torch._compile", "inner", "/home/me/train.py:12"),
+                "torch._compile inner:53, from train.py:12",
+            ),
+            (import("torch", "<module>", ""), "torch:53"),
+            (
+                import("__main__", "<module>", "train.py:1"),
+                "from train.py:1",
+            ),
+            (import("", "", ""), ""),
+        ] {
+            assert_eq!(asked(&given), words);
+        }
+        let main = import("__main__", "<module>", "train.py:1");
+        assert_eq!(sentence(&main), "asked for at train.py:1");
+    }
+}

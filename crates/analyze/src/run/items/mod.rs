@@ -1,0 +1,186 @@
+//! What is behind a cause: modules, libraries, kernels, calls.
+
+mod imports;
+mod names;
+
+pub(super) use imports::{Tree, asked};
+pub(super) use names::kernel;
+
+use std::collections::HashMap;
+
+use super::examine::{Examined, seconds};
+use super::facts::{Facts, Thing};
+use super::path::{CAUSES, Meant, Sum};
+use super::{Cause, Item};
+
+/// So many items of a cause are told.
+const MOST: usize = 20;
+
+/// The items of a cause, and how many there were.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    pub items: Vec<Item>,
+    pub in_all: u64,
+}
+
+/// The detail of what XLA compiled.
+pub(super) const BY_XLA: &str = "compiled by XLA";
+
+/// The name of an item.
+pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
+    match meant {
+        Meant::Named(name) => name.to_owned(),
+        Meant::Of(process, thing) => {
+            let process = facts[process].process;
+            match thing {
+                Thing::Symbol(at) => match process.symbols.get(at as usize) {
+                    Some(symbol) => symbol.name.clone(),
+                    None => "a call".to_owned(),
+                },
+                Thing::Function(at) => kernel(&process.functions[at as usize].name),
+                Thing::Import(at) => process.imports[at as usize].name.clone(),
+                Thing::Load(at) => file_name(&process.loads[at as usize].path).to_owned(),
+                Thing::Text(at) => compiled(&process.texts[at as usize]).to_owned(),
+            }
+        }
+    }
+}
+
+/// What a compiler's range says that it compiles, as in `XlaCompile:#module=jit_step#`.
+fn compiled(range: &str) -> &str {
+    let module = range.split_once("module=").map(|(_, rest)| rest);
+    let module = module.and_then(|rest| rest.split([',', '#']).next());
+    module.unwrap_or(range)
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    match path.rsplit('/').next() {
+        Some(name) if !name.is_empty() => name,
+        _ => path,
+    }
+}
+
+/// The items of each cause on the path, without what is steady work. Seconds.
+pub(super) fn list(examined: &Examined, facts: &[Facts], trees: &[Tree]) -> [Listed; CAUSES] {
+    let mut by_name: HashMap<(Cause, String), Item> = HashMap::new();
+    let mut imports: HashMap<(usize, u32), Sum> = HashMap::new();
+    for (tally, first) in [(&examined.before, false), (&examined.first, true)] {
+        for (cause, id, sum) in tally.items() {
+            let cold = if first {
+                examined.cold[cause.index()]
+            } else {
+                1.0
+            };
+            let meant = examined.meant(id);
+            if let (Cause::PythonImports, Meant::Of(process, Thing::Import(at))) = (cause, meant) {
+                let scaled = Sum {
+                    nanoseconds: (sum.nanoseconds as f64 * cold) as u64,
+                    waiting: sum.waiting * cold,
+                    ..sum
+                };
+                imports.entry((process, at)).or_default().add(&scaled);
+                continue;
+            }
+            let item = by_name
+                .entry((cause, name(meant, facts)))
+                .or_insert_with_key(|(_, name)| Item {
+                    detail: detail(meant, facts),
+                    ..empty(name)
+                });
+            add(item, &sum, cold, waits(cause, meant));
+        }
+    }
+    // What steady iterations have too is one item of its own.
+    let steady = examined.causes[Cause::SteadyWork.index()];
+    let mut lists: [Listed; CAUSES] = std::array::from_fn(|_| Listed::default());
+    for ((cause, _), item) in by_name {
+        lists[cause.index()].items.push(item);
+    }
+    if steady > 0.0 {
+        let mut item = empty("one steady iteration");
+        (item.seconds, item.inclusive, item.count) = (steady, steady, 1);
+        lists[Cause::SteadyWork.index()].items.push(item);
+    }
+    lists[Cause::PythonImports.index()]
+        .items
+        .extend(imports::list(&imports, trees, facts));
+    for list in &mut lists {
+        // Equal ones by name, so that a report is always the same.
+        list.items.sort_by(|a, b| {
+            let order = b.seconds.total_cmp(&a.seconds);
+            order.then_with(|| a.name.cmp(&b.name))
+        });
+        list.items.retain(|item| item.seconds > 0.0);
+        // What is no call, or began before what is looked at, is there once.
+        (list.items.iter_mut()).for_each(|item| item.count = item.count.max(1));
+        list.in_all = list.items.len() as u64;
+        list.items.truncate(MOST);
+    }
+    lists
+}
+
+fn empty(name: &str) -> Item {
+    Item {
+        name: name.to_owned(),
+        detail: String::new(),
+        seconds: 0.0,
+        inclusive: 0.0,
+        count: 0,
+        bytes: None,
+        waiting: None,
+    }
+}
+
+fn add(item: &mut Item, sum: &Sum, cold: f64, waits: bool) {
+    let seconds = seconds(sum.nanoseconds) * cold;
+    item.seconds += seconds;
+    item.inclusive += seconds;
+    item.count += sum.count;
+    if sum.bytes > 0 {
+        *item.bytes.get_or_insert(0) += sum.bytes;
+    }
+    if waits {
+        *item.waiting.get_or_insert(0.0) += sum.waiting * 1e-9 * cold;
+    }
+}
+
+/// Whether it was recorded how long an item waited.
+fn waits(cause: Cause, meant: Meant) -> bool {
+    matches!(meant, Meant::Of(_, Thing::Load(_)))
+        || matches!(
+            cause,
+            Cause::DriverInit
+                | Cause::ContextCreation
+                | Cause::KernelCompilation
+                | Cause::LibrarySetUp
+        ) && matches!(meant, Meant::Of(_, Thing::Symbol(_)))
+}
+
+fn detail(meant: Meant, facts: &[Facts]) -> String {
+    match meant {
+        Meant::Of(_, Thing::Function(_)) => "first launch".to_owned(),
+        Meant::Of(process, Thing::Text(at)) => {
+            let range = facts[process].process.texts.get(at as usize);
+            match range.map_or("", String::as_str) {
+                "torch.compile" => "Dynamo and Inductor, and what they wait for".to_owned(),
+                _ => BY_XLA.to_owned(),
+            }
+        }
+        Meant::Of(process, Thing::Symbol(at)) => {
+            let symbols = &facts[process].process.symbols;
+            symbols
+                .get(at as usize)
+                .map_or(String::new(), |symbol| symbol.library.clone())
+        }
+        Meant::Of(process, Thing::Load(at)) => {
+            let load = &facts[process].process.loads[at as usize];
+            if load.failed {
+                "failed".to_owned()
+            } else {
+                String::new()
+            }
+        }
+        _ => String::new(),
+    }
+}

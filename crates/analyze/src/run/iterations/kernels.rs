@@ -1,0 +1,186 @@
+//! The period of the kernel launches.
+
+use std::collections::HashMap;
+
+use super::super::facts::Facts;
+use super::super::trace::{Span, What};
+use super::period::{Period, period};
+use super::{Found, Seen};
+
+/// So many of the last launches say what repeats.
+const LOOKED_AT: usize = 1 << 20;
+/// Iterations are found among so many of the first.
+const KEPT: usize = 1 << 22;
+
+/// A launch: when, and of which function.
+#[derive(Clone, Copy)]
+struct Launch {
+    begin: u64,
+    function: u32,
+}
+
+/// The iterations of the process that launches the most kernels.
+pub(super) fn find(start: &Seen) -> Option<Found> {
+    let launches = |facts: &&Facts| facts.count_in_all(What::Launch);
+    let all = start.facts.iter().enumerate();
+    let (process, facts) = all
+        .rev()
+        .max_by_key(|(_, facts)| launches(facts))
+        .filter(|(_, facts)| launches(facts) > 0)?;
+    let threads = 0..facts.process.threads.len();
+    let thread = threads
+        .rev()
+        .max_by_key(|thread| facts.count(*thread, What::Launch))?;
+    let count = usize::try_from(launches(&facts)).unwrap_or(0);
+    let skipped = count.saturating_sub(LOOKED_AT);
+    let functions = merged(facts).skip(skipped).map(|launch| launch.function);
+    let functions: Vec<u32> = functions.collect();
+    let found = period(&functions)?;
+    let block = &functions[found.end - found.length..found.end];
+    let launches: Vec<Launch> = merged(facts).take(KEPT).collect();
+    let anchors = anchors(&launches, block, skipped + found.end);
+    Some(Found {
+        process,
+        thread,
+        iterations: iterations(facts, thread, &launches, &anchors, &found),
+        period: found.length,
+    })
+}
+
+/// The launches of all threads in order of time.
+fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
+    let all = facts.process.threads.iter().enumerate();
+    let mut threads: Vec<_> = all
+        .filter(|(index, _)| facts.count(*index, What::Launch) > 0)
+        .map(|(_, thread)| {
+            let spans = thread.spans.iter().filter(|s| s.what == What::Launch);
+            spans.peekable()
+        })
+        .collect();
+    std::iter::from_fn(move || {
+        let begins = threads.iter_mut().enumerate();
+        let begins = begins.filter_map(|(at, spans)| Some((spans.peek()?.begin, at)));
+        let (_, next) = begins.min()?;
+        let span = threads[next].next()?;
+        Some(Launch {
+            begin: span.begin,
+            function: span.detail,
+        })
+    })
+}
+
+/// The launches that iterations begin with. A function that the period has once marks
+/// them, even before everything repeats strictly; of several, one that is launched as
+/// often as most, because a kernel that only warm-up or set-up uses too would mislead.
+fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
+    let mut in_block: HashMap<u32, usize> = HashMap::new();
+    for function in block {
+        *in_block.entry(*function).or_insert(0) += 1;
+    }
+    let fewest = in_block.values().copied().min().unwrap_or(1);
+    let mut in_all: HashMap<u32, (usize, usize)> = HashMap::new();
+    for (at, launch) in launches.iter().enumerate() {
+        if in_block.get(&launch.function) == Some(&fewest) {
+            let (_, count) = in_all.entry(launch.function).or_insert((at, 0));
+            *count += 1;
+        }
+    }
+    let mut by_count: HashMap<usize, usize> = HashMap::new();
+    for (_, count) in in_all.values() {
+        *by_count.entry(*count).or_insert(0) += 1;
+    }
+    let usual = by_count
+        .iter()
+        .max_by_key(|(count, times)| (**times, **count));
+    let usual = usual.map_or(0, |(count, _)| *count);
+    let marks = in_all.iter().filter(|(_, (_, count))| *count == usual);
+    let Some((anchor, _)) = marks.min_by_key(|(_, (first, _))| *first) else {
+        return Vec::new();
+    };
+    let of_anchor = launches.iter().enumerate();
+    let places: Vec<usize> = of_anchor
+        .filter(|(_, launch)| launch.function == *anchor)
+        .map(|(at, _)| at)
+        .collect();
+    if fewest == 1 {
+        // Two that are much closer than a period are not both the begin of an iteration.
+        let is = |at: usize| {
+            let next = places.get(at + 1).copied().unwrap_or(usize::MAX);
+            next - places[at] >= block.len() / 2
+        };
+        return (0..places.len())
+            .filter(|at| is(*at))
+            .map(|at| places[at])
+            .collect();
+    }
+    // The first of the anchor's launches in the block that repeats, and from there every
+    // so many, back and forth.
+    let begin = end - block.len();
+    let first = places.partition_point(|place| *place < begin);
+    places
+        .into_iter()
+        .skip(first % fewest)
+        .step_by(fewest)
+        .collect()
+}
+
+/// From anchor to anchor; the last one until its last launch, or until the device was
+/// waited for right after it.
+fn iterations(
+    facts: &Facts,
+    thread: usize,
+    launches: &[Launch],
+    anchors: &[usize],
+    found: &Period,
+) -> Vec<(u64, u64)> {
+    let at = |index: &usize| launches[*index].begin;
+    let mut iterations: Vec<(u64, u64)> = (anchors.windows(2))
+        .map(|pair| (at(&pair[0]), at(&pair[1])))
+        .collect();
+    if let Some(last) = anchors.last()
+        && let Some(final_launch) = launches.get(last + found.length - 1)
+    {
+        let next = launches.get(last + found.length);
+        let next = next.map_or(u64::MAX, |launch| launch.begin);
+        let spans = &facts.process.threads[thread].spans;
+        let from = spans.partition_point(|span| span.begin < final_launch.begin);
+        let after = spans[from..].iter().take_while(|span| span.begin < next);
+        let ends = |span: &&Span| span.what == What::Launch || facts.waits_for_device(span);
+        let end = after.filter(ends).map(|span| span.end).max();
+        iterations.push((at(last), end.unwrap_or(final_launch.begin + 1)));
+    }
+    iterations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launches(functions: &[u32]) -> Vec<Launch> {
+        let launch = |(at, function): (usize, &u32)| Launch {
+            begin: at as u64,
+            function: *function,
+        };
+        functions.iter().enumerate().map(launch).collect()
+    }
+
+    #[test]
+    fn launches_of_set_up_begin_no_iterations() {
+        // 1 is launched twice more before the steps, which are 1 2 3 3.
+        let all = launches(&[9, 1, 1, 1, 2, 3, 3, 1, 2, 3, 3, 1, 2, 3, 3]);
+        assert_eq!(anchors(&all, &[1, 2, 3, 3], 15), [3, 7, 11]);
+    }
+
+    #[test]
+    fn warm_up_iterations_with_other_kernels_count_too() {
+        // The first step uses 7 where later ones use 2.
+        let all = launches(&[1, 7, 4, 1, 2, 4, 1, 2, 4, 1, 2, 4]);
+        assert_eq!(anchors(&all, &[1, 2, 4], 12), [0, 3, 6, 9]);
+    }
+
+    #[test]
+    fn without_a_kernel_that_occurs_once_every_so_many_count() {
+        let all = launches(&[9, 5, 5, 6, 6, 5, 5, 6, 6, 5, 5, 6, 6]);
+        assert_eq!(anchors(&all, &[5, 5, 6, 6], 13), [1, 5, 9]);
+    }
+}

@@ -1,0 +1,242 @@
+//! Finds what a program repeats.
+//!
+//! One rule is chosen for the whole recording, so that its starts can be compared: the
+//! most specific that finds at least three iterations in most starts. NVTX ranges are
+//! the author's own words; steps and model calls are what Python sees; the period of
+//! the kernel launches needs no help from anyone. Lines of output only count when they
+//! were asked for.
+
+mod kernels;
+mod lines;
+mod nvtx;
+mod period;
+mod python;
+mod xla;
+
+pub(super) use lines::busiest;
+
+use super::IterationsBy;
+use super::facts::Facts;
+use super::trace::{StartTrace, What};
+
+/// So many make a repetition.
+const LEAST: usize = 3;
+
+/// What an iteration is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// NVTX ranges of this name.
+    Nvtx(String),
+    /// Runs of this module of XLA's.
+    Xla(String),
+    /// Steps of the optimizer of this name.
+    Optimizer(String),
+    /// Steps of Keras.
+    Keras(What),
+    /// Outermost calls of the model of this name.
+    Model(String),
+    /// The period of the kernel launches.
+    Kernels,
+    /// Lines of output.
+    Lines,
+}
+
+/// The iterations of one start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub process: usize,
+    pub thread: usize,
+    /// When they began and ended: in order and apart.
+    pub iterations: Vec<(u64, u64)>,
+    /// Launches in each, where that is what was counted.
+    pub period: usize,
+}
+
+/// One start, as far as finding its iterations goes.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub trace: &'a StartTrace,
+    pub facts: &'a [Facts<'a>],
+}
+
+/// What was decided for a whole recording.
+pub(super) struct Decision {
+    pub by: IterationsBy,
+    pub rule: Option<Rule>,
+    /// By start.
+    pub found: Vec<Option<Found>>,
+}
+
+/// Decides what an iteration is, by the setting, and finds all of them.
+pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
+    let (methods, least): (&[IterationsBy], usize) = match setting.split(':').next() {
+        Some("nvtx") => (&[IterationsBy::Nvtx], 1),
+        Some("python") => (&[IterationsBy::Python], 1),
+        Some("kernels") => (&[IterationsBy::Kernels], 1),
+        Some("lines") => (&[IterationsBy::Lines], 1),
+        _ => (
+            &[
+                IterationsBy::Nvtx,
+                IterationsBy::Python,
+                IterationsBy::Kernels,
+            ],
+            LEAST,
+        ),
+    };
+    let name = setting.split_once(':').map(|(_, name)| name);
+    for by in methods {
+        for rule in candidates(*by, name, least, starts) {
+            let found: Vec<Option<Found>> = (starts.iter())
+                .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
+                .collect();
+            let enough = |found: &&Option<Found>| {
+                (found.as_ref()).is_some_and(|found| found.iterations.len() >= least)
+            };
+            let recorded = starts.iter().filter(|s| !s.trace.processes.is_empty());
+            let asked = if *by == IterationsBy::Lines {
+                starts.len()
+            } else {
+                recorded.count()
+            };
+            let most = found.iter().filter(enough).count() * 2 > asked.max(1);
+            if most || (least == 1 && found.iter().any(Option::is_some)) {
+                return Decision {
+                    by: *by,
+                    rule: Some(rule),
+                    found,
+                };
+            }
+        }
+    }
+    Decision {
+        by: IterationsBy::None,
+        rule: None,
+        found: vec![None; starts.len()],
+    }
+}
+
+/// The rules of a method that any start speaks for, the most wanted first.
+fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen]) -> Vec<Rule> {
+    let mut votes: Vec<(Rule, usize)> = Vec::new();
+    let mut vote = |rule: Rule| match votes.iter_mut().find(|(other, _)| *other == rule) {
+        Some((_, votes)) => *votes += 1,
+        None => votes.push((rule, 1)),
+    };
+    match (by, name) {
+        (IterationsBy::Nvtx, Some(name)) => vote(Rule::Nvtx(name.to_owned())),
+        (IterationsBy::Nvtx, None) => {
+            let rules = starts.iter().filter_map(|s| nvtx::propose(s, least));
+            let own: Vec<Rule> = rules.collect();
+            let modules = starts.iter().filter_map(|s| xla::propose(s, least));
+            // What the program itself says comes before what a library says of it.
+            if own.is_empty() {
+                modules.map(Rule::Xla).for_each(&mut vote);
+            }
+            own.into_iter().for_each(&mut vote);
+        }
+        (IterationsBy::Python, _) => {
+            // A start may offer several: what is more specific is tried first.
+            let offers: Vec<Vec<Rule>> = starts.iter().map(|s| python::propose(s, least)).collect();
+            let most = offers.iter().map(Vec::len).max().unwrap_or(0);
+            let mut ordered: Vec<Rule> = Vec::new();
+            for place in 0..most {
+                for offer in &offers {
+                    if let Some(rule) = offer.get(place).filter(|rule| !ordered.contains(rule)) {
+                        ordered.push(rule.clone());
+                    }
+                }
+            }
+            ordered.sort_by_key(python::rank);
+            return ordered;
+        }
+        (IterationsBy::Kernels, _) => vote(Rule::Kernels),
+        (IterationsBy::Lines, _) => vote(Rule::Lines),
+        (IterationsBy::None, _) => {}
+    }
+    votes.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
+    votes.into_iter().map(|(rule, _)| rule).collect()
+}
+
+fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
+    let mut found = match rule {
+        Rule::Nvtx(name) => nvtx::find(start, name),
+        Rule::Xla(name) => xla::find(start, name),
+        Rule::Optimizer(name) => python::steps(start, name),
+        Rule::Keras(what) => python::keras(start, *what),
+        Rule::Model(name) => python::calls(start, name),
+        Rule::Kernels => kernels::find(start),
+        Rule::Lines => lines::find(start),
+    }?;
+    apart(&mut found.iterations);
+    Some(found)
+}
+
+/// Makes iterations follow each other; what has no time left is no iteration.
+fn apart(iterations: &mut Vec<(u64, u64)>) {
+    let mut last = 0;
+    iterations.retain_mut(|(begin, end)| {
+        *begin = (*begin).max(last);
+        let is = begin < end;
+        if is {
+            last = *end;
+        }
+        is
+    });
+}
+
+impl Decision {
+    /// What an iteration is, for people.
+    pub(super) fn words(&self, setting: &str, shown: usize) -> String {
+        match &self.rule {
+            None => "nothing that repeats was found".to_owned(),
+            Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
+            Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
+            Some(Rule::Optimizer(name)) => format!("steps of {name}"),
+            Some(Rule::Keras(What::PredictStep)) => "prediction steps of Keras".to_owned(),
+            Some(Rule::Keras(What::TestStep)) => "evaluation steps of Keras".to_owned(),
+            Some(Rule::Keras(_)) => "training steps of Keras".to_owned(),
+            Some(Rule::Model(name)) => format!("calls of {name}"),
+            Some(Rule::Kernels) => {
+                let found = self.found.get(shown).and_then(Option::as_ref);
+                let found = found.or_else(|| self.found.iter().flatten().next());
+                match found.map_or(0, |found| found.period) {
+                    1 => "kernel launches".to_owned(),
+                    period => format!("the period of {period} kernel launches"),
+                }
+            }
+            Some(Rule::Lines) => {
+                let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
+                format!(
+                    "from one line that matches {pattern} to the next; the first from the last import on"
+                )
+            }
+        }
+    }
+}
+
+/// The process and thread that `count` is highest for, the earliest of equals.
+fn most(start: &Seen, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
+    let mut best = None;
+    let mut highest = 0;
+    for (process, facts) in start.facts.iter().enumerate() {
+        for thread in 0..facts.process.threads.len() {
+            let count = count(facts, thread);
+            if count > highest {
+                (best, highest) = (Some((process, thread)), count);
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_follow_each_other() {
+        let mut iterations = vec![(5, 10), (8, 12), (9, 11), (20, 20), (30, 40)];
+        apart(&mut iterations);
+        assert_eq!(iterations, [(5, 10), (10, 12), (30, 40)]);
+    }
+}

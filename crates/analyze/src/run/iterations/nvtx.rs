@@ -1,0 +1,123 @@
+//! NVTX ranges that repeat.
+
+use std::collections::HashMap;
+
+use super::super::facts::Facts;
+use super::super::trace::{Span, What};
+use super::{Found, Rule, Seen, most};
+
+/// Domains in which libraries speak, not the program.
+const LIBRARIES: &[&str] = &[
+    // Our own words for what Python's frameworks tell.
+    "preheat",
+    "nccl",
+    "cudnn",
+    "cublas",
+    "cusparse",
+    "cusolver",
+    "cufft",
+    "curand",
+    "tensorrt",
+    "tsl",
+    "cccl",
+    "thrust",
+    "cub",
+    "nvshmem",
+    "libcudf",
+    "librmm",
+    "rmm",
+    "kvikio",
+    "libkvikio",
+    "raft",
+    "dali",
+    "optix",
+    "cutensor",
+    "cupti",
+    "onnxruntime",
+    "legion",
+    "ucx",
+];
+
+/// Names that frameworks give to single operations.
+const OPERATIONS: &[&str] = &["aten::", "autograd::", "torch::", "cudaLaunch", "c10::"];
+
+/// The outermost name that repeats: of the ranges at the outermost level that has one,
+/// the most frequent.
+pub(super) fn propose(start: &Seen, least: usize) -> Option<Rule> {
+    let mut best: Option<(usize, u32, &str)> = None;
+    for facts in start.facts {
+        for thread in 0..facts.process.threads.len() {
+            if facts.count(thread, What::Range) == 0 {
+                continue;
+            }
+            for ((level, text), count) in levels(facts, thread) {
+                let name = text_of(facts, text);
+                if (count as usize) < least || name.is_empty() {
+                    continue;
+                }
+                let better = best.is_none_or(|(other, most, other_name)| {
+                    // The name decides between equals, so that all starts agree.
+                    (level, u32::MAX - count, name) < (other, u32::MAX - most, other_name)
+                });
+                if better {
+                    best = Some((level, count, name));
+                }
+            }
+        }
+    }
+    best.map(|(_, _, name)| Rule::Nvtx(name.to_owned()))
+}
+
+/// How often each text is the name of a range, by how many ranges it lies within.
+fn levels(facts: &Facts, thread: usize) -> HashMap<(usize, u32), u32> {
+    let mut counts = HashMap::new();
+    let mut open: Vec<u64> = Vec::new();
+    for span in ranges(facts, thread) {
+        if !is_own(facts, span) {
+            continue;
+        }
+        while open.pop_if(|end| *end <= span.begin).is_some() {}
+        *counts.entry((open.len(), span.detail)).or_insert(0) += 1;
+        open.push(span.end);
+    }
+    counts
+}
+
+fn is_own(facts: &Facts, span: &Span) -> bool {
+    let domain = match span.symbol {
+        0 => "",
+        symbol => text_of(facts, u32::from(symbol)),
+    };
+    let domain = domain.to_ascii_lowercase();
+    let library = LIBRARIES.iter().any(|library| domain.starts_with(library));
+    let name = text_of(facts, span.detail);
+    !library && !OPERATIONS.iter().any(|begin| name.starts_with(begin))
+}
+
+fn text_of<'a>(facts: &Facts<'a>, text: u32) -> &'a str {
+    let texts = &facts.process.texts;
+    texts.get(text as usize).map_or("", String::as_str)
+}
+
+fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = &'a Span> {
+    let spans = facts.process.threads[thread].spans.iter();
+    spans.filter(|span| span.what == What::Range)
+}
+
+/// The ranges of this name, in the thread that has the most.
+pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
+    let named = |facts: &Facts, thread: usize| {
+        if facts.count(thread, What::Range) == 0 {
+            return Vec::new();
+        }
+        let spans = ranges(facts, thread).filter(|span| text_of(facts, span.detail) == name);
+        spans.map(|span| (span.begin, span.end)).collect()
+    };
+    let (process, thread) = most(start, |facts, thread| named(facts, thread).len())?;
+    Some(Found {
+        process,
+        thread,
+        iterations: named(&start.facts[process], thread),
+        period: 0,
+    })
+}

@@ -1,0 +1,201 @@
+//! Steps and model calls that Python sees.
+
+use std::collections::HashMap;
+
+use super::super::facts::Facts;
+use super::super::trace::{Span, What};
+use super::{Found, Rule, Seen, most};
+
+const KERAS: [What; 3] = [What::TrainStep, What::PredictStep, What::TestStep];
+
+/// How wanted a rule is: the lower the better.
+pub(super) fn rank(rule: &Rule) -> usize {
+    match rule {
+        Rule::Optimizer(_) => 0,
+        Rule::Keras(what) => 1 + KERAS.iter().position(|k| k == what).unwrap_or(0),
+        _ => 9,
+    }
+}
+
+/// What a start offers, the most specific first.
+pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    if let Some(name) = most_frequent(start, What::OptimizerStep, least) {
+        rules.push(Rule::Optimizer(name));
+    }
+    for what in KERAS {
+        let count = start.facts.iter().map(|facts| facts.count_in_all(what));
+        if count.max().unwrap_or(0) >= least as u64 {
+            rules.push(Rule::Keras(what));
+        }
+    }
+    if let Some(name) = most_frequent(start, What::ModelCall, least) {
+        rules.push(Rule::Model(name));
+    }
+    rules
+}
+
+/// The name that most spans of a kind have in one thread.
+fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
+    let mut best: Option<(usize, &str)> = None;
+    for facts in start.facts {
+        for thread in 0..facts.process.threads.len() {
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            for span in of(facts, thread, what) {
+                *counts.entry(name(facts, span)).or_insert(0) += 1;
+            }
+            for (name, count) in counts {
+                let better = best
+                    .is_none_or(|(most, other)| count > most || (count == most && name < other));
+                if count >= least && better {
+                    best = Some((count, name));
+                }
+            }
+        }
+    }
+    best.map(|(_, name)| name.to_owned())
+}
+
+fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
+    let texts = &facts.process.texts;
+    texts.get(span.detail as usize).map_or("", String::as_str)
+}
+
+/// The spans of a kind in a thread; free where there are none.
+fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = &'a Span> {
+    let spans = &facts.process.threads[thread].spans;
+    let spans = match facts.count(thread, what) {
+        0 => &[],
+        _ => &spans[..],
+    };
+    spans.iter().filter(move |span| span.what == what)
+}
+
+/// Steps of an optimizer: each iteration ends with one, and begins where the one before
+/// ended, so that what the program does between them is not lost.
+pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
+    let named = |facts: &Facts, thread: usize| -> Vec<(u64, u64)> {
+        let steps = of(facts, thread, What::OptimizerStep);
+        let steps = steps.filter(|step| name(facts, step) == optimizer);
+        steps.map(|step| (step.begin, step.end)).collect()
+    };
+    let (process, thread) = most(start, |facts, thread| named(facts, thread).len())?;
+    let facts = &start.facts[process];
+    let steps = named(facts, thread);
+    let calls: Vec<u64> = (of(facts, thread, What::ModelCall))
+        .map(|call| call.begin)
+        .collect();
+    let mut iterations = Vec::with_capacity(steps.len());
+    let mut begin = first_begin(&steps, &calls);
+    for (_, end) in steps {
+        iterations.push((begin, end));
+        begin = end;
+    }
+    Some(Found {
+        process,
+        thread,
+        iterations,
+        period: 0,
+    })
+}
+
+/// Where the first iteration begins: with the first model call that belongs to the first
+/// step. A program may call its model before, to look at it; so as many calls belong to
+/// the first step as to a later one.
+fn first_begin(steps: &[(u64, u64)], calls: &[u64]) -> u64 {
+    let before = |time: u64| calls.partition_point(|begin| *begin < time);
+    let mut counts: Vec<usize> = (steps.windows(2).take(1000))
+        .map(|pair| before(pair[1].1).saturating_sub(before(pair[0].1)))
+        .collect();
+    counts.sort_unstable();
+    let in_first = before(steps[0].1);
+    let usual = counts.get(counts.len() / 2).copied().unwrap_or(in_first);
+    match usual.min(in_first) {
+        0 => steps[0].0,
+        count => calls[in_first - count].min(steps[0].0),
+    }
+}
+
+/// Steps of Keras.
+pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
+    let (process, thread) = most(start, |facts, thread| facts.count(thread, what) as usize)?;
+    let steps = of(&start.facts[process], thread, what);
+    Some(Found {
+        process,
+        thread,
+        iterations: steps.map(|step| (step.begin, step.end)).collect(),
+        period: 0,
+    })
+}
+
+/// Calls of a model, each until the last time that its thread waited for the device
+/// before the next: a call returns before the device is done.
+pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
+    let (process, thread) = most(start, |facts, thread| {
+        let calls = of(facts, thread, What::ModelCall);
+        calls.filter(|call| name(facts, call) == model).count()
+    })?;
+    let facts = &start.facts[process];
+    let mut iterations: Vec<(u64, u64)> = Vec::new();
+    let mut waited = false;
+    for span in &facts.process.threads[thread].spans {
+        if span.what == What::ModelCall && name(facts, span) == model {
+            iterations.push((span.begin, span.end));
+            waited = false;
+        } else if let Some((_, end)) = iterations.last_mut()
+            && span.begin >= *end
+            && facts.waits_for_device(span)
+        {
+            *end = span.end;
+            waited = true;
+        }
+    }
+    // After the last call the program does other things, which may wait too.
+    if waited && iterations.len() > 1 {
+        let last = iterations.len() - 1;
+        trim_last(facts, thread, &mut iterations, last);
+    }
+    Some(Found {
+        process,
+        thread,
+        iterations,
+        period: 0,
+    })
+}
+
+/// The last iteration gets only the first wait after its call.
+fn trim_last(facts: &Facts, thread: usize, iterations: &mut [(u64, u64)], last: usize) {
+    let begin = iterations[last].0;
+    let spans = &facts.process.threads[thread].spans;
+    let from = spans.partition_point(|span| span.begin < begin);
+    let mut call_end = None;
+    for span in &spans[from..] {
+        match call_end {
+            None if span.what == What::ModelCall => call_end = Some(span.end),
+            Some(end) if span.begin >= end && facts.waits_for_device(span) => {
+                iterations[last].1 = span.end;
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_calls_belong_to_the_first_step_as_to_a_later_one() {
+        let steps = [(100, 110), (200, 210), (300, 310)];
+        assert_eq!(first_begin(&steps, &[]), 100);
+        assert_eq!(first_begin(&steps, &[10, 60, 150, 250]), 60);
+        // Two calls a step.
+        assert_eq!(first_begin(&steps, &[10, 60, 80, 120, 150, 220, 250]), 60);
+        assert_eq!(first_begin(&steps, &[80, 120, 150, 220, 250]), 80);
+        // One step alone takes all calls before it.
+        assert_eq!(first_begin(&steps[..1], &[10, 60, 150]), 10);
+        // A closure calls the model within the step.
+        assert_eq!(first_begin(&steps, &[105, 205, 305]), 100);
+    }
+}

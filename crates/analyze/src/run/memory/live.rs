@@ -1,0 +1,169 @@
+//! What a process has allocated through the driver at any time.
+
+use std::collections::HashMap;
+
+use super::super::Cause;
+use super::super::facts::Facts;
+use super::super::trace::What;
+
+/// Allocations over time.
+pub(in crate::run) struct Live {
+    /// What was allocated after each change, in order of time.
+    pub steps: Vec<Step>,
+}
+
+/// Bytes that are allocated from an instant on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::run) struct Step {
+    pub time: u64,
+    /// On the device, by the program.
+    pub program: u64,
+    /// On the device, while a library was set up.
+    pub libraries: u64,
+    /// Page-locked on the host.
+    pub pinned: u64,
+}
+
+impl Step {
+    pub(in crate::run) fn device(&self) -> u64 {
+        self.program + self.libraries
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Program,
+    Library,
+    Pinned,
+}
+
+enum Change {
+    Made(Kind, u64),
+    Freed,
+}
+
+impl Live {
+    pub(in crate::run) fn of(facts: &Facts) -> Live {
+        let mut changes: Vec<(u64, u64, Change)> = Vec::new();
+        for (index, thread) in facts.process.threads.iter().enumerate() {
+            let some = [What::Allocate, What::Free].iter();
+            if some.map(|what| facts.count(index, *what)).sum::<u32>() == 0 {
+                continue;
+            }
+            // Until when a library is being set up.
+            let mut set_up = 0;
+            for span in &thread.spans {
+                let at = span.detail as usize;
+                match span.what {
+                    What::Heavy => {
+                        let judged = facts.judge(span, None);
+                        if judged.is_some_and(|judged| judged.cause == Cause::LibrarySetUp) {
+                            set_up = span.end.max(set_up);
+                        }
+                    }
+                    What::Allocate => {
+                        let Some(made) = facts.process.allocations.get(at) else {
+                            continue;
+                        };
+                        let judged = facts.judge(span, None).map(|judged| judged.cause);
+                        let kind = match judged {
+                            Some(Cause::PinnedAllocation) => Kind::Pinned,
+                            _ if span.begin < set_up => Kind::Library,
+                            _ => Kind::Program,
+                        };
+                        if made.status == 0 && made.pointer != 0 {
+                            let change = Change::Made(kind, made.bytes);
+                            changes.push((span.end, made.pointer, change));
+                        }
+                    }
+                    What::Free => {
+                        if let Some(pointer) = facts.process.frees.get(at) {
+                            changes.push((span.begin, *pointer, Change::Freed));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        changes.sort_by_key(|change| change.0);
+        Live {
+            steps: steps(changes),
+        }
+    }
+
+    /// What is allocated before the change at this place.
+    pub(in crate::run) fn before(&self, place: usize) -> Step {
+        let before = place.checked_sub(1).and_then(|at| self.steps.get(at));
+        before.copied().unwrap_or_default()
+    }
+
+    /// What is allocated at an instant.
+    pub(in crate::run) fn at(&self, time: u64) -> Step {
+        self.before(self.steps.partition_point(|step| step.time <= time))
+    }
+}
+
+fn steps(changes: Vec<(u64, u64, Change)>) -> Vec<Step> {
+    let mut here: HashMap<u64, (Kind, u64)> = HashMap::new();
+    let mut now = Step::default();
+    let mut steps: Vec<Step> = Vec::with_capacity(changes.len());
+    for (time, pointer, change) in changes {
+        let gone = here.remove(&pointer);
+        if let Some((kind, bytes)) = gone {
+            let sum = now.of(kind);
+            *sum = sum.saturating_sub(bytes);
+        }
+        match change {
+            Change::Made(kind, bytes) => {
+                *now.of(kind) += bytes;
+                here.insert(pointer, (kind, bytes));
+            }
+            // An address that was never allocated changes nothing.
+            Change::Freed if gone.is_none() => continue,
+            Change::Freed => {}
+        }
+        now.time = time;
+        steps.push(now);
+    }
+    steps
+}
+
+impl Step {
+    fn of(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Program => &mut self.program,
+            Kind::Library => &mut self.libraries,
+            Kind::Pinned => &mut self.pinned,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_freed_is_gone_and_what_is_unknown_changes_nothing() {
+        let live = Live {
+            steps: steps(vec![
+                (10, 1, Change::Made(Kind::Program, 100)),
+                (20, 2, Change::Made(Kind::Library, 50)),
+                (30, 3, Change::Made(Kind::Pinned, 7)),
+                (35, 9, Change::Freed),
+                (40, 1, Change::Freed),
+                // The same address again, without a free that was seen.
+                (50, 2, Change::Made(Kind::Program, 60)),
+            ]),
+        };
+        assert_eq!(live.at(0), Step::default());
+        let at = |time| {
+            let step = live.at(time);
+            (step.program, step.libraries, step.pinned)
+        };
+        assert_eq!(at(10), (100, 0, 0));
+        assert_eq!(at(39), (100, 50, 7));
+        assert_eq!(at(45), (0, 50, 7));
+        assert_eq!(at(99), (60, 0, 7));
+        assert_eq!(live.steps.len(), 5);
+    }
+}

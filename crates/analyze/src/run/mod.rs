@@ -1,0 +1,44 @@
+//! A recorded program: where its cold start went, and what would remove it.
+//!
+//! - [`Recording`] is what was recorded, [`Manifest`] its head.
+//! - [`analyze`] explains it: [`RunReport`] is what follows, [`RunView`] what its page
+//!   shows beside it, [`StartAnalysis`] what exporters are given.
+//! - [`Cause`] is the closed list of where time goes.
+//!
+//! The way of a recording: `facts` (what a process's spans say together) → `iterations`
+//! (what repeats) → `path` (one cause at each instant) → `examine` (one start) →
+//! `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
+
+mod analysis;
+mod calls;
+mod cause;
+mod examine;
+mod facts;
+mod items;
+mod iterations;
+mod leaves;
+mod manifest;
+mod memory;
+mod notes;
+mod path;
+mod ranges;
+mod remedies;
+mod report;
+mod span_causes;
+mod summary;
+pub mod trace;
+mod view;
+mod viewing;
+mod waiting;
+
+pub use analysis::{Findings, analyze};
+pub use cause::Cause;
+pub use examine::{PathPart, StartAnalysis};
+pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+pub use report::{
+    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, MemoryReport, RUN_SCHEMA, Remedy,
+    RunReport, Rung, StartReport,
+};
+pub use span_causes::span_causes;
+pub use trace::Recording;
+pub use view::{Bar, ImportNode, MemoryPoint, Row, RunView, Segment};

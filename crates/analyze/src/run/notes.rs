@@ -1,0 +1,139 @@
+//! Sentences for people: what is missing or doubtful in a recording, and why.
+
+use super::examine::{Examined, MOST_ITERATIONS};
+use super::summary::Group;
+use super::{IterationsBy, Recording};
+use crate::units;
+
+/// With fewer starts there is no interval.
+const FOR_AN_INTERVAL: usize = 3;
+
+/// All notes, each once.
+pub(super) fn notes(
+    recording: &Recording,
+    examined: &[Examined],
+    by: IterationsBy,
+    group: Option<&Group>,
+) -> Vec<String> {
+    let mut notes = Notes::default();
+    let manifest = &recording.manifest;
+    manifest
+        .notes
+        .iter()
+        .for_each(|note| notes.add(note.clone()));
+    for (info, trace) in manifest.starts.iter().zip(&recording.starts) {
+        info.unrecorded
+            .iter()
+            .for_each(|why| notes.add(why.clone()));
+        trace
+            .problems
+            .iter()
+            .for_each(|what| notes.add(what.clone()));
+        for process in &trace.processes {
+            process
+                .notes
+                .iter()
+                .for_each(|note| notes.add(note.clone()));
+        }
+    }
+    dropped(recording, &mut notes);
+    failed(recording, examined, &mut notes);
+    if by == IterationsBy::None {
+        notes.add(match manifest.settings.iterations.as_str() {
+            "auto" => "Nothing that repeats was found, so the time to first goes to the end of \
+                       the program; --iterations says what an iteration is."
+                .to_owned(),
+            asked => format!(
+                "No iterations were found with --iterations {asked}, so the time to first goes \
+                 to the end of the program."
+            ),
+        });
+    }
+    let most = examined.iter().map(|e| e.iterations_in_all).max();
+    if let Some(most) = most.filter(|most| *most > MOST_ITERATIONS) {
+        notes.add(format!(
+            "Of up to {most} iterations in a start, the first {MOST_ITERATIONS} are looked at."
+        ));
+    }
+    match group.map(|group| group.starts.len()) {
+        None => notes.add(
+            "No start could be explained: the times are those from exec to the end of the program."
+                .to_owned(),
+        ),
+        Some(count) if count < FOR_AN_INTERVAL => {
+            let beside = if manifest.starts.len() > 1 && count > 0 {
+                " beside the first"
+            } else {
+                ""
+            };
+            let starts = match count {
+                1 => "One start",
+                _ => "Two starts",
+            };
+            let verb = if count == 1 { "is" } else { "are" };
+            notes.add(format!(
+                "{starts}{beside} {verb} too few for an interval; --starts 5 makes more."
+            ));
+        }
+        Some(_) => {}
+    }
+    notes.all
+}
+
+#[derive(Default)]
+struct Notes {
+    all: Vec<String>,
+}
+
+impl Notes {
+    fn add(&mut self, note: String) {
+        if !note.is_empty() && !self.all.contains(&note) {
+            self.all.push(note);
+        }
+    }
+}
+
+fn dropped(recording: &Recording, notes: &mut Notes) {
+    let processes = recording.starts.iter().flat_map(|start| &start.processes);
+    let mut dropped = 0;
+    let mut earliest: Option<u64> = None;
+    for process in processes.filter(|process| process.dropped > 0) {
+        dropped = dropped.max(process.dropped);
+        if let Some(at) = process.full_at {
+            earliest = Some(earliest.map_or(at, |other| other.min(at)));
+        }
+    }
+    if dropped > 0 {
+        let since = earliest.map_or(String::new(), |at| {
+            format!(" from {} on", units::duration(at as f64 * 1e-9))
+        });
+        notes.add(format!(
+            "The recording reached its limit of {}: up to {dropped} calls of a process are only \
+             counted{since}; --limit makes room for more.",
+            units::bytes(recording.manifest.settings.limit)
+        ));
+    }
+}
+
+fn failed(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
+    let infos = recording.manifest.starts.iter().zip(examined);
+    let failed: Vec<i32> = infos
+        .filter(|(info, examined)| info.exit_code != 0 && examined.iterations.is_empty())
+        .map(|(info, _)| info.exit_code)
+        .collect();
+    if let Some(code) = failed.first() {
+        let of = recording.manifest.starts.len();
+        let ended = match code {
+            129..=192 => format!("ended by signal {}", code - 128),
+            _ => format!("ended with exit code {code}"),
+        };
+        notes.add(match (failed.len(), of) {
+            (1, 1) => format!("The command {ended}."),
+            (1, _) => format!("One of {of} starts {ended} and is not counted."),
+            (count, _) if count == of => format!("All {of} starts failed; the first {ended}."),
+            (count, _) => format!(
+                "{count} of {of} starts failed and are not counted; the first of them {ended}."
+            ),
+        });
+    }
+}

@@ -1,0 +1,147 @@
+//! Numbers for the things that time goes to, so that sums need no names.
+
+use std::collections::HashMap;
+
+use super::super::facts::{Facts, Thing};
+
+/// The number of an item within one start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::run) struct ItemId(pub u32);
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::run) enum Meant<'a> {
+    /// Something of a process, by the process's place in the start.
+    Of(usize, Thing),
+    /// Something that has but a name: a thread, a phase.
+    Named(&'a str),
+}
+
+/// All items of a start.
+pub(in crate::run) struct Catalogue {
+    tables: Vec<Tables>,
+    /// What the first named item has; all before are the processes'.
+    named_from: u32,
+    names: Vec<String>,
+    by_name: HashMap<String, ItemId>,
+}
+
+/// Where the tables of a process begin.
+struct Tables {
+    symbols: u32,
+    functions: u32,
+    imports: u32,
+    loads: u32,
+    texts: u32,
+    end: u32,
+}
+
+impl Catalogue {
+    pub(in crate::run) fn new(facts: &[Facts]) -> Catalogue {
+        let mut next = 0u32;
+        let mut take = |count: usize| {
+            let from = next;
+            next = next.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+            from
+        };
+        let tables = facts.iter().map(|facts| {
+            let process = facts.process;
+            Tables {
+                // One more, for a symbol that is not in the table.
+                symbols: take(process.symbols.len() + 1),
+                functions: take(process.functions.len()),
+                imports: take(process.imports.len()),
+                loads: take(process.loads.len()),
+                texts: take(process.texts.len()),
+                end: take(0),
+            }
+        });
+        let tables = tables.collect();
+        Catalogue {
+            tables,
+            named_from: next,
+            names: Vec::new(),
+            by_name: HashMap::new(),
+        }
+    }
+
+    /// The number of something of a process. What is in no table counts as its last
+    /// entry before the next table, so that nothing is ever out of range.
+    pub(in crate::run) fn id(&self, process: usize, thing: Thing) -> ItemId {
+        let tables = &self.tables[process];
+        let (from, at, to) = match thing {
+            Thing::Symbol(at) => (tables.symbols, at, tables.functions),
+            Thing::Function(at) => (tables.functions, at, tables.imports),
+            Thing::Import(at) => (tables.imports, at, tables.loads),
+            Thing::Load(at) => (tables.loads, at, tables.texts),
+            Thing::Text(at) => (tables.texts, at, tables.end),
+        };
+        if from == to {
+            return ItemId(tables.functions - 1);
+        }
+        ItemId(from.saturating_add(at).min(to - 1))
+    }
+
+    /// The number of a name.
+    pub(in crate::run) fn named(&mut self, name: &str) -> ItemId {
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
+        }
+        let id = ItemId(self.named_from + self.names.len() as u32);
+        self.names.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), id);
+        id
+    }
+
+    /// What a number means.
+    pub(in crate::run) fn meant(&self, id: ItemId) -> Meant<'_> {
+        if let Some(at) = id.0.checked_sub(self.named_from) {
+            return Meant::Named(self.names.get(at as usize).map_or("", String::as_str));
+        }
+        let process = self.tables.partition_point(|tables| tables.end <= id.0);
+        let tables = &self.tables[process];
+        let thing = if id.0 < tables.functions {
+            Thing::Symbol(id.0 - tables.symbols)
+        } else if id.0 < tables.imports {
+            Thing::Function(id.0 - tables.functions)
+        } else if id.0 < tables.loads {
+            Thing::Import(id.0 - tables.imports)
+        } else if id.0 < tables.texts {
+            Thing::Load(id.0 - tables.loads)
+        } else {
+            Thing::Text(id.0 - tables.texts)
+        };
+        Meant::Of(process, thing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::trace::{Import, Process, Symbol};
+    use super::*;
+
+    #[test]
+    fn numbers_go_there_and_back() {
+        let empty = Process::default();
+        let process = Process {
+            symbols: vec![Symbol::default(); 2],
+            imports: vec![Import::default(); 3],
+            ..Process::default()
+        };
+        let facts = [Facts::of(&process), Facts::of(&empty), Facts::of(&process)];
+        let mut catalogue = Catalogue::new(&facts);
+        let name = catalogue.named("a thread");
+        assert_eq!(catalogue.named("a thread"), name);
+        assert_eq!(catalogue.meant(name), Meant::Named("a thread"));
+        for place in [0, 2] {
+            for thing in [Thing::Symbol(1), Thing::Import(0), Thing::Import(2)] {
+                let id = catalogue.id(place, thing);
+                assert_eq!(catalogue.meant(id), Meant::Of(place, thing));
+            }
+            let beyond = catalogue.id(place, Thing::Symbol(99));
+            assert_eq!(catalogue.meant(beyond), Meant::Of(place, Thing::Symbol(2)));
+        }
+        let none = catalogue.id(1, Thing::Load(0));
+        assert_eq!(catalogue.meant(none), Meant::Of(1, Thing::Symbol(0)));
+    }
+}

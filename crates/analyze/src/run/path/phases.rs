@@ -1,0 +1,198 @@
+//! Which process, and which of its threads, the path follows when.
+//!
+//! A launcher or a shell may start the process that iterates. Until that one is made,
+//! the path is what its ancestors do.
+
+use super::super::Cause;
+use super::super::trace::{Process, StartTrace};
+
+/// What the kernel and the dynamic loader do before a program's own code.
+pub(in crate::run) const LOADER: &str = "kernel and dynamic loader";
+/// What libraries do before `main`.
+pub(in crate::run) const CONSTRUCTORS: &str = "constructors of linked libraries";
+/// What Python does before the user's code.
+pub(in crate::run) const PYTHON: &str = "Python's own start";
+
+/// The path follows a thread of a process, from here to there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phase {
+    pub process: usize,
+    pub thread: usize,
+    pub from: u64,
+    pub to: u64,
+}
+
+/// The phases from `exec` to `until`, for iterations in a thread of a process.
+pub(super) fn phases(trace: &StartTrace, process: usize, thread: usize, until: u64) -> Vec<Phase> {
+    let all = &trace.processes;
+    let mut phases = Vec::new();
+    let (mut current, mut current_thread, mut to) = (process, thread, until);
+    // A process that ends before `until` leaves the rest to the one that was started.
+    if let Some(root) = root(trace)
+        && root != process
+        && all[process].ended < until
+    {
+        let from = all[process].ended;
+        let thread = main_thread(&all[root]);
+        phases.push(Phase {
+            process: root,
+            thread,
+            from,
+            to: until,
+        });
+        to = from;
+    }
+    loop {
+        let before = before(trace, current);
+        let from = before.map_or(0, |(_, from)| from.min(to));
+        phases.push(Phase {
+            process: current,
+            thread: current_thread,
+            from,
+            to,
+        });
+        let Some((earlier, _)) = before else {
+            break;
+        };
+        (current, current_thread, to) = (earlier, main_thread(&all[earlier]), from);
+    }
+    phases.retain(|phase| phase.from < phase.to);
+    phases.reverse();
+    phases
+}
+
+/// The first program of the process that was started.
+pub(in crate::run) fn root(trace: &StartTrace) -> Option<usize> {
+    let processes = trace.processes.iter();
+    processes
+        .enumerate()
+        .filter(|(_, process)| process.pid == trace.pid)
+        .min_by_key(|(_, process)| process.began)
+        .map(|(index, _)| index)
+}
+
+/// The thread that a process begins with.
+pub(in crate::run) fn main_thread(process: &Process) -> usize {
+    let main = |thread: &super::super::trace::Thread| thread.id == process.pid;
+    process.threads.iter().position(main).unwrap_or(0)
+}
+
+/// Who led to a process, and when that one handed over.
+fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
+    let process = &trace.processes[index];
+    let earlier = |pid: u32, when: u64| {
+        let all = trace.processes.iter().enumerate();
+        all.filter(|(at, other)| *at != index && other.pid == pid && other.began < when)
+            .max_by_key(|(_, other)| other.began)
+    };
+    if let Some((at, same)) = earlier(process.pid, process.began) {
+        return Some((at, same.ended.clamp(same.began, process.began)));
+    }
+    if process.pid == trace.pid {
+        return None;
+    }
+    let (at, parent) = earlier(process.parent, process.made)
+        .or_else(|| earlier(process.parent, process.began))
+        .or_else(|| earlier(trace.pid, process.began))?;
+    Some((at, process.made.clamp(parent.began, process.began)))
+}
+
+/// What a process does where no span says it, before its own code runs: the cause, the
+/// item, and until when. None afterwards.
+pub(super) fn starting(process: &Process, time: u64) -> Option<(Cause, &'static str, u64)> {
+    // A child that was forked and runs on has no start of its own.
+    let loaded = process.main.is_some() || process.python_began.is_some() || process.made == 0;
+    if time < process.began && loaded {
+        return Some((Cause::ProcessStart, LOADER, process.began));
+    }
+    if let Some(main) = process.main.filter(|main| time < *main) {
+        return Some((Cause::LibraryLoading, CONSTRUCTORS, main));
+    }
+    let ready = process.python_ready.filter(|ready| time < *ready)?;
+    Some((Cause::ProcessStart, PYTHON, ready))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, parent: u32, made: u64, began: u64, ended: u64) -> Process {
+        Process {
+            pid,
+            parent,
+            made,
+            began,
+            ended,
+            ..Process::default()
+        }
+    }
+
+    fn trace(processes: Vec<Process>) -> StartTrace {
+        StartTrace {
+            end: 1000,
+            pid: 1,
+            processes,
+            ..StartTrace::default()
+        }
+    }
+
+    fn found(trace: &StartTrace, process: usize, until: u64) -> Vec<(usize, u64, u64)> {
+        let phases = phases(trace, process, 0, until);
+        phases.iter().map(|p| (p.process, p.from, p.to)).collect()
+    }
+
+    #[test]
+    fn a_process_alone_is_followed_throughout() {
+        let trace = trace(vec![process(1, 0, 0, 5, 1000)]);
+        assert_eq!(found(&trace, 0, 1000), [(0, 0, 1000)]);
+    }
+
+    #[test]
+    fn a_child_is_followed_once_it_is_made_and_until_it_ends() {
+        let trace = trace(vec![
+            process(1, 0, 0, 5, 1000),
+            process(2, 1, 100, 120, 800),
+        ]);
+        assert_eq!(found(&trace, 1, 500), [(0, 0, 100), (1, 100, 500)]);
+        assert_eq!(
+            found(&trace, 1, 1000),
+            [(0, 0, 100), (1, 100, 800), (0, 800, 1000)]
+        );
+    }
+
+    #[test]
+    fn a_program_that_replaces_another_follows_it() {
+        let trace = trace(vec![
+            process(1, 0, 0, 5, 50),
+            process(1, 0, 0, 60, 1000),
+            process(3, 1, 200, 210, 900),
+        ]);
+        assert_eq!(
+            found(&trace, 2, 500),
+            [(0, 0, 50), (1, 50, 200), (2, 200, 500)]
+        );
+    }
+
+    #[test]
+    fn who_has_no_known_parent_follows_the_command_itself() {
+        let trace = trace(vec![process(1, 0, 0, 5, 99), process(9, 8, 40, 45, 1000)]);
+        assert_eq!(found(&trace, 1, 500), [(0, 0, 40), (1, 40, 500)]);
+    }
+
+    #[test]
+    fn a_start_has_three_parts() {
+        let python = Process {
+            main: Some(20),
+            python_ready: Some(50),
+            ..process(1, 0, 0, 5, 99)
+        };
+        assert_eq!(starting(&python, 0), Some((Cause::ProcessStart, LOADER, 5)));
+        let constructors = (Cause::LibraryLoading, CONSTRUCTORS, 20);
+        assert_eq!(starting(&python, 5), Some(constructors));
+        let own = (Cause::ProcessStart, PYTHON, 50);
+        assert_eq!(starting(&python, 20), Some(own));
+        assert_eq!(starting(&python, 50), None);
+        let forked = process(2, 1, 40, 45, 99);
+        assert_eq!(starting(&forked, 41), None);
+    }
+}

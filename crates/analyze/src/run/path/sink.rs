@@ -1,0 +1,200 @@
+//! Where the pieces of the path go: into the sums of the stretch that they lie in, and
+//! into the path itself as far as that is kept.
+
+use super::super::Cause;
+use super::catalogue::ItemId;
+use super::parts::{Part, Parts};
+use super::tally::{CAUSES, Sum, Tally};
+
+/// A piece of the path with one cause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Piece {
+    pub begin: u64,
+    pub end: u64,
+    pub cause: Cause,
+    pub item: ItemId,
+    /// The part of it that was waiting.
+    pub waiting: f32,
+    pub bytes: u64,
+    /// Whether it is the first piece of its span.
+    pub first: bool,
+}
+
+/// A stretch of the path that is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Region {
+    /// Before the first iteration.
+    Before,
+    /// The first iteration.
+    First,
+    /// One of the later iterations.
+    Later(usize),
+    /// Nothing is wanted of this.
+    Nothing,
+}
+
+/// Takes pieces in order of time.
+pub(super) struct Sink {
+    /// Until when which region goes.
+    cuts: Vec<(u64, Region)>,
+    /// The cut that the next piece lies in, and the one of the last question.
+    at: usize,
+    asked: usize,
+    path_until: u64,
+    pub(super) before: Tally,
+    pub(super) first: Tally,
+    pub(super) later: Vec<[u64; CAUSES]>,
+    pub(super) parts: Parts,
+}
+
+impl Sink {
+    /// For iterations of which some `later` ones are summed too. Without iterations
+    /// everything until `end` is before.
+    pub(super) fn new(iterations: &[(u64, u64)], later: &[usize], end: u64) -> Sink {
+        let mut cuts = Vec::new();
+        let mut path_until = end;
+        if let Some(first) = iterations.first() {
+            cuts = vec![(first.0, Region::Before), (first.1, Region::First)];
+            for (place, index) in later.iter().enumerate() {
+                let iteration = iterations[*index];
+                cuts.push((iteration.0, Region::Nothing));
+                cuts.push((iteration.1, Region::Later(place)));
+            }
+            path_until = iterations[iterations.len().min(3) - 1].1;
+            // The path may go on where nothing is summed any more.
+            if cuts.last().is_some_and(|last| last.0 < path_until) {
+                cuts.push((path_until, Region::Nothing));
+            }
+        } else {
+            cuts.push((end, Region::Before));
+        }
+        Sink {
+            cuts,
+            at: 0,
+            asked: 0,
+            path_until,
+            before: Tally::new(),
+            first: Tally::new(),
+            later: vec![[0; CAUSES]; later.len()],
+            parts: Parts::default(),
+        }
+    }
+
+    /// Until when pieces are wanted at all.
+    pub(super) fn until(&self) -> u64 {
+        let cuts = self.cuts.iter().map(|cut| cut.0);
+        cuts.max().unwrap_or(0).max(self.path_until)
+    }
+
+    /// Whether anything of this stretch is wanted. Must not go back in time.
+    pub(super) fn wants(&mut self, begin: u64, end: u64) -> bool {
+        while (self.cuts.get(self.asked)).is_some_and(|cut| cut.0 <= begin) {
+            self.asked += 1;
+        }
+        if begin < self.path_until {
+            return true;
+        }
+        let cut = self.cuts.get(self.asked);
+        cut.is_some_and(|(until, region)| *region != Region::Nothing || end > *until)
+    }
+
+    pub(super) fn add(&mut self, mut piece: Piece) {
+        if piece.begin >= piece.end {
+            return;
+        }
+        if piece.begin < self.path_until {
+            self.parts.add(Part {
+                begin: piece.begin,
+                end: piece.end.min(self.path_until),
+                cause: piece.cause,
+                item: piece.item,
+            });
+        }
+        while piece.begin < piece.end {
+            while (self.cuts.get(self.at)).is_some_and(|cut| cut.0 <= piece.begin) {
+                self.at += 1;
+            }
+            let Some((until, region)) = self.cuts.get(self.at) else {
+                return;
+            };
+            let nanoseconds = piece.end.min(*until) - piece.begin;
+            let tally = match region {
+                Region::Before => &mut self.before,
+                Region::First => &mut self.first,
+                Region::Later(place) => {
+                    self.later[*place][piece.cause.index()] += nanoseconds;
+                    piece.begin += nanoseconds;
+                    continue;
+                }
+                Region::Nothing => {
+                    piece.begin += nanoseconds;
+                    continue;
+                }
+            };
+            let sum = Sum {
+                nanoseconds,
+                waiting: f64::from(piece.waiting) * nanoseconds as f64,
+                bytes: piece.bytes,
+                count: u64::from(piece.first),
+            };
+            tally.add(piece.cause, piece.item, &sum);
+            piece.begin += nanoseconds;
+            (piece.bytes, piece.first) = (0, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(begin: u64, end: u64, cause: Cause) -> Piece {
+        Piece {
+            begin,
+            end,
+            cause,
+            item: ItemId(0),
+            waiting: 0.5,
+            bytes: 8,
+            first: true,
+        }
+    }
+
+    #[test]
+    fn pieces_are_cut_at_the_borders_of_iterations() {
+        let iterations = [(10, 20), (20, 30), (35, 40), (40, 50), (50, 60)];
+        let mut sink = Sink::new(&iterations, &[1, 4], 100);
+        assert_eq!(sink.until(), 60);
+        sink.add(piece(0, 45, Cause::Idle));
+        sink.add(piece(45, 100, Cause::OwnCpu));
+        assert_eq!(sink.before.causes[Cause::Idle.index()], 10);
+        assert_eq!(sink.first.causes[Cause::Idle.index()], 10);
+        assert_eq!(sink.later[0][Cause::Idle.index()], 10);
+        assert_eq!(sink.later[1][Cause::OwnCpu.index()], 10);
+        let (_, _, sum) = sink.before.items().next().unwrap();
+        assert_eq!((sum.bytes, sum.count, sum.waiting), (8, 1, 5.0));
+        let (_, _, sum) = sink.first.items().next().unwrap();
+        assert_eq!((sum.bytes, sum.count), (0, 0));
+        assert_eq!(sink.parts.done().last().unwrap().end, 40);
+    }
+
+    #[test]
+    fn what_lies_between_sampled_iterations_is_not_wanted() {
+        let iterations: Vec<(u64, u64)> = (0..100).map(|i| (i * 10, i * 10 + 10)).collect();
+        let mut sink = Sink::new(&iterations, &[50], 1000);
+        assert!(sink.wants(0, 5));
+        assert!(sink.wants(29, 31));
+        assert!(!sink.wants(30, 31));
+        assert!(sink.wants(499, 501));
+        assert!(sink.wants(505, 506));
+        assert!(!sink.wants(510, 520));
+    }
+
+    #[test]
+    fn without_iterations_everything_is_before_the_first() {
+        let mut sink = Sink::new(&[], &[], 100);
+        sink.add(piece(0, 100, Cause::Idle));
+        assert_eq!(sink.before.causes[Cause::Idle.index()], 100);
+        assert_eq!(sink.parts.done().len(), 1);
+    }
+}

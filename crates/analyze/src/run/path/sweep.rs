@@ -1,0 +1,225 @@
+//! Follows one thread from here to there: what its spans say, and what explains the
+//! time between them.
+
+use super::super::Cause;
+use super::super::calls;
+use super::super::facts::Facts;
+use super::super::leaves::{Leaf, Leaves};
+use super::super::trace::{Process, Thread};
+use super::catalogue::{Catalogue, ItemId};
+use super::others::{Others, plain, thread_name};
+use super::phases::{Phase, starting};
+use super::samples::{Samples, Stretch};
+use super::sink::{Piece, Sink};
+
+/// A thread that was this busy did nothing else.
+const BUSY: f64 = 0.95;
+/// A thread that was less busy than this was not.
+const NOT_BUSY: f64 = 0.05;
+/// Idle time in a busy thread that is shorter than this many nanoseconds is not worth a
+/// look at the others.
+const WORTH_A_LOOK: f64 = 1000.0;
+/// Pieces that are kept until a stretch is complete.
+const HELD: usize = 4096;
+
+/// One phase of the path.
+pub(super) struct Sweep<'a, 's> {
+    process: &'a Process,
+    samples: Samples<'a>,
+    others: Others<'a>,
+    item: ItemId,
+    catalogue: &'s mut Catalogue,
+    sink: &'s mut Sink,
+    stretch: Stretch,
+    held: Vec<Held>,
+}
+
+enum Held {
+    Known(Piece),
+    Gap(u64, u64),
+}
+
+static NO_THREAD: Thread = Thread {
+    id: 0,
+    name: String::new(),
+    spans: Vec::new(),
+    samples: Vec::new(),
+};
+
+impl<'a, 's> Sweep<'a, 's> {
+    pub(super) fn new(
+        facts: &'a Facts<'a>,
+        phase: &Phase,
+        others: Others<'a>,
+        catalogue: &'s mut Catalogue,
+        sink: &'s mut Sink,
+    ) -> Sweep<'a, 's> {
+        let process = facts.process;
+        let thread = process.threads.get(phase.thread).unwrap_or(&NO_THREAD);
+        let mut samples = Samples::new(process, thread);
+        let stretch = samples.at(phase.from);
+        let item = catalogue.named(&thread_name(process.pid, thread));
+        Sweep {
+            process,
+            samples,
+            others,
+            item,
+            catalogue,
+            sink,
+            stretch,
+            held: Vec::with_capacity(HELD),
+        }
+    }
+
+    /// Goes through the whole phase.
+    pub(super) fn follow(mut self, facts: &'a Facts<'a>, phase: &Phase) {
+        let mut now = phase.from;
+        for leaf in Leaves::new(facts, phase.thread) {
+            if leaf.end <= now {
+                continue;
+            }
+            if leaf.begin >= phase.to {
+                break;
+            }
+            if leaf.begin > now {
+                self.gap(now, leaf.begin);
+            }
+            let (begin, end) = (leaf.begin.max(now), leaf.end.min(phase.to));
+            self.known(&leaf, begin, end, phase.process);
+            now = end;
+        }
+        if now < phase.to {
+            self.gap(now, phase.to);
+        }
+        self.flush();
+    }
+
+    fn known(&mut self, leaf: &Leaf, begin: u64, end: u64, process: usize) {
+        if self.sink.wants(begin, end) {
+            let item = self.catalogue.id(process, leaf.judged.thing);
+            self.hold(Held::Known(Piece {
+                begin,
+                end,
+                cause: leaf.judged.cause,
+                item,
+                waiting: leaf.judged.waiting,
+                bytes: leaf.bytes,
+                first: leaf.first,
+            }));
+        }
+    }
+
+    fn gap(&mut self, mut begin: u64, end: u64) {
+        if !self.sink.wants(begin, end) {
+            return;
+        }
+        while let Some((cause, name, until)) = starting(self.process, begin) {
+            let until = until.min(end);
+            let item = self.catalogue.named(name);
+            self.hold(Held::Known(plain(begin, until, cause, item)));
+            begin = until;
+            if begin == end {
+                return;
+            }
+        }
+        self.hold(Held::Gap(begin, end));
+    }
+
+    /// Keeps something until it is known how busy the thread was, cut where that changes.
+    fn hold(&mut self, held: Held) {
+        let (mut begin, end) = held.span();
+        let mut first = true;
+        while begin < end {
+            if begin >= self.stretch.end {
+                self.flush();
+                self.stretch = self.samples.at(begin);
+            }
+            let until = end.min(self.stretch.end);
+            self.held.push(match held {
+                Held::Gap(..) => Held::Gap(begin, until),
+                Held::Known(piece) => Held::Known(Piece {
+                    begin,
+                    end: until,
+                    bytes: if first { piece.bytes } else { 0 },
+                    first: first && piece.first,
+                    ..piece
+                }),
+            });
+            (begin, first) = (until, false);
+        }
+        if self.held.len() >= HELD {
+            self.flush();
+        }
+    }
+
+    /// Hands on what is held. The time that the thread was busy is shared between the
+    /// gaps and the calls that compute; calls that wait get nothing of it.
+    fn flush(&mut self) {
+        let (mut gaps, mut work, mut all) = (0.0, 0.0, 0.0);
+        for held in &self.held {
+            let (begin, end) = held.span();
+            let length = (end - begin) as f64;
+            all += length;
+            match held {
+                Held::Gap(..) => gaps += length,
+                Held::Known(piece) if waits(piece.cause) => {}
+                Held::Known(piece) => work += length * f64::from(1.0 - piece.waiting),
+            }
+        }
+        let share = (self.stretch.busy).map(|busy| (busy * all / (gaps + work)).min(1.0));
+        for at in 0..self.held.len() {
+            match self.held[at] {
+                Held::Known(piece) => self.sink.add(piece),
+                Held::Gap(begin, end) => self.explain(begin, end, share),
+            }
+        }
+        self.held.clear();
+    }
+
+    /// Explains a gap in which the thread was busy for a share of the time. The order of
+    /// the busy part and the rest is not known; the sums are right.
+    fn explain(&mut self, begin: u64, end: u64, share: Option<f64>) {
+        let length = end - begin;
+        let busy = share.unwrap_or(0.0);
+        let idle = (1.0 - busy) * length as f64;
+        let own = if busy >= BUSY || (busy >= 0.5 && idle < WORTH_A_LOOK) {
+            length
+        } else if busy < NOT_BUSY {
+            0
+        } else {
+            (busy * length as f64) as u64
+        };
+        if own > 0 {
+            let piece = plain(begin, begin + own, Cause::OwnCpu, self.item);
+            self.sink.add(piece);
+        }
+        if own == length {
+            return;
+        }
+        let pieces = (self.others).explain(begin, end, share.is_some(), self.catalogue);
+        let scaled = |time: u64| {
+            let part = u128::from(time - begin) * u128::from(length - own) / u128::from(length);
+            begin + own + part as u64
+        };
+        for piece in pieces {
+            self.sink.add(Piece {
+                begin: scaled(piece.begin),
+                end: scaled(piece.end),
+                ..*piece
+            });
+        }
+    }
+}
+
+impl Held {
+    fn span(&self) -> (u64, u64) {
+        match self {
+            Held::Known(piece) => (piece.begin, piece.end),
+            Held::Gap(begin, end) => (*begin, *end),
+        }
+    }
+}
+
+fn waits(cause: Cause) -> bool {
+    calls::waits(cause) || cause == Cause::HostToDevice
+}

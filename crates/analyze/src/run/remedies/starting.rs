@@ -1,0 +1,167 @@
+//! Before the program's own work: a parent that is warm, a driver that starts meanwhile,
+//! files that are there before they are needed.
+
+use super::super::examine::seconds;
+use super::super::facts::{Thing, usage};
+use super::super::path::Meant;
+use super::super::trace::What;
+use super::super::{Cause, Remedy, Temperature};
+use super::{Case, remedy};
+use crate::units;
+
+/// What a fork costs, in seconds.
+const FORK: f64 = 0.01;
+/// From this part of waiting on, the disk is the reason.
+const MUCH_WAITING: f64 = 0.1;
+/// Bytes a second that even a slow disk, or one far away, gives.
+const SLOW_DISK: f64 = 50e6;
+
+/// Imports done once, in a parent that is forked.
+pub(super) fn warm_parent(case: &Case) -> Option<Remedy> {
+    let imports = case.seconds(Cause::PythonImports);
+    if imports <= 0.0 {
+        return None;
+    }
+    let loads = loads_within_imports(case) * case.scale;
+    let saving = imports + loads + case.seconds(Cause::ProcessStart) - FORK;
+    Some(remedy(
+        "warm-parent",
+        "Start from a warm parent",
+        format!(
+            "Keep a process that has imported the modules and fork each start from it: a fork \
+             server (multiprocessing's `forkserver` with `set_forkserver_preload`), or a worker \
+             that stays. It must not touch the GPU before it forks. Imports take {} here.",
+            units::duration(imports)
+        ),
+        saving,
+        "the parent is there and has done the imports; a fork costs about 10 ms",
+        &[
+            Cause::PythonImports,
+            Cause::ProcessStart,
+            Cause::LibraryLoading,
+        ],
+    ))
+}
+
+/// Seconds on the path in libraries that imports loaded.
+fn loads_within_imports(case: &Case) -> f64 {
+    let Some((place, _)) = case.examined.thread else {
+        return 0.0;
+    };
+    let process = case.start.facts[place].process;
+    let mut within = vec![false; process.loads.len()];
+    let facts = &case.start.facts[place];
+    for (index, thread) in process.threads.iter().enumerate() {
+        if facts.count(index, What::Load) == 0 {
+            continue;
+        }
+        let mut import_until = 0;
+        for span in &thread.spans {
+            match span.what {
+                What::Import => import_until = span.end.max(import_until),
+                What::Load => {
+                    if let Some(is) = within.get_mut(span.detail as usize) {
+                        *is = span.begin < import_until;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let tallies = [&case.examined.before, &case.examined.first];
+    let items = tallies.iter().flat_map(|tally| tally.items());
+    let loads = items.filter(|(_, id, _)| match case.examined.meant(*id) {
+        Meant::Of(process, Thing::Load(at)) => process == place && within[at as usize],
+        _ => false,
+    });
+    loads.map(|(_, _, sum)| seconds(sum.nanoseconds)).sum()
+}
+
+/// Driver and context in the background, while the imports run.
+pub(super) fn overlapped_init(case: &Case) -> Option<Remedy> {
+    let init = case.seconds(Cause::DriverInit) + case.seconds(Cause::ContextCreation);
+    let mut calls =
+        (case.items(Cause::DriverInit).iter()).chain(case.items(Cause::ContextCreation));
+    if !calls.any(|item| item.name.starts_with("cu")) {
+        return None;
+    }
+    let begin = (case.examined.parts.iter())
+        .filter(|part| matches!(part.cause, Cause::DriverInit | Cause::ContextCreation))
+        .map(|part| part.begin)
+        .next()?;
+    let before = case.examined.parts.iter().filter(|part| part.end <= begin);
+    let hidden_behind: u64 = before
+        .filter(|part| matches!(part.cause, Cause::PythonImports | Cause::LibraryLoading))
+        .map(|part| part.end - part.begin)
+        .sum();
+    let hidden_behind = seconds(hidden_behind) * case.scale;
+    Some(remedy(
+        "overlapped-init",
+        "Start the driver during the imports",
+        format!(
+            "Call cuInit and cuDevicePrimaryCtxRetain in a background thread before the first \
+             import (with ctypes from libcuda.so.1). Driver and context take {} here, after {} \
+             of imports and libraries.",
+            units::duration(init),
+            units::duration(hidden_behind)
+        ),
+        init.min(hidden_behind),
+        "a core is free during the imports, and nothing before them chooses devices or forks",
+        &[Cause::DriverInit, Cause::ContextCreation],
+    ))
+}
+
+/// Files read ahead.
+pub(super) fn prefetch(case: &Case) -> Option<Remedy> {
+    let causes = [Cause::LibraryLoading, Cause::PythonImports];
+    let what = "Read the program's libraries and modules ahead, before they are needed and in \
+                large pieces: when the image or container is started, or by a process that runs \
+                beside the first imports (`vmtouch -t`, or `cat` of the files to /dev/null).";
+    let rung = |temperature| {
+        let mut rungs = case.report.ladder.iter();
+        rungs.find(|rung| rung.temperature == temperature)
+    };
+    if let (Some(disk), Some(process)) = (rung(Temperature::Disk), rung(Temperature::Process)) {
+        return Some(remedy(
+            "prefetch",
+            "Read files ahead",
+            what.to_owned(),
+            disk.time_to_first.median - process.time_to_first.median,
+            "the start finds a cold disk, as at the temperature `disk`, and reading ahead is \
+             done by the time that it begins",
+            &causes,
+        ));
+    }
+    let (mut waiting, mut all) = (0.0, 0.0);
+    for cause in causes {
+        for item in case.items(cause) {
+            waiting += item.waiting.unwrap_or(0.0);
+            all += item.seconds;
+        }
+    }
+    // Not all waiting is for a disk: never more than a slow one would take for what was read.
+    let waiting = waiting.min(bytes_read(case) / SLOW_DISK);
+    if waiting < MUCH_WAITING * all {
+        return None;
+    }
+    Some(remedy(
+        "prefetch",
+        "Read files ahead",
+        what.to_owned(),
+        waiting,
+        "what imports and libraries waited was for a disk, and reading ahead is done in time",
+        &causes,
+    ))
+}
+
+/// Bytes that imports and loads read from a disk, as far as the kernel says so.
+fn bytes_read(case: &Case) -> f64 {
+    let Some(facts) = case.facts() else {
+        return 0.0;
+    };
+    let spans = case.spans(What::Import).chain(case.spans(What::Load));
+    // What lies within another is in its number already.
+    let outermost = spans.filter(|span| span.depth == 0);
+    let usages = outermost.filter_map(|span| usage(facts.process, span));
+    usages.map(|usage| usage.bytes_read as f64).sum()
+}

@@ -1,0 +1,230 @@
+//! The document `preheat.run/1`: what every renderer shows. Seconds and bytes.
+//!
+//! Its description for people is docs/run-json.md, for programs
+//! docs/schema/preheat.run-1.schema.json; the three change together.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cause, Evicted, RunSettings, Temperature};
+use crate::lab::Machine;
+use crate::stats::{Class, Consistency, Interval};
+
+/// The schema that this version writes.
+pub const RUN_SCHEMA: &str = "preheat.run/1";
+
+/// What a recording shows. Where starts of several temperatures were made, the numbers
+/// beside the ladder are those of the warmest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Always [`RUN_SCHEMA`].
+    pub schema: String,
+    /// The version of preheat that recorded.
+    pub preheat: String,
+    /// When the first start began, as an RFC 3339 time in UTC.
+    pub created: String,
+    /// The command that was run.
+    pub command: Vec<String>,
+    /// Where it was run.
+    pub directory: String,
+    /// On which machine.
+    pub machine: Machine,
+    /// How.
+    pub settings: RunSettings,
+    /// Environment variables that matter to a cold start and were set.
+    pub environment: Vec<(String, String)>,
+    /// By what iterations were found: `nvtx`, `python`, `kernels`, `lines`, or `none` if
+    /// nothing repeats.
+    pub iterations_by: IterationsBy,
+    /// What an iteration is here, for people: `steps of SGD`, `NVTX ranges named step`.
+    pub iteration: String,
+    /// From `exec` to the end of the first iteration; to the end of the program where
+    /// nothing repeats. Over the starts without the first, if there are others.
+    pub time_to_first: Interval,
+    /// The first iteration.
+    pub first: Option<f64>,
+    /// The steady iteration.
+    pub steady: Option<f64>,
+    /// first ÷ steady.
+    pub ratio: Option<Interval>,
+    /// How the iterations behave.
+    pub class: Option<Class>,
+    /// Whether all starts behave so.
+    pub consistency: Option<Consistency>,
+    /// Iterations before steady, median over the starts.
+    pub warmup: Option<f64>,
+    /// What warm-up cost over steady, median over the starts.
+    pub excess: Option<f64>,
+    /// How many starts the numbers above are from.
+    pub counted_starts: usize,
+    /// The causes on the path from `exec` to the end of the first iteration, largest
+    /// first; their seconds add up to `time_to_first`.
+    pub causes: Vec<CauseReport>,
+    /// What the first iteration took beyond a steady one, by cause, largest first.
+    pub first_excess: Vec<CauseSeconds>,
+    /// Where memory went.
+    pub memory: MemoryReport,
+    /// From the coldest starts to the warmest; one rung for each temperature.
+    pub ladder: Vec<Rung>,
+    /// What would remove it, the largest predicted saving first.
+    pub remedies: Vec<Remedy>,
+    /// Every start, in the order in which they ran.
+    pub starts: Vec<StartReport>,
+    /// Sentences for people: what is missing or doubtful, and why.
+    pub notes: Vec<String>,
+}
+
+/// By what iterations were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IterationsBy {
+    /// NVTX ranges of the program.
+    Nvtx,
+    /// Steps and model calls that Python sees.
+    Python,
+    /// The period of the kernel launches.
+    Kernels,
+    /// Lines of output.
+    Lines,
+    /// Nothing repeats.
+    None,
+}
+
+/// A cause and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CauseSeconds {
+    /// Which.
+    pub cause: Cause,
+    /// How long.
+    pub seconds: f64,
+}
+
+/// A cause with what is behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CauseReport {
+    /// Which.
+    pub cause: Cause,
+    /// How long, on the path.
+    pub seconds: f64,
+    /// Its part of the time to first, 0 to 1.
+    pub share: f64,
+    /// Device memory that it took and holds at the end of the first iteration, where
+    /// that is known.
+    pub device_bytes: Option<u64>,
+    /// What it was, largest first; not all of it.
+    pub items: Vec<Item>,
+    /// How many items there were in all.
+    pub items_in_all: u64,
+}
+
+/// One thing behind a cause: a module, library, kernel or call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its name: `torch._dynamo`, `libcudnn_ops.so.9`, `cuLibraryLoadData`.
+    pub name: String,
+    /// Who asked for it or what it was about; may be empty.
+    pub detail: String,
+    /// How long, on the path, without what lies within it and has another name.
+    pub seconds: f64,
+    /// How long with all that lies within it; as `seconds` where nothing does.
+    pub inclusive: f64,
+    /// How often, on the path.
+    pub count: u64,
+    /// Bytes, where it has to do with bytes.
+    pub bytes: Option<u64>,
+    /// The part of `seconds` that was waiting, mostly for a disk; none if unknown.
+    pub waiting: Option<f64>,
+}
+
+/// Where memory went, in bytes. Of the start that the page shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryReport {
+    /// The device; none if none was used.
+    pub device: Option<DeviceBytes>,
+    /// The largest resident size of the process.
+    pub resident_peak: u64,
+    /// Its resident size at the end of the first iteration.
+    pub resident_first: Option<u64>,
+    /// Page-locked memory at the end of the first iteration.
+    pub pinned: u64,
+}
+
+/// Where the memory of a device went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceBytes {
+    /// In use after the first iteration, in all; the parts below add up to it.
+    pub total: u64,
+    /// The context.
+    pub context: u64,
+    /// Kernels: code, and what their first use took.
+    pub kernels: u64,
+    /// Allocations in use by tensors, if the framework says so; else all allocations.
+    pub used: u64,
+    /// What a framework's allocator holds beyond that.
+    pub reserved: u64,
+    /// Workspaces and whatever libraries took for themselves.
+    pub workspaces: u64,
+    /// What nothing accounts for; others on the same device are in it.
+    pub other: u64,
+    /// The most in use until the end of the first iteration.
+    pub first_peak: u64,
+    /// The most in use in the steady iterations; none if that is not known.
+    pub steady_peak: Option<u64>,
+}
+
+/// One temperature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// How cold.
+    pub temperature: Temperature,
+    /// How many starts.
+    pub starts: usize,
+    /// From `exec` to the end of the first iteration.
+    pub time_to_first: Interval,
+    /// The first iteration.
+    pub first: Option<f64>,
+    /// The causes, in the order of [`Cause::ALL`].
+    pub causes: Vec<CauseSeconds>,
+}
+
+/// What would remove a part of the cold start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remedy {
+    /// Which, for programs: `warm-parent`, `prefetch`, …
+    pub id: String,
+    /// Which, for people.
+    pub title: String,
+    /// What to do.
+    pub what: String,
+    /// What that is predicted to save, in seconds of time to first.
+    pub saving: f64,
+    /// Bytes that it saves on the device, where that is the point.
+    pub saving_bytes: Option<u64>,
+    /// What the prediction assumes.
+    pub assumption: String,
+    /// The causes that it removes or makes smaller.
+    pub causes: Vec<Cause>,
+}
+
+/// One start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartReport {
+    /// How cold it was made.
+    pub temperature: Temperature,
+    /// Whether it was the first of all: reported apart.
+    pub first_start: bool,
+    /// Its exit code; 128 + n for signal n.
+    pub exit_code: i32,
+    /// From `exec` to the end of the first iteration (of the program, if nothing repeats);
+    /// none if it did not come so far or was not recorded.
+    pub time_to_first: Option<f64>,
+    /// From `exec` to the end of the program.
+    pub wall: f64,
+    /// The causes, in the order of [`Cause::ALL`]; they add up to `time_to_first`.
+    pub causes: Vec<CauseSeconds>,
+    /// How long each iteration took.
+    pub iterations: Vec<f64>,
+    /// The largest resident size, in bytes.
+    pub peak_resident: u64,
+    /// What was evicted before it.
+    pub evicted: Option<Evicted>,
+}

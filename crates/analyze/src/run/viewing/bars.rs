@@ -1,0 +1,152 @@
+//! A thread's spans as bars. Spans that are too short to be seen are put together with
+//! their neighbours of the same cause and depth.
+
+use super::super::examine::seconds;
+use super::super::facts::{Facts, Judged, Thing};
+use super::super::items;
+use super::super::path::Meant;
+use super::super::trace::{Span, What};
+use super::super::{Bar, Cause};
+use crate::units;
+
+/// What is shorter than one part in so many cannot be seen.
+const VISIBLE: u64 = 2000;
+
+/// A bar before it has words.
+#[derive(Clone, Copy)]
+struct Raw {
+    begin: u64,
+    end: u64,
+    depth: u8,
+    cause: Option<Cause>,
+    /// The longest span in it, and how long that is.
+    longest: usize,
+    length: u64,
+    spans: u64,
+}
+
+/// At most `most` bars of a thread until `until`.
+pub(super) fn bars(facts: &Facts, thread: usize, until: u64, most: usize) -> Vec<Bar> {
+    let spans = &facts.process.threads[thread].spans;
+    let mut grain = (until / VISIBLE).max(1);
+    let mut raw = together(judged(facts, spans, until), grain, false);
+    while raw.len() > most && grain <= until {
+        grain *= 2;
+        raw = together(raw.into_iter(), grain, true);
+    }
+    // Very deep ones may still be too many.
+    raw.sort_by_key(|bar| std::cmp::Reverse(bar.length));
+    raw.truncate(most);
+    raw.sort_by_key(|bar| (bar.begin, bar.depth));
+    raw.iter().map(|bar| in_words(facts, spans, bar)).collect()
+}
+
+/// Each span as a bar of its own.
+fn judged<'a>(
+    facts: &'a Facts,
+    spans: &'a [Span],
+    until: u64,
+) -> impl Iterator<Item = Raw> + use<'a> {
+    let mut open: Vec<(u64, Option<Judged>)> = Vec::new();
+    let seen = spans.iter().enumerate();
+    let seen = seen.take_while(move |(_, span)| span.begin < until);
+    seen.map(move |(index, span)| {
+        while open.pop_if(|(end, _)| *end <= span.begin).is_some() {}
+        let outer = open.last().and_then(|(_, judged)| *judged);
+        let own = facts.judge(span, outer.as_ref());
+        open.push((span.end, own.or(outer)));
+        let end = span.end.min(until);
+        Raw {
+            begin: span.begin,
+            end,
+            depth: span.depth,
+            cause: own.map(|own| own.cause),
+            longest: index,
+            length: end - span.begin,
+            spans: 1,
+        }
+    })
+}
+
+/// Puts bars shorter than `grain` together with the one before them at the same depth;
+/// with `any`, whatever their causes are: that of the longest stands for all.
+fn together(bars: impl Iterator<Item = Raw>, grain: u64, any: bool) -> Vec<Raw> {
+    let mut result: Vec<Raw> = Vec::new();
+    let mut last_at: Vec<Option<usize>> = vec![None; 256];
+    let small = |bar: &Raw| bar.end - bar.begin < grain || bar.spans > 1;
+    for bar in bars {
+        let place = usize::from(bar.depth);
+        if let Some(last) = last_at[place].map(|at| &mut result[at])
+            && (any || last.cause == bar.cause)
+            && small(last)
+            && small(&bar)
+            && bar.begin.saturating_sub(last.end) < grain
+        {
+            last.end = last.end.max(bar.end);
+            last.spans += bar.spans;
+            if bar.length > last.length {
+                (last.longest, last.length) = (bar.longest, bar.length);
+                last.cause = bar.cause;
+            }
+            continue;
+        }
+        last_at[place] = Some(result.len());
+        result.push(bar);
+    }
+    result
+}
+
+fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
+    let span = &spans[bar.longest];
+    let process = facts.process;
+    let at = span.detail as usize;
+    let text = || process.texts.get(at).map_or("", String::as_str);
+    let label = match span.what {
+        What::OptimizerStep => format!("step of {}", text()),
+        What::ModelCall => format!("call of {}", text()),
+        What::TrainStep => "training step".to_owned(),
+        What::PredictStep => "prediction step".to_owned(),
+        What::TestStep => "evaluation step".to_owned(),
+        What::Range => text().to_owned(),
+        _ => call(facts, span),
+    };
+    let mut detail: Vec<String> = Vec::new();
+    if bar.spans > 1 {
+        detail.push(format!("{} together", bar.spans));
+    }
+    match span.what {
+        What::Import => detail.extend(process.imports.get(at).map(items::asked)),
+        What::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
+        _ if bar.spans == 1 && facts.bytes(span) > 0 => {
+            detail.push(units::bytes(facts.bytes(span)));
+        }
+        _ if facts.is_first_launch(span) => detail.push("first launch".to_owned()),
+        _ => {}
+    }
+    detail.retain(|part| !part.is_empty());
+    Bar {
+        begin: seconds(bar.begin),
+        end: seconds(bar.end),
+        depth: u32::from(bar.depth),
+        cause: bar.cause,
+        label,
+        detail: detail.join(", "),
+        spans: bar.spans,
+    }
+}
+
+/// What a call is called: its kernel's, module's or library's name, or its own.
+fn call(facts: &Facts, span: &Span) -> String {
+    let tables = facts.process;
+    let at = span.detail as usize;
+    let thing = match span.what {
+        What::Launch if tables.functions.get(at).is_some_and(|f| !f.name.is_empty()) => {
+            Thing::Function(span.detail)
+        }
+        What::Import if at < tables.imports.len() => Thing::Import(span.detail),
+        What::Load if at < tables.loads.len() => Thing::Load(span.detail),
+        What::Range if at < tables.texts.len() => Thing::Text(span.detail),
+        _ => Thing::Symbol(u32::from(span.symbol)),
+    };
+    items::name(Meant::Of(0, thing), std::slice::from_ref(facts))
+}

@@ -1,0 +1,50 @@
+//! The imports as a tree, without what is too small to be seen.
+
+use super::super::ImportNode;
+use super::super::examine::seconds;
+use super::super::items::{Tree, asked};
+use super::super::trace::Process;
+
+/// A module below this part of all imports is left out.
+const VISIBLE: f64 = 0.003;
+
+/// The imports that no other import asked for, each with what lies within it.
+pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<ImportNode> {
+    let count = process.imports.len();
+    let wall = |at: usize| tree.spans[at].1.saturating_sub(tree.spans[at].0);
+    let mut within = vec![0u64; count];
+    let mut all = 0;
+    for at in &tree.order {
+        match tree.parents[*at as usize] {
+            Some(parent) => within[parent as usize] += wall(*at as usize),
+            None => all += wall(*at as usize),
+        }
+    }
+    let least = VISIBLE * all as f64;
+    let mut children: Vec<Vec<ImportNode>> = vec![Vec::new(); count];
+    let mut roots = Vec::new();
+    // Children come after their parents, so from the end each has its own already.
+    for at in tree.order.iter().rev() {
+        let index = *at as usize;
+        if (wall(index) as f64) < least {
+            continue;
+        }
+        let import = &process.imports[index];
+        let mut inner = std::mem::take(&mut children[index]);
+        inner.reverse();
+        let node = ImportNode {
+            name: import.name.clone(),
+            asked: asked(import),
+            begin: seconds(tree.spans[index].0),
+            seconds: seconds(wall(index)),
+            own: seconds(wall(index).saturating_sub(within[index])),
+            children: inner,
+        };
+        match tree.parents[index] {
+            Some(parent) => children[parent as usize].push(node),
+            None => roots.push(node),
+        }
+    }
+    roots.sort_by(|a: &ImportNode, b: &ImportNode| a.begin.total_cmp(&b.begin));
+    roots
+}

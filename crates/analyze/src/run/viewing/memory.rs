@@ -1,0 +1,90 @@
+//! Memory over time.
+
+use super::super::MemoryPoint;
+use super::super::examine::seconds;
+use super::super::facts::Facts;
+use super::super::memory::{Live, Step, looks};
+
+/// So many points at most.
+const POINTS: usize = 600;
+
+/// All looks at memory until `until`, in order. Of too many, those that lie closest
+/// together are left out, and of these never the largest.
+pub(super) fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
+    let process = facts.process;
+    let mut points: Vec<(u64, MemoryPoint)> = Vec::new();
+    let mut add = |time: u64, point: MemoryPoint| {
+        if time <= until {
+            let time_in_seconds = seconds(time);
+            points.push((
+                time,
+                MemoryPoint {
+                    time: time_in_seconds,
+                    ..point
+                },
+            ));
+        }
+    };
+    for look in looks(process) {
+        add(
+            look.time,
+            MemoryPoint {
+                device: Some(look.used),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    for step in &Live::of(facts).steps {
+        let allocated = Some(Step::device(step));
+        add(
+            step.time,
+            MemoryPoint {
+                allocated,
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    for sample in &process.allocator {
+        add(
+            sample.time,
+            MemoryPoint {
+                used: Some(sample.used),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    for sample in &process.samples {
+        add(
+            sample.time,
+            MemoryPoint {
+                resident: Some(sample.resident),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    points.sort_by_key(|(time, _)| *time);
+    fewer(points, until)
+}
+
+/// One point for each stretch of time, with the largest of each kind in it.
+fn fewer(points: Vec<(u64, MemoryPoint)>, until: u64) -> Vec<MemoryPoint> {
+    if points.len() <= POINTS {
+        return points.into_iter().map(|(_, point)| point).collect();
+    }
+    let grain = until / (POINTS as u64 - 1) + 1;
+    let mut result: Vec<(u64, MemoryPoint)> = Vec::new();
+    for (time, point) in points {
+        let cell = time / grain;
+        match result.last_mut() {
+            Some((last, sum)) if *last == cell => {
+                sum.time = point.time;
+                sum.device = sum.device.max(point.device);
+                sum.allocated = sum.allocated.max(point.allocated);
+                sum.used = sum.used.max(point.used);
+                sum.resident = sum.resident.max(point.resident);
+            }
+            _ => result.push((cell, point)),
+        }
+    }
+    result.into_iter().map(|(_, point)| point).collect()
+}

@@ -1,0 +1,100 @@
+//! Builds the recorder, so that it can travel inside the binary.
+//!
+//! A library that is loaded into other programs is built apart from the program that
+//! carries it: with its own profile (no unwinding, no symbols) and as a `cdylib`, which
+//! cargo cannot yet be asked for as a dependency. So a second cargo is run, in a target
+//! directory of its own below `OUT_DIR`: it never waits for a lock of the first one,
+//! and `cargo build`, `cargo run`, `cargo install` and `cargo clippy` all work, offline
+//! as well.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+
+/// What the library is called where the crate embeds it.
+const EMBEDDED: &str = "libpreheat.so";
+
+fn main() {
+    if let Err(sentence) = build() {
+        eprintln!("{sentence}");
+        exit(1);
+    }
+}
+
+fn build() -> Result<(), String> {
+    let here = variable("CARGO_MANIFEST_DIR")?;
+    let out = variable("OUT_DIR")?;
+    let target = env::var("TARGET").map_err(|_| "cargo did not say TARGET".to_owned())?;
+    let host = env::var("HOST").unwrap_or_else(|_| target.clone());
+    let workspace = here
+        .ancestors()
+        .nth(2)
+        .ok_or("this crate does not lie in preheat's workspace")?;
+    for input in [
+        "crates/shim/src",
+        "crates/shim/Cargo.toml",
+        "crates/shim/build.rs",
+        "crates/wire/src",
+        "crates/wire/Cargo.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
+        // A file that is not there would have this run at every build.
+        let input = workspace.join(input);
+        if input.exists() {
+            println!("cargo:rerun-if-changed={}", input.display());
+        }
+    }
+    println!("cargo:rerun-if-changed=build.rs");
+
+    let directory = out.join("shim");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(["build", "--quiet", "--package", "preheat-shim", "--lib"])
+        .args(["--profile", "shim"])
+        .arg("--manifest-path")
+        .arg(workspace.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&directory)
+        // Set by `cargo clippy`, which would check the recorder and build nothing.
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("CARGO_BUILD_TARGET_DIR")
+        .env_remove("CARGO_BUILD_BUILD_DIR")
+        .env_remove("CARGO_BUILD_TARGET");
+    if workspace.join("Cargo.lock").exists() {
+        cargo.arg("--locked");
+    }
+    let mut built = directory.clone();
+    if target != host {
+        cargo.args(["--target", &target]);
+        built.push(&target);
+    }
+    built.push("shim/libpreheat_shim.so");
+    let status = cargo.status().map_err(|why| {
+        format!("the recorder (preheat-shim) cannot be built: {cargo:?} does not run: {why}")
+    })?;
+    if !status.success() {
+        return Err(format!(
+            "the recorder (preheat-shim) could not be built ({status}); `cargo build -p preheat-shim --profile shim` in {} shows why",
+            workspace.display()
+        ));
+    }
+    copy(&built, &out.join(EMBEDDED))
+}
+
+fn variable(name: &str) -> Result<PathBuf, String> {
+    env::var_os(name)
+        .map(PathBuf::from)
+        .ok_or_else(|| format!("cargo did not say {name}"))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    std::fs::copy(from, to).map(|_| ()).map_err(|why| {
+        format!(
+            "the recorder was built, but {} cannot be copied to {}: {why}",
+            from.display(),
+            to.display()
+        )
+    })
+}

@@ -1,0 +1,167 @@
+//! The environment by which the recorder gets into the command, and nothing else of it
+//! changes: what the user has set stays behind ours.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use preheat_wire::variables;
+
+use crate::place::Placed;
+
+/// What the recorder is told.
+pub(crate) struct Options<'a> {
+    /// Where its process files go.
+    pub directory: &'a Path,
+    /// The most bytes of each.
+    pub limit: u64,
+    /// Wait for the device at the end of each iteration.
+    pub synchronize: bool,
+    /// Look for iterations of Python's frameworks.
+    pub python_iterations: bool,
+    /// Python is to write each line at once: its output is a pipe of ours.
+    pub unbuffered: bool,
+}
+
+/// Variables to set, by name.
+pub(crate) type Variables = Vec<(OsString, OsString)>;
+
+/// The variable of NVTX for a library that wants to see its ranges.
+const NVTX: &str = "NVTX_INJECTION64_PATH";
+
+/// What is set for a start; `user` tells what the user has.
+pub(crate) fn variables(
+    placed: &Placed,
+    options: &Options<'_>,
+    user: impl Fn(&str) -> Option<OsString>,
+) -> Variables {
+    let shim = placed.shim.as_os_str();
+    let python = placed.python.as_os_str();
+    let mut words = Vec::new();
+    if options.synchronize {
+        words.push("synchronize");
+    }
+    if !options.python_iterations {
+        words.push("no-python-iterations");
+    }
+    let mut set: Variables = Vec::new();
+    let mut put = |name: &str, value: OsString| set.push((name.into(), value));
+    // Both loaders of OpenCL separate with a colon here, as the other two do.
+    put("LD_PRELOAD", before(shim, user("LD_PRELOAD")));
+    put("PYTHONPATH", before(python, user("PYTHONPATH")));
+    put("OPENCL_LAYERS", before(shim, user("OPENCL_LAYERS")));
+    if user(NVTX).is_none() {
+        put(NVTX, shim.into());
+    }
+    if options.unbuffered && user("PYTHONUNBUFFERED").is_none() {
+        put("PYTHONUNBUFFERED", "1".into());
+    }
+    put(variables::DIRECTORY, options.directory.into());
+    put(variables::LIMIT, options.limit.to_string().into());
+    put(variables::SHIM, shim.into());
+    put(variables::PYTHON, python.into());
+    put(variables::OPTIONS, words.join(",").into());
+    set
+}
+
+/// What is not recorded because of what the user has set.
+pub(crate) fn notes(user: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    let nvtx = user(NVTX).map(|theirs| {
+        format!(
+            "NVTX ranges are not recorded: {NVTX} is set to {}, and NVTX takes only one",
+            theirs.to_string_lossy()
+        )
+    });
+    nvtx.into_iter().collect()
+}
+
+/// Ours, then the user's. An empty value means none: a colon after ours would add the
+/// current directory.
+fn before(ours: &OsStr, theirs: Option<OsString>) -> OsString {
+    let mut value = ours.to_owned();
+    if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
+        value.push(":");
+        value.push(theirs);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(user: &[(&str, &str)], unbuffered: bool, name: &str) -> Option<String> {
+        let placed = Placed::at("/placed".into(), false);
+        let options = Options {
+            directory: Path::new("/recording/start-1"),
+            limit: 7,
+            synchronize: true,
+            python_iterations: false,
+            unbuffered,
+        };
+        let theirs = |name: &str| {
+            let found = user.iter().find(|(theirs, _)| *theirs == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let set = variables(&placed, &options, theirs);
+        let found = set.into_iter().find(|(ours, _)| ours == name);
+        found.map(|(_, value)| {
+            let value = value.into_string().expect("it is text");
+            value
+                .replace(placed.shim.to_str().expect("it is text"), "SHIM")
+                .replace(placed.python.to_str().expect("it is text"), "PYTHON")
+        })
+    }
+
+    #[test]
+    fn the_users_values_stay_behind_ours() {
+        let user = [
+            ("LD_PRELOAD", "/a.so /b.so"),
+            ("PYTHONPATH", "x::y"),
+            ("OPENCL_LAYERS", "/layer.so"),
+        ];
+        let is = |name| value(&user, false, name);
+        assert_eq!(is("LD_PRELOAD").as_deref(), Some("SHIM:/a.so /b.so"));
+        assert_eq!(is("PYTHONPATH").as_deref(), Some("PYTHON:x::y"));
+        assert_eq!(is("OPENCL_LAYERS").as_deref(), Some("SHIM:/layer.so"));
+    }
+
+    #[test]
+    fn an_empty_value_adds_no_empty_element() {
+        let user = [("LD_PRELOAD", ""), ("PYTHONPATH", "")];
+        assert_eq!(value(&user, false, "LD_PRELOAD").as_deref(), Some("SHIM"));
+        assert_eq!(value(&user, false, "PYTHONPATH").as_deref(), Some("PYTHON"));
+        assert_eq!(value(&[], false, "PYTHONPATH").as_deref(), Some("PYTHON"));
+    }
+
+    #[test]
+    fn nvtx_takes_one_library_and_the_users_stays() {
+        assert_eq!(value(&[], false, NVTX).as_deref(), Some("SHIM"));
+        assert_eq!(value(&[(NVTX, "/theirs.so")], false, NVTX), None);
+        let notes = notes(|name| (name == NVTX).then(|| "/theirs.so".into()));
+        assert!(notes[0].contains("/theirs.so"), "{notes:?}");
+    }
+
+    #[test]
+    fn the_recorder_is_told_what_it_must_know() {
+        let is = |name| value(&[], false, name);
+        assert_eq!(
+            is(variables::DIRECTORY).as_deref(),
+            Some("/recording/start-1")
+        );
+        assert_eq!(is(variables::LIMIT).as_deref(), Some("7"));
+        assert_eq!(
+            is(variables::OPTIONS).as_deref(),
+            Some("synchronize,no-python-iterations")
+        );
+        assert_eq!(is(variables::SHIM).as_deref(), Some("SHIM"));
+        assert_eq!(is(variables::PYTHON).as_deref(), Some("PYTHON"));
+    }
+
+    #[test]
+    fn python_writes_at_once_only_where_that_is_needed() {
+        let name = "PYTHONUNBUFFERED";
+        assert_eq!(value(&[], false, name), None);
+        assert_eq!(value(&[], true, name).as_deref(), Some("1"));
+        assert_eq!(value(&[(name, "")], true, name), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! Starts a command with the recorder in it, as often as asked and as cold as asked,
+//! and leaves a recording behind.
+//!
+//! The flow: look at the program ([`record`]) → place the recorder → for each start:
+//! make it as cold as asked, inject, run, look at it from outside, wait → write down
+//! what happened (`recording.json`). The command itself cannot tell: its standard
+//! streams, terminal, process group, signals and exit code are what they would be
+//! without preheat.
+//!
+//! This crate reads no recordings, analyses nothing and prints nothing.
+
+mod clock;
+mod error;
+mod inject;
+mod input;
+mod lines;
+mod manifest;
+mod place;
+mod plan;
+mod program;
+mod recording;
+mod request;
+mod samples;
+mod series;
+mod signals;
+mod start;
+mod temperature;
+
+pub use error::LaunchError;
+pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
+pub use series::record;

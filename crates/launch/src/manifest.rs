@@ -1,0 +1,110 @@
+//! `recording.json`: written anew after every start, so that a series that is cut short
+//! leaves what it had.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use preheat_analyze::run::Manifest;
+
+/// The file's name in the recording's directory.
+pub(crate) const NAME: &str = "recording.json";
+
+/// Variables that matter to a cold start, by how their names begin.
+const MATTER: [&str; 33] = [
+    "ACPP_",
+    "AMD_",
+    "CUBLAS_",
+    "CUDA_",
+    "CUDNN_",
+    "CUPY_",
+    "GLIBC_TUNABLES",
+    "GPU_",
+    "HIP_",
+    "HSA_",
+    "JAX_",
+    "KERAS_",
+    "LD_",
+    "MALLOC_",
+    "MIOPEN_",
+    "MKL_",
+    "NCCL_",
+    "NUMBA_",
+    "NVIDIA_",
+    "NVTX_",
+    "OCL_ICD_",
+    "OMP_",
+    "OPENBLAS_",
+    "OPENCL_",
+    "ORT_",
+    "POCL_",
+    "PYOPENCL_",
+    "PYTHON",
+    "PYTORCH_",
+    "TF_",
+    "TORCH",
+    "TRITON_",
+    "XLA_",
+];
+
+/// Parts of names whose values are nobody's business.
+const SECRET: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "API_KEY"];
+
+/// What images of containers say of themselves: no program goes by it.
+const IMAGE: [&str; 5] = [
+    "CUDA_VERSION",
+    "NCCL_VERSION",
+    "NVIDIA_PRODUCT_NAME",
+    "NVIDIA_REQUIRE_",
+    "TF_CLI_",
+];
+
+/// Those of the variables that matter to a cold start, by name.
+pub(crate) fn environment(
+    all: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = all
+        .filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            let matters = MATTER.iter().any(|begin| name.starts_with(begin))
+                && !SECRET.iter().any(|part| name.contains(part))
+                && !IMAGE.iter().any(|begin| name.starts_with(begin));
+            matters.then(|| (name, value.to_string_lossy().into_owned()))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Write it whole, or leave the one before.
+pub(crate) fn save(manifest: &Manifest, recording: &Path) -> io::Result<()> {
+    let new = recording.join(".recording.json.new");
+    let mut text = serde_json::to_vec_pretty(manifest)?;
+    text.push(b'\n');
+    let saved = fs::write(&new, text).and_then(|()| fs::rename(&new, recording.join(NAME)));
+    if saved.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    saved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_is_kept_and_secrets_are_not() {
+        let all = [
+            ("TORCH_HOME", "/t"),
+            ("CUDA_MODULE_LOADING", "EAGER"),
+            ("HOME", "/h"),
+            ("TF_API_KEY", "x"),
+            ("JAX_TOKEN", "x"),
+            ("NVIDIA_REQUIRE_CUDA", "cuda>=13.0"),
+        ];
+        let kept = environment(all.iter().map(|(name, value)| (name.into(), value.into())));
+        let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["CUDA_MODULE_LOADING", "TORCH_HOME"]);
+    }
+}

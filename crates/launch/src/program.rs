@@ -1,0 +1,243 @@
+//! Looks at the program before it is started: where it is, and whether the loader will
+//! take the recorder into it.
+//!
+//! Programs that cannot be recorded are run all the same, and a sentence says why.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::LaunchError;
+
+mod elf;
+
+use elf::{Elf, Loader};
+
+/// What is found out about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// Where it is, as `execvp` would find it.
+    pub path: PathBuf,
+    /// Whether it is started with the recorder's variables.
+    pub inject: bool,
+    /// Why the program itself leaves no recording. What it starts may leave one.
+    pub unrecorded: Option<String>,
+}
+
+/// Find the program and look at it.
+pub(crate) fn find(name: &OsStr) -> Result<Program, LaunchError> {
+    let path = search(name, std::env::var_os("PATH"))?;
+    let shown = Path::new(name).display().to_string();
+    let (inject, unrecorded) = look(&path, &shown, 0)?;
+    Ok(Program {
+        path,
+        inject,
+        unrecorded,
+    })
+}
+
+/// As `execvp` searches: a name with a slash is a path; else the first file of that
+/// name in `PATH` that may be executed.
+fn search(name: &OsStr, path: Option<OsString>) -> Result<PathBuf, LaunchError> {
+    let shown = Path::new(name).display();
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return match executable(&path) {
+            Executable::Yes => Ok(path),
+            Executable::No => Err(LaunchError::CannotExecute(format!(
+                "{shown} cannot be executed: it is not an executable file; `chmod +x` makes it one, or name its interpreter before it"
+            ))),
+            Executable::Directory => Err(LaunchError::CannotExecute(format!(
+                "{shown} cannot be executed: it is a directory"
+            ))),
+            Executable::Absent => Err(LaunchError::NotFound(format!("there is no {shown}"))),
+        };
+    }
+    let mut denied = None;
+    let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
+    for directory in std::env::split_paths(&path) {
+        // An empty element means the current directory.
+        let candidate = match directory.as_os_str().is_empty() {
+            true => Path::new(".").join(name),
+            false => directory.join(name),
+        };
+        match executable(&candidate) {
+            Executable::Yes if !name.is_empty() => return Ok(candidate),
+            Executable::No => denied = denied.or(Some(candidate)),
+            _ => {}
+        }
+    }
+    Err(match denied {
+        Some(path) => LaunchError::CannotExecute(format!(
+            "{} cannot be executed: it is not an executable file; `chmod +x` makes it one",
+            path.display()
+        )),
+        None => LaunchError::NotFound(format!(
+            "there is no program `{shown}` in PATH; is it spelled right, is its environment active?"
+        )),
+    })
+}
+
+enum Executable {
+    Yes,
+    No,
+    Directory,
+    Absent,
+}
+
+fn executable(path: &Path) -> Executable {
+    let Ok(is) = fs::metadata(path) else {
+        return Executable::Absent;
+    };
+    if is.is_dir() {
+        return Executable::Directory;
+    }
+    let Some(name) = c_path(path) else {
+        return Executable::Absent;
+    };
+    // SAFETY: the path ends with a NUL; faccessat reads it and nothing else.
+    let may =
+        unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
+    match is.is_file() && may == 0 {
+        true => Executable::Yes,
+        false => Executable::No,
+    }
+}
+
+/// Interpreters of interpreters that the kernel follows.
+const DEEPEST: usize = 5;
+
+/// Whether to inject, and why the program leaves no recording.
+fn look(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>), LaunchError> {
+    let mut head = Vec::new();
+    // Programs may be executable and not readable: then the loader has them alone.
+    let Ok(mut file) = File::open(path) else {
+        return Ok((true, None));
+    };
+    let _ = file.by_ref().take(4096).read_to_end(&mut head);
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let Some(interpreter) = interpreter(line).filter(|_| depth < DEEPEST) else {
+            return Ok((true, None));
+        };
+        if !interpreter.exists() {
+            return Err(LaunchError::CannotExecute(format!(
+                "{shown} cannot be executed: its first line names {}, which does not exist",
+                interpreter.display()
+            )));
+        }
+        // The kernel takes no privileges from a script, but does from its interpreter.
+        let name = format!("{shown}'s interpreter {}", interpreter.display());
+        return look(&interpreter, &name, depth + 1);
+    }
+    if raises_privileges(path) {
+        let why = format!(
+            "{shown} runs with privileges of its own (setuid, setgid or file capabilities): the loader takes nothing into it"
+        );
+        return Ok((false, Some(why)));
+    }
+    let why = match elf::read(&file, &head) {
+        None => None,
+        Some(Elf::Foreign) => Some((false, "is a program for another kind of processor")),
+        Some(Elf::Native(Loader::None)) => Some((
+            // What it starts may be dynamic: launchers often are static themselves.
+            true,
+            "is statically linked: no loader takes the recorder into it",
+        )),
+        Some(Elf::Native(Loader::Musl)) => Some((
+            false,
+            "is linked with musl, whose loader cannot take a library for glibc",
+        )),
+        Some(Elf::Native(Loader::Glibc)) => None,
+    };
+    Ok(match why {
+        None => (true, None),
+        Some((inject, why)) => (inject, Some(format!("{shown} {why}"))),
+    })
+}
+
+/// The path in a script's first line.
+fn interpreter(line: &[u8]) -> Option<PathBuf> {
+    let line = line.split(|&byte| byte == b'\n').next()?;
+    let mut words = line
+        .split(|byte| b" \t".contains(byte))
+        .filter(|word| !word.is_empty());
+    words
+        .next()
+        .map(|word| PathBuf::from(OsStr::from_bytes(word)))
+}
+
+/// Whether the kernel would start this in the loader's secure mode.
+fn raises_privileges(path: &Path) -> bool {
+    let Ok(is) = fs::metadata(path) else {
+        return false;
+    };
+    // SAFETY: these take nothing and cannot fail.
+    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
+    let by_user = is.mode() & libc::S_ISUID != 0 && is.uid() != user;
+    // Without the group's execute bit, setgid once meant mandatory locking.
+    let group_bits = libc::S_ISGID | libc::S_IXGRP;
+    let by_group = is.mode() & group_bits == group_bits && is.gid() != group;
+    by_user || by_group || (user != 0 && has_capabilities(path))
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let Some(path) = c_path(path) else {
+        return false;
+    };
+    // SAFETY: both names end with a NUL; with a size of 0 getxattr writes nothing and
+    // tells the value's size.
+    let size = unsafe {
+        let name = c"security.capability";
+        libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0)
+    };
+    size > 0
+}
+
+fn c_path(path: &Path) -> Option<CString> {
+    CString::new(path.as_os_str().as_bytes()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        let found = search("sh".as_ref(), Some("/nowhere:/bin".into())).expect("sh is there");
+        assert_eq!(found, Path::new("/bin/sh"));
+        assert_eq!(search("sh".as_ref(), None).expect("so too"), found);
+        let by_path = search("/bin/sh".as_ref(), Some("/nowhere".into()));
+        assert_eq!(by_path.expect("by its path"), found);
+    }
+
+    #[test]
+    fn what_is_not_there_or_not_executable_has_its_own_code() {
+        let code = |name: &str| {
+            let error = search(name.as_ref(), Some("/nowhere:/etc".into())).expect_err(name);
+            error.exit_code()
+        };
+        assert_eq!(code("no-such-program"), 127);
+        assert_eq!(code("/no/such/program"), 127);
+        assert_eq!(code(""), 127);
+        assert_eq!(code("/etc/passwd"), 126);
+        assert_eq!(code("passwd"), 126);
+        assert_eq!(code("/etc"), 126);
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script() {
+        let of = |line: &str| interpreter(line.as_bytes());
+        assert_eq!(of("/bin/sh\necho"), Some("/bin/sh".into()));
+        assert_eq!(of(" \t/usr/bin/env python3\n"), Some("/usr/bin/env".into()));
+        assert_eq!(of(" \n"), None);
+    }
+
+    #[test]
+    fn an_ordinary_program_is_recorded() {
+        let found = find("sh".as_ref()).expect("sh is there");
+        assert_eq!((found.inject, found.unrecorded), (true, None));
+    }
+}

@@ -1,0 +1,125 @@
+//! Which loader an executable file asks for.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// An executable file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elf {
+    /// For processors of the recorder's own kind.
+    Native(Loader),
+    /// For others: 32 bits, or another architecture.
+    Foreign,
+}
+
+/// What loads its libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loader {
+    /// Nothing: it is static.
+    None,
+    /// glibc's, or one like it.
+    Glibc,
+    /// musl's.
+    Musl,
+}
+
+/// The machine's number in `e_machine`.
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u16 = 62;
+/// The machine's number in `e_machine`.
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u16 = 183;
+
+const PT_INTERP: u32 = 3;
+const PROGRAM_HEADER: usize = 56;
+/// The longest path of a loader that is looked at.
+const LONGEST: usize = 4096;
+
+/// Read what is needed; `None` if this is no ELF file, or one that nobody could read.
+pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
+    let identity = head.get(..20)?;
+    if !identity.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let machine = u16::from_le_bytes([identity[18], identity[19]]);
+    // The class (64 bits), the byte order (little-endian).
+    if identity[4] != 2 || identity[5] != 1 || machine != MACHINE {
+        return Some(Elf::Foreign);
+    }
+    let offset = u64::from_le_bytes(head.get(32..40)?.try_into().ok()?);
+    let size = usize::from(u16::from_le_bytes(head.get(54..56)?.try_into().ok()?));
+    let count = usize::from(u16::from_le_bytes(head.get(56..58)?.try_into().ok()?));
+    if size != PROGRAM_HEADER {
+        return None;
+    }
+    let mut table = vec![0; size * count];
+    file.read_exact_at(&mut table, offset).ok()?;
+    let mut loader = Loader::None;
+    for entry in table.chunks_exact(size) {
+        if u32::from_le_bytes(entry.get(..4)?.try_into().ok()?) == PT_INTERP {
+            let at = u64::from_le_bytes(entry.get(8..16)?.try_into().ok()?);
+            let bytes = u64::from_le_bytes(entry.get(32..40)?.try_into().ok()?);
+            let mut path = vec![0; usize::try_from(bytes).ok()?.min(LONGEST)];
+            file.read_exact_at(&mut path, at).ok()?;
+            loader = match path.windows(4).any(|part| part == b"musl") {
+                true => Loader::Musl,
+                false => Loader::Glibc,
+            };
+        }
+    }
+    Some(Elf::Native(loader))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::path::Path;
+
+    use super::*;
+
+    fn read_at(path: &Path) -> Option<Elf> {
+        let file = File::open(path).expect("it opens");
+        let mut head = Vec::new();
+        let mut start = (&file).take(4096);
+        start.read_to_end(&mut head).expect("it reads");
+        read(&file, &head)
+    }
+
+    /// This test's own executable, changed.
+    fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> Option<Elf> {
+        let own = std::env::current_exe().expect("a path");
+        let mut bytes = std::fs::read(own).expect("it reads");
+        change(&mut bytes);
+        let path = std::env::temp_dir().join(format!("preheat-elf-{name}-{}", std::process::id()));
+        std::fs::write(&path, &bytes).expect("a file");
+        let read = read_at(&path);
+        std::fs::remove_file(path).expect("it goes");
+        read
+    }
+
+    #[test]
+    fn this_test_is_loaded_by_glibc_and_a_text_by_nothing() {
+        let own = std::env::current_exe().expect("a path");
+        assert_eq!(read_at(&own), Some(Elf::Native(Loader::Glibc)));
+        assert_eq!(read_at(Path::new("/etc/passwd")), None);
+    }
+
+    #[test]
+    fn others_are_told_apart() {
+        assert_eq!(changed("class", |elf| elf[4] = 1), Some(Elf::Foreign));
+        assert_eq!(changed("machine", |elf| elf[18] = 0xfe), Some(Elf::Foreign));
+        let musl = changed("musl", |elf| {
+            let at = elf.windows(8).position(|part| part == b"ld-linux");
+            let at = at.expect("it names its loader");
+            elf[at..at + 8].copy_from_slice(b"ld-musl-");
+        });
+        assert_eq!(musl, Some(Elf::Native(Loader::Musl)));
+    }
+
+    #[test]
+    fn a_cut_file_is_no_surprise() {
+        for length in [0, 3, 19, 40, 63, 64, 100] {
+            let _ = changed(&format!("cut-{length}"), |elf| elf.truncate(length));
+        }
+    }
+}

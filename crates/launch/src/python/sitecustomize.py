@@ -1,0 +1,333 @@
+"""Loaded by Python at its start, before the program: tells the recorder of imports and
+of the iterations of frameworks, then makes way for the user's own sitecustomize.
+
+Nothing of this may be seen by the program: it raises nothing, prints nothing, and
+leaves sys.path and sys.modules as they would be without it. It must stay readable to
+every Python, also to those for which it then does nothing.
+"""
+
+import sys
+
+# Numbers of the recording's layout.
+PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
+OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP = 1, 2, 3, 4, 5
+
+
+def begin(os):
+    """Loads the recorder and begins to watch."""
+    if sys.version_info < (3, 8) or sys.implementation.name != "cpython":
+        return
+    if "t" in getattr(sys, "abiflags", ""):
+        return  # Without a global lock objects have another layout.
+    shim = os.environ.get("PREHEAT_SHIM")
+    if not shim or not os.environ.get("PREHEAT_DIRECTORY"):
+        return
+    recorder = load(shim)
+    recorder.event(PYTHON_BEGAN, "")
+    options = os.environ.get("PREHEAT_OPTIONS", "").split(",")
+    watched = {}
+    if "no-python-iterations" not in options:
+        frameworks = Frameworks(recorder, "synchronize" in options)
+        for name, patch in (
+            ("torch", frameworks.torch),
+            ("torch._dynamo.callback", frameworks.torch_compiler),
+            ("keras", frameworks.keras),
+            ("tf_keras", frameworks.keras),
+        ):
+            watched[name] = once(watched, name, patch)
+    import _frozen_importlib as bootstrap
+
+    # Python calls this by its name for every import that is not loaded yet.
+    bootstrap._find_and_load = recorder.watch_imports(bootstrap._find_and_load, watched)
+    recorder.event(PYTHON_READY, sys.version)
+
+
+def once(watched, name, patch):
+    """Patches a module when its import is done: it is also asked for by those within it,
+    before and after that."""
+
+    def then(module):
+        if not getattr(getattr(module, "__spec__", None), "_initializing", False):
+            if watched.pop(name, None):
+                patch(module)
+
+    return then
+
+
+def leave_path(os):
+    """Takes this file's directory from sys.path. The environment keeps it, so that
+    children are followed."""
+    ours = os.environ.get("PREHEAT_PYTHON") or os.path.dirname(__file__)
+    ours = {os.path.abspath(ours), os.path.realpath(ours)}
+    sys.path[:] = [
+        path
+        for path in sys.path
+        if not isinstance(path, str) or not path or os.path.abspath(path) not in ours
+    ]
+    for path in ours:
+        sys.path_importer_cache.pop(path, None)
+
+
+def load(shim):
+    """The recorder as a module that nobody else sees."""
+    import _imp
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import ExtensionFileLoader
+
+    spec = ModuleSpec("_preheat", ExtensionFileLoader("_preheat", shim), origin=shim)
+    module = _imp.create_dynamic(spec)
+    sys.modules.pop("_preheat", None)
+    return module
+
+
+class Frameworks(object):
+    """Finds the iterations of frameworks, once they are imported."""
+
+    def __init__(self, recorder, synchronize):
+        import _thread
+
+        class Depth(_thread._local):
+            value = 0
+
+        self.recorder = recorder
+        self.synchronize = synchronize
+        # One for each kind: a step that calls another class's step is one step.
+        self.depths = [Depth() for _ in range(TEST_STEP + 1)]
+        self.counts = {}
+
+    # What the patches call.
+
+    def begin(self, which, name):
+        return self.recorder.iteration_begin(which, name)
+
+    def end(self, which, token):
+        if self.synchronize:
+            self.recorder.synchronize()
+        self.recorder.iteration_end(token)
+        count = self.counts.get(which, 0)
+        self.counts[which] = count + 1
+        # Often while things still change, then more and more seldom.
+        if count < 4 or count & (count - 1) == 0:
+            self.tell_allocator()
+
+    def tell_allocator(self):
+        try:
+            cuda = sys.modules["torch"].cuda
+            if cuda.is_initialized():
+                stats = cuda.memory_stats()
+                self.recorder.allocator(
+                    "torch.cuda",
+                    stats["allocated_bytes.all.current"],
+                    stats["reserved_bytes.all.current"],
+                    stats["allocated_bytes.all.peak"],
+                    stats["reserved_bytes.all.peak"],
+                )
+        except Exception:
+            pass
+
+    # The patches. A failure leaves a framework as it is.
+
+    def torch(self, torch):
+        try:
+            self.torch_modules(torch)
+            self.torch_optimizers(torch)
+        except Exception:
+            self.recorder.event(NOTE, "Iterations of PyTorch are not seen: it is not as expected.")
+
+    def torch_modules(self, torch):
+        """Wraps the call of modules; the outermost one on a thread is an iteration."""
+        Module = torch.nn.Module
+        original = Module.__call__
+        Module.__call__ = self.wrapper(
+            original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__"
+        )
+
+    def torch_optimizers(self, torch):
+        """Wraps the step of each class of optimizers, after PyTorch has wrapped it in
+        its own way, which it does when the first one of a class is made."""
+        Optimizer = torch.optim.Optimizer
+        for name in ("_patch_step_function", "_hook_for_profile"):
+            patch = Optimizer.__dict__.get(name)
+            if patch is not None:
+                break
+        else:
+            raise AttributeError("_patch_step_function")
+        is_compiling = is_compiling_of(torch)
+        ours = set()
+
+        def patched(optimizer, *args, **kwargs):
+            result = patch(optimizer, *args, **kwargs)
+            try:
+                of = type(optimizer)
+                if of.step not in ours:
+                    step = self.wrapper(
+                        of.step, is_compiling, OPTIMIZER_STEP, "type(self).__name__"
+                    )
+                    ours.add(step)
+                    of.step = step
+            except Exception:
+                pass
+            return result
+
+        setattr(Optimizer, name, wraps(patched, patch))
+
+    def torch_compiler(self, callback):
+        """torch.compile tells when it compiles, wherever it does so."""
+        handler = getattr(callback, "callback_handler", None)
+        if not hasattr(handler, "register_start_callback"):
+            return
+        open_ones = []
+
+        def began(*args):
+            open_ones.append(self.recorder.range_begin("torch.compile"))
+
+        def ended(*args):
+            if open_ones:
+                self.recorder.range_end(open_ones.pop(), "preheat")
+
+        handler.register_start_callback(began)
+        handler.register_end_callback(ended)
+
+    def keras(self, keras):
+        try:
+            self.keras_callbacks()
+            self.keras_batches(keras)
+        except Exception:
+            self.recorder.event(NOTE, "Iterations of Keras are not seen: it is not as expected.")
+
+    def keras_callbacks(self):
+        """Steps of fit, predict and evaluate: between the callbacks of a batch."""
+        for name in (
+            "keras.src.callbacks.callback_list",
+            "keras.src.callbacks",
+            "keras.callbacks",
+            "tf_keras.src.callbacks",
+        ):
+            module = sys.modules.get(name)
+            callbacks = getattr(module, "__dict__", {}).get("CallbackList")
+            if callbacks is None or callbacks in self.counts:
+                continue
+            self.counts[callbacks] = 0
+            for which, kind in (
+                (TRAIN_STEP, "train"),
+                (PREDICT_STEP, "predict"),
+                (TEST_STEP, "test"),
+            ):
+                self.keras_step(callbacks, which, kind)
+
+    def keras_step(self, callbacks, which, kind):
+        began = getattr(callbacks, "on_%s_batch_begin" % kind)
+        ended = getattr(callbacks, "on_%s_batch_end" % kind)
+        tokens = {}
+        word = {"train": "fit", "test": "evaluate"}.get(kind, kind)
+
+        def on_begin(self_, *args, **kwargs):
+            tokens[id(self_)] = self.begin(which, word)
+            return began(self_, *args, **kwargs)
+
+        def on_end(self_, *args, **kwargs):
+            try:
+                return ended(self_, *args, **kwargs)
+            finally:
+                self.end(which, tokens.pop(id(self_), 0))
+
+        setattr(callbacks, "on_%s_batch_begin" % kind, wraps(on_begin, began))
+        setattr(callbacks, "on_%s_batch_end" % kind, wraps(on_end, ended))
+
+    def keras_batches(self, keras):
+        """train_on_batch and its like, wherever a model has them from."""
+        for which, name in (
+            (TRAIN_STEP, "train_on_batch"),
+            (PREDICT_STEP, "predict_on_batch"),
+            (TEST_STEP, "test_on_batch"),
+        ):
+            for of in keras.Model.__mro__:
+                method = of.__dict__.get(name)
+                if method is not None:
+                    setattr(of, name, self.wrapper(method, never, which, repr(name)))
+                    break
+
+    def wrapper(self, original, is_compiling, which, name):
+        """A function for the original's place, in a class, that makes its outermost call
+        an iteration.
+
+        PyTorch's compiler goes by a function's file to tell what is its own, so this has
+        the original's. It takes the attribute for the function to look into (where that
+        has a closure it would mistake ours for it), or else finds that it is compiling:
+        in both cases it sees only the original. A traceback shows this as a further
+        line: the original's first.
+        """
+        import ast
+
+        code = getattr(original, "__code__", None)
+        file = getattr(code, "co_filename", __file__)
+        line = getattr(code, "co_firstlineno", 1)
+        tree = ast.parse(WRAPPER % {"name": getattr(code, "co_name", "call"), "text": name})
+        for node in ast.walk(tree):
+            if hasattr(node, "lineno"):
+                node.lineno, node.col_offset = line, 0
+                node.end_lineno = node.end_col_offset = None
+        scope = {
+            "__name__": getattr(original, "__module__", None) or __name__,
+            "__builtins__": __builtins__,
+        }
+        exec(compile(tree, file, "exec"), scope)
+        depth = self.depths[which]
+        made = scope["make"](original, is_compiling, depth, self.begin, self.end, which)
+        made = wraps(made, original)
+        if not getattr(original, "__closure__", None):
+            made._torchdynamo_inline = original
+        return made
+
+
+WRAPPER = """
+def make(original, is_compiling, depth, begin, end, which):
+    def %(name)s(self, *args, **kwargs):
+        if is_compiling() or depth.value:
+            return original(self, *args, **kwargs)
+        depth.value = 1
+        token = begin(which, %(text)s)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            depth.value = 0
+            end(which, token)
+
+    return %(name)s
+"""
+
+
+def wraps(function, original):
+    """As functools.wraps, which a Python that has just begun has not loaded."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        try:
+            setattr(function, name, getattr(original, name))
+        except AttributeError:
+            pass
+    function.__dict__.update(getattr(original, "__dict__", {}))
+    function.__wrapped__ = original
+    return function
+
+
+def is_compiling_of(torch):
+    """How PyTorch's compiler says that it looks at code; it takes the call for True."""
+    compiler = getattr(torch, "compiler", None)
+    return getattr(compiler, "is_compiling", never)
+
+
+def never():
+    return False
+
+
+import os  # noqa: E402
+
+leave_path(os)
+try:
+    begin(os)
+except Exception:
+    pass
+
+# The user's own, if there is one, takes this one's place; what it raises, or that there
+# is none, is for Python to handle as ever.
+sys.modules.pop("sitecustomize", None)
+import sitecustomize  # noqa: E402

@@ -1,0 +1,88 @@
+//! A recording as a directory: made, described, and what a start has left in it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings};
+
+use crate::request::DEFAULT_STARTS;
+use crate::{LaunchError, Request, inject, manifest};
+
+/// Which process files a start has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// One by the command's own process.
+    ByCommand,
+    /// Only by processes that it started.
+    ByOthers,
+    /// None.
+    Nothing,
+}
+
+impl Left {
+    /// Look into a start's directory; `pid` is the command's process.
+    pub(crate) fn in_directory(directory: &Path, pid: u32) -> Left {
+        let own = format!("{pid}-");
+        let mut left = Left::Nothing;
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(".process") && name.starts_with(&own) {
+                return Left::ByCommand;
+            }
+            if name.ends_with(".process") && name != "launcher.process" {
+                left = Left::ByOthers;
+            }
+        }
+        left
+    }
+}
+
+/// Have an empty directory for the recording, by its absolute path: the command may be
+/// anywhere else.
+pub(crate) fn prepare(output: &Path) -> Result<PathBuf, LaunchError> {
+    let output = std::path::absolute(output).map_err(|why| cannot_create(output, &why))?;
+    fs::create_dir_all(&output).map_err(|why| cannot_create(&output, &why))?;
+    let mut entries = fs::read_dir(&output).map_err(|why| cannot_create(&output, &why))?;
+    if entries.next().is_some() {
+        return Err(LaunchError::Usage(format!(
+            "{} is not empty; a recording needs a directory of its own",
+            output.display()
+        )));
+    }
+    Ok(output)
+}
+
+/// Why nothing can be recorded there.
+pub(crate) fn cannot_create(directory: &Path, why: &io::Error) -> LaunchError {
+    LaunchError::Failed(format!(
+        "the recording cannot be put in {}: {why}; --output names another directory",
+        directory.display()
+    ))
+}
+
+/// What is known before the first start.
+pub(crate) fn describe(request: &Request<'_>) -> Manifest {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let text = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
+    Manifest {
+        schema: RECORDING_SCHEMA.to_owned(),
+        preheat: request.preheat.clone(),
+        created: request.created.clone(),
+        command: request.command.iter().map(text).collect(),
+        directory: directory.display().to_string(),
+        machine: request.machine.clone(),
+        settings: RunSettings {
+            iterations: request.iterations.clone(),
+            starts: request.starts.unwrap_or(DEFAULT_STARTS).max(1),
+            seed: request.seed,
+            limit: request.limit,
+            synchronize: request.synchronize,
+            ended_early: None,
+        },
+        environment: manifest::environment(std::env::vars_os()),
+        starts: Vec::new(),
+        notes: inject::notes(|name| std::env::var_os(name)),
+    }
+}

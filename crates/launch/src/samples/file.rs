@@ -1,0 +1,251 @@
+//! The launcher's process file: the layout of `preheat-wire`, written from one place.
+//!
+//! Slots are written before the count of those in use, after every look: a preheat that
+//! is killed leaves a file that can be read.
+
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use preheat_wire::{
+    CHUNK_MAGIC, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, Kind, MAGIC, MAJOR, MINOR,
+    Record, SLOT_BYTES, Sampled, State,
+};
+
+use crate::clock;
+use crate::samples::proc;
+
+const CHUNK_HEADER: u64 = size_of::<ChunkHeader>() as u64;
+const SMALLEST_CHUNK: u64 = 4 << 10;
+const FIRST_CHUNK: u64 = 64 << 10;
+const LARGEST_CHUNK: u64 = 4 << 20;
+
+/// Writes records to a process file.
+pub(crate) struct Writer {
+    file: File,
+    began: u64,
+    limit: u64,
+    /// Bytes of the file that were given to chunks, the header included.
+    allocated: u64,
+    /// Where the current chunk begins, and its size; 0 before the first.
+    chunk: u64,
+    bytes: u64,
+    /// Slots of it that are written.
+    used: u32,
+    /// Slots that are not yet.
+    waiting: Vec<u8>,
+    state: State,
+    dropped: u64,
+    full_at: u64,
+    lines: u64,
+}
+
+impl Writer {
+    pub(super) fn create(path: &Path, limit: u64) -> io::Result<Writer> {
+        let mut writer = Writer {
+            file: File::create_new(path)?,
+            began: clock::now(),
+            limit: limit.max(HEADER_BYTES as u64 + FIRST_CHUNK),
+            allocated: HEADER_BYTES as u64,
+            chunk: 0,
+            bytes: 0,
+            used: 0,
+            waiting: Vec::new(),
+            state: State::Recording,
+            dropped: 0,
+            full_at: 0,
+            lines: 0,
+        };
+        writer.file.write_all_at(&writer.header(), 0)?;
+        writer.next_chunk(FIRST_CHUNK)?;
+        Ok(writer)
+    }
+
+    /// A thread was looked at.
+    pub(super) fn thread(&mut self, time: u64, thread: u32, cpu: u64, sampled: Sampled) {
+        let record = instant(Kind::Thread, time, thread as i32, cpu);
+        self.push(&record, Some(&sampled), false);
+    }
+
+    /// A process was looked at.
+    pub(super) fn process(&mut self, time: u64, resident: u64, sampled: Sampled) {
+        let record = instant(Kind::Process, time, sampled.process as i32, resident);
+        self.push(&record, Some(&sampled), false);
+    }
+
+    /// A line of output matched.
+    pub(crate) fn line(&mut self, time: u64) {
+        let record = instant(Kind::Line, time, 0, self.lines);
+        self.lines += 1;
+        self.push(&record, None, true);
+    }
+
+    fn push(&mut self, record: &Record, more: Option<&Sampled>, important: bool) {
+        if !matches!(self.state, State::Recording | State::Full) {
+            return;
+        }
+        let slots = 1 + u64::from(more.is_some());
+        let capacity = (self.bytes - CHUNK_HEADER) / SLOT_BYTES as u64;
+        let taken = u64::from(self.used) + (self.waiting.len() / SLOT_BYTES) as u64;
+        // The last eighth is for lines: iterations are found by them.
+        let limit = if important {
+            self.limit
+        } else {
+            self.limit / 8 * 7
+        };
+        let fits = taken + slots <= capacity;
+        let room = limit.saturating_sub(self.allocated) / SMALLEST_CHUNK * SMALLEST_CHUNK;
+        if self.allocated > limit || !fits && room < SMALLEST_CHUNK {
+            self.state = State::Full;
+            self.dropped += 1;
+            if self.full_at == 0 {
+                self.full_at = record.begin;
+            }
+            return;
+        }
+        if !fits {
+            self.flush();
+            if let Err(why) = self.next_chunk(room) {
+                self.fail(&why);
+                return;
+            }
+        }
+        put_record(&mut self.waiting, record);
+        if let Some(sampled) = more {
+            put_sampled(&mut self.waiting, sampled);
+        }
+    }
+
+    /// Write what waits.
+    pub(crate) fn flush(&mut self) {
+        if self.waiting.is_empty() || !matches!(self.state, State::Recording | State::Full) {
+            return;
+        }
+        let at = self.chunk + CHUNK_HEADER + u64::from(self.used) * SLOT_BYTES as u64;
+        let used = self.used + (self.waiting.len() / SLOT_BYTES) as u32;
+        let used_at = self.chunk + offset_of!(ChunkHeader, used) as u64;
+        let written = self
+            .file
+            .write_all_at(&self.waiting, at)
+            .and_then(|()| self.file.write_all_at(&used.to_le_bytes(), used_at));
+        match written {
+            Ok(()) => {
+                self.used = used;
+                self.waiting.clear();
+            }
+            Err(why) => self.fail(&why),
+        }
+    }
+
+    /// Write all, and give back what was not needed. Says what was wrong, if anything.
+    pub(crate) fn finish(&mut self) -> Option<&'static str> {
+        self.flush();
+        if matches!(self.state, State::Recording | State::Full) {
+            let bytes = CHUNK_HEADER + u64::from(self.used) * SLOT_BYTES as u64;
+            let bytes_at = self.chunk + offset_of!(ChunkHeader, bytes) as u64;
+            let cut = (bytes as u32).to_le_bytes();
+            if self.file.write_all_at(&cut, bytes_at).is_ok() {
+                self.bytes = bytes;
+                self.allocated = self.chunk + bytes;
+                let _ = self.file.set_len(self.allocated);
+            }
+        }
+        let _ = self.file.write_all_at(&self.header(), 0);
+        match self.state {
+            State::Recording => None,
+            State::Full => Some(
+                "what threads and processes did was no longer sampled when the recording had reached its limit; --limit gives it more",
+            ),
+            State::NoSpace => {
+                Some("the disk had no room left for samples of threads and processes")
+            }
+            State::Off => Some("samples of threads and processes could not be written"),
+        }
+    }
+
+    fn next_chunk(&mut self, room: u64) -> io::Result<()> {
+        let bytes = match self.bytes {
+            0 => FIRST_CHUNK,
+            before => (before * 2).min(LARGEST_CHUNK).min(room),
+        };
+        let mut header = Vec::with_capacity(size_of::<ChunkHeader>());
+        header.extend(CHUNK_MAGIC.to_le_bytes());
+        header.extend((ChunkKind::Records as u32).to_le_bytes());
+        header.extend(std::process::id().to_le_bytes());
+        header.extend((bytes as u32).to_le_bytes());
+        header.extend([0; 8]);
+        header.extend(b"launcher\0\0\0\0\0\0\0\0");
+        header.resize(size_of::<ChunkHeader>(), 0);
+        // The chunk is there before the head says so; its unused part takes no room.
+        self.file.set_len(self.allocated + bytes)?;
+        self.file.write_all_at(&header, self.allocated)?;
+        (self.chunk, self.bytes, self.used) = (self.allocated, bytes, 0);
+        self.allocated += bytes;
+        let at = offset_of!(FileHeader, allocated) as u64;
+        self.file.write_all_at(&self.allocated.to_le_bytes(), at)
+    }
+
+    fn fail(&mut self, why: &io::Error) {
+        self.state = match why.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => State::NoSpace,
+            _ => State::Off,
+        };
+        self.waiting.clear();
+    }
+
+    /// The file's head as it is now.
+    fn header(&self) -> Vec<u8> {
+        let own = std::process::id();
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        header.extend(MAGIC);
+        header.extend(MAJOR.to_le_bytes());
+        header.extend(MINOR.to_le_bytes());
+        header.extend((HEADER_BYTES as u32).to_le_bytes());
+        header.extend(own.to_le_bytes());
+        header.extend(std::os::unix::process::parent_id().to_le_bytes());
+        header.extend(self.began.to_le_bytes());
+        header.extend(proc::started_ticks(own).to_le_bytes());
+        header.extend(clock::boot_offset().to_le_bytes());
+        header.extend(proc::ticks_per_second().to_le_bytes());
+        header.extend((self.state as u32).to_le_bytes());
+        for number in [self.limit, self.allocated, self.dropped, self.full_at] {
+            header.extend(number.to_le_bytes());
+        }
+        header.resize(HEADER_BYTES, 0);
+        header
+    }
+}
+
+fn instant(kind: Kind, time: u64, status: i32, value: u64) -> Record {
+    Record {
+        begin: time,
+        end: time,
+        kind: kind as u8,
+        status,
+        value,
+        ..Record::default()
+    }
+}
+
+fn put_record(bytes: &mut Vec<u8>, record: &Record) {
+    let more = u8::from(record.kind != Kind::Line as u8);
+    bytes.extend(record.begin.to_le_bytes());
+    bytes.extend(record.end.to_le_bytes());
+    bytes.extend([record.kind, more]);
+    bytes.extend(record.symbol.to_le_bytes());
+    bytes.extend(record.status.to_le_bytes());
+    bytes.extend(record.value.to_le_bytes());
+}
+
+fn put_sampled(bytes: &mut Vec<u8>, sampled: &Sampled) {
+    bytes.extend(sampled.process.to_le_bytes());
+    bytes.extend(sampled.state.to_le_bytes());
+    bytes.extend(sampled.waited_or_read.to_le_bytes());
+    bytes.extend(sampled.major_faults.to_le_bytes());
+    bytes.extend(sampled.reserved.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests;

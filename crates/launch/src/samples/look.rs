@@ -1,0 +1,288 @@
+//! One look at a tree of processes, and what of it is worth writing down.
+
+use std::collections::BTreeMap;
+
+use preheat_wire::Sampled;
+
+use super::Seen;
+use super::file::Writer;
+use super::proc::{self, Source};
+use crate::clock;
+
+/// Threads of one process that are looked at.
+const THREADS: usize = 64;
+/// Processes that are looked at.
+const PROCESSES: usize = 64;
+/// Files that are kept open: a process may often have no more than 1024.
+const KEPT: usize = 400;
+
+/// The command's process and its descendants.
+pub(super) struct Tree {
+    root: u32,
+    processes: BTreeMap<u32, Process>,
+    /// Whether `schedstat` counts; else ticks are used.
+    precise: bool,
+    /// Nanoseconds of a tick, bytes of a page.
+    tick: u64,
+    page: u64,
+    peak_resident: u64,
+    left_out: bool,
+}
+
+struct Process {
+    statm: Source,
+    io: Source,
+    stat: Source,
+    threads: BTreeMap<u32, Thread>,
+    last: Last<(u64, Sampled)>,
+    now: (u64, Sampled),
+}
+
+struct Thread {
+    source: Source,
+    last: Last<(u64, u64)>,
+}
+
+/// What was written of something last, so that only changes are written.
+struct Last<T> {
+    value: Option<T>,
+    /// The last time that it was found unchanged since.
+    unchanged: Option<u64>,
+}
+
+impl<T: Copy + PartialEq> Last<T> {
+    const NEW: Last<T> = Last {
+        value: None,
+        unchanged: None,
+    };
+
+    /// What to write of this value: nothing if it is the same as before. Else itself,
+    /// and before it the old one at the last time it was seen: between two records a
+    /// reader takes the change to be even.
+    fn next(&mut self, time: u64, value: T) -> [Option<(u64, T)>; 2] {
+        if self.value == Some(value) {
+            self.unchanged = Some(time);
+            return [None, None];
+        }
+        let old = self.value.replace(value);
+        let before = self.unchanged.take().and_then(|time| Some((time, old?)));
+        [before, Some((time, value))]
+    }
+
+    /// What is still to be written in the end: that it had not changed since.
+    fn rest(&mut self) -> Option<(u64, T)> {
+        self.unchanged.take().zip(self.value)
+    }
+}
+
+impl Tree {
+    pub(super) fn new(root: u32) -> Tree {
+        let mut tree = Tree {
+            root,
+            processes: BTreeMap::new(),
+            precise: proc::schedstat_counts(),
+            tick: 1_000_000_000 / u64::from(proc::ticks_per_second()),
+            page: proc::page_bytes(),
+            peak_resident: 0,
+            left_out: false,
+        };
+        tree.add(root);
+        tree
+    }
+
+    /// Look at the root's known threads; at a wide look also for new threads and
+    /// descendants, and at what is read from disks.
+    pub(super) fn look(&mut self, wide: bool, writer: &mut Writer) {
+        if wide {
+            self.discover();
+        }
+        let mut gone = Vec::new();
+        for (&pid, process) in &mut self.processes {
+            if wide || pid == self.root {
+                let there = process.look(pid, wide, self.page, writer);
+                process.look_at_threads(pid, self.precise, self.tick, writer);
+                self.peak_resident = self.peak_resident.max(process.now.0);
+                if !there && pid != self.root {
+                    gone.push(pid);
+                }
+            }
+        }
+        for pid in gone {
+            self.processes.remove(&pid);
+        }
+        writer.flush();
+    }
+
+    /// Look for the last time.
+    pub(super) fn end(mut self, writer: &mut Writer) -> Seen {
+        self.look(true, writer);
+        for (&pid, process) in &mut self.processes {
+            if let Some((time, (resident, sampled))) = process.last.rest() {
+                writer.process(time, resident, sampled);
+            }
+            for (&tid, thread) in &mut process.threads {
+                if let Some((time, values)) = thread.last.rest() {
+                    write_thread(writer, pid, tid, time, values);
+                }
+            }
+        }
+        writer.flush();
+        self.seen()
+    }
+
+    fn seen(self) -> Seen {
+        let mut notes = Vec::new();
+        if !self.precise {
+            notes.push("this kernel does not count the threads' processor time in nanoseconds: it was sampled in clock ticks, and waiting for a processor is not known".to_owned());
+        }
+        if self.left_out {
+            notes.push(format!(
+                "only the first {PROCESSES} processes, and {THREADS} threads of each, were sampled from outside"
+            ));
+        }
+        Seen {
+            peak_resident: self.peak_resident,
+            notes,
+        }
+    }
+
+    /// Find new threads and descendants.
+    fn discover(&mut self) {
+        let mut kept = self.kept();
+        let mut pending = vec![self.root];
+        let mut visited = 0;
+        while let Some(pid) = pending.pop() {
+            visited += 1;
+            if visited > PROCESSES {
+                self.left_out = true;
+                break;
+            }
+            self.add(pid);
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
+            let threads = proc::numbers(&format!("/proc/{pid}/task"), THREADS + 1);
+            self.left_out |= threads.len() > THREADS;
+            process.threads.retain(|tid, _| threads.contains(tid));
+            for &tid in threads.iter().take(THREADS) {
+                process.threads.entry(tid).or_insert_with(|| {
+                    let file = if self.precise { "schedstat" } else { "stat" };
+                    let path = format!("/proc/{pid}/task/{tid}/{file}");
+                    kept += 1;
+                    Thread {
+                        source: Source::new(path, kept < KEPT),
+                        last: Last::NEW,
+                    }
+                });
+                pending.extend(proc::children(pid, tid));
+            }
+        }
+    }
+
+    fn add(&mut self, pid: u32) {
+        if self.processes.contains_key(&pid) {
+            return;
+        }
+        let keep = self.kept() + 3 < KEPT;
+        let file = |name| Source::new(format!("/proc/{pid}/{name}"), keep);
+        let process = Process {
+            statm: file("statm"),
+            io: file("io"),
+            stat: file("stat"),
+            threads: BTreeMap::new(),
+            last: Last::NEW,
+            now: (
+                0,
+                Sampled {
+                    process: pid,
+                    ..Sampled::default()
+                },
+            ),
+        };
+        self.processes.insert(pid, process);
+    }
+
+    fn kept(&self) -> usize {
+        let of = |process: &Process| {
+            let threads = process.threads.values();
+            3 + threads.filter(|thread| thread.source.is_kept()).count()
+        };
+        self.processes.values().map(of).sum()
+    }
+}
+
+impl Process {
+    /// Whether it is still there.
+    fn look(&mut self, pid: u32, wide: bool, page: u64, writer: &mut Writer) -> bool {
+        let mut buffer = [0; 1024];
+        let time = clock::now();
+        let Some(pages) = self.statm.read(&mut buffer).and_then(proc::resident_pages) else {
+            return false;
+        };
+        // A process that has ended has no memory, and keeps what it had last.
+        if pages > 0 {
+            self.now.0 = pages * page;
+        }
+        if wide {
+            if let Some(read) = self.io.read(&mut buffer).and_then(proc::read_bytes) {
+                self.now.1.waited_or_read = read;
+            }
+            if let Some(stat) = self.stat.read(&mut buffer).and_then(proc::stat) {
+                self.now.1.major_faults = stat.major_faults;
+                self.now.1.state = stat.state;
+            }
+        }
+        debug_assert_eq!(self.now.1.process, pid);
+        for (time, (resident, sampled)) in self.last.next(time, self.now).into_iter().flatten() {
+            writer.process(time, resident, sampled);
+        }
+        true
+    }
+
+    fn look_at_threads(&mut self, pid: u32, precise: bool, tick: u64, writer: &mut Writer) {
+        let mut buffer = [0; 1024];
+        self.threads.retain(|&tid, thread| {
+            let time = clock::now();
+            let text = thread.source.read(&mut buffer);
+            let values = match precise {
+                true => text.and_then(proc::schedstat),
+                false => text.and_then(proc::stat).map(|stat| (stat.ticks * tick, 0)),
+            };
+            let Some(values) = values else {
+                return false;
+            };
+            for (time, values) in thread.last.next(time, values).into_iter().flatten() {
+                write_thread(writer, pid, tid, time, values);
+            }
+            true
+        });
+    }
+}
+
+fn write_thread(writer: &mut Writer, pid: u32, tid: u32, time: u64, (cpu, waited): (u64, u64)) {
+    let sampled = Sampled {
+        process: pid,
+        waited_or_read: waited,
+        ..Sampled::default()
+    };
+    writer.thread(time, tid, cpu, sampled);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_are_written_with_where_they_began() {
+        let mut last = Last::NEW;
+        assert_eq!(last.next(10, 1), [None, Some((10, 1))]);
+        assert_eq!(last.next(20, 2), [None, Some((20, 2))]);
+        assert_eq!(last.next(30, 2), [None, None]);
+        assert_eq!(last.next(40, 2), [None, None]);
+        assert_eq!(last.next(50, 3), [Some((40, 2)), Some((50, 3))]);
+        assert_eq!(last.next(60, 4), [None, Some((60, 4))]);
+        assert_eq!(last.rest(), None);
+        assert_eq!(last.next(70, 4), [None, None]);
+        assert_eq!(last.rest(), Some((70, 4)));
+    }
+}

@@ -1,0 +1,127 @@
+//! Makes a start as cold as asked, without being root.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use preheat_analyze::run::Evicted;
+
+use crate::inject::Variables;
+
+mod cached;
+
+/// Evict files from the page cache. What another process has mapped, or what is not yet
+/// written to disk, stays; nothing is ever written here.
+pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {
+    let mut evicted = Evicted::default();
+    for path in files {
+        if but.iter().any(|ours| path.starts_with(ours)) {
+            continue;
+        }
+        if let Some((before, after)) = cached::evict(path) {
+            evicted.files += 1;
+            evicted.cached += before;
+            evicted.left += after;
+        }
+    }
+    evicted
+}
+
+/// Variables of caches for compiled code, all of them directories.
+const CACHES: [&str; 7] = [
+    "CUDA_CACHE_PATH",
+    "CUPY_CACHE_DIR",
+    "NUMBA_CACHE_DIR",
+    "POCL_CACHE_DIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCH_EXTENSIONS_DIR",
+    "TRITON_CACHE_DIR",
+];
+
+/// The same, of caches that are not used unless they are set.
+const CACHES_IF_SET: [&str; 1] = ["JAX_COMPILATION_CACHE_DIR"];
+
+/// Empty caches for one start, gone when it is over.
+pub(crate) struct Caches {
+    directory: PathBuf,
+}
+
+impl Caches {
+    /// Empty directories below the recording's own.
+    pub(crate) fn new(recording: &Path) -> io::Result<Caches> {
+        let directory = recording.join("caches");
+        fs::create_dir(&directory)?;
+        Ok(Caches { directory })
+    }
+
+    /// The variables that lead to them; `user` tells what the user has set.
+    pub(crate) fn variables(
+        &self,
+        user: impl Fn(&str) -> Option<OsString>,
+    ) -> io::Result<Variables> {
+        let if_set = CACHES_IF_SET.iter().filter(|name| user(name).is_some());
+        let mut variables = Variables::new();
+        for name in CACHES.iter().chain(if_set) {
+            let directory = self.directory.join(name.to_ascii_lowercase());
+            fs::create_dir(&directory)?;
+            variables.push((name.into(), directory.into()));
+        }
+        Ok(variables)
+    }
+}
+
+impl Drop for Caches {
+    fn drop(&mut self) {
+        // What cannot be removed is only in the way of a look at the recording.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_empty_and_go() {
+        let below = std::env::temp_dir().join(format!("preheat-caches-{}", std::process::id()));
+        fs::create_dir(&below).expect("a directory");
+        let caches = Caches::new(&below).expect("empty caches");
+        let set = caches.variables(|_| None).expect("variables");
+        assert_eq!(set.len(), CACHES.len());
+        for (_, directory) in &set {
+            assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
+        }
+        drop(caches);
+        let caches = Caches::new(&below).expect("again");
+        let set = caches.variables(|_| Some("/x".into())).expect("variables");
+        assert!(set.iter().any(|(name, _)| name == CACHES_IF_SET[0]));
+        drop(caches);
+        assert_eq!(fs::read_dir(&below).expect("it is there").count(), 0);
+        fs::remove_dir(below).expect("it goes");
+    }
+
+    #[test]
+    fn a_file_is_evicted_and_ours_are_not() {
+        // Not below the temporary directory, which may be memory.
+        let below = std::env::current_exe().expect("a path");
+        let below = below.parent().expect("a directory");
+        let path = below.join(format!("preheat-evict-{}", std::process::id()));
+        fs::write(&path, vec![1; 1 << 20]).expect("a file");
+        // What is not on disk yet cannot be evicted.
+        let file = fs::File::open(&path).expect("it opens");
+        file.sync_all().expect("it is on disk");
+        drop(file);
+        let files = BTreeSet::from([path.clone(), "/no/such/file".into(), "/proc/stat".into()]);
+        let kept = evict(&files, &[below]);
+        let evicted = evict(&files, &[]);
+        let again = evict(&files, &[]);
+        fs::remove_file(path).expect("it goes");
+        assert_eq!(kept, Evicted::default());
+        assert_eq!(evicted.files, 1, "{evicted:?}");
+        assert_eq!(evicted.cached, 1 << 20, "{evicted:?}");
+        assert!(evicted.left < evicted.cached, "{evicted:?}");
+        assert_eq!(again.cached, evicted.left, "{again:?}");
+    }
+}

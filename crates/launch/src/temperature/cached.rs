@@ -1,0 +1,108 @@
+//! One file and the page cache.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Evict a file: its bytes in the page cache before and after. `None` for what is no
+/// regular file or cannot be read.
+pub(super) fn evict(path: &Path) -> Option<(u64, u64)> {
+    // A pipe would block without O_NONBLOCK; to a regular file it means nothing.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .ok()?;
+    let is = file.metadata().ok()?;
+    // The files of /proc have no size and no pages.
+    if !is.is_file() || is.len() == 0 {
+        return None;
+    }
+    let before = cached(&file, &is);
+    // SAFETY: the descriptor is open; posix_fadvise takes no pointers and drops only
+    // pages that are on disk as they are in memory.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    Some((before, cached(&file, &is)))
+}
+
+/// How many of the file's bytes are in the page cache.
+fn cached(file: &File, is: &std::fs::Metadata) -> u64 {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    let us = unsafe { libc::geteuid() };
+    // Of the files of others the kernel says that everything is resident.
+    let told = if us == 0 || is.uid() == us {
+        resident(file, is.len())
+    } else {
+        None
+    };
+    told.unwrap_or_else(|| readable_at_once(file, is.len()))
+}
+
+/// By `mincore`, page by page.
+fn resident(file: &File, length: u64) -> Option<u64> {
+    let bytes = usize::try_from(length).ok()?;
+    // SAFETY: sysconf takes a number only.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+    let mut pages = vec![0u8; bytes.div_ceil(page)];
+    // SAFETY: a new mapping that nothing reads: a file that is cut meanwhile does no
+    // harm. mincore writes one byte for each of its pages, and `pages` has as many. The
+    // mapping is unmapped here and nowhere else.
+    let told = unsafe {
+        let fd = file.as_raw_fd();
+        let none = std::ptr::null_mut();
+        let address = libc::mmap(none, bytes, libc::PROT_NONE, libc::MAP_SHARED, fd, 0);
+        if address == libc::MAP_FAILED {
+            return None;
+        }
+        let code = libc::mincore(address, bytes, pages.as_mut_ptr());
+        libc::munmap(address, bytes);
+        code == 0
+    };
+    let count = pages.iter().filter(|&&page| page & 1 != 0).count() as u64;
+    told.then(|| (count * page as u64).min(length))
+}
+
+/// By reading a byte here and there, without waiting for a disk: where that works at
+/// once, the page is there.
+fn readable_at_once(file: &File, length: u64) -> u64 {
+    const STEP: u64 = 64 << 10;
+    let mut found = 0;
+    for at in (0..length).step_by(STEP as usize) {
+        let mut byte = 0u8;
+        let part = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
+        let offset = at as libc::off_t;
+        // SAFETY: one iovec with room for one byte, which outlives the call.
+        let read = unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset, libc::RWF_NOWAIT) };
+        if read == 1 {
+            found += STEP.min(length - at);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_asking_agree() {
+        let path = std::env::current_exe().expect("a path");
+        let file = File::open(&path).expect("it opens");
+        let length = file.metadata().expect("it is there").len();
+        // It runs: most of it may be anywhere, but its size is a bound.
+        let by_page = resident(&file, length).expect("it is ours");
+        assert!(by_page > 0 && by_page <= length);
+        assert!(readable_at_once(&file, length) <= length);
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_alone() {
+        assert_eq!(evict(Path::new("/dev/null")), None);
+        assert_eq!(evict(Path::new("/proc/self/stat")), None);
+        assert_eq!(evict(Path::new("/")), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! Standard streams are the command's, and each start gets what the first one got.
+
+mod support;
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::process::Stdio;
+
+use preheat_wire::Kind;
+use support::terminal::Terminal;
+use support::{Place, Running, samples, text};
+
+#[test]
+fn a_file_is_read_from_the_same_place_by_every_start() {
+    let place = Place::new();
+    let path = place.path().join("input");
+    std::fs::write(&path, "skipped\none\ntwo\n").expect("a file");
+    let mut file = File::open(&path).expect("it opens");
+    file.seek(SeekFrom::Start(8)).expect("it is wound");
+    let mut launch = place.launch(&["starts=3", "all-output"], &["cat"]);
+    let output = launch.stdin(file).output().expect("it runs");
+    assert_eq!(text(&output.stdout), "one\ntwo\n".repeat(3));
+}
+
+#[test]
+fn a_pipe_is_read_once() {
+    for (words, made, shown) in [(&[][..], 1, "ended"), (&["starts=2"][..], 2, "empty one")] {
+        let place = Place::new();
+        let mut launch = place.launch(words, &["cat"]);
+        let mut child = launch
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b"once\n").expect("it is read");
+        drop(input);
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(text(&output.stdout), "once\n");
+        let manifest = place.manifest();
+        assert_eq!(manifest.starts.len(), made);
+        let said = format!(
+            "{} {}",
+            manifest.notes.join(" "),
+            manifest
+                .settings
+                .ended_early
+                .map_or(String::new(), |why| format!("ended: {why}"))
+        );
+        assert!(said.contains(shown) && said.contains("pipe"), "{said}");
+    }
+}
+
+#[test]
+fn only_the_first_start_is_heard() {
+    let place = Place::new();
+    let script = "echo out; echo err >&2";
+    let output = place.output(&["starts=3"], &["sh", "-c", script]);
+    assert_eq!(text(&output.stdout), "out\n");
+    assert_eq!(text(&output.stderr), "err\n");
+    assert_eq!(place.manifest().starts.len(), 3);
+}
+
+#[test]
+fn a_command_whose_reader_is_gone_is_told() {
+    for words in [&["starts=1"][..], &["starts=1", "lines=^y"][..]] {
+        let place = Place::new();
+        let mut running = Running::new(place.launch(words, &["yes"]));
+        assert_eq!(running.line(), "y");
+        let Running { mut child, lines } = running;
+        drop(lines);
+        let status = child.wait().expect("an end");
+        assert_eq!(status.code(), Some(128 + libc::SIGPIPE), "{words:?}");
+    }
+}
+
+#[test]
+fn lines_pass_unchanged_and_are_noted() {
+    let place = Place::new();
+    let script = r"printf 'step 1\nother\n\377\000 step\r\nstep 2'; echo err >&2";
+    let words = ["starts=2", r"lines=^step \d"];
+    let output = place.output(&words, &["sh", "-c", script]);
+    assert_eq!(output.stdout, b"step 1\nother\n\xff\0 step\r\nstep 2");
+    assert_eq!(text(&output.stderr), "err\n");
+    for start in &place.manifest().starts {
+        let directory = place.recording().join(&start.directory);
+        let mut lines = samples::read(&directory.join("launcher.process"));
+        lines.retain(|sample| sample.kind == Kind::Line);
+        let numbers: Vec<u64> = lines.iter().map(|line| line.value).collect();
+        assert_eq!(numbers, [0, 1]);
+        assert!(lines.iter().all(|line| line.time >= start.exec));
+    }
+}
+
+#[test]
+fn lines_come_through_a_terminal_of_the_same_size() {
+    let place = Place::new();
+    // The real terminal tells the command as well, and maybe too early: it is told again.
+    let resized =
+        "exec 3>&1; trap '[ \"$(stty size <&3)\" = \"20 40\" ] && echo resized && exit 0' WINCH";
+    let resized = format!("{resized}; echo ready; while :; do :; done");
+    let script = format!("test -t 1 && echo step; stty size <&1; {resized}");
+    let mut launch = place.launch(&["starts=1", "lines=^step"], &["sh", "-c", &script]);
+    launch.env("TERM", "dumb");
+    let mut terminal = Terminal::new(launch);
+    terminal.expect("step\r\n33 77\r\nready\r\n");
+    terminal.resize(20, 40);
+    terminal.expect("resized\r\n");
+    assert_eq!(terminal.end().1, Some(0));
+    let lines = samples::read(&place.recording().join("start-1/launcher.process"));
+    let lines = lines.iter().filter(|sample| sample.kind == Kind::Line);
+    assert_eq!(lines.count(), 1);
+}
+
+#[test]
+fn what_a_command_leaves_running_is_not_waited_for() {
+    let place = Place::new();
+    let script = "yes >/dev/null 2>&1 & echo $!; exec true";
+    let output = place.output(&["starts=1", "lines=[0-9]"], &["sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(0));
+    let left = text(&output.stdout).trim().parse().expect("a process");
+    support::kill(left, libc::SIGKILL);
+}

@@ -1,0 +1,77 @@
+//! The launcher alone: records a command and ends with its exit code.
+//!
+//! `launch-alone OUTPUT [WORD…] -- COMMAND…`, where words are `starts=N`, `lines=REGEX`,
+//! `temperature=NAME`, `all-output`, `files=PATH` (what a disk-cold start evicts). Notes
+//! go to standard error with `preheat: ` before them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::exit;
+
+use preheat_analyze::lab::Machine;
+use preheat_analyze::run::Temperature;
+use preheat_launch::{DEFAULT_LIMIT, Request, record};
+
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    let output = arguments.next().expect("where the recording goes").into();
+    let words: Vec<OsString> = arguments.by_ref().take_while(|word| word != "--").collect();
+    let words: Vec<&str> = words
+        .iter()
+        .map(|word| word.to_str().expect("text"))
+        .collect();
+    let all = |name: &str| -> Vec<&str> {
+        let values = words.iter().filter_map(|word| word.strip_prefix(name));
+        values.filter_map(|rest| rest.strip_prefix('=')).collect()
+    };
+    let files: Vec<PathBuf> = all("files").iter().map(PathBuf::from).collect();
+    let request = Request {
+        command: arguments.collect(),
+        output,
+        starts: all("starts").first().map(|n| n.parse().expect("a number")),
+        budget: None,
+        temperatures: all("temperature")
+            .iter()
+            .map(|name| temperature(name))
+            .collect(),
+        iterations: all("lines")
+            .first()
+            .map_or("auto".to_owned(), |regex| format!("lines:{regex}")),
+        limit: DEFAULT_LIMIT,
+        synchronize: false,
+        python_iterations: true,
+        seed: 1,
+        output_of_all: words.contains(&"all-output"),
+        machine: Machine {
+            os: String::new(),
+            kernel: String::new(),
+            cpu: String::new(),
+            cores: 1,
+            memory: 0,
+        },
+        preheat: "0".to_owned(),
+        created: "1970-01-01T00:00:00Z".to_owned(),
+        files_of: &|_: &Path| files.clone(),
+    };
+    match record(&request, |_| {}) {
+        Ok(manifest) => {
+            let early = manifest.settings.ended_early.iter();
+            for note in manifest.notes.iter().chain(early) {
+                eprintln!("preheat: {note}");
+            }
+            exit(manifest.starts.first().map_or(125, |start| start.exit_code));
+        }
+        Err(error) => {
+            eprintln!("preheat: {error}");
+            exit(error.exit_code().into());
+        }
+    }
+}
+
+fn temperature(name: &str) -> Temperature {
+    let all = [Temperature::Process, Temperature::Disk, Temperature::Caches];
+    let found = all
+        .into_iter()
+        .find(|temperature| temperature.as_str() == name);
+    found.expect("a temperature")
+}

@@ -1,0 +1,24 @@
+//! Renders the page of a run, to look at while it is changed:
+//! `cargo run -p preheat-report --example run_page -- ladder > run.html`.
+//! Which: `training` (the usual), `ladder`, `bare`, `hostile`, `broken`, `huge`.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "../tests/common/run_view.rs"]
+mod run_view;
+
+use preheat_analyze::run::RunView;
+use preheat_report::run_html;
+
+fn main() {
+    let which = std::env::args().nth(1).unwrap_or_default();
+    let (report, view) = match which.as_str() {
+        "ladder" => (common::run::ladder(), run_view::view()),
+        "bare" => (common::run::bare(), RunView::default()),
+        "hostile" => (common::run::hostile(), run_view::hostile()),
+        "broken" => (common::run::broken(), run_view::broken()),
+        "huge" => (common::run::ladder(), run_view::huge()),
+        _ => (common::run::report(), run_view::view()),
+    };
+    print!("{}", run_html(&report, &view));
+}

@@ -1,0 +1,157 @@
+//! What a span is called in the trace, and what is told of it.
+
+use std::borrow::Cow;
+
+use preheat_analyze::run::Cause;
+use preheat_analyze::run::trace::{Process, Span, Usage, What};
+
+use super::packets::Argument;
+
+/// A span as it is shown.
+pub(super) struct Shown<'a> {
+    pub name: Cow<'a, str>,
+    pub category: &'static str,
+    pub arguments: Vec<Argument<'a>>,
+}
+
+/// How `span` of `process` is shown. A number that leads nowhere is left out: the
+/// recording may be damaged.
+pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>) -> Shown<'a> {
+    let at = span.detail as usize;
+    let text = || process.texts.get(at).map_or("", String::as_str);
+    let mut arguments = Vec::new();
+    let mut kind = "";
+    let name = match span.what {
+        What::Import => {
+            let import = process.imports.get(at);
+            if let Some(import) = import {
+                tell(&mut arguments, "asked by", &import.importer);
+                tell(&mut arguments, "in function", &import.function);
+                arguments.push(Argument::Number("at line", u64::from(import.line)));
+                tell(&mut arguments, "from", &import.main);
+                failed(&mut arguments, import.failed);
+                usage(&mut arguments, &import.usage);
+            }
+            match import {
+                Some(import) => format!("import {}", import.name).into(),
+                None => "import of unknown".into(),
+            }
+        }
+        What::Load => {
+            let load = process.loads.get(at);
+            if let Some(load) = load {
+                tell(&mut arguments, "path", &load.path);
+                failed(&mut arguments, load.failed);
+                usage(&mut arguments, &load.usage);
+            }
+            let path = load.map_or("", |load| &load.path);
+            match path.rsplit('/').next().unwrap_or(path) {
+                "" => "load of unknown".into(),
+                file => format!("load {file}").into(),
+            }
+        }
+        What::OptimizerStep => frame(&mut kind, "optimizer step", text()),
+        What::ModelCall => frame(&mut kind, "model call", text()),
+        What::TrainStep => frame(&mut kind, "training step", text()),
+        What::PredictStep => frame(&mut kind, "prediction step", text()),
+        What::TestStep => frame(&mut kind, "evaluation step", text()),
+        What::Range => {
+            kind = "range";
+            let domain = process.texts.get(usize::from(span.symbol));
+            tell(&mut arguments, "domain", domain.map_or("", String::as_str));
+            known(text())
+        }
+        What::Call
+        | What::Heavy
+        | What::Allocate
+        | What::Free
+        | What::Copy
+        | What::Launch
+        | What::Module
+        | What::Lookup => {
+            call(&mut arguments, process, span);
+            known(process.symbol(span))
+        }
+    };
+    Shown {
+        name,
+        category: cause.map_or(kind, Cause::as_str),
+        arguments,
+    }
+}
+
+/// What is told of a call.
+fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span) {
+    let at = span.detail as usize;
+    let mut bytes = |size: Option<u64>| {
+        if let Some(size) = size {
+            arguments.push(Argument::Number("bytes", size));
+        }
+    };
+    match span.what {
+        What::Allocate => bytes(process.allocations.get(at).map(|made| made.bytes)),
+        What::Copy => bytes(process.copies.get(at).map(|copy| copy.bytes)),
+        What::Module => {
+            let module = process.modules.get(at);
+            bytes(module.map(|module| module.bytes).filter(|size| *size > 0));
+            if let Some(module) = module {
+                usage(arguments, &module.usage);
+            }
+        }
+        What::Launch | What::Lookup => {
+            let function = process.functions.get(at);
+            tell(
+                arguments,
+                "kernel",
+                function.map_or("", |function| &function.name),
+            );
+        }
+        What::Heavy => {
+            if let Some(used) = process.usages.get(at) {
+                usage(arguments, used);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A name; Perfetto takes an empty one for none.
+fn known(name: &str) -> Cow<'_, str> {
+    match name {
+        "" => "unknown".into(),
+        name => name.into(),
+    }
+}
+
+/// A mere frame: the kind of iteration, and of what.
+fn frame<'a>(kind: &mut &'static str, what: &str, of: &'a str) -> Cow<'a, str> {
+    *kind = "iteration";
+    match of {
+        "" => what.to_owned().into(),
+        of => format!("{what}: {of}").into(),
+    }
+}
+
+fn tell<'a>(arguments: &mut Vec<Argument<'a>>, name: &'static str, text: &'a str) {
+    if !text.is_empty() {
+        arguments.push(Argument::Text(name, text));
+    }
+}
+
+fn failed(arguments: &mut Vec<Argument>, failed: bool) {
+    if failed {
+        arguments.push(Argument::Text("outcome", "failed"));
+    }
+}
+
+fn usage(arguments: &mut Vec<Argument>, usage: &Usage) {
+    for (name, number) in [
+        ("CPU time in ns", usage.cpu),
+        ("page faults from disk", u64::from(usage.major_faults)),
+        ("bytes read from disk", usage.bytes_read),
+    ] {
+        if number > 0 {
+            arguments.push(Argument::Number(name, number));
+        }
+    }
+}

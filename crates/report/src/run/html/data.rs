@@ -1,0 +1,230 @@
+//! What the script draws, as JSON in the page.
+//!
+//! Bounded, whatever the view holds: the longest bars and parts are kept, names are cut
+//! and each is written once. Times are whole microseconds. Nothing in it can end the
+//! element that it stands in.
+
+use std::collections::HashMap;
+
+use preheat_analyze::run::{Bar, Cause, ImportNode, RunView};
+use serde_json::{Value, json};
+
+use super::cut::cut;
+
+/// The most of each that is drawn.
+const BARS: usize = 3000;
+const SEGMENTS: usize = 1500;
+const MODULES: usize = 2000;
+const ITERATIONS: usize = 64;
+/// The most characters of a name, and of what is said about it.
+const NAME: usize = 80;
+const DETAIL: usize = 160;
+
+/// The element that holds the data.
+pub(super) fn block(view: &RunView) -> String {
+    let text = safe(&data(view).to_string());
+    format!("<script type=\"application/json\" id=\"view\">{text}</script>\n")
+}
+
+/// JSON that HTML does not read: no sign that could open or close anything is left.
+fn safe(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+fn data(view: &RunView) -> Value {
+    let mut names = Names::default();
+    let path: Vec<Value> = longest(&view.path, SEGMENTS, |part| (part.begin, part.end))
+        .into_iter()
+        .map(|part| {
+            json!([
+                micros(part.begin),
+                micros(part.end),
+                part.cause.index(),
+                names.of(&part.label, NAME)
+            ])
+        })
+        .collect();
+    let bars = view.rows.iter().enumerate();
+    let bars: Vec<(usize, &Bar)> = bars
+        .flat_map(|(row, of)| of.bars.iter().map(move |bar| (row, bar)))
+        .collect();
+    let mut rows: Vec<Vec<Value>> = vec![Vec::new(); view.rows.len()];
+    for (row, bar) in longest(&bars, BARS, |(_, bar)| (bar.begin, bar.end)) {
+        rows[*row].push(json!([
+            micros(bar.begin),
+            micros(bar.end),
+            bar.depth,
+            bar.cause.map_or(-1, |cause| cause.index() as i64),
+            names.of(&bar.label, NAME),
+            names.of(&bar.detail, DETAIL),
+            bar.spans
+        ]));
+    }
+    let rows: Vec<Value> = rows
+        .into_iter()
+        .zip(&view.rows)
+        .filter(|(bars, _)| !bars.is_empty())
+        .map(|(bars, row)| {
+            json!({"name": plain(&row.name, NAME), "process": plain(&row.process, NAME), "bars": bars})
+        })
+        .collect();
+    let iterations: Vec<Value> = view
+        .iterations
+        .iter()
+        .take(ITERATIONS)
+        .map(|(begin, end)| json!([micros(*begin), micros(*end)]))
+        .collect();
+    let imports = modules(&view.imports, &mut names);
+    json!({
+        "until": micros(view.until),
+        "first": view.iterations.first().map_or(0, |(_, end)| micros(*end)),
+        "causes": Cause::ALL.map(Cause::as_str),
+        "path": path,
+        "iterations": iterations,
+        "rows": rows,
+        "imports": imports,
+        "names": names.all,
+    })
+}
+
+/// The imports as a list in which each comes after the one that asked for it, named by
+/// its place: `[place or −1, module, who asked, begin, seconds, own]`. The longest are
+/// kept, each with those above it: no module is longer than the one it lies in.
+fn modules(roots: &[ImportNode], names: &mut Names) -> Vec<Value> {
+    let mut all: Vec<(f64, &ImportNode)> = Vec::new();
+    let mut open: Vec<(f64, &ImportNode)> =
+        roots.iter().map(|node| (f64::INFINITY, node)).collect();
+    while let Some((above, node)) = open.pop() {
+        let length = node.seconds.min(above);
+        all.push((length, node));
+        open.extend(node.children.iter().map(|child| (length, child)));
+    }
+    let mut lengths: Vec<f64> = all.iter().map(|(length, _)| *length).collect();
+    lengths.sort_by(|a, b| b.total_cmp(a));
+    let least = lengths.get(MODULES).copied().unwrap_or(f64::NEG_INFINITY);
+    let mut list: Vec<Value> = Vec::new();
+    let mut open: Vec<(i64, f64, &ImportNode)> = roots
+        .iter()
+        .rev()
+        .map(|node| (-1, f64::INFINITY, node))
+        .collect();
+    while let Some((parent, above, node)) = open.pop() {
+        let length = node.seconds.min(above);
+        if length.is_nan() || length < least || list.len() >= MODULES {
+            continue;
+        }
+        let place = list.len() as i64;
+        list.push(json!([
+            parent,
+            names.of(&node.name, NAME),
+            names.of(&node.asked, DETAIL),
+            micros(node.begin),
+            micros(node.seconds),
+            micros(node.own)
+        ]));
+        open.extend(
+            node.children
+                .iter()
+                .rev()
+                .map(|child| (place, length, child)),
+        );
+    }
+    list
+}
+
+/// The longest of `all` that can be drawn, in the order in which they were.
+fn longest<T>(all: &[T], most: usize, span: impl Fn(&T) -> (f64, f64)) -> Vec<&T> {
+    let length = |at: &usize| span(&all[*at]).1 - span(&all[*at]).0;
+    let mut places: Vec<usize> = (0..all.len())
+        .filter(|at| length(at).is_finite() && length(at) >= 0.0)
+        .collect();
+    if places.len() > most {
+        places.sort_by(|a, b| length(b).total_cmp(&length(a)));
+        places.truncate(most);
+        places.sort_unstable();
+    }
+    places.into_iter().map(|at| &all[at]).collect()
+}
+
+/// A name without signs that are no letters, cut.
+fn plain(name: &str, most: usize) -> String {
+    let letters = cut(name, most);
+    letters
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn micros(seconds: f64) -> i64 {
+    (seconds * 1e6).round() as i64
+}
+
+/// Every name once.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(&mut self, name: &str, most: usize) -> usize {
+        let name = plain(name, most);
+        if let Some(place) = self.places.get(&name) {
+            return *place;
+        }
+        let place = self.all.len();
+        self.all.push(name.clone());
+        self.places.insert(name, place);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_the_element() {
+        let text = safe(&json!(["</script><!--", "a&b\u{2028}"]).to_string());
+        assert!(!text.contains(['<', '>', '&', '\u{2028}']));
+        let back: Vec<String> = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, ["</script><!--", "a&b\u{2028}"]);
+    }
+
+    #[test]
+    fn the_longest_are_kept_in_order() {
+        let spans = [(0.0, 5.0), (1.0, 2.0), (3.0, f64::NAN), (6.0, 9.0)];
+        assert_eq!(longest(&spans, 2, |span| *span), [&(0.0, 5.0), &(6.0, 9.0)]);
+        assert_eq!(longest(&spans, 9, |span| *span).len(), 3);
+    }
+
+    #[test]
+    fn a_module_is_kept_with_all_above_it() {
+        let leaf = |name: &str, seconds| ImportNode {
+            name: name.to_owned(),
+            seconds,
+            ..ImportNode::default()
+        };
+        let root = ImportNode {
+            children: (0..3000)
+                .map(|at| leaf("leaf", 1.0 - f64::from(at) / 1e4))
+                .collect(),
+            ..leaf("root", 2000.0)
+        };
+        let mut names = Names::default();
+        let list = modules(&[root], &mut names);
+        assert!(list.len() > 1500 && list.len() <= MODULES, "{}", list.len());
+        assert_eq!(list[0][0], -1);
+        assert!(list[1..].iter().all(|module| module[0] == 0));
+        assert_eq!(names.all, ["root", "", "leaf"]);
+    }
+}

@@ -1,0 +1,216 @@
+//! How each cause looks, the same on the whole page: a colour for its family and, for
+//! the second of a family, stripes. So they can be told apart without seeing colours,
+//! and by those who see them differently (the hues are Okabe and Ito's, who chose them
+//! for that).
+
+use preheat_analyze::run::Cause;
+
+use crate::html::escape::escape;
+
+/// A cause's colours: of the surface and of what is written on it, in light and dark;
+/// and its stripes.
+struct Look {
+    light: (&'static str, &'static str),
+    dark: (&'static str, &'static str),
+    pattern: Pattern,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Pattern {
+    Plain,
+    /// Falling or rising stripes.
+    Falling,
+    Rising,
+    Dots,
+}
+
+const INK: &str = "#14171b";
+const PAPER: &str = "#ffffff";
+
+fn look(cause: Cause) -> Look {
+    use Pattern::{Dots, Falling, Plain, Rising};
+    let (light, dark, pattern) = match cause {
+        Cause::ProcessStart => (("#3b3b78", PAPER), ("#5a5fc0", PAPER), Plain),
+        Cause::LibraryLoading => (("#56b4e9", INK), ("#7cc8f2", INK), Falling),
+        Cause::PythonImports => (("#0068a8", PAPER), ("#3d9fdc", INK), Plain),
+        Cause::DriverInit => (("#e69f00", INK), ("#f0b53a", INK), Plain),
+        Cause::ContextCreation => (("#c24f00", PAPER), ("#f0803c", INK), Rising),
+        Cause::KernelLoading => (("#00795a", PAPER), ("#2fbf95", INK), Plain),
+        Cause::KernelCompilation => (("#7fcfb4", INK), ("#a5ecd4", INK), Rising),
+        Cause::LibrarySetUp => (("#cc79a7", INK), ("#dc96bd", INK), Plain),
+        Cause::DeviceAllocation => (("#7563d6", PAPER), ("#a99bf0", INK), Plain),
+        Cause::PinnedAllocation => (("#bdb2f5", INK), ("#d3cbff", INK), Falling),
+        Cause::HostToDevice => (("#6f5030", PAPER), ("#c09a66", INK), Plain),
+        Cause::DeviceToHost => (("#c9a87c", INK), ("#e6cfa8", INK), Falling),
+        Cause::CollectiveSetUp => (("#f0e442", INK), ("#f5ec7a", INK), Plain),
+        Cause::GraphCapture => (("#b0a500", INK), ("#c9c04a", INK), Rising),
+        Cause::WaitingForDevice => (("#a5b4c2", INK), ("#7f93a6", INK), Rising),
+        Cause::SteadyWork => (("#4c545d", PAPER), ("#c5c9ce", INK), Plain),
+        Cause::OwnCpu => (("#a9bd6e", INK), ("#bccf85", INK), Plain),
+        Cause::Idle => (("#dcdad3", INK), ("#5b626a", PAPER), Dots),
+        Cause::Unexplained => (("#f3d6d2", INK), ("#7a4a46", PAPER), Falling),
+    };
+    Look {
+        light,
+        dark,
+        pattern,
+    }
+}
+
+/// The class of what is filled with a cause's colour; what is written on it has the
+/// class with an `n` for the `k`.
+pub(super) fn class(cause: Cause) -> String {
+    format!("k{}", cause.index())
+}
+
+/// The class of text on a cause's colour.
+pub(super) fn ink(cause: Cause) -> String {
+    format!("n{}k", cause.index())
+}
+
+/// A square of the cause's look, for legends and tables.
+pub(super) fn square(cause: Cause) -> String {
+    format!(
+        "<span class=\"square {}\" aria-hidden=\"true\"></span>",
+        class(cause)
+    )
+}
+
+/// What the colours mean, for the causes that are there.
+pub(super) fn key(causes: &[Cause]) -> String {
+    let items: String = Cause::ALL
+        .into_iter()
+        .filter(|cause| causes.contains(cause))
+        .map(|cause| format!("<li>{}{}</li>", square(cause), escape(cause.as_str())))
+        .collect();
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"legend\">{items}</ul>"),
+    }
+}
+
+/// The style sheet's part for the causes.
+pub(super) fn rules() -> String {
+    let variables = |dark: bool| -> String {
+        let variable = |cause: Cause| {
+            let (at, look) = (cause.index(), look(cause));
+            let (fill, ink) = if dark { look.dark } else { look.light };
+            format!("--k{at}:{fill};--n{at}k:{ink};")
+        };
+        Cause::ALL.into_iter().map(variable).collect()
+    };
+    let rule = |cause: Cause| {
+        let at = cause.index();
+        let fill = match look(cause).pattern {
+            Pattern::Plain => format!("var(--k{at})"),
+            _ => format!("url(#p{at})"),
+        };
+        let stripes = match look(cause).pattern {
+            Pattern::Plain => String::new(),
+            Pattern::Falling => ";background-image:repeating-linear-gradient(45deg,transparent 0 4px,var(--stripe) 4px 5.5px)".to_owned(),
+            Pattern::Rising => ";background-image:repeating-linear-gradient(-45deg,transparent 0 4px,var(--stripe) 4px 5.5px)".to_owned(),
+            Pattern::Dots => ";background-image:radial-gradient(var(--stripe) 1px,transparent 1.2px);background-size:5px 5px".to_owned(),
+        };
+        format!(
+            ".k{at}{{fill:{fill};background-color:var(--k{at}){stripes}}}svg .n{at}k{{fill:var(--n{at}k)}}\n"
+        )
+    };
+    format!(
+        ":root{{{}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{}}}}}\n{}",
+        variables(false),
+        variables(true),
+        Cause::ALL.into_iter().map(rule).collect::<String>()
+    )
+}
+
+/// The patterns that the rules name, in a drawing that is not seen.
+pub(super) fn patterns() -> String {
+    let pattern = |cause: Cause| {
+        let at = cause.index();
+        let (size, marks) = match look(cause).pattern {
+            Pattern::Plain => return String::new(),
+            Pattern::Falling => (
+                8,
+                "<path class=\"stripes\" d=\"M-2 6L2 10M-2 -2L10 10M6 -2L10 2\"/>",
+            ),
+            Pattern::Rising => (
+                8,
+                "<path class=\"stripes\" d=\"M-2 2L2 -2M-2 10L10 -2M6 10L10 6\"/>",
+            ),
+            Pattern::Dots => (5, "<circle class=\"dots\" cx=\"2.5\" cy=\"2.5\" r=\".9\"/>"),
+        };
+        format!(
+            "<pattern id=\"p{at}\" width=\"{size}\" height=\"{size}\" patternUnits=\"userSpaceOnUse\">\
+             <rect width=\"{size}\" height=\"{size}\" style=\"fill:var(--k{at})\"/>{marks}</pattern>"
+        )
+    };
+    format!(
+        "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{}</defs></svg>\n",
+        Cause::ALL.into_iter().map(pattern).collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_causes_look_alike() {
+        for dark in [false, true] {
+            let fills: Vec<&str> = Cause::ALL
+                .into_iter()
+                .map(|cause| {
+                    let look = look(cause);
+                    if dark { look.dark.0 } else { look.light.0 }
+                })
+                .collect();
+            for (at, fill) in fills.iter().enumerate() {
+                assert!(!fills[..at].contains(fill), "{fill}");
+            }
+        }
+    }
+
+    /// The contrast of two colours by WCAG 2.
+    fn contrast(a: &str, b: &str) -> f64 {
+        let luminance = |colour: &str| -> f64 {
+            let part = |at: usize| {
+                let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if value <= 0.04045 {
+                    value / 12.92
+                } else {
+                    ((value + 0.055) / 1.055).powf(2.4)
+                }
+            };
+            0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn what_is_written_on_a_cause_can_be_read() {
+        for cause in Cause::ALL {
+            let look = look(cause);
+            for (fill, ink) in [look.light, look.dark] {
+                assert!(
+                    contrast(fill, ink) >= 4.5,
+                    "{}: {ink} on {fill} is {:.1}",
+                    cause.as_str(),
+                    contrast(fill, ink)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_pattern_that_is_named_is_there() {
+        let (rules, patterns) = (rules(), patterns());
+        for cause in Cause::ALL {
+            let name = format!("p{}", cause.index());
+            assert_eq!(
+                rules.contains(&format!("url(#{name})")),
+                patterns.contains(&format!("id=\"{name}\""))
+            );
+        }
+    }
+}

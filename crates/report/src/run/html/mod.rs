@@ -1,0 +1,61 @@
+//! The report of a run for a person with a browser: one file that needs no other.
+//!
+//! Text, tables and most drawings are in the page as they are. Two drawings move, the
+//! time line and the imports: their data is in the page as JSON (`data`), and a script
+//! of our own (`charts.js` and its parts) draws them. Without it, what it would show is
+//! there as a still picture or a table.
+//!
+//! `look` gives each cause its colour and pattern, `stack` draws causes side by side,
+//! `words` writes what the sections share; each file in `sections` is one part of the
+//! page.
+
+mod cut;
+mod data;
+mod look;
+mod sections;
+mod stack;
+mod words;
+
+use preheat_analyze::run::{RunReport, RunView};
+
+use crate::html::command::command_line;
+use crate::html::frame::Frame;
+use crate::html::page::Page;
+
+/// Rules beside those of every page.
+const STYLE: &str = include_str!("style.css");
+/// The script: what the drawings share, how they are moved, what each shows.
+const SCRIPT: &str = concat!(
+    "(() => {\n\"use strict\";\n",
+    include_str!("script/shared.js"),
+    include_str!("script/chart.js"),
+    include_str!("script/moves.js"),
+    include_str!("script/charts.js"),
+    "})();\n"
+);
+
+/// The page while it grows.
+type RunPage<'a> = Page<'a, RunReport>;
+
+/// The report as one self-contained HTML file.
+pub fn run_html(report: &RunReport, view: &RunView) -> String {
+    let mut page = Page::new(report);
+    sections::causes::add(&mut page);
+    sections::timeline::add(&mut page, view);
+    sections::first::add(&mut page);
+    sections::starts::add(&mut page);
+    sections::imports::add(&mut page, view);
+    sections::memory::add(&mut page, view);
+    sections::remedies::add(&mut page);
+    sections::notes::add(&mut page);
+    sections::method::add(&mut page);
+    Frame {
+        title: format!("preheat run: {}", command_line(&report.command)),
+        style: &format!("{STYLE}{}", look::rules()),
+        header: format!("{}{}", look::patterns(), sections::header::html(report)),
+        body: format!("{}{}", page.finish(), data::block(view)),
+        script: SCRIPT,
+        version: &report.preheat,
+    }
+    .html()
+}

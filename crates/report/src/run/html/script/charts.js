@@ -1,0 +1,115 @@
+// The two drawings: the time line and the imports.
+
+const named = place => view.names[place] || "";
+const order = bars => bars.sort((a, b) => a.begin - b.begin || b.end - a.end);
+
+// A bar of a cause, or a mere frame.
+function causeBar([begin, end, cause, label], more) {
+  const known = cause >= 0;
+  return {begin, end, names: shorter(label || view.causes[cause]), look: known ? "k" + cause : "frame",
+    ink: known ? "n" + cause + "k" : "n-frame",
+    say: () => [label || view.causes[cause], known && label !== view.causes[cause] ? view.causes[cause] : "",
+      duration(end - begin), "from " + duration(begin) + " to " + duration(end),
+      view.first ? percent((end - begin) / view.first) + " of the time to first" : "", ...more]};
+}
+
+function timeline(box) {
+  const lanes = [], heads = [], marks = [];
+  let y = AXIS;
+  const lane = (height, bars) => {
+    lanes.push({top: y, height, bars: order(bars)});
+    y += height;
+  };
+  const head = text => {
+    heads.push({y: y + 13, text});
+    y += 19;
+  };
+  if (view.path.length) {
+    head("path");
+    lane(24, view.path.map(([begin, end, cause, label]) => causeBar([begin, end, cause, named(label)], [])));
+    y += 3;
+  }
+  const iterations = view.iterations.map(([begin, end], index) => {
+    marks.push({at: begin, look: "iteration-line"}, {at: end, look: index ? "iteration-line" : "first-line"});
+    const bar = causeBar([begin, end, -1, "iteration " + (index + 1)], []);
+    return {...bar, names: [...bar.names, String(index + 1)], look: index ? "iteration" : "iteration first-iteration", ink: index ? "n-frame" : "n-first"};
+  });
+  if (iterations.length) {
+    lane(18, iterations);
+    y += 3;
+  }
+  for (const row of view.rows) {
+    head(row.name + (row.process ? " — " + row.process : ""));
+    const depths = [...new Set(row.bars.map(bar => bar[2]))].sort((a, b) => a - b);
+    // Deep threads have thin lanes, so that they take no more than a page.
+    const height = depths.length <= 12 ? 17 : Math.max(5, Math.floor(204 / depths.length));
+    for (const depth of depths) {
+      lane(height, row.bars.filter(bar => bar[2] === depth).map(([begin, end, , cause, label, detail, spans]) =>
+        causeBar([begin, end, cause, named(label)], [named(detail), spans > 1 ? spans + " together" : ""])));
+    }
+    y += 6;
+  }
+  const chart = new Chart(box, {until: view.until, lanes, heads, marks, height: y,
+    name: "Time line by thread. Plus and minus zoom, arrows left and right move, comma and period select.",
+    hint: "Click a bar to see what it is. Click the picture, then + − or the wheel to zoom, arrows to move."});
+  if (view.iterations.length) {
+    const [begin, end] = view.iterations[0];
+    const last = view.iterations[view.iterations.length - 1][1];
+    const air = (last - begin) * 0.03;
+    chart.move.button("Before it", "Show what comes before the first iteration", () => chart.show(0, begin));
+    chart.move.button("First iteration", "Show the first iteration", () => {
+      chart.show(begin - air, end + air);
+      chart.select(iterations.find(bar => bar.begin === begin));
+    });
+  }
+}
+
+function imports(box) {
+  const nodes = view.imports.map(([parent, name, asked, begin, length, own]) =>
+    ({parent, name: named(name), asked: named(asked), begin, length, own, depth: 0, used: 0, left: 0}));
+  const lanes = [], packages = [];
+  let whole = 0;
+  for (const node of nodes) {
+    const above = nodes[node.parent];
+    if (above) {
+      node.depth = above.depth + 1;
+      node.left = above.left + above.used;
+      node.length = Math.min(node.length, above.length - above.used);
+      above.used += node.length;
+    } else {
+      node.left = whole;
+      whole += node.length;
+    }
+    // Every package has a shade; a root that is the whole program has its own.
+    const first = node.name.split(".")[0];
+    const program = !above && nodes.filter(other => other.parent < 0).length === 1;
+    if (!program && !packages.includes(first)) packages.push(first);
+    const shade = program ? 4 : packages.indexOf(first) % 4;
+    const bar = {begin: node.left, end: node.left + node.length, names: [node.name + "  " + duration(node.length), ...shorter(node.name)],
+      look: "i" + shade, ink: "n-i" + shade, node,
+      say: () => [node.name, duration(node.length) + " with all within", duration(node.own) + " its own",
+        percent(node.length / whole) + " of all imports",
+        node.asked ? "asked for by " + node.asked : "", "began at " + duration(node.begin)]};
+    (lanes[node.depth] ||= {top: 0, height: 0, bars: []}).bars.push(bar);
+    node.bar = bar;
+  }
+  const height = lanes.length <= 24 ? 19 : Math.max(8, Math.floor(456 / lanes.length));
+  lanes.forEach((lane, depth) => Object.assign(lane, {top: AXIS + depth * height, height, bars: order(lane.bars)}));
+  const chart = new Chart(box, {until: whole, lanes, heads: [], marks: [], height: AXIS + lanes.length * height,
+    name: "Imports. Comma and period select beside, arrows up and down select above and below, Enter enters.",
+    hint: "Click a module to enter it and to see who asked for it; Esc leaves it."});
+  const enter = bar => chart.show(bar.begin, bar.end);
+  chart.click = enter;
+  chart.leave = () => {
+    const above = chart.selected && nodes[chart.selected.node.parent];
+    chart.select(above ? above.bar : null);
+    if (above) enter(above.bar);
+    else chart.show(0, chart.until);
+  };
+  chart.move.button("Up", "Leave the module for the one that asked for it", chart.leave);
+}
+
+for (const [id, draw] of [["timeline-chart", timeline], ["imports-chart", imports]]) {
+  const box = document.getElementById(id);
+  if (box && (id === "imports-chart" ? view.imports.length : view.until > 0)) draw(box);
+}

@@ -1,0 +1,134 @@
+//! The first iteration against the steady ones: what the difference is made of, and
+//! every iteration of every start.
+
+use preheat_analyze::run::CauseSeconds;
+
+use super::super::RunPage;
+use super::super::look;
+use super::super::words::{count, percent};
+use crate::html::figure::{Figure, Table, grid};
+use crate::html::scale::Axis;
+use crate::html::series::{POINTS_OF_LINE, Series, key};
+use crate::html::svg::{Anchor, Svg};
+use crate::units::{duration, number, ratio};
+
+/// So many causes have a bar of their own.
+const BARS: usize = 6;
+
+/// The section.
+pub(in crate::run::html) fn add(page: &mut RunPage) {
+    let mut figures = Vec::new();
+    figures.extend(excess(page));
+    let series = iterations(page);
+    let several = page.report.starts.len() > 1;
+    let legend = series.as_ref().map_or(String::new(), |_| key(several));
+    figures.extend(series);
+    page.section(
+        "first-and-steady",
+        "First and steady",
+        "What the first iteration took beyond a steady one, and all iterations of all starts, \
+         each a fresh process.",
+        &format!("{legend}{}", grid(&figures)),
+    );
+}
+
+fn excess(page: &mut RunPage) -> Option<String> {
+    let report = page.report;
+    let parts: Vec<&CauseSeconds> = report
+        .first_excess
+        .iter()
+        .filter(|part| part.seconds.is_finite() && part.seconds > 0.0)
+        .collect();
+    let largest = parts.iter().map(|part| part.seconds).fold(0.0, f64::max);
+    if parts.is_empty() {
+        return None;
+    }
+    let total: f64 = parts.iter().map(|part| part.seconds).sum();
+    let (width, row) = (480.0, 46.0);
+    let axis = Axis::from_zero(largest, largest, duration).over(0.0, width);
+    let drawn = parts.len().min(BARS);
+    let mut svg = Svg::new(width, drawn as f64 * row + 4.0);
+    for (index, part) in parts.iter().take(BARS).enumerate() {
+        let top = index as f64 * row;
+        let (name, time) = (part.cause.as_str(), duration(part.seconds));
+        svg.text("axis-name", Anchor::Start, (0.0, top + 16.0), name);
+        svg.text("axis-name strong", Anchor::End, (width, top + 16.0), &time);
+        svg.rect(
+            &format!("bar {}", look::class(part.cause)),
+            (0.0, top + 22.0),
+            (axis.at(part.seconds).max(1.0), 16.0),
+            &format!("{name} {time}"),
+        );
+    }
+    let mut note = format!("{} in all", duration(total));
+    if parts.len() > BARS {
+        note.push_str(&format!(", the {BARS} largest are drawn"));
+    }
+    let title = "The first iteration beyond a steady one, by cause";
+    let mut data = Table::new(&["cause", "time", "share"]);
+    for part in &parts {
+        data.rows.push(vec![
+            part.cause.as_str().to_owned(),
+            duration(part.seconds),
+            percent(part.seconds / total),
+        ]);
+    }
+    let figure = Figure {
+        title: title.to_owned(),
+        drawings: vec![svg.finish(&page.id(), "plot-chart", title, &note)],
+        note,
+        data,
+        ..Figure::default()
+    };
+    Some(figure.html())
+}
+
+fn iterations(page: &mut RunPage) -> Option<String> {
+    let report = page.report;
+    let iterations: Vec<Vec<f64>> = report
+        .starts
+        .iter()
+        .map(|start| start.iterations.clone())
+        .collect();
+    let mut numbers = Vec::new();
+    numbers.extend(
+        report
+            .first
+            .map(|first| format!("first {}", duration(first))),
+    );
+    numbers.extend(
+        report
+            .steady
+            .map(|steady| format!("steady {}", duration(steady))),
+    );
+    numbers.extend(report.ratio.map(|interval| ratio(interval.median)));
+    numbers.extend(report.class.map(|class| class.as_str().to_owned()));
+    numbers.extend(
+        report
+            .consistency
+            .filter(|_| report.starts.len() > 1)
+            .map(|consistency| consistency.as_str().to_owned()),
+    );
+    numbers.extend(
+        report
+            .warmup
+            .filter(|warmup| warmup.is_finite())
+            .map(
+                |warmup| match warmup.fract() == 0.0 && (0.0..1e9).contains(&warmup) {
+                    true => format!("{} before steady", count(warmup as usize, "iteration")),
+                    false => format!("{} iterations before steady", number(warmup)),
+                },
+            ),
+    );
+    numbers.extend(
+        report
+            .excess
+            .map(|excess| format!("warm-up cost {}", duration(excess))),
+    );
+    let series = Series {
+        iterations: &iterations,
+        steady: report.steady,
+        limit: POINTS_OF_LINE,
+    };
+    series.figure(&page.id(), "Iterations", &numbers.join(", "))
+}

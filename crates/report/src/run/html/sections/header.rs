@@ -1,0 +1,143 @@
+//! The top of the page: where most of the time went, in a sentence and three numbers,
+//! and of what.
+
+use preheat_analyze::run::{IterationsBy, RunReport};
+
+use super::super::cut::cut;
+use super::super::words::{count, first_of, headline, time_span};
+use crate::html::command::command_line;
+use crate::html::escape::escape;
+use crate::units::{bytes, duration, ratio, span, tie};
+
+/// The header.
+pub(in crate::run::html) fn html(report: &RunReport) -> String {
+    let (text, detail) = headline(report);
+    let mut html = format!(
+        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat run</p>\n<h1>{}.</h1>\n",
+        escape(&tie(&text))
+    );
+    if !detail.is_empty() {
+        html.push_str(&format!(
+            "<p class=\"detail\">{}</p>\n",
+            escape(&tie(&cut(&detail, 300)))
+        ));
+    }
+    html.push_str(&format!(
+        "<div class=\"tiles\">{}{}{}</div>\n",
+        time(report),
+        against_steady(report),
+        memory(report)
+    ));
+    html.push_str(&format!(
+        "<pre class=\"command\"><code>{}</code></pre>\n<p class=\"run\">{}</p>\n",
+        escape(&command_line(&report.command)),
+        escape(&run(report).join(" · "))
+    ));
+    if let Some(why) = &report.settings.ended_early {
+        html.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(why)));
+    }
+    html.push_str("</header>\n");
+    html
+}
+
+fn tile(name: &str, number: &str, more: &str) -> String {
+    format!(
+        "<section class=\"tile\"><p class=\"name\">{}</p><p class=\"big\">{}</p>\
+         <p class=\"more\">{}</p></section>",
+        escape(name),
+        escape(&tie(number)),
+        escape(&tie(more))
+    )
+}
+
+fn time(report: &RunReport) -> String {
+    let mut more = match time_span(&report.time_to_first) {
+        Some(span) => format!(
+            "95 % interval {span}, {}",
+            count(report.counted_starts, "start")
+        ),
+        None if report.counted_starts < 3 => format!(
+            "{}: too few for an interval",
+            count(report.counted_starts, "start")
+        ),
+        None => count(report.counted_starts, "start"),
+    };
+    // The number is that of the warmest starts; a colder first one says nothing about it.
+    let warmest = report.starts.iter().map(|start| start.temperature).min();
+    let first = report
+        .starts
+        .iter()
+        .find(|start| start.first_start && Some(start.temperature) == warmest);
+    if let Some(seconds) = first
+        .and_then(|start| start.time_to_first)
+        .filter(|_| report.starts.len() > 1)
+    {
+        more.push_str(&format!("; the first start {}", duration(seconds)));
+    }
+    let name = match report.iterations_by {
+        IterationsBy::None => "from start to end",
+        _ => "time to first",
+    };
+    tile(name, &duration(report.time_to_first.median), &more)
+}
+
+fn against_steady(report: &RunReport) -> String {
+    let (Some(first), Some(steady)) = (report.first, report.steady) else {
+        let more = match report.iterations_by {
+            IterationsBy::None => "Nothing repeats, so there is no first and no steady iteration.",
+            _ => "The iterations do not settle, or are too few to tell.",
+        };
+        let number = report.first.map_or("–".to_owned(), duration);
+        return tile("first iteration", &number, more);
+    };
+    let mut more = format!("{} against {}", duration(first), duration(steady));
+    let number = match report.ratio {
+        None => "–".to_owned(),
+        Some(interval) => {
+            if let Some(span) = span(interval.low, interval.high) {
+                more.push_str(&format!("; 95 % interval {span}×"));
+            }
+            ratio(interval.median)
+        }
+    };
+    if let Some(class) = report.class {
+        more.push_str(&format!("; {}", class.as_str()));
+    }
+    tile("first ÷ steady iteration", &number, &more)
+}
+
+fn memory(report: &RunReport) -> String {
+    let memory = &report.memory;
+    match &memory.device {
+        Some(device) => {
+            let mut more = format!("at {}", first_of(report));
+            more.push_str(&format!(", at most {}", bytes(device.first_peak)));
+            if let Some(steady) = device.steady_peak {
+                more.push_str(&format!("; at most {} when steady", bytes(steady)));
+            }
+            tile("device memory", &bytes(device.total), &more)
+        }
+        None => {
+            let more = match memory.resident_first {
+                Some(first) => format!(
+                    "at most; {} at {}. No device was used.",
+                    bytes(first),
+                    first_of(report)
+                ),
+                None => "at most. No device was used.".to_owned(),
+            };
+            tile("resident memory", &bytes(memory.resident_peak), &more)
+        }
+    }
+}
+
+fn run(report: &RunReport) -> Vec<String> {
+    let mut parts = vec![count(report.starts.len(), "start")];
+    if !report.iteration.is_empty() {
+        parts.push(format!("iterations: {}", cut(&report.iteration, 120)));
+    }
+    parts.push(report.machine.cpu.clone());
+    parts.push(report.created.clone());
+    parts.push(format!("preheat {}", report.preheat));
+    parts
+}

@@ -1,0 +1,230 @@
+//! Memory: what the device's is made of, and all of it over time.
+
+use preheat_analyze::run::{DeviceBytes, MemoryPoint, RunView};
+
+use super::super::RunPage;
+use super::super::stack::written;
+use super::super::words::percent;
+use crate::html::figure::{Figure, Table, grid};
+use crate::html::plot::Plot;
+use crate::html::scale::{Axis, round_step, round_step_bytes};
+use crate::html::svg::{Anchor, Point, Svg};
+use crate::units::{bytes, bytes_f64, duration};
+
+/// One line over time: its name, its class and what it reads off a point.
+type Line = (&'static str, &'static str, fn(&MemoryPoint) -> Option<u64>);
+
+const DEVICE: [Line; 3] = [
+    ("in use on the device, by whomever", "m-device", |point| {
+        point.device
+    }),
+    ("allocated by the program", "m-allocated", |point| {
+        point.allocated
+    }),
+    ("used by tensors", "m-used", |point| point.used),
+];
+const HOST: [Line; 1] = [("resident", "m-resident", |point| point.resident)];
+
+/// The section.
+pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
+    let memory = &page.report.memory;
+    let mut html = memory
+        .device
+        .as_ref()
+        .map_or(String::new(), |device| breakdown(page, device));
+    let figures: Vec<String> = [
+        ("On the device", &DEVICE[..]),
+        ("In the host's memory", &HOST),
+    ]
+    .into_iter()
+    .filter_map(|(title, lines)| over_time(page, view, title, lines))
+    .collect();
+    html.push_str(&grid(&figures));
+    let lead = format!(
+        "The host's memory was at most {} resident, and {} of it page-locked at the end of the \
+         first iteration. Dotted lines are the iterations.",
+        bytes(memory.resident_peak),
+        bytes(memory.pinned)
+    );
+    page.section("memory", "Memory", &lead, &html);
+}
+
+/// The parts of the device's memory, as (class, name, what it is, bytes).
+fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str, u64)> {
+    let parts = [
+        (
+            "m0",
+            "context",
+            "page tables, code and heaps of the context",
+            device.context,
+        ),
+        (
+            "m1",
+            "kernels",
+            "code, and what the first use of kernels took",
+            device.kernels,
+        ),
+        ("m2", "allocated", "allocations in use", device.used),
+        (
+            "m3",
+            "reserved",
+            "held by the framework's allocator beyond that",
+            device.reserved,
+        ),
+        (
+            "m4",
+            "workspaces",
+            "what libraries took for themselves",
+            device.workspaces,
+        ),
+        (
+            "m5",
+            "other",
+            "unaccounted for; others on the same device are in it",
+            device.other,
+        ),
+    ];
+    parts.into_iter().filter(|part| part.3 > 0).collect()
+}
+
+fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
+    let parts = parts(device);
+    let total: f64 = parts.iter().map(|part| part.3 as f64).sum();
+    if total <= 0.0 {
+        return String::new();
+    }
+    let title = "Device memory at the end of the first iteration";
+    let note = format!("{} in all", bytes(device.total));
+    let draw = |width: f64| {
+        let axis = Axis::from_zero(total, total, bytes_f64).over(0.0, width);
+        let mut svg = Svg::new(width, 46.0);
+        let mut sum = 0.0;
+        for (class, name, what, size) in &parts {
+            let from = axis.at(sum);
+            sum += *size as f64;
+            let wide = axis.at(sum) - from;
+            let number = bytes(*size);
+            let say = format!("{name} {number}: {what}");
+            svg.rect(
+                &format!("bar {class}"),
+                (from, 0.0),
+                (wide.max(0.6), 44.0),
+                &say,
+            );
+            let ink = format!("on-bar on-{class}");
+            let middle = from + wide / 2.0;
+            if written(name).max(written(&number)) + 8.0 <= wide {
+                svg.text(&ink, Anchor::Middle, (middle, 19.0), name);
+                svg.text(&ink, Anchor::Middle, (middle, 35.0), &number);
+            }
+        }
+        svg
+    };
+    let drawings = [("wide", 1000.0), ("narrow", 360.0)]
+        .map(|(class, width)| draw(width).finish(&page.id(), class, title, &note));
+    let key: String = parts
+        .iter()
+        .map(|(class, name, _, _)| {
+            format!("<li><span class=\"square {class}\" aria-hidden=\"true\"></span>{name}</li>")
+        })
+        .collect();
+    let mut data = Table::new(&["part", "bytes", "share", "what it is"]);
+    data.words = vec![3];
+    for (_, name, what, size) in &parts {
+        data.rows.push(vec![
+            (*name).to_owned(),
+            bytes(*size),
+            percent(*size as f64 / total),
+            (*what).to_owned(),
+        ]);
+    }
+    Figure {
+        title: title.to_owned(),
+        note,
+        key: format!("<ul class=\"legend\">{key}</ul>"),
+        drawings: drawings.to_vec(),
+        data,
+        ..Figure::default()
+    }
+    .html()
+}
+
+fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) -> Option<String> {
+    let of = |line: &Line| -> Vec<Point> {
+        let seen = |point: &MemoryPoint| {
+            let value = line.2(point)? as f64;
+            point.time.is_finite().then_some((point.time, value))
+        };
+        steps(&view.memory.iter().filter_map(seen).collect::<Vec<_>>())
+    };
+    let curves: Vec<(&Line, Vec<Point>)> = lines
+        .iter()
+        .map(|line| (line, of(line)))
+        .filter(|(_, points)| points.len() > 1)
+        .collect();
+    let all = || curves.iter().flat_map(|(_, points)| points);
+    let end = all().map(|(time, _)| *time).fold(view.until, f64::max);
+    let most = all().map(|(_, size)| *size).fold(0.0, f64::max) * 1.08;
+    if curves.is_empty() || most <= 0.0 {
+        return None;
+    }
+    let x = Axis::from_zero(end, round_step(end, 6), duration);
+    let y = Axis::from_zero(most, round_step_bytes(most, 5), bytes_f64);
+    let mut plot = Plot::new(x, y, "time since exec", "bytes");
+    for (begin, end) in &view.iterations {
+        plot.upright("iteration-line", *begin);
+        plot.upright("iteration-line", *end);
+    }
+    let mut legend = Vec::new();
+    let mut data = Table::new(&["memory", "most", "at the end"]);
+    for ((name, class, _), points) in &curves {
+        plot.bundle(class, std::slice::from_ref(points));
+        legend.push((None, *class, (*name).to_owned()));
+        let most = points.iter().map(|(_, size)| *size).fold(0.0, f64::max);
+        let last = points.last().map_or(f64::NAN, |(_, size)| *size);
+        data.rows
+            .push(vec![(*name).to_owned(), bytes_f64(most), bytes_f64(last)]);
+    }
+    let note = data
+        .rows
+        .iter()
+        .map(|row| format!("{}: at most {}", row[0], row[1]))
+        .collect::<Vec<_>>()
+        .join("; ");
+    let figure = Figure {
+        title: title.to_owned(),
+        legend,
+        drawings: vec![plot.finish(&page.id(), &format!("{title} over time"), &note)],
+        data,
+        ..Figure::default()
+    };
+    Some(figure.html())
+}
+
+/// Memory stays as it is until it changes: the corners of such a line.
+fn steps(points: &[Point]) -> Vec<Point> {
+    let mut line: Vec<Point> = Vec::with_capacity(points.len() * 2);
+    for point in points {
+        if let Some(last) = line.last().copied()
+            && last.1 != point.1
+        {
+            line.push((point.0, last.1));
+        }
+        line.push(*point);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_steps_has_corners() {
+        assert_eq!(
+            steps(&[(0.0, 1.0), (1.0, 1.0), (2.0, 5.0)]),
+            [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (2.0, 5.0)]
+        );
+        assert_eq!(steps(&[]), []);
+    }
+}

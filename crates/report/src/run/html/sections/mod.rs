@@ -1,0 +1,12 @@
+//! The parts of the page, one file each. A part without data adds nothing.
+
+pub(super) mod causes;
+pub(super) mod first;
+pub(super) mod header;
+pub(super) mod imports;
+pub(super) mod memory;
+pub(super) mod method;
+pub(super) mod notes;
+pub(super) mod remedies;
+pub(super) mod starts;
+pub(super) mod timeline;

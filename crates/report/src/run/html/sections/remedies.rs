@@ -1,0 +1,94 @@
+//! What would remove it: a card for each remedy, the largest saving first.
+
+use preheat_analyze::run::Remedy;
+
+use super::super::RunPage;
+use super::super::look;
+use super::super::words::percent;
+use crate::html::escape::escape;
+use crate::units::{bytes, duration, tie};
+
+/// The section.
+pub(in crate::run::html) fn add(page: &mut RunPage) {
+    let report = page.report;
+    if report.remedies.is_empty() {
+        return;
+    }
+    let total = report.time_to_first.median;
+    let cards: String = report
+        .remedies
+        .iter()
+        .map(|remedy| card(remedy, total))
+        .collect();
+    page.section(
+        "remedies",
+        "Remedies",
+        "What would remove a part of the cold start. The savings are predicted, each by itself: \
+         two that remove the same cause do not add up.",
+        &format!("<div class=\"cards\">{cards}</div>"),
+    );
+}
+
+fn card(remedy: &Remedy, total: f64) -> String {
+    let mut saving = Vec::new();
+    if remedy.saving.is_finite() && remedy.saving > 0.0 {
+        let share = match remedy.saving / total {
+            share if share.is_finite() => format!(
+                " <span class=\"of\">{} of the time to first</span>",
+                escape(&tie(&percent(share)))
+            ),
+            _ => String::new(),
+        };
+        saving.push(format!(
+            "<b>−{}</b>{share}",
+            escape(&tie(&duration(remedy.saving)))
+        ));
+    }
+    if let Some(size) = remedy.saving_bytes {
+        saving.push(format!(
+            "<b>−{}</b> <span class=\"of\">on the device</span>",
+            escape(&tie(&bytes(size)))
+        ));
+    }
+    let causes: String = remedy
+        .causes
+        .iter()
+        .map(|cause| {
+            format!(
+                "<li>{}{}</li>",
+                look::square(*cause),
+                escape(cause.as_str())
+            )
+        })
+        .collect();
+    let causes = match causes.is_empty() {
+        true => causes,
+        false => format!("<ul class=\"legend\">{causes}</ul>"),
+    };
+    let assumption = match remedy.assumption.as_str() {
+        "" => String::new(),
+        text => format!(
+            "<p class=\"assumption\">Assumes: {}</p>",
+            escape(&tie(text))
+        ),
+    };
+    format!(
+        "<article class=\"card\"><h3>{}</h3><p class=\"saving\">{}</p><p>{}</p>{assumption}{causes}</article>",
+        escape(&remedy.title),
+        saving.join("<br>"),
+        code(&escape(&tie(&remedy.what))),
+    )
+}
+
+/// Safe text in which what stands between backticks is code.
+fn code(safe: &str) -> String {
+    let mut parts = safe.split('`');
+    let mut html = parts.next().unwrap_or_default().to_owned();
+    while let Some(inner) = parts.next() {
+        match parts.next() {
+            Some(after) => html.push_str(&format!("<code>{inner}</code>{after}")),
+            None => html.push_str(&format!("`{inner}`").trim_end_matches('`')),
+        }
+    }
+    html
+}

@@ -1,0 +1,228 @@
+//! Start by start: where each one's time to first went; and, where starts of several
+//! temperatures were made, the ladder from the coldest to the warmest.
+
+use preheat_analyze::run::{Cause, Rung, StartReport, Temperature};
+
+use super::super::RunPage;
+use super::super::look;
+use super::super::stack::Stack;
+use super::super::words::{in_order, parts, time_span};
+use crate::html::bands::{Bands, Layout, NARROW, WIDE};
+use crate::html::figure::{Figure, Table};
+use crate::html::scale::{Axis, round_step};
+use crate::html::svg::Svg;
+use crate::units::{ABSENT, bytes, duration};
+
+/// So many starts are drawn.
+const DRAWN: usize = 24;
+
+/// A bar to draw.
+struct Bar {
+    name: String,
+    parts: Vec<(Cause, f64)>,
+    total: f64,
+    /// Whether it begins another temperature.
+    new: bool,
+}
+
+/// The section.
+pub(in crate::run::html) fn add(page: &mut RunPage) {
+    let report = page.report;
+    let mut html = String::new();
+    if report.ladder.len() > 1 {
+        html.push_str(&ladder(page, &report.ladder));
+    }
+    html.push_str(&starts(page, &report.starts));
+    let lead = match report.starts.len() {
+        0 => return,
+        1 => "There was one start, a fresh process.",
+        _ => {
+            "Each start is a fresh process. The first may have found cold disks and caches; it is \
+             shown, and not counted where there are others."
+        }
+    };
+    page.section("starts", "Starts", lead, &html);
+}
+
+fn ladder(page: &mut RunPage, rungs: &[Rung]) -> String {
+    let bars: Vec<Bar> = rungs
+        .iter()
+        .map(|rung| Bar {
+            name: temperature(rung.temperature).to_owned(),
+            parts: in_order(rung.causes.iter().map(|part| (part.cause, part.seconds))),
+            total: rung.time_to_first.median,
+            new: false,
+        })
+        .collect();
+    let mut data = Table::new(&[
+        "temperature",
+        "starts",
+        "time to first",
+        "95 % interval",
+        "first",
+    ]);
+    for rung in rungs {
+        data.rows.push(vec![
+            temperature(rung.temperature).to_owned(),
+            rung.starts.to_string(),
+            duration(rung.time_to_first.median),
+            time_span(&rung.time_to_first).unwrap_or(ABSENT.to_owned()),
+            rung.first.map_or(ABSENT.to_owned(), duration),
+        ]);
+    }
+    let title = "From the coldest starts to the warmest";
+    figure(page, title, key(&bars), &bars, data)
+}
+
+fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
+    let several = starts
+        .iter()
+        .any(|start| start.temperature != starts[0].temperature);
+    let mut order: Vec<(usize, &StartReport)> = starts.iter().enumerate().collect();
+    // The coldest first, as in the ladder.
+    order.sort_by_key(|(index, start)| (std::cmp::Reverse(start.temperature), *index));
+    let mut last = None;
+    let bars: Vec<Bar> = order
+        .iter()
+        .take(DRAWN)
+        .map(|(index, start)| {
+            let new = last.replace(start.temperature) != Some(start.temperature);
+            Bar {
+                name: name(*index, start, several),
+                parts: parts(start),
+                total: start.time_to_first.unwrap_or(f64::NAN),
+                new,
+            }
+        })
+        .collect();
+    let title = match starts.len() > DRAWN {
+        true => format!("{DRAWN} of {} starts", starts.len()),
+        false => "Every start".to_owned(),
+    };
+    // The ladder, which stands above, has one already.
+    let key = match page.report.ladder.len() > 1 {
+        true => String::new(),
+        false => key(&bars),
+    };
+    let evicted = starts.iter().any(|start| start.evicted.is_some());
+    let mut head = vec![
+        "start",
+        "temperature",
+        "time to first",
+        "to the end",
+        "exit code",
+        "iterations",
+        "largest resident size",
+    ];
+    head.extend(evicted.then_some("evicted before"));
+    let mut data = Table::new(&head);
+    data.words = vec![1];
+    for (index, start) in order.iter().take(200) {
+        let mut row = vec![
+            format!(
+                "{}{}",
+                index + 1,
+                if start.first_start { " (first)" } else { "" }
+            ),
+            start.temperature.as_str().to_owned(),
+            start.time_to_first.map_or(ABSENT.to_owned(), duration),
+            duration(start.wall),
+            start.exit_code.to_string(),
+            start.iterations.len().to_string(),
+            bytes(start.peak_resident),
+        ];
+        row.extend(evicted.then(|| match start.evicted {
+            None => ABSENT.to_owned(),
+            Some(evicted) => format!(
+                "{} of {}",
+                bytes(evicted.cached.saturating_sub(evicted.left)),
+                bytes(evicted.cached)
+            ),
+        }));
+        data.rows.push(row);
+    }
+    // Its bar would be that of the causes once more.
+    if starts.len() == 1 {
+        return data.html();
+    }
+    figure(page, &title, key, &bars, data)
+}
+
+fn figure(page: &mut RunPage, title: &str, key: String, bars: &[Bar], data: Table) -> String {
+    let sum = |bar: &Bar| bar.parts.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    let longest = bars.iter().map(sum).fold(0.0, f64::max);
+    if longest <= 0.0 {
+        let figure = Figure {
+            title: title.to_owned(),
+            note: "No start came so far that it could be drawn.".to_owned(),
+            data,
+            ..Figure::default()
+        };
+        return figure.html();
+    }
+    let description = bars
+        .iter()
+        .map(|bar| format!("{}: {}.", bar.name, duration(bar.total)))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let drawings = [WIDE, NARROW].map(|layout| {
+        draw(layout, bars, longest).finish(&page.id(), layout.class, title, &description)
+    });
+    Figure {
+        title: title.to_owned(),
+        key,
+        drawings: drawings.to_vec(),
+        data,
+        ..Figure::default()
+    }
+    .html()
+}
+
+fn key(bars: &[Bar]) -> String {
+    let causes: Vec<Cause> = bars
+        .iter()
+        .flat_map(|bar| bar.parts.iter().map(|(cause, _)| *cause))
+        .collect();
+    look::key(&causes)
+}
+
+fn draw(layout: Layout, bars: &[Bar], longest: f64) -> Svg {
+    let step = round_step(longest, layout.ticks.min(6));
+    let news: Vec<bool> = bars.iter().map(|bar| bar.new).collect();
+    let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
+    for (row, bar) in bars.iter().enumerate() {
+        bands.name(row, &bar.name);
+        bands.end(row, &duration(bar.total), "");
+        let stack = Stack {
+            axis: &bands.axis,
+            top: bands.middle(row) - 9.0,
+            height: 18.0,
+            name: &bar.name,
+        };
+        stack.draw(&mut bands.svg, &bar.parts);
+    }
+    bands.svg
+}
+
+fn name(index: usize, start: &StartReport, several: bool) -> String {
+    let mut name = format!("start {}", index + 1);
+    if several {
+        name.push_str(&format!(", {}", start.temperature.as_str()));
+    }
+    if start.first_start {
+        name.push_str(" (the first)");
+    }
+    if start.exit_code != 0 {
+        name.push_str(&format!(", exit {}", start.exit_code));
+    }
+    name
+}
+
+/// A temperature for people.
+fn temperature(temperature: Temperature) -> &'static str {
+    match temperature {
+        Temperature::Process => "process: all cached",
+        Temperature::Disk => "disk: files evicted",
+        Temperature::Caches => "caches: emptied",
+    }
+}

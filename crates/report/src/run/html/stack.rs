@@ -1,0 +1,93 @@
+//! Causes side by side in one bar, to scale.
+
+use preheat_analyze::run::Cause;
+
+use super::look;
+use crate::html::scale::Axis;
+use crate::html::svg::{Anchor, Svg};
+use crate::units::duration;
+
+/// Where a bar is and how it is written on.
+pub(super) struct Stack<'a> {
+    pub axis: &'a Axis,
+    pub top: f64,
+    pub height: f64,
+    /// What hovering says before the cause.
+    pub name: &'a str,
+}
+
+impl Stack<'_> {
+    /// Draws the parts from 0 on, each with what it is where there is room.
+    pub fn draw(&self, svg: &mut Svg, parts: &[(Cause, f64)]) {
+        let mut sum = 0.0;
+        for (cause, seconds) in parts {
+            let from = self.axis.at(sum);
+            sum += seconds;
+            let width = self.axis.at(sum) - from;
+            let (name, time) = (cause.as_str(), duration(*seconds));
+            let say = match self.name {
+                "" => format!("{name} {time}"),
+                of => format!("{of}: {name} {time}"),
+            };
+            // A part that is too short to see still leaves a line.
+            svg.rect(
+                &format!("bar {}", look::class(*cause)),
+                (from, self.top),
+                (width.max(0.6), self.height),
+                &say,
+            );
+            self.write(svg, *cause, &time, (from, width));
+        }
+    }
+
+    fn write(&self, svg: &mut Svg, cause: Cause, time: &str, (from, width): (f64, f64)) {
+        let middle = from + width / 2.0;
+        let mut text = |text: &str, y: f64| {
+            let class = format!("on-bar {}", look::ink(cause));
+            svg.text(&class, Anchor::Middle, (middle, y), text);
+        };
+        let fits = |text: &str| written(text) + 10.0 <= width;
+        let name = short(cause);
+        let centre = self.top + self.height / 2.0;
+        if self.height >= 36.0 && fits(name) && fits(time) {
+            text(name, centre - 4.0);
+            text(time, centre + 13.0);
+        } else if fits(&format!("{name} {time}")) {
+            text(&format!("{name} {time}"), centre + 4.0);
+        } else if fits(name) {
+            text(name, centre + 4.0);
+        } else if fits(time) {
+            text(time, centre + 4.0);
+        }
+    }
+}
+
+/// About how wide a text on a bar is.
+pub(super) fn written(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.4
+}
+
+/// A cause in a word or two.
+pub(super) fn short(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ProcessStart => "start",
+        Cause::LibraryLoading => "libraries",
+        Cause::PythonImports => "imports",
+        Cause::DriverInit => "driver",
+        Cause::ContextCreation => "context",
+        Cause::KernelLoading => "kernels",
+        Cause::KernelCompilation => "compilation",
+        Cause::LibrarySetUp => "set-up",
+        Cause::DeviceAllocation => "allocation",
+        Cause::PinnedAllocation => "pinning",
+        Cause::HostToDevice => "to device",
+        Cause::DeviceToHost => "from device",
+        Cause::CollectiveSetUp => "collectives",
+        Cause::GraphCapture => "graphs",
+        Cause::WaitingForDevice => "waiting",
+        Cause::SteadyWork => "steady",
+        Cause::OwnCpu => "own CPU",
+        Cause::Idle => "idle",
+        Cause::Unexplained => "unexplained",
+    }
+}

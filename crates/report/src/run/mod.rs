@@ -1,0 +1,7 @@
+//! The renderers of a recorded program's report.
+
+mod html;
+mod terminal;
+
+pub use html::run_html;
+pub use terminal::run_terminal;

@@ -1,0 +1,132 @@
+//! The causes as bars, the largest first.
+
+use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+
+use super::cells::{bar, durations, middle, percent};
+use crate::terminal::{Screen, Style, clean, fit, width};
+use crate::units::duration;
+
+/// A cause below this share is not told apart.
+const SMALL: f64 = 0.005;
+/// The bar is this long, and this long where there is much room.
+const BAR: usize = 20;
+const LONG_BAR: usize = 32;
+/// From this width on there is much room.
+const WIDE: usize = 110;
+/// Less room than this is not worth an item's name.
+const LEAST_ITEM: usize = 8;
+
+/// A line of the table.
+struct Row {
+    name: String,
+    seconds: f64,
+    share: f64,
+    item: String,
+    style: Style,
+}
+
+/// The table.
+pub(super) fn show(screen: &mut Screen, report: &RunReport) {
+    let rows = rows(report);
+    if rows.is_empty() {
+        return;
+    }
+    let until = match report.iterations_by {
+        IterationsBy::None => "from exec to its end",
+        _ => "from exec to the end of the first iteration",
+    };
+    let title = format!("Where {} went", duration(report.time_to_first.median));
+    screen.blank();
+    screen.paragraph(
+        &[(Style::Bold, &*title), (Style::Plain, "  ")],
+        2,
+        Style::Dim,
+        until,
+    );
+
+    let room = screen.terminal.width;
+    let name = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
+    let times = durations(rows.iter().map(|row| row.seconds));
+    let time = times.first().map_or(0, |text| width(text));
+    let shares: Vec<String> = rows.iter().map(|row| percent(row.share)).collect();
+    let share = shares.iter().map(|text| width(text)).max().unwrap_or(0);
+    let fixed = 2 + name + 2 + time + 2 + share;
+    let bars = match room {
+        _ if fixed + 2 + BAR > room => 0,
+        _ if room >= WIDE => LONG_BAR,
+        _ => BAR,
+    };
+    let item = room.saturating_sub(fixed + if bars > 0 { bars + 2 } else { 0 } + 2);
+    let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
+    for ((row, time), part) in rows.iter().zip(&times).zip(&shares) {
+        let mut line = vec![(row.style, format!("  {:<name$}  ", fit(&row.name, name)))];
+        if bars > 0 {
+            let bar = bar(row.seconds, longest, bars);
+            line.push((row.style, format!("{bar:<bars$}  ")));
+        }
+        line.push((row.style, format!("{time}  {part:>share$}")));
+        if item >= LEAST_ITEM {
+            line.push((Style::Dim, format!("  {}", middle(&row.item, item))));
+        }
+        screen.line(line);
+    }
+}
+
+fn rows(report: &RunReport) -> Vec<Row> {
+    // What has no share that can be compared is told apart rather than lost.
+    let (small, told): (Vec<_>, Vec<_>) =
+        report.causes.iter().partition(|cause| cause.share < SMALL);
+    let mut rows: Vec<Row> = told
+        .iter()
+        .map(|cause| Row {
+            name: cause.cause.as_str().to_owned(),
+            seconds: cause.seconds,
+            share: cause.share,
+            item: cause
+                .items
+                .first()
+                .map_or(String::new(), |item| clean(&item.name)),
+            style: match cause.cause {
+                Cause::Unexplained => Style::Dim,
+                _ => Style::Plain,
+            },
+        })
+        .collect();
+    match small.as_slice() {
+        [] => {}
+        small => rows.push(Row {
+            name: match small {
+                [one] => one.cause.as_str().to_owned(),
+                _ => format!("{} others", small.len()),
+            },
+            seconds: small.iter().map(|cause| cause.seconds).sum(),
+            share: small.iter().map(|cause| cause.share).sum(),
+            item: String::new(),
+            style: Style::Dim,
+        }),
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    #[test]
+    fn small_causes_are_gathered_and_nothing_is_lost() {
+        let report = run::report();
+        let rows = rows(&report);
+        assert_eq!(rows.last().unwrap().name, "4 others");
+        let sum: f64 = rows.iter().map(|row| row.seconds).sum();
+        assert!((sum - report.time_to_first.median).abs() < 1e-9);
+        assert_eq!(rows[0].item, "torch");
+    }
+
+    #[test]
+    fn a_single_small_cause_keeps_its_name() {
+        let mut report = run::report();
+        report.causes.truncate(11);
+        assert_eq!(rows(&report).last().unwrap().name, "device allocation");
+    }
+}

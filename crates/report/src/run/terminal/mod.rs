@@ -1,0 +1,122 @@
+//! The report of a run for a person at a prompt.
+//!
+//! Top to bottom: three headlines, the causes as bars, the largest items, the first
+//! iteration, the remedies, the ladder of temperatures, notes. What matters most stands
+//! first, and each part fits on a screen. Nothing is wider than the terminal, and without
+//! colour or Unicode nothing is lost but looks.
+
+mod causes;
+mod cells;
+mod excess;
+mod head;
+mod items;
+mod ladder;
+mod notes;
+mod remedies;
+
+use preheat_analyze::run::RunReport;
+
+use crate::terminal::{Screen, Terminal};
+
+/// The report as lines of text, none wider than the terminal.
+pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
+    let mut screen = Screen::new(terminal);
+    head::show(&mut screen, report);
+    causes::show(&mut screen, report);
+    items::show(&mut screen, report);
+    excess::show(&mut screen, report);
+    remedies::show(&mut screen, &report.remedies);
+    ladder::show(&mut screen, report);
+    notes::show(&mut screen, report);
+    screen.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    fn all_reports() -> Vec<RunReport> {
+        let early = {
+            let mut report = run::report();
+            report.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
+            report
+        };
+        vec![
+            run::report(),
+            run::ladder(),
+            run::bare(),
+            run::hostile(),
+            run::broken(),
+            early,
+        ]
+    }
+
+    fn at(report: &RunReport, width: usize) -> String {
+        let terminal = Terminal {
+            width,
+            color: false,
+            unicode: true,
+        };
+        run_terminal(report, &terminal)
+    }
+
+    /// Without the escapes that set colours.
+    fn bare(text: &str) -> String {
+        let mut bare = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            bare.push_str(before);
+            rest = after.split_once('m').map_or("", |(_, after)| after);
+        }
+        bare + rest
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for report in all_reports() {
+            for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
+                for (color, unicode) in [(false, false), (false, true), (true, true)] {
+                    let terminal = Terminal {
+                        width,
+                        color,
+                        unicode,
+                    };
+                    let text = bare(&run_terminal(&report, &terminal));
+                    for line in text.lines() {
+                        assert!(line.chars().count() <= width, "{width}: {line:?}");
+                        assert_eq!(line, line.trim_end());
+                        assert!(!line.chars().any(char::is_control));
+                        assert!(unicode || line.is_ascii());
+                    }
+                    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let report = run::ladder();
+        let colored = Terminal {
+            width: 80,
+            color: true,
+            unicode: true,
+        };
+        let with = run_terminal(&report, &colored);
+        assert!(with.contains('\u{1b}'));
+        assert_eq!(bare(&with), at(&report, 80));
+    }
+
+    #[test]
+    fn what_is_absent_is_a_dash_or_nothing() {
+        for report in [run::broken(), run::bare()] {
+            for width in [60, 120] {
+                let text = at(&report, width);
+                for word in ["NaN", "inf", "None", "Some("] {
+                    assert!(!text.contains(word), "{word} in\n{text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The items behind the causes, and the remedies.
+
+use preheat_analyze::run::{Cause, Item, Remedy};
+
+use super::MIB;
+
+/// What is behind a cause.
+pub fn items(cause: Cause) -> Vec<Item> {
+    let item = |name: &str, detail: &str, seconds: f64, inclusive: f64, count: u64| Item {
+        name: name.to_owned(),
+        detail: detail.to_owned(),
+        seconds,
+        inclusive,
+        count,
+        bytes: None,
+        waiting: None,
+    };
+    match cause {
+        Cause::PythonImports => vec![
+            Item {
+                waiting: Some(0.41),
+                ..item("torch", "train.py:1", 2.91, 3.41, 1)
+            },
+            item(
+                "torch._dynamo",
+                "torch._compile inner:53, from train.py:12",
+                2.6,
+                4.2,
+                1,
+            ),
+            item("sympy", "torch.utils._sympy.functions:12", 0.71, 0.78, 1),
+            item(
+                "torch.fx.experimental.symbolic_shapes",
+                "torch._dynamo.variables.builder:41, from train.py:12",
+                0.33,
+                0.4,
+                1,
+            ),
+        ],
+        Cause::LibraryLoading => vec![
+            Item {
+                bytes: Some(920 * MIB),
+                waiting: Some(0.12),
+                ..item("libtorch_cuda.so", "torch", 0.38, 0.38, 1)
+            },
+            item("libcublasLt.so.13", "libtorch_cuda.so", 0.09, 0.09, 1),
+        ],
+        Cause::KernelLoading => vec![Item {
+            bytes: Some(31 * MIB),
+            ..item("cuLibraryLoadData", "", 0.17, 0.17, 45)
+        }],
+        Cause::LibrarySetUp => vec![item("cublasCreate", "libcublas.so.13", 0.139, 0.139, 1)],
+        Cause::ContextCreation => vec![item("cuDevicePrimaryCtxRetain", "", 0.128, 0.128, 1)],
+        Cause::DriverInit => vec![item("cuInit", "", 0.101, 0.101, 1)],
+        Cause::DeviceAllocation => vec![Item {
+            bytes: Some(86 * MIB),
+            ..item("cuMemAlloc", "", 0.0061, 0.0061, 6)
+        }],
+        _ => vec![],
+    }
+}
+
+/// What would help.
+pub fn remedies() -> Vec<Remedy> {
+    let remedy =
+        |id: &str, title: &str, what: &str, saving, assumption: &str, causes: &[Cause]| Remedy {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            what: what.to_owned(),
+            saving,
+            saving_bytes: None,
+            assumption: assumption.to_owned(),
+            causes: causes.to_vec(),
+        };
+    vec![
+        remedy(
+            "warm-parent",
+            "Fork from a warm parent",
+            "Keep a process that has imported everything and fork from it: preheat start does so.",
+            7.4,
+            "The imports are the same in every start, and none of them touches the device.",
+            &[Cause::PythonImports, Cause::LibraryLoading],
+        ),
+        remedy(
+            "avoidable-import",
+            "Avoid the import of torch._dynamo",
+            "torch.optim.SGD() imports it at train.py:12. Set TORCHDYNAMO_DISABLE=1 if nothing is \
+             compiled.",
+            4.2,
+            "Nothing else in the program imports it.",
+            &[Cause::PythonImports],
+        ),
+        Remedy {
+            saving_bytes: Some(96 * MIB),
+            ..remedy(
+                "overlapped-init",
+                "Start the driver while Python imports",
+                "Call cuInit and make the primary context on a thread of its own.",
+                0.229,
+                "A core is free during the imports.",
+                &[Cause::DriverInit, Cause::ContextCreation],
+            )
+        },
+    ]
+}

@@ -1,0 +1,296 @@
+//! Files that are opened for reading: each path is recorded once.
+//!
+//! Only calls of the program and its libraries are seen, not those inside the C library
+//! (libraries that are loaded are recorded by themselves). The real function is found by
+//! the constructor; a call before that, from a memory allocator that wakes up early, goes
+//! to the kernel directly and looks nothing up.
+
+use crate::loader;
+use crate::recorder::{self, system::Errno};
+use preheat_wire::{Event, Kind};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::mem::transmute;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The real function, looked up once.
+pub(crate) fn found(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
+    let mut real = place.load(Ordering::Relaxed);
+    if real.is_null() {
+        real = loader::next(name);
+        place.store(real, Ordering::Relaxed);
+    }
+    real
+}
+
+static OPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static OPEN64: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static OPENAT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static OPENAT64: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static FOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static FOPEN64: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static OPEN_2: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static OPEN64_2: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Finds the real functions.
+pub(crate) fn prepare() {
+    found(&OPEN, c"open");
+    found(&OPEN64, c"open64");
+    found(&OPENAT, c"openat");
+    found(&OPENAT64, c"openat64");
+    found(&FOPEN, c"fopen");
+    found(&FOPEN64, c"fopen64");
+    found(&OPEN_2, c"__open_2");
+    found(&OPEN64_2, c"__open64_2");
+}
+
+type Open = unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int;
+type Openat = unsafe extern "C" fn(c_int, *const c_char, c_int, ...) -> c_int;
+type Open2 = unsafe extern "C" fn(*const c_char, c_int) -> c_int;
+type Fopen = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
+
+fn by_kernel(directory: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int {
+    // SAFETY: the program's own arguments, which the kernel checks.
+    (unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            c_long::from(directory),
+            path,
+            c_long::from(flags),
+            c_long::from(mode),
+        )
+    }) as c_int
+}
+
+/// # Safety
+/// As `open`; `real` must be null or the real one.
+unsafe fn open_by(
+    real: *mut c_void,
+    path: *const c_char,
+    flags: c_int,
+    mode: libc::mode_t,
+) -> c_int {
+    let fd = if real.is_null() {
+        by_kernel(libc::AT_FDCWD, path, flags, mode)
+    } else {
+        // SAFETY: the real open with the program's own arguments. Where the program gave
+        // no mode, the real one does not look at it.
+        unsafe { transmute::<*mut c_void, Open>(real)(path, flags, mode) }
+    };
+    opened(path, flags, fd);
+    fd
+}
+
+/// # Safety
+/// As `openat`; `real` must be null or the real one.
+unsafe fn openat_by(
+    real: *mut c_void,
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: libc::mode_t,
+) -> c_int {
+    let fd = if real.is_null() {
+        by_kernel(directory, path, flags, mode)
+    } else {
+        // SAFETY: as above.
+        unsafe { transmute::<*mut c_void, Openat>(real)(directory, path, flags, mode) }
+    };
+    opened(path, flags, fd);
+    fd
+}
+
+/// # Safety
+/// As `fopen`; `place` must be that of the real one.
+unsafe fn fopen_by(
+    place: &AtomicPtr<c_void>,
+    name: &CStr,
+    path: *const c_char,
+    mode: *const c_char,
+) -> *mut libc::FILE {
+    let real = found(place, name);
+    if real.is_null() {
+        return null_mut();
+    }
+    // SAFETY: the real fopen with the program's own arguments.
+    let stream = unsafe { transmute::<*mut c_void, Fopen>(real)(path, mode) };
+    if !stream.is_null() {
+        // SAFETY: a mode that the real function took is a C string, and the stream is
+        // the one that it just made.
+        let (mode, fd) = unsafe { (CStr::from_ptr(mode).to_bytes(), libc::fileno(stream)) };
+        if mode.first() == Some(&b'r') && !mode.contains(&b'+') {
+            opened(path, libc::O_RDONLY, fd);
+        }
+    }
+    stream
+}
+
+macro_rules! exported {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {$(
+        /// The program's function of this name.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the program's own arguments go to the real function.
+            unsafe { $body }
+        }
+    )*};
+}
+
+// On the machines that this is for, a variadic function gets its third word where any
+// function does; where the program passed none, nobody reads it.
+exported! {
+    open(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int =
+        open_by(OPEN.load(Ordering::Relaxed), path, flags, mode);
+    open64(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int =
+        open_by(OPEN64.load(Ordering::Relaxed), path, flags, mode);
+    openat(directory: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int =
+        openat_by(OPENAT.load(Ordering::Relaxed), directory, path, flags, mode);
+    openat64(directory: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int =
+        openat_by(OPENAT64.load(Ordering::Relaxed), directory, path, flags, mode);
+    __open_2(path: *const c_char, flags: c_int) -> c_int =
+        open_2_by(&OPEN_2, c"__open_2", path, flags);
+    __open64_2(path: *const c_char, flags: c_int) -> c_int =
+        open_2_by(&OPEN64_2, c"__open64_2", path, flags);
+    fopen(path: *const c_char, mode: *const c_char) -> *mut libc::FILE =
+        fopen_by(&FOPEN, c"fopen", path, mode);
+    fopen64(path: *const c_char, mode: *const c_char) -> *mut libc::FILE =
+        fopen_by(&FOPEN64, c"fopen64", path, mode);
+}
+
+/// The variants that programs with checked calls use.
+///
+/// # Safety
+/// As `open`; `place` must be that of the real one.
+unsafe fn open_2_by(
+    place: &AtomicPtr<c_void>,
+    name: &CStr,
+    path: *const c_char,
+    flags: c_int,
+) -> c_int {
+    let real = found(place, name);
+    let fd = if real.is_null() {
+        by_kernel(libc::AT_FDCWD, path, flags, 0)
+    } else {
+        // SAFETY: the real function with the program's own arguments.
+        unsafe { transmute::<*mut c_void, Open2>(real)(path, flags) }
+    };
+    opened(path, flags, fd);
+    fd
+}
+
+/// Records what was opened, if it is a file that the program reads.
+fn opened(path: *const c_char, flags: c_int, fd: c_int) {
+    const OTHER: c_int = libc::O_CREAT | libc::O_DIRECTORY | libc::O_PATH;
+    if fd < 0 || flags & libc::O_ACCMODE != libc::O_RDONLY || flags & OTHER != 0 {
+        return;
+    }
+    // SAFETY: the kernel has just read this C string.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if !is_interesting(path) || !recorder::first_time(Event::File, path) {
+        return;
+    }
+    let _errno = Errno::keep();
+    if !is_regular(fd) {
+        return;
+    }
+    if path.first() == Some(&b'/') {
+        record(path);
+    } else {
+        let mut whole = [0u8; 1024];
+        let path = path_of(fd, &mut whole);
+        if path.first() == Some(&b'/') && recorder::first_time(Event::File, path) {
+            record(path);
+        }
+    }
+}
+
+fn record(path: &[u8]) {
+    recorder::instant(Kind::Event, Event::File as u16, 0, 0, None, path);
+}
+
+/// A module of Python came from this file.
+pub(crate) fn came_from(path: &[u8]) {
+    if path.first() == Some(&b'/') && recorder::first_time(Event::File, path) {
+        record(path);
+    }
+}
+
+fn is_interesting(path: &[u8]) -> bool {
+    ![b"/proc/".as_slice(), b"/sys/", b"/dev/"]
+        .iter()
+        .any(|begin| path.starts_with(begin))
+}
+
+fn is_regular(fd: c_int) -> bool {
+    // SAFETY: stat is plain numbers, for which zero is a value.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one stat.
+    let asked = unsafe { libc::syscall(libc::SYS_fstat, c_long::from(fd), &raw mut status) };
+    asked == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG
+}
+
+/// The whole path of an open file.
+fn path_of(fd: c_int, place: &mut [u8]) -> &[u8] {
+    if fd < 0 {
+        return &[];
+    }
+    let mut link = *b"/proc/self/fd/0000000000\0";
+    let (mut number, digits) = (fd, 14..24);
+    for at in digits.rev() {
+        if let Some(digit) = link.get_mut(at) {
+            *digit = b'0' + (number % 10) as u8;
+        }
+        number /= 10;
+    }
+    // The kernel takes no zeros before the number.
+    let zeros = link
+        .iter()
+        .skip(14)
+        .take(9)
+        .take_while(|&&digit| digit == b'0')
+        .count();
+    link.copy_within(14 + zeros.., 14);
+    // SAFETY: the link is a C string, and the kernel writes at most the place's length.
+    let length = unsafe {
+        libc::syscall(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            link.as_ptr(),
+            place.as_mut_ptr(),
+            place.len(),
+        )
+    };
+    let length = usize::try_from(length).unwrap_or(0);
+    place.get(..length).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn an_open_file_has_a_path() {
+        let path = std::env::current_exe().unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let mut place = [0; 1024];
+        let found = path_of(file.as_raw_fd(), &mut place);
+        assert_eq!(
+            found,
+            path.canonicalize().unwrap().as_os_str().as_encoded_bytes()
+        );
+        assert!(is_regular(file.as_raw_fd()));
+        assert!(path_of(-1, &mut place).is_empty());
+    }
+
+    #[test]
+    fn devices_are_not_files_that_are_read() {
+        assert!(!is_interesting(b"/proc/self/maps"));
+        assert!(!is_interesting(b"/dev/nvidia0"));
+        assert!(is_interesting(b"/device"));
+        assert!(is_interesting(b"data.bin"));
+    }
+}

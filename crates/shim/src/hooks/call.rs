@@ -1,0 +1,357 @@
+//! What happens when a wrapper is called: a record begins, the real function is called
+//! with the same words, the record ends. Then what the call was about is read from its
+//! arguments, as the table says; it is no part of the time.
+
+use super::handles::Handles;
+use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
+use super::words::{self, Words};
+use super::{copied, driver, image, memory, wrap};
+use crate::recorder::system::Errno;
+use crate::recorder::{self, Open};
+use preheat_wire::{Allocation, Copied, Image, Kind};
+use std::ffi::c_void;
+
+/// From here on an allocation is worth a look at the device's memory.
+const LARGE: usize = 1 << 20;
+
+/// What a wrapper whose slot is not taken returns. There is no such call.
+const NO_SLOT: usize = 999;
+
+/// Where all wrappers lead.
+///
+/// # Safety
+/// Called by a wrapper with its own number and with the words that it was called with.
+pub(crate) unsafe extern "C" fn forward(
+    number: u32,
+    first: *const usize,
+    rest: *const usize,
+) -> usize {
+    let Some(slot) = wrap::slot(number as usize) else {
+        return NO_SLOT;
+    };
+    // SAFETY: as the caller says.
+    let words = unsafe { Words::new(first, rest) };
+    let symbol = number as u16;
+    let (real, entry) = (slot.real(), slot.entry());
+    slot.define(symbol);
+    let call = Call {
+        real,
+        entry,
+        words,
+        symbol,
+    };
+    match entry.detail {
+        Detail::Plain => call.simple(0),
+        Detail::Launch(function) => call.launch(words.get(function)),
+        Detail::Free(address) => call.simple(words.get(address)),
+        Detail::Once(handle) => call.once(words.get(handle)),
+        Detail::Copy {
+            bytes,
+            to,
+            from,
+            stream,
+        } => call.copy(
+            Some(words.get(bytes) as u64),
+            &Copied {
+                destination: words.get(to) as u64,
+                source: words.get(from) as u64,
+                stream: words.get(stream) as u64,
+                reserved: 0,
+            },
+        ),
+        _ => call.rarer(),
+    }
+}
+
+/// A call that is under way.
+#[derive(Clone, Copy)]
+struct Call {
+    real: usize,
+    entry: &'static Entry,
+    words: Words,
+    symbol: u16,
+}
+
+impl Call {
+    #[inline]
+    fn begin(self, value: u64, slots: usize, text: &[u8]) -> Open {
+        recorder::begin(Kind::Call, self.symbol, value, slots, text, self.entry.hot)
+    }
+
+    #[inline]
+    fn real(self) -> usize {
+        // SAFETY: the slot's function and the words of its call; the entry says how
+        // many words a function of this name has.
+        unsafe { self.words.call(self.real, self.entry.width) }
+    }
+
+    /// What the function says of itself: 0 is success.
+    #[inline]
+    fn status(self, result: usize) -> i32 {
+        match self.entry.answer {
+            Answer::Status => result as i32,
+            Answer::Handle(NONE) => i32::from(result == 0),
+            Answer::Handle(_) if result != 0 => 0,
+            // A negative number is what it must have put there; some put it nowhere.
+            Answer::Handle(error) => self
+                .words
+                .out::<i32>(error)
+                .filter(|&code| code != 0)
+                .unwrap_or(-1),
+        }
+    }
+
+    #[inline]
+    fn simple(self, value: usize) -> usize {
+        let open = self.begin(value as u64, 0, &[]);
+        let result = self.real();
+        let status = self.status(result);
+        open.end(status, None);
+        self.then(status);
+        result
+    }
+
+    /// The first question about a handle may load its kernel; all others are cheaper than
+    /// their record.
+    #[inline]
+    fn once(self, handle: usize) -> usize {
+        if self.is_first_of(handle) {
+            self.simple(handle)
+        } else {
+            self.real()
+        }
+    }
+
+    /// Whether this function is called with that handle for the first time.
+    #[inline]
+    fn is_first_of(self, handle: usize) -> bool {
+        static SEEN: Handles<32768> = Handles::new();
+        // Addresses have 48 bits: what lies above them tells the functions apart.
+        SEEN.is_new(handle ^ (usize::from(self.symbol) << 48))
+    }
+
+    #[inline]
+    fn launch(self, function: usize) -> usize {
+        let result = self.simple(function);
+        if self.entry.library == Library::Driver
+            && self.status(result) == 0
+            && memory::is_first_launch(function)
+        {
+            memory::look(self.symbol, memory::Worth::Little);
+        }
+        result
+    }
+
+    #[inline]
+    fn copy(self, bytes: Option<u64>, copied: &Copied) -> usize {
+        let open = self.begin(bytes.unwrap_or(0), 1, &[]);
+        open.put(0, copied);
+        let result = self.real();
+        open.end(self.status(result), None);
+        result
+    }
+
+    #[inline(never)]
+    fn rarer(self) -> usize {
+        match self.entry.detail {
+            Detail::Heavy => self.heavy(),
+            Detail::Allocate { .. } | Detail::AllocatePitch | Detail::AllocateArray { .. } => {
+                self.allocate()
+            }
+            Detail::CopyRegion { region, to, from } => {
+                let (bytes, copied) = copied::region(self.words, region, to, from);
+                self.copy(bytes, &copied)
+            }
+            Detail::CopyDescribed { sizes, stream } => {
+                let (bytes, copied) = copied::described(self.words, sizes, stream);
+                self.copy(bytes, &copied)
+            }
+            Detail::CopyBatch => self.copy(copied::batch(self.words), &Copied::default()),
+            Detail::Module { code, is_file } => self.load(code, is_file),
+            Detail::Lookup { name, place } => self.look_up(self.words.text(name), place),
+            Detail::Alias => self.alias(),
+            Detail::ProcAddress => self.proc_address(),
+            Detail::Plain
+            | Detail::Launch(_)
+            | Detail::Free(_)
+            | Detail::Once(_)
+            | Detail::Copy { .. } => self.simple(0),
+        }
+    }
+
+    fn heavy(self) -> usize {
+        let open = self.begin(0, 1, &[]);
+        let usage = recorder::usage();
+        let result = self.real();
+        let time = recorder::now();
+        let status = self.status(result);
+        open.put(0, &usage.since());
+        open.end_at(time, status, None);
+        self.then(status);
+        result
+    }
+
+    fn allocate(self) -> usize {
+        let stream = match self.entry.detail {
+            Detail::Allocate { stream, .. } => self.words.get(stream),
+            _ => 0,
+        };
+        let open = self.begin(self.bytes().unwrap_or(0) as u64, 1, &[]);
+        let result = self.real();
+        let time = recorder::now();
+        let status = self.status(result);
+        let place = match self.entry.detail {
+            Detail::Allocate { place, .. } => place,
+            _ => Place::Out(0),
+        };
+        let bytes = match self.entry.detail {
+            Detail::AllocatePitch if status == 0 => self.pitched(),
+            _ => self.bytes(),
+        };
+        let pointer = if status == 0 {
+            self.at(place, result)
+        } else {
+            0
+        };
+        open.put(
+            0,
+            &Allocation {
+                pointer,
+                stream: stream as u64,
+                reserved: [0; 2],
+            },
+        );
+        open.end_at(time, status, bytes.map(|bytes| bytes as u64));
+        if self.entry.library == Library::Driver
+            && status == 0
+            && bytes >= Some(LARGE)
+            && stream == 0
+        {
+            memory::look(self.symbol, memory::Worth::Little);
+        }
+        result
+    }
+
+    /// How much is asked for, where that is known before the call.
+    fn bytes(self) -> Option<usize> {
+        match self.entry.detail {
+            Detail::Allocate { bytes, .. } => Some(self.words.get(bytes)),
+            Detail::AllocateArray { sizes } => copied::array(self.words, sizes),
+            _ => None,
+        }
+    }
+
+    fn pitched(self) -> Option<usize> {
+        self.words.out::<usize>(1)?.checked_mul(self.words.get(3))
+    }
+
+    /// A handle or an address that a call which has succeeded gave.
+    fn at(self, place: Place, result: usize) -> u64 {
+        match place {
+            Place::Out(index) => self.words.out::<u64>(index).unwrap_or(0),
+            Place::In(index) => self.words.get(index) as u64,
+            Place::Returned => result as u64,
+        }
+    }
+
+    fn load(self, code: u8, is_file: bool) -> usize {
+        let open = self.begin(0, 2, &[]);
+        let usage = recorder::usage();
+        let result = self.real();
+        let time = recorder::now();
+        let status = self.status(result);
+        open.put(0, &usage.since());
+        let code = self.words.get(code) as *const u8;
+        if status == 0 && open.is_recording() {
+            let _errno = Errno::keep();
+            let image = match (is_file, words::path(code)) {
+                (true, Some(path)) => image::file(path),
+                (true, None) => Image::default(),
+                // SAFETY: the driver has just loaded it, so it is code.
+                (false, _) => unsafe { image::code(code, driver::architecture()) },
+            };
+            open.put(1, &image);
+        }
+        let handle = if status == 0 {
+            self.at(Place::Out(0), result)
+        } else {
+            0
+        };
+        open.end_at(time, status, Some(handle));
+        if status == 0 {
+            memory::look(self.symbol, memory::Worth::Much);
+        }
+        result
+    }
+
+    fn look_up(self, name: &[u8], place: Place) -> usize {
+        let open = self.begin(0, 0, name);
+        let result = self.real();
+        let time = recorder::now();
+        let status = self.status(result);
+        let handle = if status == 0 {
+            self.at(place, result)
+        } else {
+            0
+        };
+        open.end_at(time, status, Some(handle));
+        result
+    }
+
+    fn alias(self) -> usize {
+        if !self.is_first_of(self.words.get(1)) {
+            return self.real();
+        }
+        let open = self.begin(0, 1, &[]);
+        let kernel = self.words.get(1) as u64;
+        open.put(
+            0,
+            &Allocation {
+                pointer: kernel,
+                ..Allocation::default()
+            },
+        );
+        let result = self.real();
+        let time = recorder::now();
+        let status = self.status(result);
+        let function = if status == 0 {
+            self.at(Place::Out(0), result)
+        } else {
+            0
+        };
+        open.end_at(time, status, Some(function));
+        result
+    }
+
+    /// The driver gives a function by its name: the program gets a wrapper of it.
+    fn proc_address(self) -> usize {
+        let result = self.simple(0);
+        let place = self.words.get(1) as *mut *mut c_void;
+        if self.status(result) != 0 || place.is_null() {
+            return result;
+        }
+        let is_old = (self.words.get(2) as i32) < 3020;
+        // SAFETY: the driver has succeeded, so this argument points to the place that
+        // it has just put the function's address to.
+        unsafe {
+            *place = super::given(self.words.text(0), *place, is_old);
+        }
+        result
+    }
+
+    /// What a call means beyond itself.
+    #[inline]
+    fn then(self, status: i32) {
+        match self.entry.then {
+            Then::Nothing => {}
+            Then::Context if status == 0 => {
+                memory::look_in(self.words.out::<usize>(0).unwrap_or(0), self.symbol);
+            }
+            Then::Context => {}
+            Then::CaptureBegan if status == 0 => memory::capture_began(),
+            Then::CaptureBegan => {}
+            // A capture that failed is over, too.
+            Then::CaptureEnded => memory::capture_ended(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The few functions of the CUDA driver that we call ourselves, as the real library has
+//! them: to look at the device's memory, and to wait for the device when asked to.
+
+use super::objects;
+use super::wrap;
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+
+static PREPARED: AtomicBool = AtomicBool::new(false);
+
+static CURRENT: AtomicUsize = AtomicUsize::new(0);
+static DEVICE: AtomicUsize = AtomicUsize::new(0);
+static ATTRIBUTE: AtomicUsize = AtomicUsize::new(0);
+static MEMORY: AtomicUsize = AtomicUsize::new(0);
+static PUSH: AtomicUsize = AtomicUsize::new(0);
+static POP: AtomicUsize = AtomicUsize::new(0);
+static SYNCHRONIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// The driver's file name, as symbols have it.
+static NAME: [AtomicU8; 48] = [const { AtomicU8::new(0) }; 48];
+
+/// Finds the functions in the library that holds this one; the first time only.
+pub(crate) fn prepare(function: *const c_void) {
+    if PREPARED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let Some(path) = objects::path_of(function) else {
+        return;
+    };
+    objects::keep_loaded(function);
+    for (place, &byte) in NAME.iter().zip(objects::file_name(path.to_bytes())) {
+        place.store(byte, Ordering::Relaxed);
+    }
+    let wanted: [(&AtomicUsize, &CStr); 7] = [
+        (&CURRENT, c"cuCtxGetCurrent"),
+        (&DEVICE, c"cuCtxGetDevice"),
+        (&ATTRIBUTE, c"cuDeviceGetAttribute"),
+        (&MEMORY, c"cuMemGetInfo_v2"),
+        (&PUSH, c"cuCtxPushCurrent_v2"),
+        (&POP, c"cuCtxPopCurrent_v2"),
+        (&SYNCHRONIZE, c"cuCtxSynchronize"),
+    ];
+    for (place, name) in wanted {
+        place.store(objects::in_object(path, name) as usize, Ordering::Release);
+    }
+    objects::forget_errors();
+}
+
+/// The file name of the library that [`prepare`] was called for.
+pub(crate) fn with_file_name<R>(work: impl FnOnce(&[u8]) -> R) -> R {
+    let bytes = NAME.each_ref().map(|byte| byte.load(Ordering::Relaxed));
+    let length = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
+    work(bytes.get(..length).unwrap_or_default())
+}
+
+/// Calls a function of at most three words; nothing if it was not found.
+fn call(function: &AtomicUsize, words: [usize; 3]) -> Option<i32> {
+    let function = function.load(Ordering::Acquire);
+    if function == 0 {
+        return None;
+    }
+    // SAFETY: a function of the driver that takes at most three words, which the
+    // callers below pass as its documentation says.
+    let function: unsafe extern "C" fn(usize, usize, usize) -> i32 =
+        unsafe { std::mem::transmute(function) };
+    let [a, b, c] = words;
+    // SAFETY: as above.
+    Some(unsafe { function(a, b, c) })
+}
+
+/// This thread's context.
+pub(crate) fn current_context() -> Option<usize> {
+    let mut context = 0usize;
+    let status = call(&CURRENT, [&raw mut context as usize, 0, 0])?;
+    (status == 0 && context != 0).then_some(context)
+}
+
+/// The device of this thread's context.
+fn current_device() -> Option<i32> {
+    let mut device = 0i32;
+    let status = call(&DEVICE, [&raw mut device as usize, 0, 0])?;
+    (status == 0).then_some(device)
+}
+
+/// What the device of this thread's context has.
+pub(crate) struct Memory {
+    pub(crate) device: u32,
+    pub(crate) free: u64,
+    pub(crate) total: u64,
+}
+
+/// Asks the driver. Only where a context is current.
+pub(crate) fn memory() -> Option<Memory> {
+    let device = current_device()? as u32;
+    let (mut free, mut total) = (0u64, 0u64);
+    let status = call(
+        &MEMORY,
+        [&raw mut free as usize, &raw mut total as usize, 0],
+    )?;
+    (status == 0).then_some(Memory {
+        device,
+        free,
+        total,
+    })
+}
+
+/// Does something with a context that may not be this thread's.
+pub(crate) fn within(context: usize, work: impl FnOnce()) {
+    if call(&PUSH, [context, 0, 0]) != Some(0) {
+        return;
+    }
+    work();
+    let mut popped = 0usize;
+    call(&POP, [&raw mut popped as usize, 0, 0]);
+}
+
+/// The architecture of this thread's device, as 10 × major + minor; 0 if unknown.
+pub(crate) fn architecture() -> u16 {
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    const MAJOR: usize = 75;
+    const MINOR: usize = 76;
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known != 0 {
+        return known as u16;
+    }
+    let ask = |attribute: usize, device: i32| {
+        let mut value = 0i32;
+        let words = [&raw mut value as usize, attribute, device as usize];
+        (call(&ATTRIBUTE, words) == Some(0)).then_some(value)
+    };
+    // Code may be loaded before there is a context: the first device will do.
+    let device = current_device().unwrap_or(0);
+    let (Some(major), Some(minor)) = (ask(MAJOR, device), ask(MINOR, device)) else {
+        return 0;
+    };
+    let found = (major.clamp(0, 99) * 10 + minor.clamp(0, 9)) as u32;
+    KNOWN.store(found, Ordering::Relaxed);
+    found as u16
+}
+
+/// Waits for the device, as a call that is recorded like the program's own.
+pub(crate) fn synchronize() {
+    let real = SYNCHRONIZE.load(Ordering::Acquire);
+    if real == 0 || current_context().is_none() {
+        return;
+    }
+    let real = real as *mut c_void;
+    let path = objects::path_of(real)
+        .map(CStr::to_bytes)
+        .unwrap_or_default();
+    let Some((entry, name)) = wrap::entry_of(b"cuCtxSynchronize", false) else {
+        return;
+    };
+    let wrapper = wrap::wrap(real, entry, name, objects::file_name(path));
+    // SAFETY: the function, or its wrapper, takes nothing and returns a status.
+    unsafe {
+        let wrapper: unsafe extern "C" fn() -> i32 = std::mem::transmute(wrapper);
+        wrapper();
+    }
+}

@@ -1,0 +1,55 @@
+//! Which handles were seen before.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A set of handles, without locks and of fixed size. What finds no room is not new.
+pub(crate) struct Handles<const N: usize>([AtomicUsize; N]);
+
+impl<const N: usize> Handles<N> {
+    /// How far from its place a handle may lie.
+    const FAR: usize = 16;
+
+    pub(crate) const fn new() -> Self {
+        Handles([const { AtomicUsize::new(0) }; N])
+    }
+
+    /// Whether the handle was not there before; it is then.
+    #[inline]
+    pub(crate) fn is_new(&self, handle: usize) -> bool {
+        let hash = (handle >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 24;
+        for step in 0..Self::FAR {
+            let Some(place) = self.0.get(hash.wrapping_add(step) % N) else {
+                return false;
+            };
+            match place.load(Ordering::Relaxed) {
+                found if found == handle => return false,
+                0 => {
+                    match place.compare_exchange(0, handle, Ordering::Relaxed, Ordering::Relaxed) {
+                        Ok(_) => return true,
+                        Err(found) if found == handle => return false,
+                        Err(_) => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_new_once() {
+        let handles = Handles::<64>::new();
+        assert!(handles.is_new(0x1000));
+        assert!(!handles.is_new(0x1000));
+        assert!(!handles.is_new(0));
+        let taken = (1..200)
+            .filter(|&handle| handles.is_new(handle * 64))
+            .count();
+        assert!((16..64).contains(&taken), "{taken}");
+    }
+}

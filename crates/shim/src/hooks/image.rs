@@ -1,0 +1,224 @@
+//! What code is made of: for which architectures there is machine code, for which PTX.
+//!
+//! Code comes as a fat binary (a head, then entries of machine code and PTX, each with
+//! a head of its own), as a pointer to one, as one piece of machine code in ELF, or as
+//! PTX text. It is only read after the driver has loaded it, so that it is what it says;
+//! anything implausible is still left unsaid rather than believed. The layout of fat
+//! binaries is not documented; it was checked against those in NVIDIA's libraries.
+
+use preheat_wire::Image;
+use std::ffi::CStr;
+
+const POINTER: u32 = 0x4662_43b1;
+const FAT: u32 = 0xba55_ed50;
+const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
+
+const LARGEST: u64 = 1 << 34;
+const MOST_ENTRIES: usize = 512;
+const LONGEST_TEXT: usize = 64 << 20;
+/// `.target` comes first in a module, after comments.
+const HEAD_OF_TEXT: usize = 64 << 10;
+
+/// What a file says: its size. What is in it was read by the driver.
+pub(crate) fn file(path: &CStr) -> Image {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a C string and a place for one stat.
+    let found = unsafe { libc::stat(path.as_ptr(), &mut about) } == 0;
+    Image {
+        bytes: if found { about.st_size as u64 } else { 0 },
+        ..Image::default()
+    }
+}
+
+/// What code in memory is made of. `here` is the architecture of the device: where
+/// there is more than fits, what is nearest to it is kept.
+///
+/// # Safety
+/// `code` is null or what a driver has just loaded with success.
+pub(crate) unsafe fn code(code: *const u8, here: u16) -> Image {
+    // SAFETY: whatever the driver loads has at least a head of four bytes, or is a text
+    // that is read byte by byte.
+    unsafe {
+        match head(code) {
+            Some(POINTER) if code.cast::<u64>().is_aligned() => {
+                let inner = code.add(8).cast::<*const u8>().read();
+                match head(inner) {
+                    Some(FAT) => fat(inner, here),
+                    _ => Image::default(),
+                }
+            }
+            Some(FAT) => fat(code, here),
+            Some(ELF) => elf(code),
+            Some(_) => text(code),
+            None => Image::default(),
+        }
+    }
+}
+
+/// The first four bytes; 0 for a text that is shorter.
+unsafe fn head(code: *const u8) -> Option<u32> {
+    if code.is_null() {
+        return None;
+    }
+    let mut bytes = [0u8; 4];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        // SAFETY: as long as no NUL was found there is a next byte.
+        *byte = unsafe { code.add(index).read() };
+        if *byte == 0 {
+            return Some(0);
+        }
+    }
+    Some(u32::from_le_bytes(bytes))
+}
+
+unsafe fn number<T: Copy>(code: *const u8, at: usize) -> T {
+    // SAFETY: the caller asks for what is within a head that it knows to be there.
+    unsafe { code.add(at).cast::<T>().read_unaligned() }
+}
+
+unsafe fn fat(code: *const u8, here: u16) -> Image {
+    // SAFETY: a fat binary has a head of 16 bytes, and the entries' heads lie within
+    // the size that it gives.
+    unsafe {
+        let head = u64::from(number::<u16>(code, 6));
+        let size = number::<u64>(code, 8);
+        if !(16..=4096).contains(&head) || size > LARGEST {
+            return Image::default();
+        }
+        let end = head + size;
+        let (mut machine_code, mut ptx) = (Found::default(), Found::default());
+        let mut at = head;
+        for _ in 0..MOST_ENTRIES {
+            if at + 64 > end {
+                break;
+            }
+            let entry = code.add(at as usize);
+            let length = u64::from(number::<u32>(entry, 4));
+            let payload = number::<u64>(entry, 8);
+            if !(32..=65536).contains(&length) || payload > end - at {
+                return Image::default();
+            }
+            let architecture = number::<u32>(entry, 28);
+            match number::<u16>(entry, 0) {
+                1 => ptx.add(architecture),
+                2 => machine_code.add(architecture),
+                _ => {}
+            }
+            at += length + payload;
+        }
+        Image {
+            bytes: end,
+            machine_code: machine_code.nearest(here),
+            ptx: ptx.nearest(here),
+        }
+    }
+}
+
+unsafe fn elf(code: *const u8) -> Image {
+    // SAFETY: an ELF file of 64 bits has a head of 64 bytes.
+    unsafe {
+        let (class, version) = (number::<u8>(code, 4), number::<u8>(code, 8));
+        let machine = number::<u16>(code, 18);
+        if class != 2 || machine != 190 {
+            return Image::default();
+        }
+        let flags = number::<u32>(code, 48);
+        // Since version 8 of the layout the architecture is one byte further up.
+        let architecture = if version >= 8 { flags >> 8 } else { flags } & 0xff;
+        let table = |at: usize, size: usize, count: usize| {
+            let entries =
+                u64::from(number::<u16>(code, size)) * u64::from(number::<u16>(code, count));
+            number::<u64>(code, at).saturating_add(entries)
+        };
+        let bytes = table(32, 54, 56).max(table(40, 58, 60));
+        let mut found = Found::default();
+        found.add(architecture);
+        Image {
+            bytes: if bytes > LARGEST { 0 } else { bytes },
+            machine_code: found.nearest(0),
+            ptx: [0; 4],
+        }
+    }
+}
+
+unsafe fn text(code: *const u8) -> Image {
+    // SAFETY: the driver took it for a text, which ends with a NUL.
+    let length = unsafe { libc::strnlen(code.cast(), LONGEST_TEXT) };
+    // SAFETY: so many bytes were just read.
+    let text = unsafe { std::slice::from_raw_parts(code, length.min(HEAD_OF_TEXT)) };
+    let mut found = Found::default();
+    if let Some(architecture) = target(text) {
+        found.add(architecture);
+    }
+    Image {
+        bytes: length as u64,
+        machine_code: [0; 8],
+        ptx: found.nearest(0),
+    }
+}
+
+/// The number behind `.target sm_`.
+fn target(text: &[u8]) -> Option<u32> {
+    let word = b".target";
+    let at = text.windows(word.len()).position(|part| part == word)?;
+    let rest = text.get(at + word.len()..)?.trim_ascii_start();
+    let digits = rest
+        .strip_prefix(b"sm_")
+        .or_else(|| rest.strip_prefix(b"compute_"))?;
+    digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .try_fold(0u32, |number, digit| {
+            number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+        })
+}
+
+/// Architectures that were found, each once.
+#[derive(Default)]
+struct Found {
+    all: [u16; 32],
+    count: usize,
+}
+
+impl Found {
+    fn add(&mut self, architecture: u32) {
+        // 10 × major + minor; what is beyond is not one.
+        let Some(architecture) = u16::try_from(architecture)
+            .ok()
+            .filter(|&it| (10..1000).contains(&it))
+        else {
+            return;
+        };
+        let known = self
+            .all
+            .iter()
+            .take(self.count)
+            .any(|&other| other == architecture);
+        if let Some(place) = self.all.get_mut(self.count).filter(|_| !known) {
+            *place = architecture;
+            self.count += 1;
+        }
+    }
+
+    /// As many as fit, in order; those for `here` and near it before others.
+    fn nearest<const N: usize>(&self, here: u16) -> [u16; N] {
+        let mut all = self.all;
+        let Some(found) = all.get_mut(..self.count) else {
+            return [0; N];
+        };
+        found.sort_unstable_by_key(|&one| (one / 10 != here / 10, one.abs_diff(here)));
+        let kept = found.len().min(N);
+        let (kept, _) = found.split_at_mut(kept);
+        kept.sort_unstable();
+        let mut result = [0; N];
+        for (to, &from) in result.iter_mut().zip(kept.iter()) {
+            *to = from;
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+#[path = "image_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! Ranges that are open: those that were pushed on each thread, and those that were
+//! started, which another thread may end.
+
+use super::attributes::number;
+use crate::hooks::lock::Lock;
+use crate::recorder::{self, Open};
+use preheat_wire::Kind;
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many ranges of a thread, and how many started ones, are known at a time. More
+/// are not recorded.
+const DEEPEST: usize = 64;
+const STARTED: usize = 256;
+
+/// A range that has begun.
+#[derive(Clone, Copy)]
+struct Range {
+    open: Open,
+    domain: *const c_void,
+}
+
+impl Range {
+    fn begin(domain: *const c_void, name: u32) -> Range {
+        let open = recorder::begin(Kind::Range, 0, u64::from(name), 0, &[], false);
+        Range { open, domain }
+    }
+
+    fn end(self) {
+        let time = recorder::now();
+        self.open.end_at(time, number(self.domain) as i32, None);
+    }
+}
+
+/// Something that happened.
+pub(super) fn mark(domain: *const c_void, name: u32) {
+    let domain = number(domain) as i32;
+    recorder::instant(Kind::Range, 0, domain, u64::from(name), None, &[]);
+}
+
+struct Stack {
+    ranges: [Option<Range>; DEEPEST],
+    depth: usize,
+    /// How many were pushed that there is no room for.
+    beyond: usize,
+}
+
+impl Stack {
+    const EMPTY: Stack = Stack {
+        ranges: [None; DEEPEST],
+        depth: 0,
+        beyond: 0,
+    };
+
+    fn push(&mut self, range: impl FnOnce() -> Range) {
+        match self.ranges.get_mut(self.depth) {
+            Some(place) => {
+                *place = Some(range());
+                self.depth += 1;
+            }
+            None => self.beyond += 1,
+        }
+    }
+
+    /// Takes the last range of a domain: each domain has a stack of its own.
+    fn pop(&mut self, domain: *const c_void) -> Option<Range> {
+        if self.beyond > 0 {
+            self.beyond -= 1;
+            return None;
+        }
+        let open = self.ranges.get_mut(..self.depth)?;
+        let at = open
+            .iter()
+            .rposition(|range| range.is_some_and(|range| range.domain == domain))?;
+        let later = open.get_mut(at..)?;
+        later.rotate_left(1);
+        self.depth -= 1;
+        later.last_mut()?.take()
+    }
+}
+
+thread_local! {
+    static STACK: UnsafeCell<Stack> = const { UnsafeCell::new(Stack::EMPTY) };
+}
+
+fn with_stack<R>(work: impl FnOnce(&mut Stack) -> R) -> R {
+    // SAFETY: this thread's own, and nothing that is done with it calls back. A signal
+    // handler that pushes ranges would be the only other user; NVTX forbids that.
+    STACK.with(|stack| work(unsafe { &mut *stack.get() }))
+}
+
+pub(super) fn push(domain: *const c_void, name: u32) {
+    with_stack(|stack| stack.push(|| Range::begin(domain, name)));
+}
+
+pub(super) fn pop(domain: *const c_void) {
+    if let Some(range) = with_stack(|stack| stack.pop(domain)) {
+        range.end();
+    }
+}
+
+/// Ranges that were started, by their numbers.
+struct Started {
+    lock: Lock,
+    next: AtomicU64,
+    ranges: UnsafeCell<[Option<(u64, Range)>; STARTED]>,
+}
+
+// SAFETY: the ranges are only reached with the lock. What a range holds is a place in
+// this process's file and a domain's handle, which any thread may use.
+unsafe impl Sync for Started {}
+
+static RANGES: Started = Started {
+    lock: Lock::new(),
+    next: AtomicU64::new(1),
+    ranges: UnsafeCell::new([None; STARTED]),
+};
+
+impl Started {
+    fn with<R>(&self, work: impl FnOnce(&mut [Option<(u64, Range)>]) -> R) -> Option<R> {
+        let _held = self.lock.take()?;
+        // SAFETY: the lock is held.
+        Some(work(unsafe { &mut *self.ranges.get() }))
+    }
+}
+
+/// Begins a range that any thread may end, by the number that is returned.
+pub(super) fn start(domain: *const c_void, name: u32) -> u64 {
+    let number = RANGES.next.fetch_add(1, Ordering::Relaxed);
+    RANGES.with(|ranges| {
+        if let Some(place) = ranges.iter_mut().find(|place| place.is_none()) {
+            *place = Some((number, Range::begin(domain, name)));
+        }
+    });
+    number
+}
+
+pub(super) fn end(number: u64) {
+    let found = RANGES.with(|ranges| {
+        let is_it =
+            |place: &&mut Option<(u64, Range)>| place.is_some_and(|(other, _)| other == number);
+        ranges.iter_mut().find(is_it)?.take()
+    });
+    if let Some(Some((_, range))) = found {
+        range.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(number: usize) -> *const c_void {
+        number as *const c_void
+    }
+
+    #[test]
+    fn domains_have_stacks_of_their_own() {
+        let mut stack = Stack::EMPTY;
+        for number in [0, 8, 0, 16] {
+            stack.push(|| Range::begin(domain(number), 0));
+        }
+        let popped =
+            |stack: &mut Stack, number| stack.pop(domain(number)).map(|range| range.domain);
+        assert_eq!(popped(&mut stack, 0), Some(domain(0)));
+        assert_eq!(popped(&mut stack, 8), Some(domain(8)));
+        assert_eq!(popped(&mut stack, 8), None);
+        assert_eq!(popped(&mut stack, 16), Some(domain(16)));
+        assert_eq!(popped(&mut stack, 0), Some(domain(0)));
+        assert_eq!(popped(&mut stack, 0), None);
+        assert_eq!(stack.depth, 0);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_popped_first() {
+        let mut stack = Stack::EMPTY;
+        for _ in 0..DEEPEST + 2 {
+            stack.push(|| Range::begin(domain(0), 0));
+        }
+        let popped = (0..DEEPEST + 4)
+            .filter(|_| stack.pop(domain(0)).is_some())
+            .count();
+        assert_eq!(popped, DEEPEST);
+    }
+
+    #[test]
+    fn started_ranges_have_numbers_and_may_be_ended_twice() {
+        let (first, second) = (start(domain(0), 0), start(domain(0), 0));
+        assert!(first != second && first != 0);
+        end(first);
+        end(first);
+        end(second);
+        end(999_999);
+    }
+}

@@ -1,0 +1,257 @@
+//! The objects that are loaded: which one a function lies in, and where the real
+//! function of a name is.
+//!
+//! Libraries such as libcuda are usually loaded for their caller alone (`RTLD_LOCAL`),
+//! so a name that is looked up for everyone does not find them: they are found by the
+//! beginning of their file name instead.
+
+use super::handles::Handles;
+use crate::loader;
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::zeroed;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const LONGEST_PATH: usize = 4096;
+
+/// What comes after the last slash.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
+
+/// The path of the object that holds an address, as the loader knows it. It lives as
+/// long as the object is loaded: to be used at once.
+pub(crate) fn path_of<'a>(address: *const c_void) -> Option<&'a CStr> {
+    let found = about(address)?;
+    if found.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's own name of an object that is loaded.
+    Some(unsafe { CStr::from_ptr(found.dli_fname) })
+}
+
+/// Whether an address is in this very library.
+pub(crate) fn is_ours(address: *const c_void) -> bool {
+    static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+    let [start, end] = &OURS;
+    if end.load(Ordering::Acquire) == 0 {
+        let mut around = Around {
+            address: is_ours as *const () as usize,
+            start: 0,
+            end: 1,
+        };
+        // SAFETY: it outlives the call, in which only the callback below uses it.
+        unsafe { libc::dl_iterate_phdr(Some(around_object), (&raw mut around).cast()) };
+        start.store(around.start, Ordering::Relaxed);
+        end.store(around.end, Ordering::Release);
+    }
+    let ours = start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed);
+    ours.contains(&(address as usize))
+}
+
+/// The name under which a function of ours stands in for another.
+pub(crate) fn our_name<'a>(address: *const c_void) -> Option<&'a CStr> {
+    let found = about(address)?;
+    if found.dli_saddr.cast_const() != address || found.dli_sname.is_null() {
+        return None;
+    }
+    // SAFETY: a name in this library's own table of symbols.
+    Some(unsafe { CStr::from_ptr(found.dli_sname) })
+}
+
+/// Where the object lies that has an address.
+struct Around {
+    address: usize,
+    start: usize,
+    end: usize,
+}
+
+unsafe extern "C" fn around_object(
+    object: *mut libc::dl_phdr_info,
+    _: usize,
+    around: *mut c_void,
+) -> c_int {
+    // SAFETY: what was passed to dl_iterate_phdr, an object, and its program headers.
+    let (around, base, headers) = unsafe {
+        let object = &*object;
+        let headers = match object.dlpi_phdr.is_null() {
+            true => &[],
+            false => std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)),
+        };
+        (
+            &mut *around.cast::<Around>(),
+            object.dlpi_addr as usize,
+            headers,
+        )
+    };
+    let parts = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    let (mut start, mut end) = (usize::MAX, 0);
+    for part in parts {
+        let at = base.wrapping_add(part.p_vaddr as usize);
+        start = start.min(at);
+        end = end.max(at.saturating_add(part.p_memsz as usize));
+    }
+    if !(start..end).contains(&around.address) {
+        return 0;
+    }
+    (around.start, around.end) = (start, end);
+    1
+}
+
+fn about(address: *const c_void) -> Option<libc::Dl_info> {
+    // SAFETY: plain pointers, for which zero is a value.
+    let mut found: libc::Dl_info = unsafe { zeroed() };
+    // SAFETY: any address may be asked for; one Dl_info is written.
+    (unsafe { libc::dladdr(address, &mut found) } != 0).then_some(found)
+}
+
+/// The function of a name that the objects behind us have for everyone; null if none has.
+pub(crate) fn next(name: &CStr) -> *mut c_void {
+    let found = loader::real_dlsym(libc::RTLD_NEXT, name);
+    if is_ours(found) { null_mut() } else { found }
+}
+
+/// The function of a name that an object, or what it depends on, has.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn in_object_of(address: *const c_void, name: &CStr) -> *mut c_void {
+    match path_of(address) {
+        Some(path) => in_object(path, name),
+        None => null_mut(),
+    }
+}
+
+/// The function of a name in a loaded library whose file name begins with `prefix`.
+pub(crate) fn in_libraries(prefix: &str, name: &CStr) -> *mut c_void {
+    let found = (0..16)
+        .map_while(|index| in_library(prefix, name, index))
+        .find(|found| !found.is_null());
+    found.unwrap_or(null_mut())
+}
+
+/// The real function of a name: what the objects behind us have for everyone, else what
+/// a library with that beginning has. Where there is none, the loader's message says so.
+pub(crate) fn real(prefix: &str, name: &CStr) -> *mut c_void {
+    let mut found = next(name);
+    if found.is_null() {
+        found = in_libraries(prefix, name);
+    }
+    if found.is_null() {
+        // Again, so that dlerror() has its message.
+        next(name);
+    } else {
+        forget_errors();
+    }
+    found
+}
+
+/// After a search that has found something in the end, dlerror() must not tell of where
+/// it was not.
+pub(crate) fn forget_errors() {
+    // SAFETY: the message is not used.
+    unsafe { libc::dlerror() };
+}
+
+/// Keeps the object of a function loaded, because we remember where that is. A
+/// program that is done with such a library rarely unloads it.
+pub(crate) fn keep_loaded(function: *const c_void) {
+    static KEPT: Handles<64> = Handles::new();
+    let Some(base) = about(function).map(|found| found.dli_fbase as usize) else {
+        return;
+    };
+    if let Some(path) = path_of(function).filter(|_| KEPT.is_new(base)) {
+        // The handle is not closed, either.
+        loader::real_dlopen(
+            path,
+            libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE,
+        );
+    }
+}
+
+/// The function in the library at `path`, if it is loaded.
+pub(crate) fn in_object(path: &CStr, name: &CStr) -> *mut c_void {
+    let handle = loader::real_dlopen(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+    if handle.is_null() {
+        return null_mut();
+    }
+    let found = loader::real_dlsym(handle, name);
+    // SAFETY: a handle that was just opened. The library stays: others hold it.
+    unsafe { libc::dlclose(handle) };
+    if found.is_null() || is_ours(found) {
+        return null_mut();
+    }
+    found
+}
+
+/// The function in the loaded library with that beginning and number; nothing if there
+/// are not so many.
+fn in_library(prefix: &str, name: &CStr, index: usize) -> Option<*mut c_void> {
+    let mut search = Search {
+        prefix,
+        left: index,
+        path: [0; LONGEST_PATH],
+    };
+    // SAFETY: the search outlives the call, which only the callback below uses.
+    let found = unsafe { libc::dl_iterate_phdr(Some(next_object), (&raw mut search).cast()) };
+    if found == 0 {
+        return None;
+    }
+    let path = CStr::from_bytes_until_nul(&search.path).ok()?;
+    Some(in_object(path, name))
+}
+
+struct Search<'a> {
+    prefix: &'a str,
+    left: usize,
+    path: [u8; LONGEST_PATH],
+}
+
+unsafe extern "C" fn next_object(
+    object: *mut libc::dl_phdr_info,
+    _: usize,
+    search: *mut c_void,
+) -> c_int {
+    // SAFETY: the search that was passed to dl_iterate_phdr, and an object's name.
+    let (search, name) = unsafe { (&mut *search.cast::<Search>(), (*object).dlpi_name) };
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader's own name of an object that is loaded.
+    let path = unsafe { CStr::from_ptr(name) }.to_bytes_with_nul();
+    if !file_name(path).starts_with(search.prefix.as_bytes()) || path.len() > LONGEST_PATH {
+        return 0;
+    }
+    if search.left > 0 {
+        search.left -= 1;
+        return 0;
+    }
+    for (to, &from) in search.path.iter_mut().zip(path) {
+        *to = from;
+    }
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_in_its_object() {
+        assert!(is_ours(is_ours as *const c_void));
+        assert!(!is_ours(null_mut()));
+        let libc = libc::getenv as *const c_void;
+        assert!(!is_ours(libc));
+        let path = path_of(libc).unwrap().to_bytes();
+        assert!(file_name(path).starts_with(b"libc.so"));
+        assert_eq!(file_name(b"libcuda.so.1"), b"libcuda.so.1");
+    }
+
+    #[test]
+    fn a_function_is_found_in_a_loaded_library() {
+        let found = in_library("libc.so", c"getenv", 0).unwrap();
+        assert!(!found.is_null());
+        assert!(in_library("libcuda.so", c"cuInit", 0).is_none());
+        assert!(real("libcuda.so", c"cuInit").is_null());
+    }
+}

@@ -1,0 +1,240 @@
+//! The CUDA driver's functions, in order of their names.
+
+use super::{Detail, Entry, Library, NONE, Place, Then, entry};
+
+const fn takes(name: &'static str, detail: Detail) -> Entry {
+    entry(name, Library::Driver, detail)
+}
+
+const fn plain(name: &'static str) -> Entry {
+    takes(name, Detail::Plain)
+}
+
+const fn heavy(name: &'static str) -> Entry {
+    takes(name, Detail::Heavy)
+}
+
+/// An allocation whose address is put where the first argument points, its size second.
+const fn allocates(name: &'static str, stream: u8) -> Entry {
+    let mut entry = takes(
+        name,
+        Detail::Allocate {
+            bytes: 1,
+            place: Place::Out(0),
+            stream,
+        },
+    );
+    entry.hot = stream != NONE;
+    entry
+}
+
+/// A copy with its destination first.
+const fn copies(name: &'static str, from: u8, bytes: u8, stream: u8) -> Entry {
+    takes(
+        name,
+        Detail::Copy {
+            bytes,
+            to: 0,
+            from,
+            stream,
+        },
+    )
+}
+
+const fn described(name: &'static str, sizes: u8, stream: u8) -> Entry {
+    takes(name, Detail::CopyDescribed { sizes, stream })
+}
+
+const fn loads(name: &'static str, is_file: bool) -> Entry {
+    takes(name, Detail::Module { code: 1, is_file })
+}
+
+const LOOKUP: Detail = Detail::Lookup {
+    name: 2,
+    place: Place::Out(0),
+};
+
+pub(super) static TABLE: &[Entry] = &[
+    takes("cuArray3DCreate", Detail::AllocateArray { sizes: 3 }).old(),
+    takes("cuArrayCreate", Detail::AllocateArray { sizes: 2 }).old(),
+    takes("cuArrayDestroy", Detail::Free(0)),
+    heavy("cuCtxCreate").then(Then::Context),
+    heavy("cuCtxDestroy"),
+    heavy("cuCtxEnablePeerAccess"),
+    plain("cuCtxSetLimit"),
+    plain("cuCtxSynchronize"),
+    plain("cuCtxWaitEvent"),
+    heavy("cuDevicePrimaryCtxRelease"),
+    heavy("cuDevicePrimaryCtxReset"),
+    heavy("cuDevicePrimaryCtxRetain").then(Then::Context),
+    plain("cuEventCreate"),
+    plain("cuEventDestroy"),
+    plain("cuEventRecord"),
+    plain("cuEventRecordWithFlags"),
+    plain("cuEventSynchronize"),
+    takes("cuFuncGetAttribute", Detail::Once(2)),
+    plain("cuFuncLoad"),
+    takes("cuFuncSetAttribute", Detail::Once(0)),
+    takes("cuFuncSetCacheConfig", Detail::Once(0)),
+    takes("cuGetProcAddress", Detail::ProcAddress),
+    plain("cuGraphExecUpdate"),
+    heavy("cuGraphInstantiate"),
+    heavy("cuGraphInstantiateWithFlags"),
+    heavy("cuGraphInstantiateWithParams"),
+    takes("cuGraphLaunch", Detail::Launch(0)),
+    plain("cuGraphUpload"),
+    heavy("cuInit"),
+    takes("cuKernelGetAttribute", Detail::Once(2)),
+    takes("cuKernelGetFunction", Detail::Alias),
+    takes("cuKernelSetAttribute", Detail::Once(2)),
+    takes("cuLaunch", Detail::Launch(0)),
+    takes("cuLaunchCooperativeKernel", Detail::Launch(0)).wide(),
+    takes("cuLaunchGrid", Detail::Launch(0)),
+    takes("cuLaunchGridAsync", Detail::Launch(0)),
+    plain("cuLaunchHostFunc"),
+    takes("cuLaunchKernel", Detail::Launch(0)).wide(),
+    takes("cuLaunchKernelEx", Detail::Launch(1)),
+    plain("cuLibraryGetGlobal"),
+    takes("cuLibraryGetKernel", LOOKUP),
+    heavy("cuLibraryGetModule"),
+    loads("cuLibraryLoadData", false).wide(),
+    loads("cuLibraryLoadFromFile", true).wide(),
+    plain("cuLibraryUnload"),
+    heavy("cuLinkAddData").wide(),
+    heavy("cuLinkAddFile"),
+    heavy("cuLinkComplete"),
+    heavy("cuLinkCreate"),
+    plain("cuLinkDestroy"),
+    plain("cuMemAddressFree"),
+    plain("cuMemAddressReserve"),
+    allocates("cuMemAlloc", NONE).old(),
+    allocates("cuMemAllocAsync", 2),
+    allocates("cuMemAllocFromPoolAsync", 3),
+    allocates("cuMemAllocHost", NONE).old(),
+    allocates("cuMemAllocManaged", NONE),
+    takes("cuMemAllocPitch", Detail::AllocatePitch).old(),
+    allocates("cuMemCreate", NONE),
+    takes("cuMemFree", Detail::Free(0)).old(),
+    takes("cuMemFreeAsync", Detail::Free(0)),
+    takes("cuMemFreeHost", Detail::Free(0)),
+    allocates("cuMemHostAlloc", NONE),
+    takes(
+        "cuMemHostRegister",
+        Detail::Allocate {
+            bytes: 1,
+            place: Place::In(0),
+            stream: NONE,
+        },
+    ),
+    takes("cuMemHostUnregister", Detail::Free(0)),
+    plain("cuMemMap"),
+    plain("cuMemPoolCreate"),
+    plain("cuMemPoolTrimTo"),
+    plain("cuMemPrefetchAsync"),
+    takes("cuMemRelease", Detail::Free(0)),
+    plain("cuMemSetAccess"),
+    plain("cuMemUnmap"),
+    copies("cuMemcpy", 1, 2, NONE),
+    described("cuMemcpy2D", 2, NONE).old(),
+    described("cuMemcpy2DAsync", 2, 1).old(),
+    described("cuMemcpy2DUnaligned", 2, NONE).old(),
+    described("cuMemcpy3D", 3, NONE).old(),
+    described("cuMemcpy3DAsync", 3, 1).old(),
+    copies("cuMemcpy3DBatchAsync", NONE, NONE, NONE),
+    described("cuMemcpy3DPeer", 3, NONE),
+    described("cuMemcpy3DPeerAsync", 3, 1),
+    copies("cuMemcpyAsync", 1, 2, 3),
+    copies("cuMemcpyAtoA", 2, 4, NONE).old(),
+    copies("cuMemcpyAtoD", 1, 3, NONE).old(),
+    copies("cuMemcpyAtoH", 1, 3, NONE).old(),
+    copies("cuMemcpyAtoHAsync", 1, 3, 4).old(),
+    takes("cuMemcpyBatchAsync", Detail::CopyBatch).wide(),
+    copies("cuMemcpyDtoA", 2, 3, NONE).old(),
+    copies("cuMemcpyDtoD", 1, 2, NONE).old(),
+    copies("cuMemcpyDtoDAsync", 1, 2, 3).old(),
+    copies("cuMemcpyDtoH", 1, 2, NONE).old(),
+    copies("cuMemcpyDtoHAsync", 1, 2, 3).old(),
+    copies("cuMemcpyHtoA", 2, 3, NONE).old(),
+    copies("cuMemcpyHtoAAsync", 2, 3, 4).old(),
+    copies("cuMemcpyHtoD", 1, 2, NONE).old(),
+    copies("cuMemcpyHtoDAsync", 1, 2, 3).old(),
+    copies("cuMemcpyPeer", 2, 4, NONE),
+    copies("cuMemcpyPeerAsync", 2, 4, 5),
+    plain("cuMemsetD16"),
+    plain("cuMemsetD16Async"),
+    plain("cuMemsetD2D16"),
+    plain("cuMemsetD2D16Async"),
+    plain("cuMemsetD2D32"),
+    plain("cuMemsetD2D32Async"),
+    plain("cuMemsetD2D8"),
+    plain("cuMemsetD2D8Async"),
+    plain("cuMemsetD32"),
+    plain("cuMemsetD32Async"),
+    plain("cuMemsetD8"),
+    plain("cuMemsetD8Async"),
+    takes("cuModuleGetFunction", LOOKUP),
+    plain("cuModuleGetGlobal"),
+    loads("cuModuleLoad", true),
+    loads("cuModuleLoadData", false),
+    loads("cuModuleLoadDataEx", false),
+    loads("cuModuleLoadFatBinary", false),
+    plain("cuModuleUnload"),
+    takes("cuOccupancyAvailableDynamicSMemPerBlock", Detail::Once(1)),
+    takes(
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        Detail::Once(1),
+    ),
+    takes(
+        "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        Detail::Once(1),
+    ),
+    takes("cuOccupancyMaxActiveClusters", Detail::Once(1)),
+    takes("cuOccupancyMaxPotentialBlockSize", Detail::Once(2)),
+    takes("cuOccupancyMaxPotentialClusterSize", Detail::Once(1)),
+    plain("cuStreamAddCallback"),
+    plain("cuStreamBeginCapture").then(Then::CaptureBegan),
+    plain("cuStreamBeginCaptureToGraph").then(Then::CaptureBegan),
+    plain("cuStreamCreate"),
+    plain("cuStreamCreateWithPriority"),
+    plain("cuStreamDestroy"),
+    plain("cuStreamEndCapture").then(Then::CaptureEnded),
+    plain("cuStreamSynchronize"),
+    plain("cuStreamWaitEvent"),
+];
+
+/// Not to be taken; `*` stands for any ending. `cuFuncGetAttribute`, the occupancy
+/// functions and their like are not here: with lazy loading they may load a kernel.
+pub(super) const LEFT_ALONE: &[&str] = &[
+    "cuCtxGet*",
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuCtxSetCurrent",
+    "cuDeviceCanAccessPeer",
+    "cuDeviceComputeCapability",
+    "cuDeviceGet*",
+    "cuDevicePrimaryCtxGetState",
+    "cuDeviceTotalMem",
+    "cuDriverGetVersion",
+    "cuEventElapsedTime",
+    "cuEventQuery",
+    "cuFuncGetModule",
+    "cuFuncGetName",
+    "cuFuncGetParamInfo",
+    "cuFuncIsLoaded",
+    "cuGetError*",
+    "cuGetExportTable",
+    "cuKernelGetLibrary",
+    "cuKernelGetName",
+    "cuKernelGetParamInfo",
+    "cuMemGetAddressRange",
+    "cuMemGetAllocationGranularity",
+    "cuMemHostGet*",
+    "cuModuleGetLoadingMode",
+    "cuPointerGetAttribute*",
+    "cuStreamGet*",
+    "cuStreamIsCapturing",
+    "cuStreamQuery",
+    "cuTensorMap*",
+    "cuTexRef*",
+    "cuThreadExchangeStreamCaptureMode",
+];

@@ -1,0 +1,335 @@
+//! Which functions are taken, as data: what is recorded of each, and where among its
+//! arguments that is found. How a call is taken is not said here.
+//!
+//! A function is known by its base name, without `_v2` or `_ptsz`: the versions of one
+//! function have the arguments that are read here in the same places. Where they do not,
+//! the entry says so with [`Entry::old`].
+
+mod driver;
+mod libraries;
+pub(crate) mod opencl;
+
+use preheat_wire::Shape;
+
+/// An argument that a function does not have.
+pub(crate) const NONE: u8 = u8::MAX;
+
+/// A function that is taken.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Without version.
+    pub(crate) name: &'static str,
+    /// Where it lives.
+    pub(crate) library: Library,
+    /// What is recorded beside its time.
+    pub(crate) detail: Detail,
+    /// How many machine words it takes at most, in any version.
+    pub(crate) width: Width,
+    /// How it says whether it failed.
+    pub(crate) answer: Answer,
+    /// What else it means for us.
+    pub(crate) then: Then,
+    /// Whether the name without a version is the interface with 32-bit addresses of
+    /// CUDA before 3.2. Nothing but its time is recorded then.
+    pub(crate) old: bool,
+    /// Whether it is called over and over, so that it may be left out when room is short.
+    pub(crate) hot: bool,
+}
+
+/// What is recorded of a call; the numbers are indices of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Its time.
+    Plain,
+    /// What the thread used.
+    Heavy,
+    /// Bytes, and where the address is found.
+    Allocate { bytes: u8, place: Place, stream: u8 },
+    /// `cuMemAllocPitch`: the bytes are known afterwards.
+    AllocatePitch,
+    /// `cuArrayCreate` or `cuArray3DCreate`, with a descriptor of two or three sizes.
+    AllocateArray { sizes: u8 },
+    /// The address.
+    Free(u8),
+    /// Bytes and both ends.
+    Copy {
+        bytes: u8,
+        to: u8,
+        from: u8,
+        stream: u8,
+    },
+    /// A copy whose bytes are the product of three sizes that an argument points to.
+    CopyRegion { region: u8, to: u8, from: u8 },
+    /// A copy that a `CUDA_MEMCPY2D` or `CUDA_MEMCPY3D` describes.
+    CopyDescribed { sizes: u8, stream: u8 },
+    /// `cuMemcpyBatchAsync`: a number of sizes.
+    CopyBatch,
+    /// The function's handle.
+    Launch(u8),
+    /// Where the code is; the handle is put where the first argument points.
+    Module { code: u8, is_file: bool },
+    /// Where the name is.
+    Lookup { name: u8, place: Place },
+    /// A kernel's function: `cuKernelGetFunction`. For each kernel once.
+    Alias,
+    /// A question about the kernel or function with this handle, which may load it: its
+    /// time, for each handle once. It is asked at every launch.
+    Once(u8),
+    /// `cuGetProcAddress`: gives functions, which are then taken too.
+    ProcAddress,
+}
+
+impl Detail {
+    pub(crate) const fn shape(self) -> Shape {
+        match self {
+            Detail::Plain | Detail::Once(_) | Detail::ProcAddress => Shape::Plain,
+            Detail::Heavy => Shape::Heavy,
+            Detail::Allocate { .. } | Detail::AllocatePitch | Detail::AllocateArray { .. } => {
+                Shape::Allocate
+            }
+            Detail::Free(_) => Shape::Free,
+            Detail::Copy { .. }
+            | Detail::CopyRegion { .. }
+            | Detail::CopyDescribed { .. }
+            | Detail::CopyBatch => Shape::Copy,
+            Detail::Launch(_) => Shape::Launch,
+            Detail::Module { .. } => Shape::Module,
+            Detail::Lookup { .. } => Shape::Lookup,
+            Detail::Alias => Shape::Alias,
+        }
+    }
+}
+
+/// Where a handle or an address is found after the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Where this argument points.
+    Out(u8),
+    /// It is this argument.
+    In(u8),
+    /// It was returned.
+    Returned,
+}
+
+/// How many machine words are passed on. Six are in registers; to copy more than a
+/// function has is harmless, and costs a little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    Six,
+    Fourteen,
+    /// With a structure of 128 bytes on the stack, as `ncclCommInitRank` has it.
+    TwentyTwo,
+}
+
+/// How a function says whether it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It returns a status; 0 is success.
+    Status,
+    /// It returns a handle, and a status where this argument points ([`NONE`]: nowhere).
+    Handle(u8),
+}
+
+/// What a call means beyond itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    Nothing,
+    /// There is a context, where the first argument points.
+    Context,
+    CaptureBegan,
+    CaptureEnded,
+}
+
+/// The libraries whose functions are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Library {
+    Driver,
+    Nvrtc,
+    NvJitLink,
+    NvPtxCompiler,
+    Cublas,
+    CublasLt,
+    Cudnn,
+    Cusolver,
+    Cusparse,
+    CusparseLt,
+    Cufft,
+    Curand,
+    Cutensor,
+    Nccl,
+    OpenCl,
+}
+
+impl Library {
+    /// What the file name of the library begins with.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Library::Driver => "libcuda.so",
+            Library::Nvrtc => "libnvrtc.so",
+            Library::NvJitLink => "libnvJitLink.so",
+            Library::NvPtxCompiler => "libnvptxcompiler",
+            Library::Cublas => "libcublas.so",
+            Library::CublasLt => "libcublasLt.so",
+            Library::Cudnn => "libcudnn",
+            Library::Cusolver => "libcusolver.so",
+            Library::Cusparse => "libcusparse.so",
+            Library::CusparseLt => "libcusparseLt.so",
+            Library::Cufft => "libcufft.so",
+            Library::Curand => "libcurand.so",
+            Library::Cutensor => "libcutensor.so",
+            Library::Nccl => "libnccl.so",
+            Library::OpenCl => "libOpenCL.so",
+        }
+    }
+}
+
+/// A driver function that the table does not name.
+pub(crate) static PLAIN: Entry = Entry {
+    width: Width::Fourteen,
+    ..entry("", Library::Driver, Detail::Plain)
+};
+
+/// An entry with what most have; the tables change what differs.
+const fn entry(name: &'static str, library: Library, detail: Detail) -> Entry {
+    Entry {
+        name,
+        library,
+        detail,
+        width: Width::Six,
+        answer: Answer::Status,
+        then: Then::Nothing,
+        old: false,
+        hot: matches!(
+            detail.shape(),
+            Shape::Plain | Shape::Free | Shape::Copy | Shape::Launch
+        ),
+    }
+}
+
+impl Entry {
+    const fn wide(mut self) -> Entry {
+        self.width = Width::Fourteen;
+        self
+    }
+
+    const fn old(mut self) -> Entry {
+        self.old = true;
+        self
+    }
+
+    const fn then(mut self, then: Then) -> Entry {
+        self.then = then;
+        self
+    }
+
+    /// Whether a call of one may be recorded as that of the other.
+    pub(crate) fn is_taken_like(&self, other: &Entry) -> bool {
+        (self.detail, self.width, self.answer, self.then)
+            == (other.detail, other.width, other.answer, other.then)
+    }
+}
+
+/// A name without its version and without the suffix of per-thread default streams.
+pub(crate) fn base(name: &[u8]) -> &[u8] {
+    let name = name
+        .strip_suffix(b"_ptsz")
+        .or_else(|| name.strip_suffix(b"_ptds"))
+        .unwrap_or(name);
+    // nvJitLink has the toolkit's version in its names: __nvJitLinkComplete_12_4.
+    if let Some(own) = name.strip_prefix(b"__nvJitLink") {
+        let letters = own
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
+        return name.get(2..11 + letters).unwrap_or(name);
+    }
+    match name {
+        [base @ .., b'_', b'v', digit] if digit.is_ascii_digit() => base,
+        _ => name,
+    }
+}
+
+/// The entry of a base name.
+pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
+    let table = match base {
+        [b'c', b'u', b'A'..=b'Z', ..] => driver::TABLE,
+        [b'c' | b'n', ..] => libraries::TABLE,
+        _ => return None,
+    };
+    let at = table
+        .binary_search_by(|entry| entry.name.as_bytes().cmp(base))
+        .ok()?;
+    table.get(at)
+}
+
+/// Whether a driver function is left alone: what costs nothing and is asked for all the
+/// time, what is polled, what takes numbers in floating-point registers or more words
+/// than are passed on, and the export tables, whose integrity the driver checks.
+pub(crate) fn left_alone(base: &[u8]) -> bool {
+    driver::LEFT_ALONE
+        .iter()
+        .any(|pattern| match pattern.as_bytes().strip_suffix(b"*") {
+            Some(prefix) => base.starts_with(prefix),
+            None => base == pattern.as_bytes(),
+        })
+}
+
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
+    driver::TABLE.iter().chain(libraries::TABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_streams_are_no_part_of_the_base_name() {
+        for (name, expected) in [
+            ("cuMemAlloc_v2", "cuMemAlloc"),
+            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
+            ("cuMemcpy_ptds", "cuMemcpy"),
+            ("cuInit", "cuInit"),
+            ("cuCtxCreate_v4", "cuCtxCreate"),
+            ("cublasCreate_v2", "cublasCreate"),
+            ("__nvJitLinkComplete_12_4", "nvJitLinkComplete"),
+            ("__nvJitLink", "nvJitLink"),
+            ("_v2", ""),
+            ("", ""),
+        ] {
+            assert_eq!(base(name.as_bytes()), expected.as_bytes(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_tables_are_in_order_so_that_every_entry_is_found() {
+        for table in [driver::TABLE, libraries::TABLE] {
+            for pair in table.windows(2) {
+                assert!(pair[0].name < pair[1].name, "{}", pair[1].name);
+            }
+        }
+        for entry in all() {
+            let found = find(entry.name.as_bytes()).expect(entry.name);
+            assert_eq!(found.name, entry.name);
+            assert_eq!(base(entry.name.as_bytes()), entry.name.as_bytes());
+            assert!(!left_alone(entry.name.as_bytes()), "{}", entry.name);
+        }
+        assert!(find(b"cuNothing").is_none());
+        assert!(find(b"malloc").is_none());
+        assert!(find(b"").is_none());
+    }
+
+    #[test]
+    fn export_tables_and_getters_are_left_alone() {
+        for name in [
+            "cuGetExportTable",
+            "cuDeviceGetAttribute",
+            "cuTexRefSetMipmapLevelBias",
+        ] {
+            assert!(left_alone(name.as_bytes()), "{name}");
+        }
+        for name in ["cuInit", "cuMemAlloc", "cuFuncGetAttribute"] {
+            assert!(!left_alone(name.as_bytes()), "{name}");
+        }
+    }
+}

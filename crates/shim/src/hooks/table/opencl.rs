@@ -1,0 +1,128 @@
+//! OpenCL's functions, by their place in the dispatch table that the loader and its
+//! layers share. The places are fixed by the Khronos headers (`cl_icd.h`).
+
+use super::{Answer, Detail, Entry, Library, NONE, Place, Width, entry};
+
+/// A function and its place.
+pub(crate) type Placed = (usize, Entry);
+
+const fn takes(place: usize, name: &'static str, detail: Detail) -> Placed {
+    let mut entry = entry(name, Library::OpenCl, detail);
+    entry.width = Width::Fourteen;
+    (place, entry)
+}
+
+const fn heavy(place: usize, name: &'static str) -> Placed {
+    takes(place, name, Detail::Heavy)
+}
+
+const fn plain(place: usize, name: &'static str) -> Placed {
+    takes(place, name, Detail::Plain)
+}
+
+/// A function that returns a handle, and a status where that argument points.
+const fn gives(placed: Placed, error: u8) -> Placed {
+    let (place, mut entry) = placed;
+    entry.answer = Answer::Handle(error);
+    (place, entry)
+}
+
+const fn buffer(place: usize, name: &'static str, bytes: u8, error: u8) -> Placed {
+    let detail = Detail::Allocate {
+        bytes,
+        place: Place::Returned,
+        stream: NONE,
+    };
+    gives(takes(place, name, detail), error)
+}
+
+const fn copies(place: usize, name: &'static str, bytes: u8, to: u8, from: u8) -> Placed {
+    let detail = Detail::Copy {
+        bytes,
+        to,
+        from,
+        stream: 0,
+    };
+    takes(place, name, detail)
+}
+
+const fn region(place: usize, name: &'static str, to: u8, from: u8) -> Placed {
+    takes(
+        place,
+        name,
+        Detail::CopyRegion {
+            region: 5,
+            to,
+            from,
+        },
+    )
+}
+
+const KERNEL: Detail = Detail::Lookup {
+    name: 1,
+    place: Place::Returned,
+};
+
+/// The stream of a copy is its queue.
+pub(crate) static TABLE: &[Placed] = &[
+    heavy(0, "clGetPlatformIDs"),
+    heavy(2, "clGetDeviceIDs"),
+    gives(heavy(4, "clCreateContext"), 5),
+    gives(heavy(5, "clCreateContextFromType"), 4),
+    heavy(7, "clReleaseContext"),
+    gives(heavy(9, "clCreateCommandQueue"), 3),
+    heavy(11, "clReleaseCommandQueue"),
+    buffer(14, "clCreateBuffer", 2, 4),
+    takes(18, "clReleaseMemObject", Detail::Free(0)),
+    gives(heavy(26, "clCreateProgramWithSource"), 4),
+    gives(heavy(27, "clCreateProgramWithBinary"), 6),
+    heavy(30, "clBuildProgram"),
+    gives(takes(34, "clCreateKernel", KERNEL), 2),
+    plain(35, "clCreateKernelsInProgram"),
+    plain(41, "clWaitForEvents"),
+    plain(46, "clFlush"),
+    plain(47, "clFinish"),
+    copies(48, "clEnqueueReadBuffer", 4, 5, 1),
+    copies(49, "clEnqueueWriteBuffer", 4, 1, 5),
+    copies(50, "clEnqueueCopyBuffer", 5, 2, 1),
+    plain(51, "clEnqueueReadImage"),
+    plain(52, "clEnqueueWriteImage"),
+    plain(53, "clEnqueueCopyImage"),
+    plain(54, "clEnqueueCopyImageToBuffer"),
+    plain(55, "clEnqueueCopyBufferToImage"),
+    gives(copies(56, "clEnqueueMapBuffer", 5, NONE, 1), 9),
+    plain(58, "clEnqueueUnmapMemObject"),
+    takes(59, "clEnqueueNDRangeKernel", Detail::Launch(1)),
+    takes(60, "clEnqueueTask", Detail::Launch(1)),
+    region(86, "clEnqueueReadBufferRect", NONE, 1),
+    region(87, "clEnqueueWriteBufferRect", 1, NONE),
+    region(88, "clEnqueueCopyBufferRect", 2, 1),
+    heavy(98, "clCompileProgram"),
+    gives(heavy(99, "clLinkProgram"), 8),
+    plain(102, "clEnqueueFillBuffer"),
+    plain(104, "clEnqueueMigrateMemObjects"),
+    gives(heavy(123, "clCreateCommandQueueWithProperties"), 3),
+    buffer(126, "clSVMAlloc", 2, NONE),
+    takes(127, "clSVMFree", Detail::Free(1)),
+    copies(129, "clEnqueueSVMMemcpy", 4, 2, 3),
+    copies(131, "clEnqueueSVMMap", 4, NONE, 3),
+    plain(132, "clEnqueueSVMUnmap"),
+    gives(heavy(138, "clCreateProgramWithIL"), 3),
+    buffer(146, "clCreateBufferWithProperties", 3, 5),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_and_each_name_is_there_once() {
+        for pair in TABLE.windows(2) {
+            assert!(pair[0].0 < pair[1].0, "{}", pair[1].1.name);
+        }
+        let mut names: Vec<_> = TABLE.iter().map(|(_, entry)| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+}

@@ -1,0 +1,174 @@
+//! The words that a function was called with, and how they are passed on.
+
+use super::table::{NONE, Width};
+use std::ffi::CStr;
+
+/// Where the words of a call lie: six beside each other, then the rest.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    first: *const usize,
+    rest: *const usize,
+}
+
+impl Words {
+    const FIRST: usize = 6;
+
+    /// # Safety
+    /// `first` points to six words and `rest` to as many as the function's width has
+    /// beyond those, all of which stay there while this is used.
+    pub(crate) unsafe fn new(first: *const usize, rest: *const usize) -> Words {
+        Words { first, rest }
+    }
+
+    /// A word, of those that the function has; 0 for [`NONE`].
+    #[inline]
+    pub(crate) fn get(self, index: u8) -> usize {
+        if index == NONE {
+            return 0;
+        }
+        let index = usize::from(index);
+        // SAFETY: the table only names words that the function has.
+        unsafe {
+            if index < Words::FIRST {
+                *self.first.add(index)
+            } else {
+                *self.rest.add(index - Words::FIRST)
+            }
+        }
+    }
+
+    /// The value that a word points to, after a call that has put it there.
+    #[inline]
+    pub(crate) fn out<T: Copy>(self, index: u8) -> Option<T> {
+        let pointer = self.get(index) as *const T;
+        if pointer.is_null() || !pointer.is_aligned() {
+            return None;
+        }
+        // SAFETY: the function has succeeded, so this argument was what it asks for.
+        Some(unsafe { *pointer })
+    }
+
+    /// The text that a word points to, as much of it as is kept.
+    pub(crate) fn text<'a>(self, index: u8) -> &'a [u8] {
+        text(self.get(index) as *const u8)
+    }
+
+    /// Calls the real function with the same words.
+    ///
+    /// # Safety
+    /// `real` is a function of at most so many words, which these are.
+    #[inline]
+    pub(crate) unsafe fn call(self, real: usize, width: Width) -> usize {
+        // SAFETY: as the caller says. A function that takes fewer words does not look
+        // at the others.
+        unsafe {
+            match width {
+                Width::Six => self.call_6(real),
+                Width::Fourteen => self.call_14(real),
+                Width::TwentyTwo => self.call_22(real),
+            }
+        }
+    }
+}
+
+/// A C string, as much of it as is kept; nothing for null.
+pub(crate) fn text<'a>(pointer: *const u8) -> &'a [u8] {
+    const LONGEST: usize = 4000;
+    if pointer.is_null() {
+        return &[];
+    }
+    // SAFETY: a function that takes a text reads it up to its NUL, as this does.
+    unsafe {
+        let length = libc::strnlen(pointer.cast(), LONGEST);
+        std::slice::from_raw_parts(pointer, length)
+    }
+}
+
+/// The same for a path, whole.
+pub(crate) fn path<'a>(pointer: *const u8) -> Option<&'a CStr> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    Some(unsafe { CStr::from_ptr(pointer.cast()) })
+}
+
+macro_rules! calls {
+    ($name:ident: $($first:literal)*; $($rest:literal)*) => {
+        impl Words {
+            #[inline]
+            unsafe fn $name(self, real: usize) -> usize {
+                // SAFETY: as the caller says.
+                unsafe {
+                    let real: unsafe extern "C" fn(
+                        $(calls!(@word $first),)* $(calls!(@word $rest),)*
+                    ) -> usize = std::mem::transmute(real);
+                    real($(*self.first.add($first),)* $(*self.rest.add($rest),)*)
+                }
+            }
+        }
+    };
+    (@word $index:literal) => { usize };
+}
+
+calls!(call_6: 0 1 2 3 4 5;);
+calls!(call_14: 0 1 2 3 4 5; 0 1 2 3 4 5 6 7);
+calls!(call_22: 0 1 2 3 4 5; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern "C" fn weigh(
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+        g: usize,
+    ) -> usize {
+        [a, b, c, d, e, f, g]
+            .iter()
+            .rev()
+            .fold(0, |sum, word| 10 * sum + word)
+    }
+
+    #[test]
+    fn words_are_read_and_passed_on_in_their_places() {
+        let all: Vec<usize> = (1..=22).collect();
+        // SAFETY: there are 22 words.
+        let words = unsafe { Words::new(all.as_ptr(), all.as_ptr().add(6)) };
+        assert_eq!(
+            (words.get(0), words.get(5), words.get(6), words.get(21)),
+            (1, 6, 7, 22)
+        );
+        assert_eq!(words.get(NONE), 0);
+        for width in [Width::Fourteen, Width::TwentyTwo] {
+            // SAFETY: the function takes seven words.
+            let weight = unsafe { words.call(weigh as *const () as usize, width) };
+            assert_eq!(weight, 7_654_321);
+        }
+    }
+
+    #[test]
+    fn texts_end_at_their_nul_or_where_no_more_is_kept() {
+        assert_eq!(text(c"kernel".as_ptr().cast()), b"kernel");
+        assert_eq!(text(std::ptr::null()), b"");
+        let long = [b'x'; 5000];
+        assert_eq!(text(long.as_ptr()).len(), 4000);
+        assert!(path(std::ptr::null()).is_none());
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_read() {
+        let value = 7u64;
+        let all = [&raw const value as usize, 0, 3, 0, 0, 0];
+        // SAFETY: only the first six are asked for.
+        let words = unsafe { Words::new(all.as_ptr(), std::ptr::null()) };
+        assert_eq!(words.out::<u64>(0), Some(7));
+        assert_eq!(words.out::<u64>(1), None);
+        assert_eq!(words.out::<u64>(2), None);
+        assert_eq!(words.out::<u64>(NONE), None);
+    }
+}

@@ -1,0 +1,245 @@
+//! Wrappers: a function that is given to the program in place of a real one.
+//!
+//! A wrapper is keyed by the pointer that the real library returned, not by a name: so
+//! versions, per-thread streams and drivers that are newer than this table stay right.
+//! There is a fixed number of them, each with a slot that says what it stands for. What
+//! a call records is said in [`super::call`].
+
+#[cfg(not(target_arch = "x86_64"))]
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use portable::stub;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::stub;
+
+use super::lock::Lock;
+use super::table::{self, Entry, PLAIN};
+use crate::recorder;
+use preheat_wire::Kind;
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicUsize, Ordering};
+
+/// How many functions can be taken; the driver has fewer than 600.
+pub(crate) const SLOTS: usize = 1024;
+
+/// What a wrapper stands for. All zero until it is taken.
+pub(crate) struct Slot {
+    real: AtomicUsize,
+    entry: AtomicPtr<Entry>,
+    /// Where its name and library are in [`NAMES`], and how long they are together.
+    text: AtomicU32,
+    length: AtomicU32,
+    /// The generation in whose file the symbol is defined.
+    defined: AtomicU32,
+}
+
+impl Slot {
+    const fn free() -> Slot {
+        Slot {
+            real: AtomicUsize::new(0),
+            entry: AtomicPtr::new(null_mut()),
+            text: AtomicU32::new(0),
+            length: AtomicU32::new(0),
+            defined: AtomicU32::new(0),
+        }
+    }
+
+    /// The real function.
+    #[inline]
+    pub(crate) fn real(&self) -> usize {
+        self.real.load(Ordering::Acquire)
+    }
+
+    /// What is recorded of it.
+    #[inline]
+    pub(crate) fn entry(&self) -> &'static Entry {
+        // SAFETY: either null or a reference to a static, stored by `take`.
+        unsafe { self.entry.load(Ordering::Relaxed).as_ref() }.unwrap_or(&PLAIN)
+    }
+
+    /// Sees to it that the symbol is defined in this process's file.
+    #[inline]
+    pub(crate) fn define(&self, number: u16) {
+        let generation = recorder::generation();
+        if generation != 0 && self.defined.load(Ordering::Relaxed) != generation {
+            self.define_in(number, generation);
+        }
+    }
+
+    #[cold]
+    fn define_in(&self, number: u16, generation: u32) {
+        let text = names().text(
+            self.text.load(Ordering::Relaxed),
+            self.length.load(Ordering::Relaxed),
+        );
+        let shape = self.entry().detail.shape();
+        // Two threads may both define it, in the same words.
+        let open = recorder::begin(Kind::Symbol, number, u64::from(number), 0, text, false);
+        if open.is_recording() {
+            open.end(shape as i32, None);
+            self.defined.store(generation, Ordering::Relaxed);
+        }
+    }
+}
+
+static TAKEN: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// From a real function to its slot's number plus one: open addressing by the pointer.
+const PLACES: usize = 4 * SLOTS;
+static BY_POINTER: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
+
+#[inline]
+pub(crate) fn slot(number: usize) -> Option<&'static Slot> {
+    TAKEN.get(number)
+}
+
+fn places(real: usize) -> impl Iterator<Item = &'static AtomicU16> {
+    let hash = (real >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 20;
+    (0..PLACES).filter_map(move |step| BY_POINTER.get(hash.wrapping_add(step) % PLACES))
+}
+
+fn known(real: usize) -> Option<(usize, &'static Slot)> {
+    for place in places(real) {
+        let number = usize::from(place.load(Ordering::Acquire)).checked_sub(1)?;
+        let slot = slot(number)?;
+        if slot.real() == real {
+            return Some((number, slot));
+        }
+    }
+    None
+}
+
+/// The wrapper of a real function, to be given to the program. `name` is the base name,
+/// `library` the file name of its library. Where no wrapper is left the real function.
+pub(crate) fn wrap(
+    real: *mut c_void,
+    entry: &'static Entry,
+    name: &[u8],
+    library: &[u8],
+) -> *mut c_void {
+    let address = real as usize;
+    if let Some((number, slot)) = known(address) {
+        // Two functions may share their code. Unless both are taken alike, nothing can be
+        // said of its arguments.
+        if !slot.entry().is_taken_like(entry) {
+            let plain = (&raw const PLAIN).cast_mut();
+            slot.entry.store(plain, Ordering::Relaxed);
+        }
+        return stub(number).unwrap_or(real);
+    }
+    let Some(_held) = LOCK.take() else {
+        return real;
+    };
+    if let Some((number, _)) = known(address) {
+        return stub(number).unwrap_or(real);
+    }
+    match take(address, entry, name, library) {
+        Some(number) => stub(number).unwrap_or(real),
+        None => real,
+    }
+}
+
+/// A wrapper that is no other's, for functions that may be one and the same pointer
+/// under several names.
+pub(crate) fn wrap_anew(
+    real: *mut c_void,
+    entry: &'static Entry,
+    library: &[u8],
+) -> Option<*mut c_void> {
+    let _held = LOCK.take()?;
+    let number = fill(real as usize, entry, entry.name.as_bytes(), library)?;
+    stub(number)
+}
+
+/// Only with the lock.
+fn take(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Option<usize> {
+    let number = fill(real, entry, name, library)?;
+    let place = places(real).find(|place| place.load(Ordering::Relaxed) == 0)?;
+    place.store(number as u16 + 1, Ordering::Release);
+    Some(number)
+}
+
+/// Only with the lock.
+fn fill(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Option<usize> {
+    let number = COUNT.load(Ordering::Relaxed);
+    let slot = slot(number)?;
+    let (text, length) = names().keep(name, library)?;
+    COUNT.store(number + 1, Ordering::Relaxed);
+    slot.text.store(text, Ordering::Relaxed);
+    slot.length.store(length, Ordering::Relaxed);
+    let entry = (&raw const *entry).cast_mut();
+    slot.entry.store(entry, Ordering::Relaxed);
+    slot.real.store(real, Ordering::Release);
+    Some(number)
+}
+
+/// The names of functions and libraries, as symbols have them. Only grows.
+struct Names {
+    bytes: UnsafeCell<[u8; Names::BYTES]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: bytes are written once, under the lock, before anything refers to them.
+unsafe impl Sync for Names {}
+
+fn names() -> &'static Names {
+    static NAMES: Names = Names {
+        bytes: UnsafeCell::new([0; Names::BYTES]),
+        used: AtomicUsize::new(0),
+    };
+    &NAMES
+}
+
+impl Names {
+    const BYTES: usize = 80 * SLOTS;
+
+    /// Only with the lock.
+    fn keep(&self, name: &[u8], library: &[u8]) -> Option<(u32, u32)> {
+        let at = self.used.load(Ordering::Relaxed);
+        let length = name.len() + 1 + library.len();
+        if at + length > Names::BYTES {
+            return None;
+        }
+        // SAFETY: within bounds, and nothing refers to these bytes yet.
+        unsafe {
+            let place = self.bytes.get().cast::<u8>().add(at);
+            place.copy_from_nonoverlapping(name.as_ptr(), name.len());
+            let place = place.add(name.len() + 1);
+            place.copy_from_nonoverlapping(library.as_ptr(), library.len());
+        }
+        self.used.store(at + length, Ordering::Relaxed);
+        Some((at as u32, length as u32))
+    }
+
+    fn text(&self, at: u32, length: u32) -> &[u8] {
+        let (at, length) = (at as usize, length as usize);
+        if at + length > Names::BYTES {
+            return &[];
+        }
+        // SAFETY: within bounds, and `keep` wrote them before it gave the numbers away.
+        unsafe { std::slice::from_raw_parts(self.bytes.get().cast::<u8>().add(at), length) }
+    }
+}
+
+/// Who holds it may take slots.
+static LOCK: Lock = Lock::new();
+
+/// The entry of a name that was looked up, and its base name; nothing if the function
+/// is to be left alone. `is_old` says that the name means CUDA before 3.2.
+pub(crate) fn entry_of(name: &[u8], is_old: bool) -> Option<(&'static Entry, &[u8])> {
+    let base = table::base(name);
+    match table::find(base) {
+        Some(entry) if entry.old && is_old => Some((&PLAIN, base)),
+        Some(entry) => Some((entry, base)),
+        None if matches!(base, [b'c', b'u', b'A'..=b'Z', ..]) && !table::left_alone(base) => {
+            Some((&PLAIN, base))
+        }
+        None => None,
+    }
+}

@@ -1,0 +1,15 @@
+//! What is loaded into the program that is recorded: it takes calls, records them, and
+//! changes nothing.
+//!
+//! [`recorder`] keeps records and knows nothing of what they tell. The other modules
+//! are its sources: [`start`] the process itself, [`loader`] what is loaded and looked
+//! up, [`files`] what is read, [`python`] what Python's side tells, [`hooks`] the calls
+//! of drivers and libraries. All of them do nothing but call the real function until the
+//! constructor has found a directory to record into, and after anything went wrong.
+
+pub mod files;
+pub mod hooks;
+pub mod loader;
+pub mod python;
+pub mod recorder;
+pub mod start;

@@ -1,0 +1,252 @@
+//! Calling a function so that it sees another caller than us.
+//!
+//! The C library's `dlopen` and `dlsym` take their return address for the caller. So we
+//! find a `ret` instruction in the real caller's own object and make it the return
+//! address, with our own beneath it on the stack: the function returns to that `ret`,
+//! which returns to us. With a shadow stack the processor would refuse this; then, and
+//! on other processors, there is no such address.
+
+use super::Step;
+use super::objects::{Mapped, each_mapped};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Defines an exported function of two arguments whose work a function of three does:
+/// the third is the return address. It then returns, or jumps to where the step says
+/// with the arguments that it was given.
+macro_rules! entry {
+    ($(#[$meta:meta])* $name:ident => $work:ident) => {
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// As the C library's function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg(target_arch = "x86_64")]
+        pub unsafe extern "C" fn $name(
+            _: *mut std::ffi::c_void,
+            _: *const std::ffi::c_char,
+        ) -> *mut std::ffi::c_void {
+            std::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "sub rsp, 8",
+                "mov rdx, [rsp + 24]",
+                "call {work}",
+                "add rsp, 8",
+                "pop rsi",
+                "pop rdi",
+                "test rdx, rdx",
+                "jnz 2f",
+                "ret",
+                "2: jmp rdx",
+                work = sym $work,
+            )
+        }
+
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// As the C library's function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg(target_arch = "aarch64")]
+        pub unsafe extern "C" fn $name(
+            _: *mut std::ffi::c_void,
+            _: *const std::ffi::c_char,
+        ) -> *mut std::ffi::c_void {
+            std::arch::naked_asm!(
+                "stp x29, x30, [sp, #-32]!",
+                "stp x0, x1, [sp, #16]",
+                "mov x2, x30",
+                "bl {work}",
+                "mov x17, x0",
+                "mov x16, x1",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x29, x30, [sp], #32",
+                "cbnz x16, 2f",
+                "mov x0, x17",
+                "ret",
+                "2: br x16",
+                work = sym $work,
+            )
+        }
+
+        // The step comes back in two registers, which the assembly above relies on.
+        const _: extern "C" fn(
+            *mut std::ffi::c_void,
+            *const std::ffi::c_char,
+            *const u8,
+        ) -> $crate::loader::Step = $work;
+    };
+}
+pub(super) use entry;
+
+const _: () = assert!(size_of::<Step>() == 16);
+
+/// Calls `function(a, b)` so that its return address is `gadget`.
+///
+/// # Safety
+/// The function must be one that takes two words and may be called with these; the
+/// gadget must be what [`gadget`] found.
+#[unsafe(naked)]
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe extern "C" fn call_as(
+    _function: *const c_void,
+    _gadget: *const u8,
+    _a: *mut c_void,
+    _b: *mut c_void,
+) -> *mut c_void {
+    // After the two pushes the stack is aligned as at the entry of any function.
+    std::arch::naked_asm!(
+        "mov rax, rdi",
+        "mov r10, rsi",
+        "mov rdi, rdx",
+        "mov rsi, rcx",
+        "lea r11, [rip + 2f]",
+        "push r11",
+        "push r10",
+        "jmp rax",
+        "2: ret",
+    )
+}
+
+/// Calls `function(a, b)`. Not used where no gadget is ever found.
+///
+/// # Safety
+/// The function must be one that takes two words and may be called with these.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe extern "C" fn call_as(
+    function: *const c_void,
+    _gadget: *const u8,
+    a: *mut c_void,
+    b: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the caller says that it is such a function.
+    let function: unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void =
+        unsafe { std::mem::transmute(function) };
+    // SAFETY: likewise.
+    unsafe { function(a, b) }
+}
+
+/// Where an object's functions for its beginning and end are, in its dynamic section.
+const DT_INIT: i64 = 12;
+const DT_FINI: i64 = 13;
+
+/// The address of a `ret` in the object that `caller` lies in.
+pub(super) fn gadget(caller: *const u8) -> Option<*const u8> {
+    if cfg!(not(target_arch = "x86_64")) || has_shadow_stack() {
+        return None;
+    }
+    let caller = caller as usize;
+    let mut found = None;
+    each_mapped(|mapped| {
+        if !mapped.covers(caller, 1, libc::PF_X) {
+            return false;
+        }
+        // The ends of `_fini` and `_init` first: no unwind information covers them, so
+        // that whoever walks the stack meanwhile ends there and is not led astray.
+        found = [DT_FINI, DT_INIT]
+            .into_iter()
+            .filter_map(|tag| dynamic(mapped, tag))
+            .find_map(|begin| ret_from(mapped, begin, 32))
+            .or_else(|| ret_from(mapped, caller, 65536));
+        true
+    });
+    found
+}
+
+fn ret_from(mapped: &Mapped<'_>, begin: usize, bytes: usize) -> Option<*const u8> {
+    const RET: u8 = 0xc3;
+    (begin..begin.saturating_add(bytes))
+        .take_while(|&address| mapped.covers(address, 1, libc::PF_X | libc::PF_R))
+        .map(|address| address as *const u8)
+        // SAFETY: a readable segment of an object that is mapped covers the address.
+        .find(|&address| unsafe { address.read_volatile() } == RET)
+}
+
+fn dynamic(mapped: &Mapped<'_>, tag: i64) -> Option<usize> {
+    let segment = mapped
+        .segments()
+        .iter()
+        .find(|segment| segment.p_type == libc::PT_DYNAMIC)?;
+    let begin = mapped.base().wrapping_add(segment.p_vaddr as usize);
+    let count = segment.p_memsz as usize / 16;
+    if !mapped.covers(begin, count * 16, libc::PF_R) {
+        return None;
+    }
+    // SAFETY: a readable segment covers the entries, which are pairs of words.
+    let entries = unsafe { std::slice::from_raw_parts(begin as *const [i64; 2], count) };
+    entries
+        .iter()
+        .find(|entry| entry[0] == tag)
+        .map(|entry| mapped.base().wrapping_add(entry[1] as usize))
+}
+
+/// Whether the processor checks return addresses in this process.
+fn has_shadow_stack() -> bool {
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match KNOWN.load(Ordering::Relaxed) {
+        UNKNOWN => {}
+        known => return known == YES,
+    }
+    let yes = ask_for_shadow_stack();
+    KNOWN.store(if yes { YES } else { NO }, Ordering::Relaxed);
+    yes
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ask_for_shadow_stack() -> bool {
+    const ARCH_SHSTK_STATUS: i64 = 0x5005;
+    let _errno = crate::recorder::system::Errno::keep();
+    let mut features = 0u64;
+    // SAFETY: the kernel writes one word; one that does not know the question, does not.
+    let asked =
+        unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SHSTK_STATUS, &raw mut features) };
+    asked == 0 && features & 1 != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ask_for_shadow_stack() -> bool {
+    true
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    extern "C" fn who_calls(seen: *mut c_void, b: *mut c_void) -> *mut c_void {
+        let _ = seen;
+        b
+    }
+
+    #[test]
+    fn a_call_through_a_gadget_returns() {
+        let here = gadget(who_calls as *const u8);
+        if has_shadow_stack() {
+            assert!(here.is_none());
+            return;
+        }
+        let gadget = here.unwrap();
+        let value = 42usize as *mut c_void;
+        // SAFETY: a function of two words, and a gadget that was found.
+        let got = unsafe {
+            call_as(
+                who_calls as *const c_void,
+                gadget,
+                std::ptr::null_mut(),
+                value,
+            )
+        };
+        assert_eq!(got, value);
+    }
+
+    #[test]
+    fn there_is_none_outside_of_objects() {
+        let heap = Box::new(0u8);
+        assert!(gadget(&raw const *heap).is_none());
+    }
+}

@@ -1,0 +1,106 @@
+//! What the program loads and looks up by itself: `dlopen` and `dlsym`, taken.
+//!
+//! Both look at who calls them, by the return address: `dlopen` searches along the
+//! caller's RPATH, `dlsym` from the caller's place in the order of libraries. A wrapper
+//! that simply calls on would make every caller look like us, and libraries are then not
+//! found. So the real function is called as if the caller had done it ([`caller`]); where
+//! that cannot be, it is jumped to, which it cannot tell from being called, and nothing
+//! is recorded.
+
+mod caller;
+mod objects;
+mod real;
+
+pub use objects::{Mapped, each_mapped};
+pub(crate) use objects::{adds, record_new};
+pub(crate) use real::{next, prepare};
+pub use real::{real_dlopen, real_dlsym};
+
+use crate::recorder::{self, now, usage};
+use caller::call_as;
+use preheat_wire::Kind;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+/// What an entry does next: return a result, or jump to the real function.
+#[repr(C)]
+struct Step {
+    result: *mut c_void,
+    jump_to: *const c_void,
+}
+
+impl Step {
+    fn done(result: *mut c_void) -> Step {
+        Step {
+            result,
+            jump_to: std::ptr::null(),
+        }
+    }
+
+    fn jump_to(function: *const c_void) -> Step {
+        Step {
+            result: null_mut(),
+            jump_to: function,
+        }
+    }
+}
+
+caller::entry!(
+    /// The program's `dlsym`.
+    dlsym => looked_up
+);
+caller::entry!(
+    /// The program's `dlopen`.
+    dlopen => loaded
+);
+
+extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const u8) -> Step {
+    let Some(real) = real::dlsym() else {
+        return Step::done(null_mut());
+    };
+    let special = handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT;
+    let found = if special {
+        match caller::gadget(caller) {
+            // SAFETY: the real dlsym with the program's own arguments.
+            Some(gadget) => unsafe { call_as(real, gadget, handle, name.cast_mut().cast()) },
+            None => return Step::jump_to(real),
+        }
+    } else {
+        real::call_dlsym(real, handle, name)
+    };
+    if found.is_null() || name.is_null() {
+        return Step::done(found);
+    }
+    // SAFETY: the real dlsym has found this name, so it is a C string.
+    Step::done(crate::hooks::looked_up(
+        unsafe { CStr::from_ptr(name) },
+        found,
+    ))
+}
+
+extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8) -> Step {
+    let Some(real) = real::dlopen() else {
+        return Step::done(null_mut());
+    };
+    let nothing_new = path.is_null() || (flags as usize as c_int) & libc::RTLD_NOLOAD != 0;
+    if nothing_new || !recorder::active() {
+        return Step::jump_to(real);
+    }
+    let Some(gadget) = caller::gadget(caller) else {
+        return Step::jump_to(real);
+    };
+    // SAFETY: a path that is not null is a C string, or the real dlopen would fail too.
+    let name = unsafe { CStr::from_ptr(path.cast()) }.to_bytes();
+    let before = adds();
+    let open = recorder::begin(Kind::Load, 0, 0, 1, name, false);
+    let mark = usage();
+    // SAFETY: the real dlopen with the program's own arguments.
+    let handle = unsafe { call_as(real, gadget, path, flags.cast_mut().cast()) };
+    let (ended, _errno) = (now(), recorder::system::Errno::keep());
+    open.put(0, &mark.since());
+    open.end_at(ended, i32::from(handle.is_null()), None);
+    if adds() != before {
+        record_new();
+    }
+    Step::done(handle)
+}

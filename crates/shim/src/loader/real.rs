@@ -1,0 +1,87 @@
+//! The real functions behind those that this library takes.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::transmute;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// `dlvsym` is how the real `dlsym` can be asked for: our own one has its name. The
+/// versions: since glibc 2.34, and before it on each machine.
+const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
+
+static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+fn find(place: &AtomicPtr<c_void>, name: &CStr) -> Option<*const c_void> {
+    let mut found = place.load(Ordering::Relaxed);
+    for version in VERSIONS {
+        if !found.is_null() {
+            break;
+        }
+        // SAFETY: both are C strings. "Next" is seen from this library: a further
+        // preloaded library that takes the same function is called in its turn.
+        found = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
+    }
+    place.store(found, Ordering::Relaxed);
+    (!found.is_null()).then_some(found.cast_const())
+}
+
+pub(super) fn dlsym() -> Option<*const c_void> {
+    find(&DLSYM, c"dlsym")
+}
+
+pub(super) fn dlopen() -> Option<*const c_void> {
+    find(&DLOPEN, c"dlopen")
+}
+
+/// Finds both early: the first look-up may allocate, which a later moment may not allow.
+pub(crate) fn prepare() -> bool {
+    dlsym().is_some() && dlopen().is_some()
+}
+
+pub(super) fn call_dlsym(
+    real: *const c_void,
+    handle: *mut c_void,
+    name: *const c_char,
+) -> *mut c_void {
+    // SAFETY: `real` is the C library's dlsym.
+    let function: Dlsym = unsafe { transmute(real) };
+    // SAFETY: the arguments are the program's own.
+    unsafe { function(handle, name) }
+}
+
+/// The C library's `dlsym`; special handles are seen from this library.
+pub fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    dlsym().map_or(null_mut(), |real| call_dlsym(real, handle, name.as_ptr()))
+}
+
+/// The C library's `dlopen`, not recorded, called from this library.
+pub fn real_dlopen(path: &CStr, flags: c_int) -> *mut c_void {
+    dlopen().map_or(null_mut(), |real| {
+        // SAFETY: `real` is the C library's dlopen.
+        let function: Dlopen = unsafe { transmute(real) };
+        // SAFETY: the path is a C string.
+        unsafe { function(path.as_ptr(), flags) }
+    })
+}
+
+/// The next definition of a function after this library's.
+pub(crate) fn next(name: &CStr) -> *mut c_void {
+    real_dlsym(libc::RTLD_NEXT, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_real_ones_are_found() {
+        assert!(prepare());
+        let found = real_dlsym(libc::RTLD_DEFAULT, c"getpid");
+        assert_eq!(found as usize, libc::getpid as *const () as usize);
+        assert!(real_dlopen(c"/nowhere/lib.so", libc::RTLD_NOW).is_null());
+    }
+}

@@ -1,0 +1,236 @@
+//! Who asked for an import: found by walking Python's frames.
+//!
+//! Done here and not in Python, because Python code can be interrupted by a signal's
+//! handler, whose exception would then be ours to pass on, and would run at a time when
+//! it never runs in a program that is not recorded.
+
+use super::api::{Api, Pointer};
+use preheat_wire::SLOT_BYTES;
+use std::cell::UnsafeCell;
+use std::ffi::CStr;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A text that is put together on the stack; what does not fit is cut off.
+pub(super) struct Text<const N: usize> {
+    bytes: [u8; N],
+    length: usize,
+}
+
+impl<const N: usize> Text<N> {
+    pub(super) const EMPTY: Text<N> = Text {
+        bytes: [0; N],
+        length: 0,
+    };
+
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if let Some(place) = self.bytes.get_mut(self.length) {
+                *place = byte;
+                self.length += 1;
+            }
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        if number >= 10 {
+            self.number(number / 10);
+        }
+        self.put(&[b'0' + (number % 10) as u8]);
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// A name that Python knows as one object, made when it is first used.
+pub(super) struct Name(&'static CStr, AtomicPtr<super::api::Object>);
+
+impl Name {
+    pub(super) const fn new(text: &'static CStr) -> Name {
+        Name(text, AtomicPtr::new(null_mut()))
+    }
+
+    pub(super) fn forget(&self) {
+        self.1.store(null_mut(), Ordering::Relaxed);
+    }
+
+    /// The object; null only when there is no memory.
+    pub(super) fn get(&self, api: &Api) -> Pointer {
+        let mut object = self.1.load(Ordering::Relaxed);
+        if object.is_null() {
+            // SAFETY: a C string; the reference is kept for good.
+            object = unsafe { (api.interned)(self.0.as_ptr()) };
+            self.1.store(object, Ordering::Relaxed);
+        }
+        object
+    }
+}
+
+static BACK: Name = Name::new(c"f_back");
+static CODE: Name = Name::new(c"f_code");
+static GLOBALS: Name = Name::new(c"f_globals");
+static FILE: Name = Name::new(c"co_filename");
+static QUALIFIED: Name = Name::new(c"co_qualname");
+static PLAIN: Name = Name::new(c"co_name");
+static MODULE: Name = Name::new(c"__name__");
+
+/// Forgets the objects: a program that ends its interpreter and begins another one has
+/// freed them.
+pub(super) fn forget() {
+    for name in [&BACK, &CODE, &GLOBALS, &FILE, &QUALIFIED, &PLAIN, &MODULE] {
+        name.forget();
+    }
+}
+
+/// Longer places in the main program are cut off.
+const PLACE: usize = 16 * SLOT_BYTES;
+
+/// The place in the main program that led to the import that is under way on this
+/// thread, for those that it leads to. Kept by value: a greenlet may move the stack.
+struct Under {
+    depth: usize,
+    place: Text<PLACE>,
+}
+
+thread_local! {
+    static UNDER: UnsafeCell<Under> = const {
+        UnsafeCell::new(Under { depth: 0, place: Text::EMPTY })
+    };
+}
+
+/// What is known of an import that is about to begin.
+pub(super) struct Asked {
+    /// The module's name, who asked, in which function, and from where in the main
+    /// program.
+    pub(super) text: Text<1024>,
+    /// The line that asked.
+    pub(super) line: u64,
+}
+
+/// Finds who asks, and is to be followed by [`done`].
+///
+/// # Safety
+/// The interpreter's lock must be held and no error set.
+pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
+    let mut asked = Asked {
+        text: Text::EMPTY,
+        line: 0,
+    };
+    asked.text.put(name);
+    asked.text.put(b"\0");
+    // SAFETY: this thread's own, and nothing below comes back here.
+    let under = unsafe { &mut *UNDER.with(UnsafeCell::get) };
+    under.depth += 1;
+    let outermost = under.depth == 1;
+    if outermost {
+        under.place.length = 0;
+    }
+    // SAFETY: as the caller says. The frame is borrowed; a reference makes it ours.
+    unsafe {
+        let mut frame = (api.frame)();
+        if !frame.is_null() {
+            (api.increment)(frame);
+        }
+        let main = (api.module)(c"__main__".as_ptr());
+        let main = if main.is_null() {
+            main
+        } else {
+            (api.module_dict)(main)
+        };
+        let mut found = false;
+        while !frame.is_null() && frame != api.none {
+            let code = api.get(frame, CODE.get(api));
+            let file = if code.is_null() {
+                null_mut()
+            } else {
+                api.get(code, FILE.get(api))
+            };
+            if !found && !is_import_machinery(api.bytes(file)) {
+                found = true;
+                describe(api, frame, code, &mut asked);
+            }
+            let globals = api.get(frame, GLOBALS.get(api));
+            let in_main = !globals.is_null() && globals == main;
+            if outermost && in_main {
+                under.place.put(api.bytes(file));
+                under.place.put(b":");
+                under.place.number((api.line)(frame).max(0) as u64);
+            }
+            let back = api.get(frame, BACK.get(api));
+            for object in [globals, file, code, frame] {
+                api.drop(object);
+            }
+            frame = back;
+            if found && (in_main || !outermost) {
+                break;
+            }
+        }
+        api.drop(frame);
+    }
+    if asked.line == 0 && asked.text.bytes().iter().filter(|&&byte| byte == 0).count() == 1 {
+        asked.text.put(b"\0\0");
+    }
+    asked.text.put(under.place.bytes());
+    asked
+}
+
+/// The import is over.
+pub(super) fn done() {
+    // SAFETY: this thread's own, as above.
+    let under = unsafe { &mut *UNDER.with(UnsafeCell::get) };
+    under.depth = under.depth.saturating_sub(1);
+}
+
+/// # Safety
+/// As [`asked`]; both objects must be alive, or the code null.
+unsafe fn describe(api: &Api, frame: Pointer, code: Pointer, asked: &mut Asked) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let globals = api.get(frame, GLOBALS.get(api));
+        if !globals.is_null() {
+            asked
+                .text
+                .put(api.bytes((api.dict_item)(globals, MODULE.get(api))));
+            api.drop(globals);
+        }
+        asked.text.put(b"\0");
+        if !code.is_null() {
+            let mut name = api.get(code, QUALIFIED.get(api));
+            if name.is_null() {
+                name = api.get(code, PLAIN.get(api));
+            }
+            asked.text.put(api.bytes(name));
+            api.drop(name);
+        }
+        asked.text.put(b"\0");
+        asked.line = (api.line)(frame).max(0) as u64;
+    }
+}
+
+fn is_import_machinery(file: &[u8]) -> bool {
+    file.starts_with(b"<frozen importlib") || file.ends_with(b"/importlib/__init__.py")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_where_its_room_ends() {
+        let mut text = Text::<8>::EMPTY;
+        text.put(b"line:");
+        text.number(1203);
+        assert_eq!(text.bytes(), b"line:120");
+    }
+
+    #[test]
+    fn the_import_machinery_does_not_ask_by_itself() {
+        assert!(is_import_machinery(b"<frozen importlib._bootstrap>"));
+        assert!(is_import_machinery(
+            b"/usr/lib/python3.11/importlib/__init__.py"
+        ));
+        assert!(!is_import_machinery(b"/srv/app/__init__.py"));
+    }
+}

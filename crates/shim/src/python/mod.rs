@@ -1,0 +1,227 @@
+//! This library as a module of Python, `_preheat`, which our `sitecustomize` loads: by
+//! it Python's side tells of imports, iterations and allocators.
+//!
+//! Nothing here raises anything of its own. Where a call cannot be understood it does
+//! nothing and returns `None` or 0.
+
+mod api;
+mod asked;
+mod imports;
+
+use crate::recorder::{self, Open};
+use api::{Pointer, api};
+use preheat_wire::{Allocator, Event, Kind};
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::{null, null_mut};
+
+const METH_VARARGS: c_int = 0x01;
+const METH_KEYWORDS: c_int = 0x02;
+const METH_FASTCALL: c_int = 0x80;
+
+/// CPython's `PyMethodDef`.
+#[repr(C)]
+struct MethodDefinition {
+    name: *const c_char,
+    function: *const c_void,
+    flags: c_int,
+    documentation: *const c_char,
+}
+
+// SAFETY: addresses of things that live as long as the library.
+unsafe impl Sync for MethodDefinition {}
+
+type Fast = unsafe extern "C" fn(Pointer, *const Pointer, isize) -> Pointer;
+
+const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
+    MethodDefinition {
+        name: name.as_ptr(),
+        function: function as *const c_void,
+        flags: METH_FASTCALL,
+        documentation: null(),
+    }
+}
+
+static METHODS: [MethodDefinition; 9] = [
+    method(c"watch_imports", imports::watch),
+    method(c"iteration_begin", iteration_begin),
+    method(c"iteration_end", iteration_end),
+    method(c"range_begin", range_begin),
+    method(c"range_end", range_end),
+    method(c"allocator", allocator),
+    method(c"event", event),
+    method(c"synchronize", synchronize),
+    MethodDefinition {
+        name: null(),
+        function: null(),
+        flags: 0,
+        documentation: null(),
+    },
+];
+
+/// CPython's `PyModuleDef`, of builds with a global lock.
+#[repr(C)]
+struct ModuleDefinition {
+    references: isize,
+    its_type: *mut c_void,
+    init: *mut c_void,
+    index: isize,
+    copy: *mut c_void,
+    name: *const c_char,
+    documentation: *const c_char,
+    size: isize,
+    methods: *const MethodDefinition,
+    rest: [*mut c_void; 4],
+}
+
+struct Definition(UnsafeCell<ModuleDefinition>);
+
+// SAFETY: only the interpreter looks into it, with its lock held.
+unsafe impl Sync for Definition {}
+
+static DEFINITION: Definition = Definition(UnsafeCell::new(ModuleDefinition {
+    references: 1,
+    its_type: null_mut(),
+    init: null_mut(),
+    index: 0,
+    copy: null_mut(),
+    name: c"_preheat".as_ptr(),
+    documentation: null(),
+    size: -1,
+    methods: METHODS.as_ptr(),
+    rest: [null_mut(); 4],
+}));
+
+/// What Python calls when the module is loaded.
+///
+/// # Safety
+/// To be called by the interpreter.
+#[allow(non_snake_case)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn PyInit__preheat() -> *mut c_void {
+    const API_VERSION: c_int = 1013;
+    let Some(api) = api() else { return null_mut() };
+    asked::forget();
+    imports::forget();
+    // SAFETY: the definition has the layout that the interpreter expects, and stays.
+    unsafe { (api.module_create)(DEFINITION.0.get().cast(), API_VERSION) }.cast()
+}
+
+/// The arguments of a call.
+///
+/// # Safety
+/// To be called with what the interpreter passed.
+unsafe fn slice<'a>(arguments: *const Pointer, count: isize) -> &'a [Pointer] {
+    if arguments.is_null() || count <= 0 {
+        return &[];
+    }
+    // SAFETY: as the caller says.
+    unsafe { std::slice::from_raw_parts(arguments, count as usize) }
+}
+
+/// `iteration_begin(which, name)`: a token for its end.
+unsafe extern "C" fn iteration_begin(
+    _: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        let mut token = 0;
+        if let &[which, name] = slice(arguments, count) {
+            let (which, name) = (api.value(which) as u16, recorder::text(api.bytes(name)));
+            token = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false)
+                .into_token();
+        }
+        (api.number)(token)
+    }
+}
+
+/// `iteration_end(token)`.
+unsafe extern "C" fn iteration_end(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call. Tokens come from `iteration_begin`: nobody but
+    // our own `sitecustomize` has this module.
+    unsafe {
+        if let &[token] = slice(arguments, count) {
+            Open::from_token(api.value(token)).end(0, None);
+        }
+    }
+    api.nothing()
+}
+
+/// `range_begin(name)`: a token for its end.
+unsafe extern "C" fn range_begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        let mut token = 0;
+        if let &[name] = slice(arguments, count) {
+            let name = recorder::text(api.bytes(name));
+            token = recorder::begin(Kind::Range, 0, u64::from(name), 0, b"", false).into_token();
+        }
+        (api.number)(token)
+    }
+}
+
+/// `range_end(token, domain)`.
+unsafe extern "C" fn range_end(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call. Tokens come from `range_begin`: nobody but our
+    // own `sitecustomize` has this module.
+    unsafe {
+        if let &[token, domain] = slice(arguments, count) {
+            let domain = recorder::text(api.bytes(domain));
+            Open::from_token(api.value(token)).end(domain as i32, None);
+        }
+    }
+    api.nothing()
+}
+
+/// `allocator(name, used, reserved, peak_used, peak_reserved)`.
+unsafe extern "C" fn allocator(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[name, used, reserved, peak_used, peak_reserved] = slice(arguments, count) {
+            let name = recorder::text(api.bytes(name));
+            let open = recorder::begin(Kind::Allocator, 0, u64::from(name), 1, b"", false);
+            let slot = Allocator {
+                used: api.value(used),
+                reserved: api.value(reserved),
+                peak_used: api.value(peak_used),
+                peak_reserved: api.value(peak_reserved),
+            };
+            open.put(0, &slot);
+            open.end_at(open.began(), 0, None);
+        }
+    }
+    api.nothing()
+}
+
+/// `event(which, text)`, of those that Python's side tells of.
+unsafe extern "C" fn event(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[which, text] = slice(arguments, count)
+            && let Some(which) = Event::from_u16(api.value(which) as u16)
+        {
+            recorder::instant(Kind::Event, which as u16, 0, 0, None, api.bytes(text));
+        }
+    }
+    api.nothing()
+}
+
+/// `synchronize()`: waits for the device, and lets other threads run meanwhile.
+unsafe extern "C" fn synchronize(_: Pointer, _: *const Pointer, _: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held; it is held again after.
+    unsafe {
+        let thread = (api.save_thread)();
+        crate::hooks::synchronize();
+        (api.restore_thread)(thread);
+    }
+    api.nothing()
+}

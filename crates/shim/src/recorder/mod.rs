@@ -1,0 +1,180 @@
+//! The recorder: takes records from any thread and keeps them in the process's file.
+//!
+//! A record is reserved when what it tells of begins, and completed when that ends, so
+//! that a killed program leaves what it had begun. The recorder knows no functions and
+//! no frameworks. It never prints, never panics and never blocks; when anything is wrong
+//! it is off for good, and all of this does nothing.
+
+mod clock;
+mod file;
+mod open;
+mod process;
+pub(crate) mod system;
+mod text;
+mod thread;
+
+pub use clock::{UsageMark, now, usage};
+pub use open::Open;
+pub use process::start;
+pub(crate) use process::{follow_forks, forked};
+pub use text::{first_time, text};
+
+use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};
+use process::{Found, Process, process};
+use std::ptr::{copy_nonoverlapping, null_mut};
+use std::sync::atomic::{Ordering, compiler_fence};
+use thread::{Thread, thread};
+
+/// Begins a record with `slots` further slots, to be filled by [`Open::put`], and a
+/// text behind them. A hot one may be left out, and counted, when room gets short.
+#[inline]
+pub fn begin(kind: Kind, symbol: u16, value: u64, slots: usize, text: &[u8], hot: bool) -> Open {
+    record(kind, symbol, 0, value, (slots, None), text, hot, false)
+}
+
+/// Records what has no duration.
+pub fn instant(kind: Kind, symbol: u16, status: i32, value: u64, slot: Option<Slot>, text: &[u8]) {
+    let slots = usize::from(slot.is_some());
+    record(
+        kind,
+        symbol,
+        status,
+        value,
+        (slots, slot),
+        text,
+        false,
+        true,
+    );
+}
+
+/// Whether anything is recorded. Opens the file of a forked child.
+pub fn active() -> bool {
+    generation() != 0
+}
+
+/// Another number in every process, 0 where nothing is recorded: what was defined in
+/// one generation's file must be defined again in the next one's. Opens the file of a
+/// forked child.
+#[inline]
+pub fn generation() -> u32 {
+    let Some(process) = process() else { return 0 };
+    // SAFETY: this thread's own part; nothing else refers to it here.
+    let epoch = unsafe { (*thread()).epoch };
+    if epoch == process.epoch.load(Ordering::Acquire) {
+        return epoch;
+    }
+    enter(|_, thread| thread.epoch).unwrap_or(0)
+}
+
+/// Runs `work` on this thread's part, ready to record; not while it runs already.
+#[inline]
+fn enter<R>(work: impl FnOnce(&'static Process, &mut Thread) -> R) -> Option<R> {
+    let process = process()?;
+    let thread = thread();
+    // SAFETY: `busy` is the only field that is read before it is set, and it is atomic.
+    let busy = unsafe { &(*thread).busy };
+    if busy.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: only this thread writes the epoch, and the recorder is not under way on it.
+    if unsafe { (*thread).epoch } != process.epoch.load(Ordering::Acquire)
+        && !attach(process, thread)
+    {
+        return None;
+    }
+    busy.store(true, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: the flag keeps every other use on this thread out, and no other thread
+    // has this part.
+    let result = work(process, unsafe { &mut *thread });
+    compiler_fence(Ordering::SeqCst);
+    busy.store(false, Ordering::Relaxed);
+    Some(result)
+}
+
+#[cold]
+fn attach(process: &Process, thread: *mut Thread) -> bool {
+    // SAFETY: as in `enter`.
+    let busy = unsafe { &(*thread).busy };
+    busy.store(true, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    let found = process.find();
+    if let Found::Open(epoch) | Found::JustOpened(epoch) = found {
+        // SAFETY: the flag keeps every other use on this thread out.
+        unsafe { (*thread).attach(epoch) };
+    }
+    compiler_fence(Ordering::SeqCst);
+    busy.store(false, Ordering::Relaxed);
+    if let Found::JustOpened(_) = found {
+        crate::start::describe();
+    }
+    !matches!(found, Found::Nothing)
+}
+
+#[inline]
+#[expect(clippy::too_many_arguments, reason = "the fields of a record")]
+fn record(
+    kind: Kind,
+    symbol: u16,
+    status: i32,
+    value: u64,
+    slots: (usize, Option<Slot>),
+    text: &[u8],
+    hot: bool,
+    instant: bool,
+) -> Open {
+    let (slots, slot) = slots;
+    enter(|process, thread| {
+        // What does not fit into the slots that a record can have is cut off.
+        let more = (slots + text_slots(text.len())).min(255);
+        let need = 1 + more as u32;
+        if !thread.has_room(need, hot) && !thread.grow(process, need, hot) {
+            let counted = hot && matches!(kind, Kind::Call);
+            if !counted {
+                thread.drop_record(process);
+            }
+            return Open {
+                record: null_mut(),
+                begin: if counted { now() } else { 0 },
+                epoch: thread.epoch,
+                symbol,
+                counted,
+            };
+        }
+        let place = thread.place();
+        let room = more.saturating_sub(slots) * SLOT_BYTES;
+        // SAFETY: there is room for the record and the slots behind it, zeroed and not
+        // yet part of the file; the text is cut to its slots.
+        unsafe {
+            if let Some(slot) = slot {
+                place.add(1).cast::<Slot>().write(slot);
+            }
+            if room > 0 {
+                let from = text.as_ptr();
+                copy_nonoverlapping(from, place.add(1 + slots).cast(), text.len().min(room));
+            }
+        }
+        let begin = now();
+        // SAFETY: as above.
+        unsafe {
+            place.write(Record {
+                begin,
+                end: if instant { begin } else { 0 },
+                kind: kind as u8,
+                more: more as u8,
+                symbol,
+                status,
+                value,
+            });
+        }
+        thread.publish(need);
+        Open {
+            record: place,
+            begin,
+            epoch: thread.epoch,
+            symbol,
+            counted: false,
+        }
+    })
+    .unwrap_or(Open::NOTHING)
+}

@@ -1,0 +1,138 @@
+//! A record that has begun, from its beginning to its end.
+
+use super::now;
+use super::process::process;
+use preheat_wire::{Record, SLOT_BYTES};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A record that has begun. It may be dropped, and ended any number of times: what is
+/// not ended stays open in the file, and the first end counts.
+#[derive(Clone, Copy)]
+pub struct Open {
+    pub(super) record: *mut Record,
+    pub(super) begin: u64,
+    pub(super) epoch: u32,
+    pub(super) symbol: u16,
+    pub(super) counted: bool,
+}
+
+impl Open {
+    pub(super) const NOTHING: Open = Open {
+        record: null_mut(),
+        begin: 0,
+        epoch: 0,
+        symbol: 0,
+        counted: false,
+    };
+
+    /// Whether a record was made: what goes into its slots need not be found otherwise.
+    #[inline]
+    pub fn is_recording(self) -> bool {
+        !self.record.is_null()
+    }
+
+    /// When it began; 0 where nothing is recorded.
+    #[inline]
+    pub fn began(self) -> u64 {
+        self.begin
+    }
+
+    /// Fills one of the slots that were asked for. `T` is one of the wire's slots.
+    #[inline]
+    pub fn put<T: Copy>(self, index: usize, slot: &T) {
+        const { assert!(size_of::<T>() == SLOT_BYTES) };
+        if !self.is_ours() {
+            return;
+        }
+        // SAFETY: the record is in this process's file, which is mapped for good, and
+        // the slot is one of those that it says are its own.
+        unsafe {
+            if index < usize::from((*self.record).more) {
+                self.record.add(1 + index).cast::<T>().write(*slot);
+            }
+        }
+    }
+
+    /// Completes the record. `value` replaces the one that it began with.
+    #[inline]
+    pub fn end(self, status: i32, value: Option<u64>) {
+        if self.begin == 0 {
+            return;
+        }
+        self.end_at(now(), status, value);
+    }
+
+    /// The same at a time that was taken before, so that what was found out since is not
+    /// part of the span.
+    #[inline]
+    pub fn end_at(self, time: u64, status: i32, value: Option<u64>) {
+        if self.is_ours() {
+            // SAFETY: the record is in this process's file, which is mapped for good.
+            unsafe {
+                if (*self.record).end == 0 {
+                    (*self.record).status = status;
+                    if let Some(value) = value {
+                        (*self.record).value = value;
+                    }
+                    let end = AtomicU64::from_ptr(&raw mut (*self.record).end);
+                    end.store(time, Ordering::Release);
+                }
+            }
+        } else if self.counted {
+            self.count(time);
+        }
+    }
+
+    /// Whether the record lies in a file that this process may write: not if it has
+    /// forked since, because then the file is its parent's.
+    #[inline]
+    fn is_ours(self) -> bool {
+        !self.record.is_null()
+            && process().is_some_and(|process| process.epoch.load(Ordering::Relaxed) == self.epoch)
+    }
+
+    #[cold]
+    fn count(self, time: u64) {
+        super::enter(|process, thread| {
+            if thread.epoch == self.epoch {
+                thread.count(process, self.symbol, time.saturating_sub(self.begin));
+            }
+        });
+    }
+
+    /// The record as a number that Python can hold; 0 for none.
+    pub(crate) fn into_token(self) -> u64 {
+        if self.record.is_null() {
+            return 0;
+        }
+        // Addresses have 48 bits (57 at most where a program asks for them, and we do
+        // not); the epoch tells whether the record is still ours.
+        (u64::from(self.epoch as u16) << 48) | (self.record as u64 & 0xffff_ffff_ffff)
+    }
+
+    /// The record of a token that [`Open::into_token`] gave in this process, or in one
+    /// that it is a fork of.
+    ///
+    /// # Safety
+    /// The number must be such a token: it is taken for an address.
+    pub(crate) unsafe fn from_token(token: u64) -> Open {
+        let Some(process) = process() else {
+            return Open::NOTHING;
+        };
+        let epoch = process.epoch.load(Ordering::Relaxed);
+        if token == 0 || u64::from(epoch as u16) != token >> 48 {
+            return Open::NOTHING;
+        }
+        let record = (token & 0xffff_ffff_ffff) as *mut Record;
+        // SAFETY: the caller says that it is a record's, and those are never unmapped.
+        let begin = unsafe { (*record).begin };
+        Open {
+            record,
+            begin,
+            epoch,
+            symbol: 0,
+            counted: false,
+        }
+    }
+}

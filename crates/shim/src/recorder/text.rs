@@ -1,0 +1,87 @@
+//! Texts that occur often, given numbers; and things that are to be recorded once.
+//!
+//! Both are tables of hashes without a lock: whoever sets a place first records what it
+//! stands for. Two texts of one 64-bit hash would be taken for one; that does not happen.
+
+use super::process::process;
+use preheat_wire::{Event, Kind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far from its place an entry may lie.
+const FAR: usize = 64;
+
+/// FNV-1a with a final mix, so that the low bits are good.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for &byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash ^= hash >> 32;
+    hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^= hash >> 29;
+    hash.max(1)
+}
+
+/// The place of a hash, and whether it is new; nothing when the table is full there.
+fn enter(table: &[AtomicU64], hash: u64) -> Option<(usize, bool)> {
+    for step in 0..FAR {
+        let place = (hash as usize).wrapping_add(step) % table.len();
+        let entry = table.get(place)?;
+        match entry.load(Ordering::Relaxed) {
+            0 => match entry.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some((place, true)),
+                Err(other) if other == hash => return Some((place, false)),
+                Err(_) => {}
+            },
+            other if other == hash => return Some((place, false)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The number of a text, which is recorded when it is seen for the first time; 0 when
+/// it can have none.
+pub fn text(bytes: &[u8]) -> u32 {
+    // A forked child has an empty table, and its own file only after this.
+    if bytes.is_empty() || !super::active() {
+        return 0;
+    }
+    let Some(process) = process() else { return 0 };
+    let Some((place, new)) = enter(&process.texts, hash(bytes)) else {
+        return 0;
+    };
+    let number = place as u32 + 1;
+    if new {
+        super::instant(Kind::Text, 0, 0, u64::from(number), None, bytes);
+    }
+    number
+}
+
+/// Whether this is seen for the first time in this process, as a `what`. Also true, again
+/// and again, when there is no more room to remember.
+pub fn first_time(what: Event, bytes: &[u8]) -> bool {
+    if !super::active() {
+        return false;
+    }
+    let hash = (hash(bytes) ^ ((what as u64) << 32)).max(1);
+    process().is_some_and(|process| enter(&process.seen, hash).is_none_or(|(_, new)| new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_what_it_has_room_for() {
+        let table: Vec<AtomicU64> = (0..128).map(|_| AtomicU64::new(0)).collect();
+        let first = enter(&table, hash(b"a")).unwrap();
+        assert!(first.1);
+        assert_eq!(enter(&table, hash(b"a")), Some((first.0, false)));
+        let places: Vec<_> = (0..128u32)
+            .filter_map(|number| enter(&table, hash(&number.to_le_bytes())))
+            .collect();
+        assert!(places.len() < 128 && places.len() > 60);
+        assert_eq!(enter(&table, hash(b"a")), Some((first.0, false)));
+    }
+}

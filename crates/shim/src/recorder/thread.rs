@@ -1,0 +1,325 @@
+//! What the recorder knows of a thread: the chunk that it fills, and its totals.
+//!
+//! Only the thread itself writes there, so nothing is locked. A flag keeps a signal
+//! handler that interrupts the recorder out of it. When a thread ends, the rest of its
+//! chunk becomes a chunk of its own for the next: a program with very many short
+//! threads does not fill its file with empty ones.
+
+use super::file::{self, NoChunk};
+use super::process::{NO_EPOCH, Process};
+use super::system::{Errno, thread_number};
+use preheat_wire::{CHUNK_MAGIC, ChunkHeader, ChunkKind, Record, SLOT_BYTES, State, Total};
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+const FIRST_CHUNK: usize = 16 * 1024;
+const LARGEST_CHUNK: usize = 4 * 1024 * 1024;
+const PAGE: usize = 4096;
+/// 2300 symbols, which is more than there are.
+const TOTALS_CHUNK: usize = 9 * PAGE;
+/// Fewer slots than this are not worth keeping when a thread ends.
+const LEAST_REST: usize = 32;
+/// How many counted calls a thread keeps to itself.
+const BATCH: u32 = 256;
+
+/// The recorder's part of a thread.
+pub(super) struct Thread {
+    /// Set while the recorder works on this thread.
+    pub(super) busy: AtomicBool,
+    /// The process's epoch when this thread began to record in it.
+    pub(super) epoch: u32,
+    chunk: *mut ChunkHeader,
+    used: u32,
+    capacity: u32,
+    /// The chunk lies in the part that is kept for what is not hot.
+    reserve: bool,
+    /// The thread's end is watched.
+    watched: bool,
+    next: usize,
+    totals: *mut ChunkHeader,
+    no_totals: bool,
+    dropped: u32,
+}
+
+impl Thread {
+    const fn new() -> Thread {
+        Thread {
+            busy: AtomicBool::new(false),
+            epoch: NO_EPOCH,
+            chunk: null_mut(),
+            used: 0,
+            capacity: 0,
+            reserve: false,
+            watched: false,
+            next: FIRST_CHUNK,
+            totals: null_mut(),
+            no_totals: false,
+            dropped: 0,
+        }
+    }
+}
+
+thread_local! {
+    // Neither initialised late nor destroyed, so that it is one addition to reach, at
+    // any time of a thread's life.
+    static THREAD: UnsafeCell<Thread> = const { UnsafeCell::new(Thread::new()) };
+}
+
+/// This thread's part.
+#[inline]
+pub(super) fn thread() -> *mut Thread {
+    THREAD.with(UnsafeCell::get)
+}
+
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Asks to be told of the end of threads. Called once, early: the C library keeps the
+/// first keys without allocating.
+pub(super) fn prepare() -> bool {
+    let mut key = 0;
+    // SAFETY: the key is written, and the function lives as long as the process.
+    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } != 0 {
+        return false;
+    }
+    KEY.store(key, Ordering::Relaxed);
+    true
+}
+
+unsafe extern "C" fn ended(_: *mut c_void) {
+    // SAFETY: this thread's own part; nobody else has a reference to it.
+    let thread = unsafe { &mut *thread() };
+    thread.watched = false;
+    if let Some(process) = super::process::process()
+        && thread.epoch == process.epoch.load(Ordering::Acquire)
+    {
+        thread.leave(process);
+    }
+}
+
+impl Thread {
+    /// Begins anew in a process that this thread has not recorded in.
+    pub(super) fn attach(&mut self, epoch: u32) {
+        let watched = self.watched;
+        *self = Thread {
+            epoch,
+            watched,
+            busy: AtomicBool::new(self.busy.load(Ordering::Relaxed)),
+            ..Thread::new()
+        };
+    }
+
+    /// Whether a record of so many slots can be taken as it is.
+    #[inline]
+    pub(super) fn has_room(&self, slots: u32, hot: bool) -> bool {
+        self.capacity - self.used >= slots && !(hot && self.reserve)
+    }
+
+    /// The next slot. Only where there is room; [`Thread::publish`] takes it.
+    #[inline]
+    pub(super) fn place(&self) -> *mut Record {
+        // SAFETY: slots follow the header, and the next one is within the chunk because
+        // there is room.
+        unsafe { self.chunk.add(1).cast::<Record>().add(self.used as usize) }
+    }
+
+    /// Makes the slots that were written part of the file.
+    #[inline]
+    pub(super) fn publish(&mut self, slots: u32) {
+        self.used += slots;
+        // SAFETY: the chunk is mapped for good; its `used` is only written here.
+        let used = unsafe { AtomicU32::from_ptr(&raw mut (*self.chunk).used) };
+        used.store(self.used, Ordering::Release);
+    }
+
+    /// Gets a chunk with room for so many slots; says whether there is one.
+    #[cold]
+    pub(super) fn grow(&mut self, process: &Process, slots: u32, hot: bool) -> bool {
+        if (hot && process.full.load(Ordering::Relaxed))
+            || process.exhausted.load(Ordering::Relaxed)
+        {
+            return false;
+        }
+        let _errno = Errno::keep();
+        if self.chunk.is_null() && self.take_left_over(process, slots) {
+            return self.has_room(slots, hot);
+        }
+        let need = (size_of::<ChunkHeader>() + slots as usize * SLOT_BYTES).next_multiple_of(PAGE);
+        let limit = process.limit.load(Ordering::Relaxed);
+        let open_to_all = limit / 8 * 7;
+        if !process.full.load(Ordering::Relaxed) {
+            let mut bytes = self.next.max(need);
+            loop {
+                match file::chunk(process, bytes, open_to_all) {
+                    Ok(memory) => {
+                        self.next = (self.next * 2).min(LARGEST_CHUNK);
+                        self.adopt(memory, bytes, false);
+                        return true;
+                    }
+                    Err(NoChunk::Full) if bytes > need.max(FIRST_CHUNK) => {
+                        bytes = (bytes / 2).next_multiple_of(PAGE).max(need);
+                    }
+                    Err(NoChunk::Full) => break,
+                    Err(NoChunk::Later) => return false,
+                    Err(NoChunk::Never(state)) => return Self::never(process, state),
+                }
+            }
+            process.full.store(true, Ordering::Relaxed);
+        }
+        if hot {
+            return false;
+        }
+        match file::chunk(process, need.max(PAGE), limit) {
+            Ok(memory) => {
+                self.adopt(memory, need.max(PAGE), true);
+                true
+            }
+            Err(NoChunk::Full) => {
+                process.exhausted.store(true, Ordering::Relaxed);
+                false
+            }
+            Err(NoChunk::Later) => false,
+            Err(NoChunk::Never(state)) => Self::never(process, state),
+        }
+    }
+
+    fn never(process: &Process, state: State) -> bool {
+        process.switch_off(state);
+        false
+    }
+
+    fn adopt(&mut self, memory: *mut u8, bytes: usize, reserve: bool) {
+        self.chunk = memory.cast();
+        self.used = 0;
+        self.capacity = ((bytes - size_of::<ChunkHeader>()) / SLOT_BYTES) as u32;
+        self.reserve = reserve;
+        write_header(self.chunk, ChunkKind::Records, bytes);
+        if !self.watched {
+            // SAFETY: the key is ours; any value but null will do, it is not read.
+            self.watched = unsafe {
+                libc::pthread_setspecific(KEY.load(Ordering::Relaxed), (&raw const KEY).cast())
+            } == 0;
+        }
+    }
+
+    /// Counts a hot call that found no room.
+    #[cold]
+    pub(super) fn count(&mut self, process: &Process, symbol: u16, nanoseconds: u64) {
+        if self.totals.is_null() && !self.no_totals {
+            let _errno = Errno::keep();
+            let limit = process.limit.load(Ordering::Relaxed);
+            match file::chunk(process, TOTALS_CHUNK, limit) {
+                Ok(memory) => {
+                    self.totals = memory.cast();
+                    write_header(self.totals, ChunkKind::Totals, TOTALS_CHUNK);
+                }
+                Err(_) => self.no_totals = true,
+            }
+        }
+        let place = usize::from(symbol);
+        let capacity = (TOTALS_CHUNK - size_of::<ChunkHeader>()) / size_of::<Total>();
+        if !self.totals.is_null() && place < capacity {
+            // SAFETY: the place is within the chunk, which only this thread writes.
+            unsafe {
+                let total = self.totals.add(1).cast::<Total>().add(place);
+                (*total).calls += 1;
+                (*total).nanoseconds = (*total).nanoseconds.wrapping_add(nanoseconds);
+                if (*self.totals).used <= place as u32 {
+                    let used = AtomicU32::from_ptr(&raw mut (*self.totals).used);
+                    used.store(place as u32 + 1, Ordering::Release);
+                }
+            }
+        }
+        self.drop_record(process);
+    }
+
+    /// Notes that a record was left out: in batches, because the file's number is
+    /// shared by all threads.
+    pub(super) fn drop_record(&mut self, process: &Process) {
+        self.dropped += 1;
+        if self.dropped == 1 || self.dropped > BATCH {
+            process.drop_records(u64::from(self.dropped.max(2) - 1));
+            self.dropped = 1;
+        }
+    }
+
+    fn leave(&mut self, process: &Process) {
+        if self.dropped > 1 {
+            process.drop_records(u64::from(self.dropped - 1));
+        }
+        self.dropped = 0;
+        let rest = (self.capacity - self.used) as usize;
+        if !self.chunk.is_null() && rest >= LEAST_REST && !self.reserve {
+            self.leave_rest(process, rest);
+        }
+        self.chunk = null_mut();
+        (self.used, self.capacity, self.reserve) = (0, 0, false);
+    }
+
+    fn leave_rest(&mut self, process: &Process, rest: usize) {
+        let next: *mut ChunkHeader = self.place().cast();
+        let Some(place) = process
+            .left_over
+            .iter()
+            .find(|place| place.load(Ordering::Relaxed).is_null())
+        else {
+            return;
+        };
+        write_header(next, ChunkKind::Records, rest * SLOT_BYTES);
+        // SAFETY: the chunk is mapped for good and only this thread writes its header.
+        // A reader that finds the smaller size finds the next header written.
+        let bytes = unsafe { AtomicU32::from_ptr(&raw mut (*self.chunk).bytes) };
+        let whole = bytes.load(Ordering::Relaxed);
+        bytes.store(whole - (rest * SLOT_BYTES) as u32, Ordering::Release);
+        // Where another thread was faster the rest stays an empty chunk.
+        let _ = place.compare_exchange(
+            null_mut(),
+            next.cast(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+    }
+
+    fn take_left_over(&mut self, process: &Process, slots: u32) -> bool {
+        for place in &process.left_over {
+            if place.load(Ordering::Relaxed).is_null() {
+                continue;
+            }
+            let memory = place.swap(null_mut(), Ordering::Acquire);
+            if memory.is_null() {
+                continue;
+            }
+            // SAFETY: it is the header that `leave_rest` wrote, and now ours alone.
+            let bytes = unsafe { (*memory.cast::<ChunkHeader>()).bytes } as usize;
+            if bytes >= size_of::<ChunkHeader>() + slots as usize * SLOT_BYTES {
+                self.adopt(memory, bytes, false);
+                return true;
+            }
+            place.store(memory, Ordering::Release);
+        }
+        false
+    }
+}
+
+fn write_header(chunk: *mut ChunkHeader, kind: ChunkKind, bytes: usize) {
+    let mut name = [0u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let header = ChunkHeader {
+        magic: 0,
+        kind: kind as u32,
+        thread: thread_number(),
+        bytes: bytes as u32,
+        used: 0,
+        reserved: 0,
+        name,
+        more: [0; 3],
+    };
+    // SAFETY: the chunk's bytes are mapped and belong to this thread. The magic comes
+    // last: a chunk that has it has a header.
+    unsafe {
+        chunk.write(header);
+        AtomicU32::from_ptr(&raw mut (*chunk).magic).store(CHUNK_MAGIC, Ordering::Release);
+    }
+}

@@ -1,0 +1,229 @@
+//! The life of the process: its beginning, its `main`, its forks and its end.
+//!
+//! The constructor runs before all others (build.rs asks for that), so before the C
+//! library's own: it takes the environment from its arguments, not from `getenv`.
+
+use crate::recorder::system::{Errno, File};
+use crate::{files, loader, recorder};
+use preheat_wire::{Event, Kind, variables};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::transmute;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// The most bytes of a process's file where the launcher says nothing.
+const LIMIT: u64 = 256 << 20;
+
+#[cfg(not(test))]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) =
+    constructor;
+
+#[cfg_attr(test, expect(dead_code, reason = "tests are not preloaded"))]
+unsafe extern "C" fn constructor(
+    _: c_int,
+    _: *const *const c_char,
+    environment: *const *const c_char,
+) {
+    let _errno = Errno::keep();
+    loader::prepare();
+    files::prepare();
+    // SAFETY: the loader passes the environment to constructors.
+    let Some(directory) = (unsafe { variable(environment, variables::DIRECTORY) }) else {
+        return;
+    };
+    // SAFETY: no memory is involved.
+    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+        return;
+    }
+    // SAFETY: as above.
+    let limit = unsafe { variable(environment, variables::LIMIT) }
+        .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
+        .unwrap_or(LIMIT);
+    if recorder::start(directory, limit) {
+        loader::record_new();
+        recorder::follow_forks(in_child);
+        // SAFETY: the function lives as long as the process: nothing unloads it.
+        unsafe { __cxa_atexit(at_exit, null_mut(), null_mut()) };
+    }
+}
+
+/// The value of an environment variable.
+///
+/// # Safety
+/// `environment` must be null or an array of C strings that ends with a null.
+unsafe fn variable(environment: *const *const c_char, name: &str) -> Option<&'static [u8]> {
+    let mut place = environment;
+    // SAFETY: as the caller says; the strings of an environment stay.
+    unsafe {
+        while !place.is_null() && !(*place).is_null() {
+            let text = CStr::from_ptr::<'static>(*place).to_bytes();
+            if let Some(rest) = text.strip_prefix(name.as_bytes())
+                && let Some(value) = rest.strip_prefix(b"=")
+            {
+                return Some(value);
+            }
+            place = place.add(1);
+        }
+    }
+    None
+}
+
+unsafe extern "C" {
+    // The C library's `atexit` would have us run when this library is finished; this
+    // one, with no library named, runs after all that was registered later.
+    fn __cxa_atexit(
+        function: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+        library: *mut c_void,
+    ) -> c_int;
+}
+
+unsafe extern "C" fn at_exit(_: *mut c_void) {
+    event(Event::Exit, 0, b"");
+}
+
+fn event(event: Event, value: u64, text: &[u8]) {
+    recorder::instant(Kind::Event, event as u16, 0, value, None, text);
+}
+
+/// Records what this process is: once its file is open.
+pub(crate) fn describe() {
+    let _errno = Errno::keep();
+    let mut text = [0u8; 4096];
+    // SAFETY: the kernel writes at most the buffer's length.
+    let length = unsafe {
+        libc::syscall(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            c"/proc/self/exe".as_ptr(),
+            text.as_mut_ptr(),
+            text.len(),
+        )
+    };
+    if let Some(path) = usize::try_from(length)
+        .ok()
+        .and_then(|length| text.get(..length))
+    {
+        event(Event::Program, 0, path);
+    }
+    if let Ok(file) = File::open(b"/proc/self/cmdline\0", libc::O_RDONLY) {
+        let length = file.read(&mut text);
+        event(Event::Arguments, 0, text.get(..length).unwrap_or_default());
+    }
+}
+
+unsafe extern "C" fn in_child() {
+    recorder::forked();
+}
+
+/// The program's `fork`.
+///
+/// # Safety
+/// As the C library's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn fork() -> libc::pid_t {
+    static REAL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    let real = files::found(&REAL, c"fork");
+    if real.is_null() {
+        // SAFETY: the errno of this thread.
+        unsafe { *libc::__errno_location() = libc::ENOSYS };
+        return -1;
+    }
+    // SAFETY: it is the C library's fork.
+    let child = unsafe { transmute::<*mut c_void, unsafe extern "C" fn() -> libc::pid_t>(real)() };
+    if child > 0 {
+        event(Event::Forked, child as u64, b"");
+    }
+    child
+}
+
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type StartMain = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *mut *mut c_char,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+static MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+unsafe extern "C" fn main(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    environment: *mut *mut c_char,
+) -> c_int {
+    static ONCE: AtomicBool = AtomicBool::new(false);
+    if !ONCE.swap(true, Ordering::Relaxed) {
+        event(Event::Main, 0, b"");
+    }
+    // SAFETY: the program's own main, with its own arguments.
+    unsafe {
+        transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed))(count, arguments, environment)
+    }
+}
+
+/// What every program's first code calls: it runs the constructors and then `main`.
+///
+/// # Safety
+/// As the C library's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn __libc_start_main(
+    its_main: *mut c_void,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    init: *mut c_void,
+    fini: *mut c_void,
+    loader_fini: *mut c_void,
+    stack_end: *mut c_void,
+) -> c_int {
+    static REAL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    let real = files::found(&REAL, c"__libc_start_main");
+    if real.is_null() {
+        // There is no way to run the program; and there is no C library without it.
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(127) };
+    }
+    MAIN.store(its_main, Ordering::Relaxed);
+    let ours = if recorder::active() {
+        main as *mut c_void
+    } else {
+        its_main
+    };
+    // SAFETY: the C library's function with the program's own arguments; our main calls
+    // the program's.
+    unsafe {
+        transmute::<*mut c_void, StartMain>(real)(
+            ours,
+            count,
+            arguments,
+            init,
+            fini,
+            loader_fini,
+            stack_end,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_found_by_its_whole_name() {
+        let texts = [c"PREHEAT_LIMITS=1", c"PREHEAT_LIMIT=2=3", c"PATH=/"];
+        let mut environment: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+        environment.push(std::ptr::null());
+        // SAFETY: an array of C strings with a null at its end, or null.
+        unsafe {
+            let found = variable(environment.as_ptr(), "PREHEAT_LIMIT");
+            assert_eq!(found, Some(b"2=3".as_slice()));
+            assert_eq!(variable(environment.as_ptr(), "PREHEAT"), None);
+            assert_eq!(variable(std::ptr::null(), "PATH"), None);
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Makes records into spans and tables.
+//!
+//! Every record that this version knows ends up in one place of a
+//! [`Process`](preheat_analyze::run::trace::Process), or with what was seen from
+//! outside; others are left out. Definitions are known before.
+
+use std::collections::HashSet;
+use std::mem::offset_of;
+
+use preheat_analyze::run::trace::{
+    Allocation, AllocatorSample, Copied, DeviceMemory, Import, Load, Module, Process,
+    ProcessSample, Span, ThreadSample, What,
+};
+use preheat_wire as wire;
+use preheat_wire::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
+
+use crate::definitions::SYMBOLS;
+use crate::functions::Functions;
+use crate::nest::OPEN;
+use crate::slots::{fields, further, owned, text, u16_at, u32_at, u64_at, usage};
+
+/// No program is recorded for longer than this after it began: a year.
+const LONGEST: u64 = 365 * 24 * 3600 * 1_000_000_000;
+
+/// What the launcher saw.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Process, thread, and how it was.
+    pub(crate) threads: Vec<(u32, u32, ThreadSample)>,
+    /// Process, and how it was.
+    pub(crate) processes: Vec<(u32, ProcessSample)>,
+    /// When lines matched.
+    pub(crate) lines: Vec<u64>,
+}
+
+/// Records of which something is wrong: how many, and where the first is.
+#[derive(Debug, Default)]
+pub(crate) struct Odd {
+    pub(crate) count: u64,
+    pub(crate) first: u64,
+}
+
+impl Odd {
+    #[cold]
+    fn add(&mut self, offset: u64) {
+        if self.count == 0 {
+            self.first = offset;
+        }
+        self.count += 1;
+    }
+}
+
+/// Takes the records of one file.
+pub(crate) struct Decoder {
+    pub(crate) process: Process,
+    pub(crate) functions: Functions,
+    pub(crate) seen: Seen,
+    /// The latest time of any record, since `exec`.
+    pub(crate) last: u64,
+    /// When the process ended in an orderly way.
+    pub(crate) exited: Option<u64>,
+    pub(crate) empty: Odd,
+    pub(crate) impossible: Odd,
+    shapes: Box<[Option<Shape>; SYMBOLS]>,
+    files: HashSet<String>,
+    exec: u64,
+    earliest: u64,
+    latest: u64,
+}
+
+impl Decoder {
+    /// A decoder for a process that began at `began` in a start that began at `exec`.
+    pub(crate) fn new(
+        process: Process,
+        shapes: Box<[Option<Shape>; SYMBOLS]>,
+        began: u64,
+        exec: u64,
+    ) -> Decoder {
+        Decoder {
+            last: process.began,
+            process,
+            functions: Functions::new(),
+            seen: Seen::default(),
+            exited: None,
+            empty: Odd::default(),
+            impossible: Odd::default(),
+            shapes,
+            files: HashSet::new(),
+            exec,
+            earliest: exec.min(began),
+            latest: began.saturating_add(LONGEST),
+        }
+    }
+
+    /// Takes one record of the thread whose spans these are.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        spans: &mut Vec<Span>,
+        record: &Record,
+        more: &[Slot],
+        offset: u64,
+    ) {
+        let Some(kind) = Kind::from_u8(record.kind) else {
+            if record.kind == 0 {
+                self.empty.add(offset);
+            }
+            return;
+        };
+        // These have no times that matter.
+        match kind {
+            Kind::Text | Kind::Symbol => return,
+            Kind::Event => return self.event(record, more, offset),
+            _ => {}
+        }
+        let Some((begin, end)) = self.times(record) else {
+            return self.impossible.add(offset);
+        };
+        let mut symbol = record.symbol;
+        let (what, detail) = match kind {
+            Kind::Call => self.call(record, more),
+            Kind::Import => (What::Import, self.import(record, more)),
+            Kind::Load => (What::Load, self.load(record, more)),
+            Kind::Iteration => match self.iteration(record) {
+                Some(found) => found,
+                None => return,
+            },
+            Kind::Range => {
+                let domain = u64::try_from(record.status).map_or(0, |number| self.text(number));
+                symbol = u16::try_from(domain).unwrap_or(0);
+                (What::Range, self.text(record.value))
+            }
+            _ => return self.sample(kind, record, more, begin),
+        };
+        spans.push(Span {
+            begin,
+            end,
+            detail,
+            symbol,
+            what,
+            depth: 0,
+        });
+    }
+
+    /// Begin and end since `exec`, unless they are impossible.
+    #[inline(always)]
+    fn times(&mut self, record: &Record) -> Option<(u64, u64)> {
+        let (begin, end) = (record.begin, record.end);
+        if begin < self.earliest || begin > self.latest || end > self.latest {
+            return None;
+        }
+        let since = begin.saturating_sub(self.exec);
+        if end == 0 {
+            self.last = self.last.max(since);
+            return Some((since, OPEN));
+        }
+        if end < begin {
+            return None;
+        }
+        let until = end.saturating_sub(self.exec);
+        self.last = self.last.max(until);
+        Some((since, until))
+    }
+
+    /// What a call is and where its detail is.
+    #[inline(always)]
+    fn call(&mut self, record: &Record, more: &[Slot]) -> (What, u32) {
+        let shape = self.shapes[usize::from(record.symbol)];
+        match shape {
+            None | Some(Shape::Plain) => (What::Call, 0),
+            Some(Shape::Launch) => (What::Launch, self.functions.index(record.value)),
+            Some(shape) => self.detailed_call(shape, record, more),
+        }
+    }
+
+    fn detailed_call(&mut self, shape: Shape, record: &Record, more: &[Slot]) -> (What, u32) {
+        let process = &mut self.process;
+        let slot = further(more, 0);
+        match shape {
+            Shape::Plain => (What::Call, 0),
+            Shape::Launch => (What::Launch, self.functions.index(record.value)),
+            Shape::Heavy => (What::Heavy, push(&mut process.usages, usage(more))),
+            Shape::Free => (What::Free, push(&mut process.frees, record.value)),
+            Shape::Allocate => {
+                let allocation = Allocation {
+                    bytes: record.value,
+                    pointer: u64_at(&slot, offset_of!(wire::Allocation, pointer)),
+                    status: record.status,
+                };
+                (What::Allocate, push(&mut process.allocations, allocation))
+            }
+            Shape::Copy => {
+                let copied = Copied {
+                    bytes: record.value,
+                    destination: u64_at(&slot, offset_of!(wire::Copied, destination)),
+                    source: u64_at(&slot, offset_of!(wire::Copied, source)),
+                };
+                (What::Copy, push(&mut process.copies, copied))
+            }
+            Shape::Module => (
+                What::Module,
+                push(&mut process.modules, module(record, more)),
+            ),
+            // What failed, or has not returned, gave no handle.
+            Shape::Lookup | Shape::Alias if record.status != 0 || record.value == 0 => {
+                (What::Lookup, self.functions.index(0))
+            }
+            Shape::Lookup => {
+                let name = text(more, 0);
+                (What::Lookup, self.functions.named(record.value, name))
+            }
+            Shape::Alias => {
+                let kernel = u64_at(&slot, offset_of!(wire::Allocation, pointer));
+                (What::Lookup, self.functions.alias(record.value, kernel))
+            }
+        }
+    }
+
+    fn import(&mut self, record: &Record, more: &[Slot]) -> u32 {
+        let mut fields = fields(text(more, 1));
+        let import = Import {
+            name: fields.next().unwrap_or_default(),
+            importer: fields.next().unwrap_or_default(),
+            function: fields.next().unwrap_or_default(),
+            main: fields.next().unwrap_or_default(),
+            line: u32::try_from(record.value).unwrap_or(0),
+            failed: record.status != 0,
+            usage: usage(more),
+        };
+        push(&mut self.process.imports, import)
+    }
+
+    fn load(&mut self, record: &Record, more: &[Slot]) -> u32 {
+        let load = Load {
+            path: owned(text(more, 1)),
+            failed: record.status != 0,
+            usage: usage(more),
+        };
+        push(&mut self.process.loads, load)
+    }
+
+    fn iteration(&self, record: &Record) -> Option<(What, u32)> {
+        let what = match Iteration::from_u16(record.symbol)? {
+            Iteration::OptimizerStep => What::OptimizerStep,
+            Iteration::ModelCall => What::ModelCall,
+            Iteration::TrainStep => What::TrainStep,
+            Iteration::PredictStep => What::PredictStep,
+            Iteration::TestStep => What::TestStep,
+        };
+        Some((what, self.text(record.value)))
+    }
+
+    /// A text's number, or that of the empty text if there is none with that number.
+    fn text(&self, number: u64) -> u32 {
+        let known = number < self.process.texts.len() as u64;
+        if known {
+            u32::try_from(number).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
+    /// What is not a span but was so at an instant.
+    #[cold]
+    fn sample(&mut self, kind: Kind, record: &Record, more: &[Slot], time: u64) {
+        let slot = further(more, 0);
+        let sampled = |at| u64_at(&slot, at);
+        match kind {
+            Kind::Memory => {
+                let total = u64_at(&slot, offset_of!(wire::DeviceMemory, total));
+                let after = u32_at(&slot, offset_of!(wire::DeviceMemory, after));
+                self.process.memory.push(DeviceMemory {
+                    time,
+                    used: total.saturating_sub(record.value),
+                    total,
+                    after: u16::try_from(after).unwrap_or(0),
+                    device: u32_at(&slot, offset_of!(wire::DeviceMemory, device)),
+                });
+            }
+            Kind::Allocator => self.process.allocator.push(AllocatorSample {
+                time,
+                used: sampled(offset_of!(wire::Allocator, used)),
+                reserved: sampled(offset_of!(wire::Allocator, reserved)),
+                peak_used: sampled(offset_of!(wire::Allocator, peak_used)),
+                peak_reserved: sampled(offset_of!(wire::Allocator, peak_reserved)),
+            }),
+            Kind::Thread => {
+                let process = u32_at(&slot, offset_of!(wire::Sampled, process));
+                let sample = ThreadSample {
+                    time,
+                    cpu: record.value,
+                    waited: sampled(offset_of!(wire::Sampled, waited_or_read)),
+                };
+                let thread = record.status.cast_unsigned();
+                self.seen.threads.push((process, thread, sample));
+            }
+            Kind::Process => {
+                let sample = ProcessSample {
+                    time,
+                    resident: record.value,
+                    read: sampled(offset_of!(wire::Sampled, waited_or_read)),
+                    major_faults: sampled(offset_of!(wire::Sampled, major_faults)),
+                };
+                self.seen
+                    .processes
+                    .push((record.status.cast_unsigned(), sample));
+            }
+            Kind::Line => self.seen.lines.push(time),
+            _ => {}
+        }
+    }
+
+    #[cold]
+    fn event(&mut self, record: &Record, more: &[Slot], offset: u64) {
+        let Some(event) = Event::from_u16(record.symbol) else {
+            return;
+        };
+        match event {
+            Event::Main | Event::PythonBegan | Event::PythonReady | Event::Exit => {
+                let Some((time, _)) = self.times(record) else {
+                    return self.impossible.add(offset);
+                };
+                let process = &mut self.process;
+                match event {
+                    Event::Main => process.main = process.main.or(Some(time)),
+                    Event::PythonBegan => {
+                        process.python_began = process.python_began.or(Some(time))
+                    }
+                    Event::PythonReady => {
+                        process.python_ready = process.python_ready.or(Some(time))
+                    }
+                    _ => self.exited = Some(time),
+                }
+            }
+            Event::Forked => {}
+            Event::File | Event::Library => self.file(&owned(text(more, 0))),
+            Event::Arguments => self.process.arguments = fields(text(more, 0)).collect(),
+            Event::Program => self.process.program = owned(text(more, 0)),
+            Event::Note => self.process.notes.push(owned(text(more, 0))),
+        }
+    }
+
+    fn file(&mut self, path: &str) {
+        if !path.is_empty() && !self.files.contains(path) {
+            self.files.insert(path.to_owned());
+            self.process.files.push(path.to_owned());
+        }
+    }
+}
+
+/// The code that a call loaded.
+fn module(record: &Record, more: &[Slot]) -> Module {
+    let image = further(more, 1);
+    let architectures = |from: usize, to: usize| {
+        let slots = (from..to).step_by(size_of::<u16>());
+        let known = slots.map(|at| u16_at(&image, at));
+        known.take_while(|number| *number != 0).collect()
+    };
+    let (codes, ptx) = (
+        offset_of!(wire::Image, machine_code),
+        offset_of!(wire::Image, ptx),
+    );
+    Module {
+        bytes: u64_at(&image, offset_of!(wire::Image, bytes)),
+        machine_code: architectures(codes, ptx),
+        ptx: architectures(ptx, SLOT_BYTES),
+        handle: record.value,
+        usage: usage(more),
+    }
+}
+
+/// Adds to a table and says where.
+fn push<T>(table: &mut Vec<T>, item: T) -> u32 {
+    let index = u32::try_from(table.len()).unwrap_or(u32::MAX);
+    table.push(item);
+    index
+}

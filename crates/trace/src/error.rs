@@ -1,0 +1,185 @@
+//! Why something cannot be read at all, in sentences.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use preheat_analyze::run::RECORDING_SCHEMA;
+use preheat_wire::{FileHeader, MAJOR};
+
+/// Why a recording, or one of its process files, cannot be used.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The system would not let it be read.
+    Io {
+        /// What was to be read.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// There is a directory, but no `recording.json` in it.
+    NoManifest {
+        /// The directory.
+        directory: PathBuf,
+        /// Whether it has the directories of starts.
+        has_starts: bool,
+    },
+    /// `recording.json` is not what it should be.
+    BadManifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A newer preheat wrote it.
+    Newer {
+        /// The file; empty for bytes in memory.
+        path: PathBuf,
+        /// The version of its layout.
+        found: u64,
+    },
+    /// It is an older layout, which is no longer read.
+    Older {
+        /// The file; empty for bytes in memory.
+        path: PathBuf,
+        /// The version of its layout.
+        found: u64,
+    },
+    /// It is too short to have a head.
+    TooShort {
+        /// How many bytes there are.
+        bytes: u64,
+    },
+    /// It does not begin as process files do.
+    NotAProcessFile,
+}
+
+impl ReadError {
+    /// The same error, about the file with this path.
+    pub(crate) fn at(self, path: PathBuf) -> ReadError {
+        match self {
+            ReadError::Newer { found, .. } => ReadError::Newer { path, found },
+            ReadError::Older { found, .. } => ReadError::Older { path, found },
+            ReadError::Io { error, .. } => ReadError::Io { path, error },
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io { path, error } if path.as_os_str().is_empty() => {
+                write!(to, "cannot be read: {error}")
+            }
+            ReadError::Io { path, error } => write!(to, "cannot read {}: {error}", path.display()),
+            ReadError::NoManifest {
+                directory,
+                has_starts: true,
+            } => write!(
+                to,
+                "{} has the files of starts, but its recording.json is missing, without which \
+                 their times cannot be placed; record again",
+                directory.display()
+            ),
+            ReadError::NoManifest { directory, .. } => write!(
+                to,
+                "{} is not a recording: it has no recording.json; give the directory that \
+                 `preheat run` named",
+                directory.display()
+            ),
+            ReadError::BadManifest { path, reason } => {
+                write!(to, "{} cannot be used: {reason}", path.display())
+            }
+            ReadError::Newer { path, found } => write!(
+                to,
+                "{}was recorded by a newer preheat (layout {found}), and this preheat reads \
+                 layout {MAJOR}; a newer preheat reads it",
+                Subject(path)
+            ),
+            ReadError::Older { path, found } => write!(
+                to,
+                "{}was recorded by an older preheat (layout {found}), and this preheat reads \
+                 layout {MAJOR}; record again, or use the preheat that recorded it",
+                Subject(path)
+            ),
+            ReadError::TooShort { bytes } => write!(
+                to,
+                "has only {bytes} of the {} bytes of its head, so nothing of it can be read",
+                size_of::<FileHeader>()
+            ),
+            ReadError::NotAProcessFile => {
+                write!(
+                    to,
+                    "does not begin as a process file does, so nothing of it can be read"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A path and a space, or nothing for bytes that have no path.
+struct Subject<'a>(&'a std::path::Path);
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.as_os_str().is_empty() {
+            return Ok(());
+        }
+        write!(to, "{} ", self.0.display())
+    }
+}
+
+/// What the number in a schema such as `preheat.recording/1` says of the document.
+pub(crate) fn check_schema(schema: &str, path: PathBuf) -> Result<(), ReadError> {
+    if schema == RECORDING_SCHEMA {
+        return Ok(());
+    }
+    let known = RECORDING_SCHEMA.rsplit_once('/');
+    let found = schema
+        .rsplit_once('/')
+        .and_then(|(kind, major)| Some((kind, major.parse::<u64>().ok()?)));
+    match (known, found) {
+        (Some((known, _)), Some((kind, major))) if kind == known => {
+            if major > u64::from(MAJOR) {
+                Err(ReadError::Newer { path, found: major })
+            } else {
+                Err(ReadError::Older { path, found: major })
+            }
+        }
+        _ => Err(ReadError::BadManifest {
+            path,
+            reason: format!("it is a {schema:?} document, not a {RECORDING_SCHEMA:?} one"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_layout_is_told_with_both_versions() {
+        let error = check_schema("preheat.recording/2", PathBuf::from("r/recording.json"));
+        assert_eq!(
+            error.expect_err("newer").to_string(),
+            "r/recording.json was recorded by a newer preheat (layout 2), and this preheat reads \
+             layout 1; a newer preheat reads it"
+        );
+    }
+
+    #[test]
+    fn another_document_is_named() {
+        let error = check_schema("preheat.lab/1", PathBuf::from("x")).expect_err("other");
+        assert!(error.to_string().contains("\"preheat.lab/1\" document"));
+    }
+}

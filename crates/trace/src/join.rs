@@ -1,0 +1,163 @@
+//! Joins the processes of a start with what the launcher saw of them.
+//!
+//! Only here is it known which process the command itself is, which program another was
+//! replaced by, and when each ended.
+
+use std::collections::HashMap;
+
+use preheat_analyze::run::StartInfo;
+use preheat_analyze::run::trace::{StartTrace, Thread};
+
+use crate::decoder::Seen;
+use crate::layout::Header;
+use crate::process::Decoded;
+
+/// Makes a start of its process files.
+pub(crate) fn join(
+    info: &StartInfo,
+    mut processes: Vec<Decoded>,
+    launcher: Option<Decoded>,
+    problems: Vec<String>,
+) -> StartTrace {
+    processes.sort_by_key(|decoded| decoded.process.began);
+    let seen = launcher.map(|launcher| launcher.seen).unwrap_or_default();
+    let mut lines = seen.lines.clone();
+    lines.sort_unstable();
+    let same_pid = by_pid(&processes);
+    give_samples(&mut processes, &same_pid, seen);
+    let end = info.end.saturating_sub(info.exec);
+    for programs in same_pid.values() {
+        // The one that ran before in the same process, and when it was last heard of.
+        let mut before: Option<(Header, u64)> = None;
+        for (place, index) in programs.iter().enumerate() {
+            let next = programs
+                .get(place + 1)
+                .and_then(|index| processes.get(*index));
+            let next_began = next.map(|next| next.process.began);
+            let Some(decoded) = processes.get_mut(*index) else {
+                continue;
+            };
+            let root = decoded.header.pid == info.pid;
+            decoded.process.made = made(decoded, info, root, before);
+            let ended = match next_began {
+                Some(next) => last_seen(decoded).min(next).max(decoded.last_known()),
+                None if root => end.max(decoded.last_known()),
+                None => last_seen(decoded),
+            };
+            decoded.close(ended);
+            before = Some((decoded.header, ended));
+        }
+    }
+    StartTrace {
+        // A manifest that was written too early does not know the end.
+        end: if info.end > info.exec {
+            end
+        } else {
+            processes
+                .iter()
+                .map(|decoded| decoded.process.ended)
+                .max()
+                .unwrap_or(0)
+        },
+        pid: info.pid,
+        processes: processes
+            .into_iter()
+            .map(|decoded| decoded.process)
+            .collect(),
+        lines,
+        problems,
+    }
+}
+
+/// The processes with each number, in order of `began`.
+fn by_pid(processes: &[Decoded]) -> HashMap<u32, Vec<usize>> {
+    let mut indices: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (index, decoded) in processes.iter().enumerate() {
+        indices.entry(decoded.header.pid).or_default().push(index);
+    }
+    indices
+}
+
+/// Gives what the launcher saw to the program that ran in that process at that time.
+fn give_samples(processes: &mut [Decoded], same_pid: &HashMap<u32, Vec<usize>>, seen: Seen) {
+    let alive = |processes: &[Decoded], pid: u32, time: u64| -> Option<usize> {
+        let programs = same_pid.get(&pid)?;
+        let later = programs.partition_point(|index| {
+            processes
+                .get(*index)
+                .is_some_and(|decoded| decoded.process.began <= time)
+        });
+        // Before the recorder woke up in the first, it was that one already.
+        programs.get(later.saturating_sub(1)).copied()
+    };
+    for (pid, sample) in seen.processes {
+        let index = alive(processes, pid, sample.time);
+        if let Some(decoded) = index.and_then(|index| processes.get_mut(index)) {
+            decoded.process.samples.push(sample);
+        }
+    }
+    let mut threads: HashMap<(usize, u32), usize> = HashMap::new();
+    for (index, decoded) in processes.iter().enumerate() {
+        for (place, thread) in decoded.process.threads.iter().enumerate() {
+            threads.insert((index, thread.id), place);
+        }
+    }
+    for (pid, id, sample) in seen.threads {
+        let Some(index) = alive(processes, pid, sample.time) else {
+            continue;
+        };
+        let Some(decoded) = processes.get_mut(index) else {
+            continue;
+        };
+        let list = &mut decoded.process.threads;
+        let place = *threads.entry((index, id)).or_insert_with(|| {
+            list.push(Thread {
+                id,
+                ..Thread::default()
+            });
+            list.len() - 1
+        });
+        if let Some(thread) = list.get_mut(place) {
+            thread.samples.push(sample);
+        }
+    }
+}
+
+/// When a process was last heard of or seen. One that said that it ends is not seen after.
+fn last_seen(decoded: &Decoded) -> u64 {
+    let known = decoded.last_known();
+    if decoded.exited.is_some() {
+        return known;
+    }
+    let samples = decoded.process.samples.iter().map(|sample| sample.time);
+    let threads = decoded.process.threads.iter();
+    let threads = threads.flat_map(|thread| thread.samples.iter().map(|sample| sample.time));
+    samples.chain(threads).fold(known, u64::max)
+}
+
+/// When the kernel made the process, since `exec`.
+///
+/// A program that replaced another in the same process begins where that was last heard
+/// of: what the kernel knows is when the process was made, not the program.
+fn made(decoded: &Decoded, info: &StartInfo, root: bool, before: Option<(Header, u64)>) -> u64 {
+    let header = &decoded.header;
+    let began = decoded.process.began;
+    if let Some((previous, ended)) = before
+        && previous.started_ticks == header.started_ticks
+    {
+        return ended.min(began);
+    }
+    if root {
+        return 0;
+    }
+    let (ticks, rate) = (
+        u128::from(header.started_ticks),
+        u128::from(header.ticks_per_second),
+    );
+    if ticks == 0 || rate == 0 {
+        return began;
+    }
+    let since_boot = u64::try_from(ticks * 1_000_000_000 / rate).unwrap_or(u64::MAX);
+    let monotonic = since_boot.saturating_sub(header.boot_offset);
+    monotonic.saturating_sub(info.exec).min(began)
+}

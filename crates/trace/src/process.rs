@@ -1,0 +1,237 @@
+//! Reads one process file: definitions first, then the records of all its threads.
+
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::mem::offset_of;
+
+use preheat_analyze::run::trace::{Process, Thread};
+use preheat_wire::{State, Total};
+
+use crate::ReadError;
+use crate::decoder::{Decoder, Odd, Seen};
+use crate::definitions::{Definitions, SYMBOLS};
+use crate::layout::{self, Chunk, Header, Layout};
+use crate::nest::nest;
+use crate::problems::Problems;
+use crate::slots::{BLOCK, each_record, u64_at};
+
+/// A process file whose spans have not been put in order yet, because when the process
+/// ended is only known with its start.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) header: Header,
+    pub(crate) process: Process,
+    pub(crate) seen: Seen,
+    pub(crate) problems: Problems,
+    /// The latest time of any record, since `exec`.
+    pub(crate) last: u64,
+    /// When the process ended in an orderly way.
+    pub(crate) exited: Option<u64>,
+}
+
+impl Decoded {
+    /// When the process was last heard of, by its own file.
+    pub(crate) fn last_known(&self) -> u64 {
+        self.last.max(self.exited.unwrap_or(0))
+    }
+
+    /// The process ended then: open spans do too.
+    pub(crate) fn close(&mut self, ended: u64) {
+        self.process.ended = ended;
+        for thread in &mut self.process.threads {
+            nest(&mut thread.spans, ended);
+            thread.samples.sort_by_key(|sample| sample.time);
+        }
+        self.process.memory.sort_by_key(|memory| memory.time);
+        self.process.allocator.sort_by_key(|sample| sample.time);
+        self.process.samples.sort_by_key(|sample| sample.time);
+    }
+}
+
+/// Reads a process file of a start that began at `exec`.
+pub(crate) fn decode<R: Read + Seek>(source: &mut R, exec: u64) -> Result<Decoded, ReadError> {
+    let mut problems = Problems::default();
+    let layout = layout::read(source, &mut problems)?;
+    let header = layout.header;
+    let mut buffer = vec![0; BLOCK];
+    let definitions = Definitions::read(source, &layout, &mut buffer, &mut problems);
+    let process = Process {
+        pid: header.pid,
+        parent: header.parent,
+        began: header.began.saturating_sub(exec),
+        symbols: definitions.symbols,
+        texts: definitions.texts,
+        dropped: header.dropped,
+        full_at: (header.full_at != 0).then(|| header.full_at.saturating_sub(exec)),
+        ..Process::default()
+    };
+    let mut decoder = Decoder::new(process, definitions.shapes, header.began, exec);
+    let mut threads = threads(&layout);
+    let mut totals = vec![(0, 0); 0];
+    for chunk in &layout.chunks {
+        if chunk.totals {
+            add_totals(source, chunk, &mut buffer, &mut totals, &mut problems);
+        } else if let Some(thread) = threads.by_number(chunk.thread) {
+            let spans = &mut thread.spans;
+            each_record(
+                source,
+                chunk,
+                &mut buffer,
+                &mut problems,
+                |record, more, offset| {
+                    decoder.take(spans, record, more, offset);
+                },
+            );
+        }
+    }
+    tell(
+        &decoder.empty,
+        "slots are empty",
+        "slot is empty",
+        &mut problems,
+    );
+    tell(
+        &decoder.impossible,
+        "records have impossible times and were left out",
+        "record has an impossible time and was left out",
+        &mut problems,
+    );
+    let mut process = decoder.process;
+    process.threads = threads.finish();
+    process.functions = decoder.functions.into_table();
+    process.totals = (0..=u16::MAX)
+        .zip(totals)
+        .filter(|(_, (calls, _))| *calls > 0)
+        .map(|(symbol, (calls, nanoseconds))| (symbol, calls, nanoseconds))
+        .collect();
+    process.notes.extend(note(&header));
+    Ok(Decoded {
+        header,
+        process,
+        seen: decoder.seen,
+        problems,
+        last: decoder.last,
+        exited: decoder.exited,
+    })
+}
+
+/// A sentence about a recorder that stopped before its process did.
+fn note(header: &Header) -> Option<String> {
+    let pid = header.pid;
+    if header.state == State::NoSpace as u32 {
+        return Some(format!(
+            "The disk had no room for more of process {pid}: what it did later is not recorded."
+        ));
+    }
+    (header.state == State::Off as u32).then(|| {
+        format!(
+            "The recorder switched itself off in process {pid}: what it did later is not recorded."
+        )
+    })
+}
+
+/// Tells how many records are odd in some way, and where the first is.
+fn tell(odd: &Odd, many: &str, one: &str, problems: &mut Problems) {
+    match odd.count {
+        0 => {}
+        1 => problems.add(|| format!("1 {one}, at offset {}", odd.first)),
+        count => problems.add(|| format!("{count} {many}, the first at offset {}", odd.first)),
+    }
+}
+
+/// The threads of a file, by number.
+struct Threads {
+    threads: Vec<Thread>,
+    indices: HashMap<u32, usize>,
+}
+
+/// All threads, in the order of their first chunks, with room for all their spans.
+fn threads(layout: &Layout) -> Threads {
+    let mut threads: Vec<Thread> = Vec::new();
+    let mut rooms: Vec<u64> = Vec::new();
+    let mut indices = HashMap::new();
+    for chunk in layout.chunks.iter().filter(|chunk| !chunk.totals) {
+        let index = *indices.entry(chunk.thread).or_insert_with(|| {
+            threads.push(Thread {
+                id: chunk.thread,
+                ..Thread::default()
+            });
+            rooms.push(0);
+            threads.len() - 1
+        });
+        let name = chunk
+            .name
+            .split(|byte| *byte == 0)
+            .next()
+            .unwrap_or_default();
+        if let (Some(thread), false) = (threads.get_mut(index), name.is_empty()) {
+            thread.name = String::from_utf8_lossy(name).into_owned();
+        }
+        if let Some(room) = rooms.get_mut(index) {
+            *room += chunk.used;
+        }
+    }
+    for (thread, room) in threads.iter_mut().zip(rooms) {
+        // What is not used of it is never touched, and given back at the end. Where it
+        // cannot be had, the spans grow as they come.
+        let room = usize::try_from(room).unwrap_or(0);
+        let _ = thread.spans.try_reserve_exact(room);
+    }
+    Threads { threads, indices }
+}
+
+impl Threads {
+    fn by_number(&mut self, number: u32) -> Option<&mut Thread> {
+        let index = *self.indices.get(&number)?;
+        self.threads.get_mut(index)
+    }
+
+    fn finish(mut self) -> Vec<Thread> {
+        for thread in &mut self.threads {
+            thread.spans.shrink_to_fit();
+        }
+        self.threads
+    }
+}
+
+/// Adds a chunk's totals to those by symbol.
+fn add_totals<R: Read + Seek>(
+    source: &mut R,
+    chunk: &Chunk,
+    buffer: &mut [u8],
+    totals: &mut Vec<(u64, u64)>,
+    problems: &mut Problems,
+) {
+    const UNIT: usize = size_of::<Total>();
+    let used = usize::try_from(chunk.used)
+        .unwrap_or(usize::MAX)
+        .min(SYMBOLS);
+    if totals.len() < used {
+        totals.resize(used, (0, 0));
+    }
+    let mut totals = totals.iter_mut().take(used);
+    let mut left = used * UNIT;
+    let mut read = source.seek(SeekFrom::Start(chunk.offset)).map(|_| ());
+    while left > 0 && read.is_ok() {
+        let want = left.min(buffer.len() / UNIT * UNIT);
+        let block = buffer.get_mut(..want).unwrap_or_default();
+        read = source.read_exact(block);
+        if read.is_ok() {
+            for (bytes, total) in block.chunks_exact(UNIT).zip(&mut totals) {
+                let calls = u64_at(bytes, offset_of!(Total, calls));
+                let nanoseconds = u64_at(bytes, offset_of!(Total, nanoseconds));
+                total.0 = total.0.saturating_add(calls);
+                total.1 = total.1.saturating_add(nanoseconds);
+            }
+        }
+        left -= want;
+    }
+    if let Err(error) = read {
+        problems.add(|| {
+            format!(
+                "the totals at offset {} cannot be read: {error}",
+                chunk.offset
+            )
+        });
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads the process files of a start, and nothing outside the recording.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Component, Path, PathBuf};
+
+use preheat_analyze::run::trace::StartTrace;
+use preheat_analyze::run::{Manifest, StartInfo};
+
+use crate::ReadError;
+use crate::join::join;
+use crate::process::{Decoded, decode};
+
+/// What the launcher's own file is called.
+const LAUNCHER: &str = "launcher.process";
+
+/// How process files' names end.
+pub(crate) const ENDING: &str = ".process";
+
+/// Reads all starts. It is an error if there is nothing in any of them that this version
+/// can read, but something that a newer one can.
+pub(crate) fn read_all(root: &Path, manifest: &Manifest) -> Result<Vec<StartTrace>, ReadError> {
+    let mut reader = Reader {
+        root,
+        known: HashSet::new(),
+        other_version: None,
+        any: false,
+    };
+    let starts = manifest
+        .starts
+        .iter()
+        .map(|info| reader.start(info))
+        .collect();
+    match reader.other_version {
+        Some(error) if !reader.any => Err(error),
+        _ => Ok(starts),
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    /// Directories that were read: none is read twice.
+    known: HashSet<&'a str>,
+    /// A file of another version.
+    other_version: Option<ReadError>,
+    /// Whether any file could be read.
+    any: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn start(&mut self, info: &'a StartInfo) -> StartTrace {
+        let mut problems = Vec::new();
+        let names = self.names(info).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
+        let mut processes = Vec::new();
+        let mut launcher = None;
+        let mut has_launcher = false;
+        for name in names.iter().flatten() {
+            has_launcher |= name == LAUNCHER;
+            let Some(decoded) = self.file(info, name, &mut problems) else {
+                continue;
+            };
+            if name == LAUNCHER {
+                launcher = Some(decoded);
+            } else {
+                processes.push(decoded);
+            }
+        }
+        if names.is_some() && info.unrecorded.is_none() {
+            let directory = &info.directory;
+            if !processes
+                .iter()
+                .any(|process| process.header.pid == info.pid)
+            {
+                problems.push(format!(
+                    "{directory} has no readable process file of the command itself (process {})",
+                    info.pid
+                ));
+            }
+            if !has_launcher {
+                problems.push(format!(
+                    "{directory}/{LAUNCHER} is missing: what threads waited for, and resident \
+                     memory, is not known"
+                ));
+            }
+        }
+        join(info, processes, launcher, problems)
+    }
+
+    /// The names of the process files of a start, in order. `None` if it has no directory
+    /// and need not have one.
+    fn names(&mut self, info: &'a StartInfo) -> Result<Option<Vec<String>>, String> {
+        let directory = &info.directory;
+        if !self.known.insert(directory) {
+            return Err(format!(
+                "{directory} is listed twice in recording.json and was read once"
+            ));
+        }
+        self.inside(directory)?;
+        let entries = match fs::read_dir(self.root.join(directory)) {
+            Err(_) if info.unrecorded.is_some() => return Ok(None),
+            other => other.map_err(|error| format!("{directory} cannot be read: {error}"))?,
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let mut names: Vec<String> = names
+            .filter_map(|name| name.into_string().ok())
+            .filter(|name| name.ends_with(ENDING))
+            .collect();
+        names.sort();
+        Ok(Some(names))
+    }
+
+    /// Refuses a directory that is not within the recording.
+    fn inside(&self, directory: &str) -> Result<(), String> {
+        let mut path = self.root.to_owned();
+        let mut any = false;
+        for component in Path::new(directory).components() {
+            let Component::Normal(name) = component else {
+                return Err(format!(
+                    "recording.json names the directory {directory:?}, which is outside the \
+                     recording and was not read"
+                ));
+            };
+            any = true;
+            path.push(name);
+            if path.is_symlink() {
+                return Err(format!(
+                    "{directory} is a symbolic link, which may lead out of the recording, and \
+                     was not read"
+                ));
+            }
+        }
+        any.then_some(()).ok_or_else(|| {
+            "recording.json names no directory for a start, so it was not read".to_owned()
+        })
+    }
+
+    /// Reads one process file; tells what is wrong with it.
+    fn file(
+        &mut self,
+        info: &StartInfo,
+        name: &str,
+        problems: &mut Vec<String>,
+    ) -> Option<Decoded> {
+        let short = format!("{}/{name}", info.directory);
+        let path = self.root.join(&info.directory).join(name);
+        match decode_file(&path, info.exec) {
+            Ok(mut decoded) => {
+                self.any = true;
+                let sentences = std::mem::take(&mut decoded.problems).into_sentences();
+                problems.extend(
+                    sentences
+                        .iter()
+                        .map(|sentence| format!("{short}: {sentence}")),
+                );
+                Some(decoded)
+            }
+            Err(problem) => {
+                match problem {
+                    Unusable::Kind(sentence) => problems.push(format!("{short} {sentence}")),
+                    Unusable::Error(error) => {
+                        problems.push(format!("{short} {error}"));
+                        if matches!(error, ReadError::Newer { .. } | ReadError::Older { .. }) {
+                            self.other_version = Some(error.at(path));
+                        }
+                    }
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Why a file was not read.
+pub(crate) enum Unusable {
+    /// It is not a plain file.
+    Kind(&'static str),
+    /// It cannot be read.
+    Error(ReadError),
+}
+
+/// Opens a process file. Only plain files are: a link may lead anywhere, and what is no
+/// file may never end.
+pub(crate) fn open(path: &Path) -> Result<File, Unusable> {
+    let failed = |error| {
+        Unusable::Error(ReadError::Io {
+            path: PathBuf::new(),
+            error,
+        })
+    };
+    let kind = fs::symlink_metadata(path).map_err(failed)?.file_type();
+    if kind.is_symlink() {
+        return Err(Unusable::Kind(
+            "is a symbolic link, which may lead out of the recording, and was not read",
+        ));
+    }
+    if !kind.is_file() {
+        return Err(Unusable::Kind("is not a plain file and was not read"));
+    }
+    File::open(path).map_err(failed)
+}
+
+fn decode_file(path: &Path, exec: u64) -> Result<Decoded, Unusable> {
+    decode(&mut open(path)?, exec).map_err(Unusable::Error)
+}

@@ -1,0 +1,238 @@
+//! One record: a span of time on a thread, or something that happened at an instant.
+
+/// The size of a slot. A chunk header fills two of them.
+pub const SLOT_BYTES: usize = 32;
+
+/// A slot as it lies in the file.
+pub type Slot = [u8; SLOT_BYTES];
+
+/// What fills the first slot of every record.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// When it began.
+    pub begin: u64,
+    /// When it ended; 0 while it has not. Equal to `begin` for an instant.
+    pub end: u64,
+    /// A [`Kind`].
+    pub kind: u8,
+    /// How many of the slots that follow belong to it.
+    pub more: u8,
+    /// Which symbol, event or iteration, as the kind says.
+    pub symbol: u16,
+    /// What was returned, or a small number, as the kind says.
+    pub status: i32,
+    /// A number, as the kind says.
+    pub value: u64,
+}
+
+/// What a record tells of. In brackets: what its further slots are.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A call of a driver's or library's function. `symbol` is a number that a
+    /// [`Kind::Symbol`] record defines, `status` what it returned; the rest is as
+    /// the symbol's [`Shape`] says.
+    Call = 1,
+    /// A Python import that found no loaded module. `status` 0, or 1 if it raised;
+    /// `value` the line that asked for it. [`Usage`](crate::Usage), then a text of four
+    /// fields with a NUL between: the module's name, the module that asked, the
+    /// function there, and `file:line` of the main program that led to it.
+    Import = 2,
+    /// A library was loaded by `dlopen`. `status` 0, or 1 if that failed.
+    /// [`Usage`](crate::Usage), then the path as it was asked for.
+    Load = 3,
+    /// A step or model call that Python sees. `symbol` is an [`Iteration`], `value`
+    /// the number of a text with its name.
+    Iteration = 4,
+    /// An NVTX range. `value` is the number of a text with its name, `status` that of
+    /// a text with its domain (0: the default domain).
+    Range = 5,
+    /// Defines a text: `value` is its number. The text.
+    Text = 6,
+    /// Defines a symbol: `value` is its number, `status` its [`Shape`]. A text of two
+    /// fields with a NUL between: its name and the file name of its library.
+    Symbol = 7,
+    /// Device memory, asked for after something that may have changed it. `value` is
+    /// what is free. [`DeviceMemory`](crate::DeviceMemory).
+    Memory = 8,
+    /// Something that happened. `symbol` is an [`Event`], `value` and text as it says.
+    Event = 9,
+    /// A framework's own allocator. `value` is the number of a text with its name.
+    /// [`Allocator`](crate::Allocator).
+    Allocator = 10,
+    /// Written by the launcher: a thread was looked at. `status` is the thread,
+    /// `value` its CPU time. [`Sampled`](crate::Sampled).
+    Thread = 11,
+    /// Written by the launcher: a process was looked at. `status` is the process,
+    /// `value` its resident bytes. [`Sampled`](crate::Sampled).
+    Process = 12,
+    /// Written by the launcher: a line of output matched. `value` is its number.
+    Line = 13,
+}
+
+impl Kind {
+    /// The kind with this number, if this version knows it.
+    pub const fn from_u8(number: u8) -> Option<Kind> {
+        Some(match number {
+            1 => Kind::Call,
+            2 => Kind::Import,
+            3 => Kind::Load,
+            4 => Kind::Iteration,
+            5 => Kind::Range,
+            6 => Kind::Text,
+            7 => Kind::Symbol,
+            8 => Kind::Memory,
+            9 => Kind::Event,
+            10 => Kind::Allocator,
+            11 => Kind::Thread,
+            12 => Kind::Process,
+            13 => Kind::Line,
+            _ => return None,
+        })
+    }
+}
+
+/// What is recorded of a call beside its time. In brackets: its further slots.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing more.
+    Plain = 0,
+    /// A call that may take long: initialization, contexts, compilers, handles of
+    /// libraries. [`Usage`](crate::Usage).
+    Heavy = 1,
+    /// Memory was allocated: `value` bytes. [`Allocation`](crate::Allocation).
+    Allocate = 2,
+    /// Memory was freed: `value` is its address.
+    Free = 3,
+    /// Memory was copied: `value` bytes. [`Copied`](crate::Copied).
+    Copy = 4,
+    /// A kernel was launched: `value` is its function's handle.
+    Launch = 5,
+    /// Code was loaded: `value` is the handle of the module or library.
+    /// [`Usage`](crate::Usage), [`Image`](crate::Image).
+    Module = 6,
+    /// A function was looked up in a module: `value` is the handle of the function
+    /// (or kernel). Its name.
+    Lookup = 7,
+    /// A function's handle was asked for of a kernel's: `value` is the function,
+    /// `status` what was returned. [`Allocation`](crate::Allocation), whose `pointer` is
+    /// the kernel.
+    Alias = 8,
+}
+
+impl Shape {
+    /// The shape with this number, if this version knows it.
+    pub const fn from_number(number: i32) -> Option<Shape> {
+        Some(match number {
+            0 => Shape::Plain,
+            1 => Shape::Heavy,
+            2 => Shape::Allocate,
+            3 => Shape::Free,
+            4 => Shape::Copy,
+            5 => Shape::Launch,
+            6 => Shape::Module,
+            7 => Shape::Lookup,
+            8 => Shape::Alias,
+            _ => return None,
+        })
+    }
+}
+
+/// What Python sees of iterations.
+#[repr(u16)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iteration {
+    /// A PyTorch optimizer's step.
+    OptimizerStep = 1,
+    /// An outermost call of a PyTorch model.
+    ModelCall = 2,
+    /// A training step of Keras.
+    TrainStep = 3,
+    /// A prediction step of Keras.
+    PredictStep = 4,
+    /// An evaluation step of Keras.
+    TestStep = 5,
+}
+
+impl Iteration {
+    /// The one with this number, if this version knows it.
+    pub const fn from_u16(number: u16) -> Option<Iteration> {
+        Some(match number {
+            1 => Iteration::OptimizerStep,
+            2 => Iteration::ModelCall,
+            3 => Iteration::TrainStep,
+            4 => Iteration::PredictStep,
+            5 => Iteration::TestStep,
+            _ => return None,
+        })
+    }
+}
+
+/// Things that happen at an instant.
+#[repr(u16)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `main` is about to be called: libraries are loaded, their constructors have run.
+    Main = 1,
+    /// Python is up, and runs its first code of ours.
+    PythonBegan = 2,
+    /// That code is done; the user's begins. Text: Python's version.
+    PythonReady = 3,
+    /// The process ends in an orderly way. `value` is nothing.
+    Exit = 4,
+    /// It forked. `value` is the child.
+    Forked = 5,
+    /// A file was opened for reading, or a Python module came from it. Its path.
+    File = 6,
+    /// A library is mapped. Its path.
+    Library = 7,
+    /// The command line, a NUL after each argument.
+    Arguments = 8,
+    /// The executable's path.
+    Program = 9,
+    /// Something is not recorded. A sentence.
+    Note = 10,
+}
+
+impl Event {
+    /// The one with this number, if this version knows it.
+    pub const fn from_u16(number: u16) -> Option<Event> {
+        Some(match number {
+            1 => Event::Main,
+            2 => Event::PythonBegan,
+            3 => Event::PythonReady,
+            4 => Event::Exit,
+            5 => Event::Forked,
+            6 => Event::File,
+            7 => Event::Library,
+            8 => Event::Arguments,
+            9 => Event::Program,
+            10 => Event::Note,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_fills_a_slot() {
+        assert_eq!(size_of::<Record>(), SLOT_BYTES);
+    }
+
+    #[test]
+    fn numbers_and_names_agree() {
+        for number in 0..=255 {
+            assert!(Kind::from_u8(number).is_none_or(|kind| kind as u8 == number));
+            let wide = u16::from(number);
+            assert!(Event::from_u16(wide).is_none_or(|event| event as u16 == wide));
+            assert!(Iteration::from_u16(wide).is_none_or(|which| which as u16 == wide));
+            let signed = i32::from(number);
+            assert!(Shape::from_number(signed).is_none_or(|shape| shape as i32 == signed));
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The environment variables by which the launcher speaks to the recorder.
+
+/// The directory that process files are made in. Without it nothing is recorded.
+pub const DIRECTORY: &str = "PREHEAT_DIRECTORY";
+
+/// The most bytes of a process file.
+pub const LIMIT: &str = "PREHEAT_LIMIT";
+
+/// The recorder's own path, by which Python finds it.
+pub const SHIM: &str = "PREHEAT_SHIM";
+
+/// The directory of our `sitecustomize`, which it takes from `sys.path` again.
+pub const PYTHON: &str = "PREHEAT_PYTHON";
+
+/// Words with a comma between: `synchronize` (wait for the device at the end of each
+/// iteration that Python sees), `no-python-iterations` (leave the frameworks alone).
+pub const OPTIONS: &str = "PREHEAT_OPTIONS";
