@@ -1,5 +1,6 @@
 //! The command line, typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use preheat_analyze::lab::{ExperimentId, MOST_STARTS};
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 
-use crate::show::ShowArguments;
+use preheat_analyze::run::Temperature;
+
+use crate::show::{ExportArguments, ShowArguments};
 
 /// Measures, explains and removes GPU cold start.
 #[derive(Debug, Parser)]
@@ -25,6 +28,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// How cold is my program? Runs it, finds its iterations, says where the time went
+    Run(RunArguments),
     /// How cold is this machine? First against steady, and twenty claims
     Lab(LabArguments),
     /// Show a kept result again, on any machine
@@ -101,20 +106,101 @@ pub struct LabArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Show a kept result again, on any machine.
+    long_about = "How cold is my program?
 
-The raw values are analysed anew, with this version's statistics.",
+Runs the command, unmodified, in fresh processes; finds its iterations; and says how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The command's own output, input and exit code are untouched; the report goes to standard error.",
     after_help = "Examples:
-  preheat report cold.json
-  preheat report cold.json --html cold.html"
+  preheat run -- python train.py
+  preheat run --starts 10 -- python -m mypackage.serve --once
+  preheat run --temperature process,disk,caches -- python train.py
+  preheat run --iterations 'lines:^step' -- ./train      an iteration ends with such a line
+  preheat run --json run.json --perfetto run.pftrace -- ./program
+
+Iterations: auto takes the first of nvtx, python, kernels that finds at least three.
+  nvtx[:NAME]   NVTX ranges, or those of that name
+  python        optimizer steps and model calls of PyTorch, steps of Keras
+  kernels       the period of the kernel launches
+  lines:REGEX   lines of standard output that match
+
+Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]
-pub struct ReportArguments {
-    /// A file that `preheat lab --json` wrote; - for standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+pub struct RunArguments {
+    /// The command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+
+    /// Starts at each temperature, the first of all reported apart [default: 5, fewer where --budget ends before]
+    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
+    pub starts: Option<usize>,
+
+    /// How cold each start is made, several with commas: process (fresh process), disk (its files evicted from the page cache), caches (compile caches empty)
+    #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
+    pub temperature: Vec<Temperature>,
+
+    /// What an iteration is: auto, nvtx[:NAME], python, kernels or lines:REGEX
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
+    pub iterations: String,
+
+    /// The recording's directory [default: preheat-PROGRAM, numbered, here]
+    #[arg(long, short, value_name = "DIRECTORY")]
+    pub output: Option<PathBuf>,
+
+    /// Wait for the device at the end of each iteration that Python sees
+    #[arg(long)]
+    pub synchronize: bool,
+
+    /// Show the output of every start, not of the first alone
+    #[arg(long)]
+    pub all_output: bool,
+
+    /// Begin no further start after this long [default: 60; none with --starts]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub budget: Option<Duration>,
+
+    /// The most that is recorded of a process
+    #[arg(long, value_name = "MIB", default_value = "256", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub limit: u64,
+
+    /// Seeds the order of the starts and all resampling
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 
     #[command(flatten)]
     pub show: ShowArguments,
+
+    #[command(flatten)]
+    pub export: ExportArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Show a kept result again, on any machine.
+
+It is analysed anew, with this version's statistics: a recording that `preheat run` left, or a file that `preheat lab --json` wrote.",
+    after_help = "Examples:
+  preheat report preheat-train                     a recording
+  preheat report preheat-train --perfetto t.pftrace
+  preheat report cold.json --html cold.html        a result of the lab"
+)]
+pub struct ReportArguments {
+    /// A recording's directory, or a file that `preheat lab --json` wrote (- for standard input)
+    #[arg(value_name = "RECORDING|FILE")]
+    pub file: PathBuf,
+
+    /// Find a recording's iterations in another way than when it was made (see `preheat run --help`)
+    #[arg(long, value_name = "HOW", value_parser = iterations)]
+    pub iterations: Option<String>,
+
+    #[command(flatten)]
+    pub show: ShowArguments,
+
+    #[command(flatten)]
+    pub export: ExportArguments,
 }
 
 #[derive(Debug, Args)]
@@ -163,6 +249,26 @@ fn framework(id: &str) -> Result<FrameworkChoice, String> {
                 "there is no such framework; there are auto, none, torch, tensorflow, jax"
                     .to_owned()
             }),
+    }
+}
+
+fn temperature(id: &str) -> Result<Temperature, String> {
+    [Temperature::Process, Temperature::Disk, Temperature::Caches]
+        .into_iter()
+        .find(|known| known.as_str() == id)
+        .ok_or_else(|| "there is no such temperature; there are process, disk, caches".to_owned())
+}
+
+fn iterations(how: &str) -> Result<String, String> {
+    match how.split_once(':') {
+        None if ["auto", "nvtx", "python", "kernels"].contains(&how) => Ok(how.to_owned()),
+        Some(("nvtx", name)) if !name.is_empty() => Ok(how.to_owned()),
+        // Whether it is a regular expression is for the one who matches with it.
+        Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
+        _ => Err(
+            "iterations are found by auto, nvtx, nvtx:NAME, python, kernels or lines:REGEX"
+                .to_owned(),
+        ),
     }
 }
 

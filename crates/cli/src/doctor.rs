@@ -71,15 +71,15 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     }
     let shown = text(&found, terminal::of_stdout().width);
     match json {
-        None => print(&shown)?,
+        None => print(shown.as_bytes())?,
         Some(target) => {
             let mut document = serde_json::to_string_pretty(&found)?;
             document.push('\n');
             if target.is_stdout() {
-                print(&document)?;
+                print(document.as_bytes())?;
             } else {
-                print(&shown)?;
-                target.write(&document)?;
+                print(shown.as_bytes())?;
+                target.write(document.as_bytes())?;
             }
         }
     }

@@ -14,10 +14,10 @@ use crate::show::Targets;
 
 pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     if arguments.list {
-        print(&list())?;
+        print(list().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let targets = Targets::open(&arguments.show)?;
+    let targets = Targets::open(&arguments.show, None)?;
 
     preheat_lab::install_interrupt();
     let plan = Plan::new(&request(arguments));
@@ -30,7 +30,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     }
     let measured = {
         let bar = Bar::new();
-        preheat_lab::run(&plan, command(), |progress| bar.draw(progress))?
+        preheat_lab::run(&plan, command(), |progress| bar.draw(&progress.into()))?
     };
     if preheat_lab::interrupted() && measured.units.iter().all(|unit| unit.starts.is_empty()) {
         return Ok(nothing_yet());
@@ -39,7 +39,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
         bail!("no device was measured");
     };
 
-    targets.show(&report)?;
+    targets.show_lab(&report)?;
     Ok(code(&report))
 }
 

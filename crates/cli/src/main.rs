@@ -9,7 +9,9 @@ mod exit;
 mod lab;
 mod output;
 mod progress;
+mod recording;
 mod report;
+mod run;
 mod show;
 mod terminal;
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let done = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -53,10 +53,10 @@ impl Target {
     }
 
     /// Put the result there.
-    pub fn write(&self, text: &str) -> Result<()> {
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
         match self {
-            Target::Stdout => print(text),
-            Target::File(path) => fs::write(path, text)
+            Target::Stdout => print(bytes),
+            Target::File(path) => fs::write(path, bytes)
                 .with_context(|| format!("{} could not be written", path.display())),
         }
     }
@@ -68,12 +68,9 @@ impl Target {
 }
 
 /// Print to standard output. A reader that has left (`| head`) is no error.
-pub fn print(text: &str) -> Result<()> {
+pub fn print(bytes: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
             Err(why).context("standard output could not be written")
         }

@@ -1,10 +1,47 @@
 //! The progress bar: one line on standard error, only where that is a terminal.
 
 use std::io::{IsTerminal, Write};
-
-use preheat_lab::Progress;
+use std::time::Duration;
 
 use crate::terminal;
+
+/// Where a series of starts stands.
+pub struct Progress {
+    /// Starts that are done.
+    pub done: usize,
+    /// Starts that are planned.
+    pub total: usize,
+    /// What comes next.
+    pub next: String,
+    /// Since the first start.
+    pub elapsed: Duration,
+    /// The part of the budget that is used, if there is one.
+    pub budget_used: Option<f64>,
+}
+
+impl From<&preheat_lab::Progress> for Progress {
+    fn from(lab: &preheat_lab::Progress) -> Progress {
+        Progress {
+            done: lab.done,
+            total: lab.total,
+            next: lab.next.clone(),
+            elapsed: lab.elapsed,
+            budget_used: lab.budget_used,
+        }
+    }
+}
+
+impl From<&preheat_launch::Progress> for Progress {
+    fn from(launch: &preheat_launch::Progress) -> Progress {
+        Progress {
+            done: launch.done,
+            total: launch.total,
+            next: format!("temperature: {}", launch.temperature.as_str()),
+            elapsed: launch.elapsed,
+            budget_used: None,
+        }
+    }
+}
 
 /// A line that is drawn over and over, and gone in the end.
 pub struct Bar {
@@ -65,8 +102,6 @@ fn line(progress: &Progress, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -12,17 +12,34 @@ use preheat_analyze::lab::{
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
+use crate::recording;
 use crate::show::Targets;
 
 pub fn run(arguments: &ReportArguments) -> Anyhow<ExitCode> {
+    if recording::is_one(&arguments.file) {
+        return recording::report(arguments);
+    }
+    for (flag, given) in [
+        ("--csv", arguments.export.csv.is_some()),
+        ("--perfetto", arguments.export.perfetto.is_some()),
+        ("--iterations", arguments.iterations.is_some()),
+    ] {
+        if given {
+            return Err(Usage(format!(
+                "{flag} is for recordings of `preheat run`, and {} is none",
+                arguments.file.display()
+            ))
+            .into());
+        }
+    }
     let kept = read(&arguments.file)?;
-    let targets = Targets::open(&arguments.show)?;
+    let targets = Targets::open(&arguments.show, None)?;
     // From the raw values: this version's statistics, not those of the version that
     // measured. Its name stays, since it says what was run.
     let Some(report) = analyze(&Measured::from_report(&kept), &kept.preheat) else {
         bail!("{} names no device", arguments.file.display());
     };
-    targets.show(&report)?;
+    targets.show_lab(&report)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,7 +53,7 @@ fn read(path: &Path) -> Anyhow<LabReport> {
     };
     let text = text.map_err(|why| {
         Usage(format!(
-            "{place} cannot be read: {why}; name a file that `preheat lab --json` wrote"
+            "{place} cannot be read: {why}; name a recording of `preheat run`, or a file that `preheat lab --json` wrote"
         ))
     })?;
     let document: serde_json::Value = serde_json::from_str(&text)

@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use preheat_analyze::lab::LabReport;
+use preheat_analyze::run::{Findings, Recording};
 use preheat_report::{lab_html, lab_json, lab_terminal};
+use preheat_report::{run_csv, run_html, run_json, run_perfetto, run_terminal};
 
 use crate::exit::Usage;
 use crate::output::{Target, print};
 use crate::terminal;
 
-/// The flags that say where a report goes beside the terminal.
+/// The flags that say where a result goes beside the terminal.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// Write the result as JSON (preheat.lab/1); - for standard output
+    /// Write the result as JSON (preheat.lab/1 or preheat.run/1); - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -25,52 +27,103 @@ pub struct ShowArguments {
     pub html: Option<PathBuf>,
 }
 
-/// Where a report goes, known to be writable.
-pub struct Targets {
-    json: Option<Target>,
-    html: Option<Target>,
+/// The further flags for what only a recording can give.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Write causes and iterations of every start as CSV; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Write every recorded span as a trace for ui.perfetto.dev; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
 }
+
+/// Where a result goes, each place known to be writable.
+pub struct Targets(Vec<(&'static str, Target)>);
 
 impl Targets {
     /// The places that the flags name.
-    pub fn open(arguments: &ShowArguments) -> Result<Targets> {
-        if let (Some(json), Some(html)) = (&arguments.json, &arguments.html)
-            && same_place(json, html)
-        {
-            return Err(Usage("--json and --html name one place; give each its own".into()).into());
+    pub fn open(show: &ShowArguments, export: Option<&ExportArguments>) -> Result<Targets> {
+        let export =
+            |of: fn(&ExportArguments) -> &Option<PathBuf>| export.and_then(|e| of(e).as_deref());
+        let flags = [
+            ("--json", show.json.as_deref()),
+            ("--html", show.html.as_deref()),
+            ("--csv", export(|export| &export.csv)),
+            ("--perfetto", export(|export| &export.perfetto)),
+        ];
+        let given: Vec<(&'static str, &Path)> = flags
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path?)))
+            .collect();
+        for (at, (flag, path)) in given.iter().enumerate() {
+            if let Some((other, _)) = given[..at]
+                .iter()
+                .find(|(_, other)| same_place(path, other))
+            {
+                return Err(Usage(format!(
+                    "{other} and {flag} name one place; give each its own"
+                ))
+                .into());
+            }
         }
-        let target = |flag, path: &Option<PathBuf>| {
-            path.as_deref()
-                .map(|path| Target::open(flag, path))
-                .transpose()
-        };
-        Ok(Targets {
-            json: target("--json", &arguments.json)?,
-            html: target("--html", &arguments.html)?,
+        let opened = given
+            .into_iter()
+            .map(|(flag, path)| Ok((flag, Target::open(flag, path)?)));
+        Ok(Targets(opened.collect::<Result<_>>()?))
+    }
+
+    /// A result of the lab: the files, then the terminal. Each is tried even if another
+    /// fails: what was measured is kept.
+    pub fn show_lab(&self, report: &LabReport) -> Result<()> {
+        let written = self.write(|flag| match flag {
+            "--json" => lab_json(report).into_bytes(),
+            _ => lab_html(report).into_bytes(),
+        });
+        // Files first: a terminal that is gone must not cost them.
+        let printed = self.print(&lab_terminal(report, &terminal::of_stdout()));
+        written.and(printed)
+    }
+
+    /// What a recording shows: the files alone.
+    pub fn write_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
+        self.write(|flag| match flag {
+            "--json" => run_json(&findings.report).into_bytes(),
+            "--html" => run_html(&findings.report, &findings.view).into_bytes(),
+            "--csv" => run_csv(&findings.report).into_bytes(),
+            _ => {
+                let mut trace = Vec::new();
+                // Writing to memory cannot fail.
+                let _ = run_perfetto(recording, &findings.starts, &mut trace);
+                trace
+            }
         })
     }
 
-    /// Write the files and show the report on the terminal. Each is tried even if another
-    /// fails: what was measured is kept.
-    pub fn show(&self, report: &LabReport) -> Result<()> {
-        // Files first: a terminal that is gone must not cost them.
-        let written = [
-            self.json
-                .as_ref()
-                .map(|target| target.write(&lab_json(report))),
-            self.html
-                .as_ref()
-                .map(|target| target.write(&lab_html(report))),
-        ];
-        let shown = lab_terminal(report, &terminal::of_stdout());
-        let targets = [&self.json, &self.html].into_iter().flatten();
-        let printed = if targets.into_iter().any(Target::is_stdout) {
-            let _ = io::stderr().write_all(shown.as_bytes());
+    /// What a recording shows: the files, then the terminal.
+    pub fn show_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
+        let written = self.write_run(recording, findings);
+        let printed = self.print(&run_terminal(&findings.report, &terminal::of_stdout()));
+        written.and(printed)
+    }
+
+    /// Each target gets what `make` makes for its flag.
+    fn write(&self, make: impl Fn(&str) -> Vec<u8>) -> Result<()> {
+        let written: Vec<Result<()>> = (self.0.iter())
+            .map(|(flag, target)| target.write(&make(flag)))
+            .collect();
+        written.into_iter().collect()
+    }
+
+    /// For people, where no document takes standard output.
+    fn print(&self, text: &str) -> Result<()> {
+        if self.0.iter().any(|(_, target)| target.is_stdout()) {
+            let _ = io::stderr().write_all(text.as_bytes());
             Ok(())
         } else {
-            print(&shown)
-        };
-        written.into_iter().flatten().chain([printed]).collect()
+            print(text.as_bytes())
+        }
     }
 }
 

@@ -11,11 +11,19 @@ const USUAL: usize = 80;
 
 /// The terminal behind standard output.
 pub fn of_stdout() -> Terminal {
-    let is_terminal = std::io::stdout().is_terminal();
+    behind(libc::STDOUT_FILENO, std::io::stdout().is_terminal())
+}
+
+/// The terminal behind standard error.
+pub fn of_stderr() -> Terminal {
+    behind(libc::STDERR_FILENO, std::io::stderr().is_terminal())
+}
+
+fn behind(fd: libc::c_int, is_terminal: bool) -> Terminal {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     Terminal {
-        width: width(libc::STDOUT_FILENO).unwrap_or(USUAL).min(WIDEST),
+        width: width(fd).unwrap_or(USUAL).min(WIDEST),
         color: is_terminal && !set("NO_COLOR") && !dumb,
         unicode: speaks_unicode(),
     }

@@ -32,7 +32,7 @@ pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
 pub use frameworks::{Framework, PythonFound, find_python};
 pub use interrupt::{install as install_interrupt, interrupted};
 
-pub use machine::machine;
+pub use machine::{machine, now_rfc3339};
 pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
 
 pub use run::{Progress, run};

@@ -53,6 +53,10 @@ impl Directory {
         Directory(path)
     }
 
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -103,6 +107,12 @@ pub fn signal(name: &str, child: &Child) -> bool {
         .stderr(Stdio::null())
         .status();
     sent.is_ok_and(|status| status.success())
+}
+
+/// Any Python.
+pub fn python() -> Option<PathBuf> {
+    let debian = Path::new("/usr/bin/python3");
+    debian.exists().then(|| debian.to_path_buf())
 }
 
 /// A Python that has `module`: the one of the tests' environment, or Debian's.

@@ -1,0 +1,194 @@
+//! `preheat run`: flags → recorded starts → analysis → renderings.
+//!
+//! The command's own output stays its own: what preheat says goes to standard error.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use preheat_analyze::run::{Findings, Manifest, analyze};
+use preheat_launch::{LaunchError, Request};
+use preheat_report::{run_html, run_terminal};
+
+use crate::args::RunArguments;
+use crate::exit::{Usage, complain};
+use crate::progress::{Bar, Progress};
+use crate::show::Targets;
+use crate::terminal;
+
+/// The page that lies in every recording.
+const PAGE: &str = "report.html";
+
+pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
+    let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
+    let output = directory(arguments)?;
+    let request = request(arguments, &output);
+
+    let recorded = {
+        let bar = Bar::new();
+        preheat_launch::record(&request, |progress| {
+            // The first start has the terminal for itself.
+            if progress.done > 0 && !arguments.all_output {
+                bar.draw(&Progress::from(progress));
+            }
+        })
+    };
+    let manifest = match recorded {
+        Ok(manifest) => manifest,
+        Err(why) => return Ok(failed(&why, &output)),
+    };
+    let code = code(&manifest);
+
+    // Whatever goes wrong from here on, the command has run: its exit code counts.
+    if let Err(why) = show(&targets, &output) {
+        complain(&format!("{why:#}"));
+    }
+    Ok(code)
+}
+
+/// From the files that were just written, as `preheat report` would read them.
+fn show(targets: &Targets, output: &Path) -> Result<()> {
+    let recording = preheat_trace::read(output)
+        .with_context(|| format!("the recording in {} cannot be shown", output.display()))?;
+    let findings = analyze(&recording);
+    let written = targets.write_run(&recording, &findings);
+    let page = output.join(PAGE);
+    let paged = fs::write(&page, run_html(&findings.report, &findings.view))
+        .with_context(|| format!("{} could not be written", page.display()));
+    say(&findings, output, paged.is_ok().then_some(&page));
+    written.and(paged)
+}
+
+/// The report for a person at the prompt.
+fn say(findings: &Findings, output: &Path, page: Option<&PathBuf>) {
+    let mut text = String::from("\n");
+    text.push_str(&run_terminal(&findings.report, &terminal::of_stderr()));
+    if let Some(page) = page {
+        text.push_str(&format!("\nreport     {}\n", page.display()));
+    }
+    text.push_str(&format!(
+        "recording  {}   (`preheat report {}` shows it again)\n",
+        output.display(),
+        output.display()
+    ));
+    // A reader that is gone is no reason to lose the exit code.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// The command could not be started at all; an empty recording is of no use.
+fn failed(why: &LaunchError, output: &Path) -> ExitCode {
+    complain(&why.to_string());
+    // Only if there is nothing in it.
+    let _ = fs::remove_dir(output);
+    ExitCode::from(why.exit_code())
+}
+
+/// The command's own: that of the first start that failed, else 0.
+fn code(manifest: &Manifest) -> ExitCode {
+    let failed = manifest.starts.iter().find(|start| start.exit_code != 0);
+    ExitCode::from(failed.map_or(0, |start| (start.exit_code & 0xff) as u8))
+}
+
+/// The recording's directory: what was asked for, else the first free name here.
+fn directory(arguments: &RunArguments) -> Result<PathBuf> {
+    if let Some(output) = &arguments.output {
+        let taken = fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some());
+        if taken || output.is_file() {
+            return Err(Usage(format!(
+                "--output {} is there already; name a new directory, or remove it",
+                output.display()
+            ))
+            .into());
+        }
+        return Ok(output.clone());
+    }
+    let name = name(&arguments.command);
+    let numbered = std::iter::once(format!("preheat-{name}"))
+        .chain((2..).map(|number| format!("preheat-{name}-{number}")));
+    // A directory that cannot be made here is for the recorder to tell.
+    Ok(numbered
+        .map(PathBuf::from)
+        .find(|path| fs::symlink_metadata(path).is_err())
+        .unwrap_or_default())
+}
+
+/// What the command is called: `train` for `python -u src/train.py`, `serve` for
+/// `python -m serve`, else the program's own name.
+fn name(command: &[std::ffi::OsString]) -> String {
+    let stem = |path: &OsStr| {
+        Path::new(path)
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let mut words = command.iter();
+    let program = words
+        .next()
+        .map(|program| stem(program))
+        .unwrap_or_default();
+    let mut name = program.clone();
+    if program.starts_with("python") {
+        while let Some(word) = words.next() {
+            if word == "-m" {
+                name = words
+                    .next()
+                    .map_or(program, |module| module.to_string_lossy().into_owned());
+                break;
+            }
+            if word == "-c" || word == "-" {
+                break;
+            }
+            if !word.to_string_lossy().starts_with('-') {
+                name = stem(word);
+                break;
+            }
+        }
+    }
+    name.retain(|c| c.is_alphanumeric() || "._-".contains(c));
+    if name.is_empty() {
+        "command".to_owned()
+    } else {
+        name
+    }
+}
+
+fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
+    let mut temperatures = arguments.temperature.clone();
+    temperatures.sort();
+    temperatures.dedup();
+    Request {
+        command: arguments.command.clone(),
+        output: output.to_path_buf(),
+        starts: arguments.starts,
+        budget: arguments.budget,
+        temperatures,
+        iterations: arguments.iterations.clone(),
+        limit: arguments.limit << 20,
+        synchronize: arguments.synchronize,
+        python_iterations: true,
+        seed: arguments.seed,
+        output_of_all: arguments.all_output,
+        machine: preheat_lab::machine(),
+        preheat: env!("CARGO_PKG_VERSION").to_owned(),
+        created: preheat_lab::now_rfc3339(),
+        files_of: &preheat_trace::files,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_named_after_what_is_run() {
+        let name = |line: &str| name(&line.split(' ').map(Into::into).collect::<Vec<_>>());
+        assert_eq!(name("python -u src/train.py --epochs 3"), "train");
+        assert_eq!(name("/usr/bin/python3.11 -m mine.serve"), "mine.serve");
+        assert_eq!(name("python -c pass"), "python");
+        assert_eq!(name("./build/infer model.onnx"), "infer");
+        assert_eq!(name("/"), "command");
+    }
+}

@@ -1,0 +1,178 @@
+//! `preheat run` on a CUDA program, with a scripted driver whose costs are known. A real
+//! one cannot be where tests run; what it does was recorded on one and is a test of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+
+mod support;
+use support::{Directory, preheat, require, run};
+
+/// Finds the driver as cudart does: `dlopen`, `dlsym`, `cuGetProcAddress`.
+const PROGRAM: &str = r#"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+typedef int (*ask)(const char *, void **, int, uint64_t, int *);
+static ask get;
+static void *function(const char *name) {
+    void *found = NULL; int how;
+    if (get(name, &found, 12000, 0, &how) || !found) { fprintf(stderr, "no %s\n", name); exit(9); }
+    return found;
+}
+#define F(name) (*(int (*)())function(#name))
+/* What each call took, as the program sees it: on a busy machine more than was planted. */
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static FILE *planted;
+static double began;
+static int told(const char *name, int status) {
+    fprintf(planted, "%s %.9f\n", name, now() - began);
+    return status;
+}
+#define TOLD(name, call) (began = now(), told(name, call))
+int main(void) {
+    planted = fopen("planted", "w");
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver || !(get = (ask)dlsym(driver, "cuGetProcAddress_v2"))) return 8;
+    int (*launch)() = function("cuLaunchKernel"), (*wait)() = function("cuCtxSynchronize");
+    void *context, *library, *kernel, *one, *two; uint64_t memory, pinned; static char image[64] = "no image at all";
+    if (TOLD("init", F(cuInit)(0))) return 1;
+    if (TOLD("context", F(cuDevicePrimaryCtxRetain)(&context, 0)) || F(cuCtxSetCurrent)(context)) return 2;
+    if (TOLD("load", F(cuLibraryLoadData)(&library, image, NULL, NULL, 0, NULL, NULL, 0))) return 3;
+    if (F(cuLibraryGetKernel)(&kernel, library, "forward") || F(cuKernelGetFunction)(&one, kernel)) return 4;
+    if (F(cuLibraryGetKernel)(&kernel, library, "backward") || F(cuKernelGetFunction)(&two, kernel)) return 4;
+    if (TOLD("allocation", F(cuMemAlloc)(&memory, (size_t)(64 << 20)))) return 5;
+    if (TOLD("pinning", F(cuMemHostAlloc)(&pinned, (size_t)(1 << 20), 0))) return 6;
+    for (int i = 0; i < 30; i++) {
+        began = now();
+        if (launch(one, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL)) return 7;
+        if (launch(two, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL)) return 7;
+        wait();
+        told("iteration", 0);
+    }
+    fclose(planted);
+    return 0;
+}
+"#;
+
+/// What others hold on the scripted device, in bytes.
+const OTHERS: u64 = 300 << 20;
+
+/// What each call costs, in milliseconds, by the variable that says so.
+const COSTS: [(&str, f64); 7] = [
+    ("FAKE_INIT_MS", 80.0),
+    ("FAKE_CONTEXT_MS", 120.0),
+    ("FAKE_LOAD_MS", 60.0),
+    ("FAKE_FIRST_LAUNCH_MS", 50.0),
+    ("FAKE_LAUNCH_MS", 2.0),
+    ("FAKE_ALLOC_MS", 70.0),
+    ("FAKE_PIN_MS", 90.0),
+];
+
+fn compile(source: &Path, to: &Path, flags: &[&str]) {
+    let status = Command::new("gcc")
+        .args(["-O1", "-w", "-o"])
+        .arg(to)
+        .arg(source)
+        .args(flags)
+        .status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "gcc compiles {}",
+        source.display()
+    );
+}
+
+fn recorded(directory: &Directory) -> Option<RunReport> {
+    let gcc = Command::new("gcc").arg("--version").output().is_ok();
+    require("gcc", gcc.then_some(()))?;
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shim/tests/libcuda/libcuda.c");
+    compile(
+        &driver,
+        &directory.join("libcuda.so.1"),
+        &["-shared", "-fPIC", "-pthread"],
+    );
+    fs::write(directory.join("program.c"), PROGRAM).unwrap();
+    compile(
+        &directory.join("program.c"),
+        &directory.join("program"),
+        &["-ldl"],
+    );
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .env("LD_LIBRARY_PATH", directory.path())
+        .envs(COSTS.map(|(name, cost)| (name, cost.to_string())))
+        .args([
+            "run",
+            "--starts",
+            "1",
+            "--json",
+            "run.json",
+            "--output",
+            "recording",
+        ])
+        .args(["--", "./program"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("run.json")).unwrap();
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// What the program says that each call took, in seconds.
+fn planted(directory: &Directory, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(directory.join("planted")).expect("the program tells it");
+    let told = text.lines().filter_map(|line| line.split_once(' '));
+    let named = told.filter(|(told, _)| *told == name);
+    named.map(|(_, seconds)| seconds.parse().unwrap()).collect()
+}
+
+/// Within a tenth of what was planted.
+fn near(report: &RunReport, cause: Cause, planted: f64) {
+    let found = report.causes.iter().find(|found| found.cause == cause);
+    let seconds = found.map_or(0.0, |found| found.seconds);
+    assert!(
+        (seconds - planted).abs() <= planted / 10.0,
+        "{}: {seconds} s, planted {planted} s",
+        cause.as_str()
+    );
+}
+
+#[test]
+fn planted_costs_and_memory_are_found_at_their_causes() {
+    let directory = Directory::new();
+    let Some(report) = recorded(&directory) else {
+        return;
+    };
+    assert_eq!(
+        report.iterations_by,
+        IterationsBy::Kernels,
+        "{:?}",
+        report.notes
+    );
+    let once = |name| planted(&directory, name)[0];
+    let mut iterations = planted(&directory, "iteration");
+    assert_eq!(report.starts[0].iterations.len(), iterations.len());
+    let first = iterations.remove(0);
+    iterations.sort_by(f64::total_cmp);
+    let steady = iterations[iterations.len() / 2];
+    near(&report, Cause::DriverInit, once("init"));
+    near(&report, Cause::ContextCreation, once("context"));
+    // One image and two first launches; what a launch takes anyway is steady work.
+    near(&report, Cause::KernelLoading, once("load") + first - steady);
+    near(&report, Cause::DeviceAllocation, once("allocation"));
+    near(&report, Cause::PinnedAllocation, once("pinning"));
+    assert!((report.first.unwrap() / first - 1.0).abs() < 0.1);
+    let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
+    assert!((sum / report.time_to_first.median - 1.0).abs() < 0.01);
+
+    let device = report.memory.device.expect("a device was used");
+    // What others hold from the beginning cannot be told from the context.
+    assert_eq!(device.context, OTHERS + (256 << 20));
+    assert_eq!(device.kernels, (8 + 2 * 2) << 20);
+    assert_eq!(device.used, 64 << 20);
+    assert_eq!(report.memory.pinned, 1 << 20);
+    assert_eq!(device.total, OTHERS + ((256 + 12 + 64) << 20));
+}

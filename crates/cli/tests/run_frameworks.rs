@@ -1,0 +1,122 @@
+//! `preheat run` on real frameworks, on the CPU.
+
+use std::fs;
+use std::path::PathBuf;
+
+use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+
+mod support;
+use support::{Directory, preheat, python_with, run};
+
+fn recorded(python: &PathBuf, script: &str, flags: &[&str]) -> RunReport {
+    let directory = Directory::new();
+    fs::write(directory.join("program.py"), script).unwrap();
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["run", "--json", "run.json", "--output", "recording"])
+        .args(flags)
+        .arg("--")
+        .arg(python)
+        .arg("program.py"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    serde_json::from_str(&fs::read_to_string(directory.join("run.json")).unwrap()).unwrap()
+}
+
+fn share(report: &RunReport, cause: Cause) -> f64 {
+    let found = report.causes.iter().find(|found| found.cause == cause);
+    found.map_or(0.0, |found| found.share)
+}
+
+#[test]
+fn pytorch_trains_and_its_steps_are_the_iterations() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+for _ in range(40):
+    optimizer.zero_grad()
+    model(torch.randn(16, 64)).square().mean().backward()
+    optimizer.step()
+    scheduler.step()
+",
+        &["--starts", "4"],
+    );
+    assert_eq!(report.iterations_by, IterationsBy::Python);
+    assert!(report.iteration.contains("SGD"), "{}", report.iteration);
+    assert_eq!(report.starts.len(), 4);
+    assert!(
+        report
+            .starts
+            .iter()
+            .all(|start| start.iterations.len() == 40)
+    );
+    assert!(report.time_to_first.low.is_some());
+    let loading = share(&report, Cause::PythonImports) + share(&report, Cause::LibraryLoading);
+    assert!(loading > 0.5, "{loading}");
+    assert!(share(&report, Cause::Unexplained) <= 0.05);
+    let imports = &report
+        .causes
+        .iter()
+        .find(|c| c.cause == Cause::PythonImports);
+    let items = &imports.unwrap().items;
+    assert!(items.iter().any(|item| item.name.starts_with("torch")));
+    assert!(
+        report
+            .remedies
+            .iter()
+            .any(|remedy| remedy.id == "warm-parent")
+    );
+}
+
+#[test]
+fn pytorch_infers_and_its_outermost_calls_are_the_iterations() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+with torch.no_grad():
+    for _ in range(25):
+        model(torch.randn(16, 64))
+",
+        &["--starts", "1"],
+    );
+    assert_eq!(report.iterations_by, IterationsBy::Python);
+    assert!(
+        report.iteration.contains("Sequential"),
+        "{}",
+        report.iteration
+    );
+    assert_eq!(report.starts[0].iterations.len(), 25);
+}
+
+#[test]
+fn keras_trains_and_predicts() {
+    let Some(python) = python_with("tensorflow") else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import os
+os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
+import numpy, keras
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])
+model.compile('sgd', 'mse')
+model.fit(numpy.ones((96, 8)), numpy.ones((96, 4)), batch_size=8, verbose=0)
+",
+        &["--starts", "1"],
+    );
+    assert_eq!(report.iterations_by, IterationsBy::Python);
+    assert_eq!(report.starts[0].iterations.len(), 12);
+    assert!(report.ratio.unwrap().median > 1.0);
+}

@@ -1,0 +1,235 @@
+//! Ground truth: programs with costs that are known, because the program itself timed what
+//! was planted. The report has to find each at its cause, within a tenth.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+
+mod support;
+use support::{Directory, preheat, python, require, run};
+
+/// Burns processor time until `seconds` of it have gone.
+const BURN: &str = "
+import time
+def burn(seconds):
+    began = time.perf_counter()
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+    return time.perf_counter() - began
+";
+
+/// Run `script` with `preheat run`, and what it says of itself in `planted.json`.
+fn recorded(directory: &Directory, script: &str, flags: &[&str]) -> Option<(RunReport, Planted)> {
+    let python = require("python", python())?;
+    fs::write(directory.join("burning.py"), BURN).unwrap();
+    fs::write(directory.join("program.py"), script).unwrap();
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args([
+            "run",
+            "--starts",
+            "1",
+            "--json",
+            "run.json",
+            "--output",
+            "recording",
+        ])
+        .args(flags)
+        .arg("--")
+        .arg(python)
+        .arg("program.py"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report = fs::read_to_string(directory.join("run.json")).unwrap();
+    let planted = fs::read_to_string(directory.join("planted.json")).unwrap();
+    Some((
+        serde_json::from_str(&report).unwrap(),
+        Planted(serde_json::from_str(&planted).unwrap()),
+    ))
+}
+
+/// What the program says that it planted, in seconds.
+struct Planted(serde_json::Value);
+
+impl Planted {
+    fn seconds(&self, name: &str) -> f64 {
+        self.0[name].as_f64().expect("the program tells it")
+    }
+}
+
+fn seconds(report: &RunReport, cause: Cause) -> f64 {
+    let found = report.causes.iter().find(|found| found.cause == cause);
+    found.map_or(0.0, |found| found.seconds)
+}
+
+/// Within a tenth of what was planted.
+fn near(found: f64, planted: f64) -> bool {
+    (found - planted).abs() <= planted / 10.0
+}
+
+/// The causes add up to the time to first.
+fn adds_up(report: &RunReport) -> bool {
+    let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
+    (sum - report.time_to_first.median).abs() <= report.time_to_first.median / 100.0
+}
+
+#[test]
+fn a_slow_import_is_found_with_who_asked_for_it() {
+    let directory = Directory::new();
+    fs::write(
+        directory.join("heavy.py"),
+        "from burning import burn\ntook = burn(0.5)\n",
+    )
+    .unwrap();
+    fs::write(
+        directory.join("middle.py"),
+        "def build():\n    import heavy\n    return heavy.took\n",
+    )
+    .unwrap();
+    let script = "
+import json, middle
+took = middle.build()
+json.dump({'import': took}, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &[]) else {
+        return;
+    };
+    assert!(adds_up(&report));
+    let imports = report
+        .causes
+        .iter()
+        .find(|cause| cause.cause == Cause::PythonImports)
+        .expect("there are imports");
+    let heavy = imports
+        .items
+        .iter()
+        .find(|item| item.name == "heavy")
+        .expect("the slow one is among the items");
+    assert!(near(heavy.seconds, planted.seconds("import")), "{heavy:?}");
+    assert!(heavy.detail.contains("middle"), "{}", heavy.detail);
+    assert!(heavy.detail.contains("program.py:3"), "{}", heavy.detail);
+}
+
+#[test]
+fn a_slow_constructor_of_a_library_is_library_loading() {
+    let directory = Directory::new();
+    let source = directory.join("slow.c");
+    fs::write(
+        &source,
+        "#include <time.h>\n#include <stdio.h>\n
+        double planted;
+        static double now(clockid_t id) { struct timespec t; clock_gettime(id, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+        __attribute__((constructor)) static void begin(void) {
+            double wall = now(CLOCK_MONOTONIC), until = now(CLOCK_THREAD_CPUTIME_ID) + 0.3;
+            while (now(CLOCK_THREAD_CPUTIME_ID) < until) ;
+            planted = now(CLOCK_MONOTONIC) - wall;
+        }",
+    )
+    .unwrap();
+    if !compiled(
+        &source,
+        &directory.join("libslow.so"),
+        &["-shared", "-fPIC"],
+    ) {
+        return;
+    }
+    let script = "
+import ctypes, json
+library = ctypes.CDLL('./libslow.so')
+took = ctypes.c_double.in_dll(library, 'planted').value
+json.dump({'constructor': took}, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &[]) else {
+        return;
+    };
+    assert!(adds_up(&report));
+    let loading = report
+        .causes
+        .iter()
+        .find(|cause| cause.cause == Cause::LibraryLoading)
+        .expect("there is library loading");
+    let slow = loading
+        .items
+        .iter()
+        .find(|item| item.name == "libslow.so")
+        .expect("the slow one is among the items");
+    assert!(
+        near(slow.seconds, planted.seconds("constructor")),
+        "{slow:?}"
+    );
+}
+
+#[test]
+fn work_and_waiting_are_told_apart_in_a_slow_first_iteration() {
+    let directory = Directory::new();
+    let script = "
+import json, time
+from burning import burn
+planted = {}
+planted['own'] = burn(0.4)
+began = time.perf_counter()
+time.sleep(0.5)
+planted['idle'] = time.perf_counter() - began
+iterations = []
+before = time.perf_counter()
+for number in range(30):
+    print('step', number, flush=True)
+    time.sleep(0.02)
+    iterations.append(time.perf_counter() - before)
+    before = time.perf_counter()
+planted['steady'] = sorted(iterations)[15]
+json.dump(planted, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &["--iterations", "lines:^step"])
+    else {
+        return;
+    };
+    assert!(adds_up(&report));
+    assert_eq!(report.iterations_by, IterationsBy::Lines);
+    assert_eq!(report.starts[0].iterations.len(), 30);
+    assert!(near(report.steady.unwrap(), planted.seconds("steady")));
+    let idle = seconds(&report, Cause::Idle) + seconds(&report, Cause::SteadyWork);
+    assert!(near(idle, planted.seconds("idle")), "{idle}");
+    let own = seconds(&report, Cause::OwnCpu);
+    assert!(near(own, planted.seconds("own")), "{own}");
+}
+
+#[test]
+fn a_program_without_repetition_is_told_to_its_end() {
+    let directory = Directory::new();
+    let script = "
+import json
+from burning import burn
+json.dump({'own': burn(0.4)}, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &[]) else {
+        return;
+    };
+    assert!(adds_up(&report));
+    assert_eq!(report.iterations_by, IterationsBy::None);
+    assert!(near(
+        seconds(&report, Cause::OwnCpu),
+        planted.seconds("own")
+    ));
+    assert!(seconds(&report, Cause::Unexplained) <= report.time_to_first.median / 20.0);
+}
+
+/// Compile a C file; false, and a line, where there is no compiler.
+fn compiled(source: &Path, to: &Path, flags: &[&str]) -> bool {
+    let done = Command::new("gcc")
+        .args(flags)
+        .arg("-O1")
+        .arg("-o")
+        .arg(to)
+        .arg(source)
+        .status();
+    match done {
+        Ok(status) => {
+            assert!(status.success(), "gcc compiles {}", source.display());
+            true
+        }
+        Err(_) => require("gcc", None::<()>).is_some(),
+    }
+}
