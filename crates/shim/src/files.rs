@@ -184,7 +184,11 @@ unsafe fn open_2_by(
 /// Records what was opened, if it is a file that the program reads.
 fn opened(path: *const c_char, flags: c_int, fd: c_int) {
     const OTHER: c_int = libc::O_CREAT | libc::O_DIRECTORY | libc::O_PATH;
-    if fd < 0 || flags & libc::O_ACCMODE != libc::O_RDONLY || flags & OTHER != 0 {
+    if recorder::is_confined()
+        || fd < 0
+        || flags & libc::O_ACCMODE != libc::O_RDONLY
+        || flags & OTHER != 0
+    {
         return;
     }
     // SAFETY: the kernel has just read this C string.
@@ -199,19 +203,23 @@ fn opened(path: *const c_char, flags: c_int, fd: c_int) {
     if path.first() == Some(&b'/') {
         record(path);
     } else {
-        let mut whole = [0u8; 1024];
-        let path = path_of(fd, &mut whole);
-        if path.first() == Some(&b'/') && recorder::first_time(Event::File, path) {
-            record(path);
-        }
+        opened_here(fd);
     }
+}
+
+/// Apart, because not every caller's stack has much room, and few paths are relative.
+#[cold]
+#[inline(never)]
+fn opened_here(fd: c_int) {
+    let mut whole = [0u8; 1024];
+    came_from(path_of(fd, &mut whole));
 }
 
 fn record(path: &[u8]) {
     recorder::instant(Kind::Event, Event::File as u16, 0, 0, None, path);
 }
 
-/// A module of Python came from this file.
+/// This file was read: one that a module of Python came from, say.
 pub(crate) fn came_from(path: &[u8]) {
     if path.first() == Some(&b'/') && recorder::first_time(Event::File, path) {
         record(path);
@@ -224,6 +232,7 @@ fn is_interesting(path: &[u8]) -> bool {
         .any(|begin| path.starts_with(begin))
 }
 
+#[inline(never)]
 fn is_regular(fd: c_int) -> bool {
     // SAFETY: stat is plain numbers, for which zero is a value.
     let mut status: libc::stat = unsafe { std::mem::zeroed() };

@@ -4,9 +4,9 @@
 //! library's own: it takes the environment from its arguments, not from `getenv`.
 
 use crate::recorder::system::{Errno, File};
-use crate::{files, loader, recorder};
+use crate::{files, loader, python, recorder};
 use preheat_wire::{Event, Kind, variables};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -29,6 +29,10 @@ unsafe extern "C" fn constructor(
     let _errno = Errno::keep();
     loader::prepare();
     files::prepare();
+    prepare();
+    // What was looked up in vain is not the program's to be told of.
+    // SAFETY: the message is not used.
+    unsafe { libc::dlerror() };
     // SAFETY: the loader passes the environment to constructors.
     let Some(directory) = (unsafe { variable(environment, variables::DIRECTORY) }) else {
         return;
@@ -47,6 +51,19 @@ unsafe extern "C" fn constructor(
         // SAFETY: the function lives as long as the process: nothing unloads it.
         unsafe { __cxa_atexit(at_exit, null_mut(), null_mut()) };
     }
+}
+
+static FORK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static START_MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Finds the real functions: a later look-up would take away what `dlerror` has for the
+/// program.
+fn prepare() {
+    files::found(&FORK, c"fork");
+    files::found(&START_MAIN, c"__libc_start_main");
+    files::found(&PRCTL, c"prctl");
+    crate::hooks::prepare();
 }
 
 /// The value of an environment variable.
@@ -88,10 +105,12 @@ fn event(event: Event, value: u64, text: &[u8]) {
     recorder::instant(Kind::Event, event as u16, 0, value, None, text);
 }
 
-/// Records what this process is: once its file is open.
-pub(crate) fn describe() {
+/// Records what this process is: once its file is open. `text` is room for what is read:
+/// this may run on the small stack of a signal's handler.
+#[cold]
+#[inline(never)]
+pub(crate) fn describe(text: &mut [u8]) {
     let _errno = Errno::keep();
-    let mut text = [0u8; 4096];
     // SAFETY: the kernel writes at most the buffer's length.
     let length = unsafe {
         libc::syscall(
@@ -109,12 +128,13 @@ pub(crate) fn describe() {
         event(Event::Program, 0, path);
     }
     if let Ok(file) = File::open(b"/proc/self/cmdline\0", libc::O_RDONLY) {
-        let length = file.read(&mut text);
+        let length = file.read(text);
         event(Event::Arguments, 0, text.get(..length).unwrap_or_default());
     }
 }
 
 unsafe extern "C" fn in_child() {
+    loader::forked();
     recorder::forked();
 }
 
@@ -124,8 +144,7 @@ unsafe extern "C" fn in_child() {
 /// As the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn fork() -> libc::pid_t {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-    let real = files::found(&REAL, c"fork");
+    let real = files::found(&FORK, c"fork");
     if real.is_null() {
         // SAFETY: the errno of this thread.
         unsafe { *libc::__errno_location() = libc::ENOSYS };
@@ -137,6 +156,36 @@ pub unsafe extern "C" fn fork() -> libc::pid_t {
         event(Event::Forked, child as u64, b"");
     }
     child
+}
+
+type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
+
+/// The program's `prctl`. After one that bounds which system calls may be made, the
+/// recorder makes none that the program would not have made.
+///
+/// # Safety
+/// As the C library's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn prctl(
+    option: c_int,
+    a: c_ulong,
+    b: c_ulong,
+    c: c_ulong,
+    d: c_ulong,
+) -> c_int {
+    if option == libc::PR_SET_SECCOMP {
+        recorder::confine();
+    }
+    let real = PRCTL.load(Ordering::Relaxed);
+    // On the machines that this is for, a variadic function gets its words where any
+    // function does; where the program passed none, nobody reads them.
+    if real.is_null() {
+        // SAFETY: the program's own arguments, which the kernel checks.
+        return (unsafe { libc::syscall(libc::SYS_prctl, c_long::from(option), a, b, c, d) })
+            as c_int;
+    }
+    // SAFETY: the C library's function with the program's own arguments.
+    unsafe { transmute::<*mut c_void, Prctl>(real)(option, a, b, c, d) }
 }
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -181,8 +230,7 @@ pub unsafe extern "C" fn __libc_start_main(
     loader_fini: *mut c_void,
     stack_end: *mut c_void,
 ) -> c_int {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-    let real = files::found(&REAL, c"__libc_start_main");
+    let real = files::found(&START_MAIN, c"__libc_start_main");
     if real.is_null() {
         // There is no way to run the program; and there is no C library without it.
         // SAFETY: ends the process.
@@ -190,6 +238,13 @@ pub unsafe extern "C" fn __libc_start_main(
     }
     MAIN.store(its_main, Ordering::Relaxed);
     let ours = if recorder::active() {
+        if let Ok(count) = usize::try_from(count)
+            && !arguments.is_null()
+        {
+            // SAFETY: the environment is behind the arguments and the null at their end;
+            // the program has not begun, and has no threads that look at it.
+            unsafe { python::leave_without_site(arguments, arguments.add(count + 1)) };
+        }
         main as *mut c_void
     } else {
         its_main

@@ -154,6 +154,8 @@ pub enum Iteration {
     PredictStep = 4,
     /// An evaluation step of Keras.
     TestStep = 5,
+    /// A PyTorch data loader's next batch.
+    DataFetch = 6,
 }
 
 impl Iteration {
@@ -165,6 +167,7 @@ impl Iteration {
             3 => Iteration::TrainStep,
             4 => Iteration::PredictStep,
             5 => Iteration::TestStep,
+            6 => Iteration::DataFetch,
             _ => return None,
         })
     }

@@ -3,6 +3,7 @@
 
 use super::objects;
 use super::wrap;
+use crate::loader;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
@@ -21,6 +22,9 @@ static NAME: [AtomicU8; 48] = [const { AtomicU8::new(0) }; 48];
 
 /// Finds the functions in the library that holds this one; the first time only.
 pub(crate) fn prepare(function: *const c_void) {
+    if PREPARED.load(Ordering::Relaxed) || !loader::may_ask() {
+        return;
+    }
     if PREPARED.swap(true, Ordering::Relaxed) {
         return;
     }

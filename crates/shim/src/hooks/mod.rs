@@ -27,16 +27,41 @@ use crate::recorder;
 use std::ffi::{CStr, c_void};
 use table::Library;
 
+/// What others find in this library by its handle, and nobody must find by name alone.
+pub(crate) fn is_our_own(name: &CStr) -> bool {
+    matches!(
+        name.to_bytes(),
+        b"clGetLayerInfo" | b"clInitLayer" | b"InitializeInjectionNvtx2" | b"PyInit__preheat"
+    )
+}
+
+/// What a look-up by such a name finds without us.
+pub(crate) fn without_us(name: &CStr, found: *mut c_void) -> *mut c_void {
+    if objects::is_ours(found) {
+        objects::next(name)
+    } else {
+        found
+    }
+}
+
+/// Finds where this library lies, while that can be asked.
+pub(crate) fn prepare() {
+    objects::is_ours(std::ptr::null());
+}
+
+/// Whether a name may be one that is taken: all others need not be looked at.
+pub(crate) fn may_take(name: &CStr) -> bool {
+    matches!(
+        name.to_bytes(),
+        [b'c', b'u', ..] | [b'n', b'v' | b'c', ..] | [b'_', b'_', b'n', b'v', ..]
+    )
+}
+
 /// What the program gets for a function that `dlsym` found: a wrapper, if it is one that
 /// is taken and lives in the library that it belongs to; otherwise the function itself.
 pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
     let bytes = name.to_bytes();
-    if found.is_null()
-        || !matches!(
-            bytes,
-            [b'c', b'u', ..] | [b'n', b'v' | b'c', ..] | [b'_', b'_', b'n', b'v', ..]
-        )
-    {
+    if found.is_null() || !may_take(name) {
         return found;
     }
     let Some((entry, base)) = wrap::entry_of(bytes, has_no_version(bytes)) else {

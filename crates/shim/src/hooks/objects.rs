@@ -7,7 +7,7 @@
 
 use super::handles::Handles;
 use crate::loader;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::mem::zeroed;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,15 +35,9 @@ pub(crate) fn is_ours(address: *const c_void) -> bool {
     static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     let [start, end] = &OURS;
     if end.load(Ordering::Acquire) == 0 {
-        let mut around = Around {
-            address: is_ours as *const () as usize,
-            start: 0,
-            end: 1,
-        };
-        // SAFETY: it outlives the call, in which only the callback below uses it.
-        unsafe { libc::dl_iterate_phdr(Some(around_object), (&raw mut around).cast()) };
-        start.store(around.start, Ordering::Relaxed);
-        end.store(around.end, Ordering::Release);
+        let ours = loader::range_around(is_ours as *const u8);
+        start.store(ours.start, Ordering::Relaxed);
+        end.store(ours.end, Ordering::Release);
     }
     let ours = start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed);
     ours.contains(&(address as usize))
@@ -57,47 +51,6 @@ pub(crate) fn our_name<'a>(address: *const c_void) -> Option<&'a CStr> {
     }
     // SAFETY: a name in this library's own table of symbols.
     Some(unsafe { CStr::from_ptr(found.dli_sname) })
-}
-
-/// Where the object lies that has an address.
-struct Around {
-    address: usize,
-    start: usize,
-    end: usize,
-}
-
-unsafe extern "C" fn around_object(
-    object: *mut libc::dl_phdr_info,
-    _: usize,
-    around: *mut c_void,
-) -> c_int {
-    // SAFETY: what was passed to dl_iterate_phdr, an object, and its program headers.
-    let (around, base, headers) = unsafe {
-        let object = &*object;
-        let headers = match object.dlpi_phdr.is_null() {
-            true => &[],
-            false => std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)),
-        };
-        (
-            &mut *around.cast::<Around>(),
-            object.dlpi_addr as usize,
-            headers,
-        )
-    };
-    let parts = headers
-        .iter()
-        .filter(|header| header.p_type == libc::PT_LOAD);
-    let (mut start, mut end) = (usize::MAX, 0);
-    for part in parts {
-        let at = base.wrapping_add(part.p_vaddr as usize);
-        start = start.min(at);
-        end = end.max(at.saturating_add(part.p_memsz as usize));
-    }
-    if !(start..end).contains(&around.address) {
-        return 0;
-    }
-    (around.start, around.end) = (start, end);
-    1
 }
 
 fn about(address: *const c_void) -> Option<libc::Dl_info> {
@@ -157,6 +110,9 @@ pub(crate) fn forget_errors() {
 /// program that is done with such a library rarely unloads it.
 pub(crate) fn keep_loaded(function: *const c_void) {
     static KEPT: Handles<64> = Handles::new();
+    if !loader::may_ask() {
+        return;
+    }
     let Some(base) = about(function).map(|found| found.dli_fbase as usize) else {
         return;
     };
@@ -187,49 +143,29 @@ pub(crate) fn in_object(path: &CStr, name: &CStr) -> *mut c_void {
 /// The function in the loaded library with that beginning and number; nothing if there
 /// are not so many.
 fn in_library(prefix: &str, name: &CStr, index: usize) -> Option<*mut c_void> {
-    let mut search = Search {
-        prefix,
-        left: index,
-        path: [0; LONGEST_PATH],
-    };
-    // SAFETY: the search outlives the call, which only the callback below uses.
-    let found = unsafe { libc::dl_iterate_phdr(Some(next_object), (&raw mut search).cast()) };
-    if found == 0 {
+    let mut path = [0; LONGEST_PATH];
+    let mut left = index;
+    let mut found = false;
+    loader::each_mapped(|mapped| {
+        let its = mapped.path().to_bytes();
+        if !file_name(its).starts_with(prefix.as_bytes()) || its.len() >= LONGEST_PATH {
+            return false;
+        }
+        if left > 0 {
+            left -= 1;
+            return false;
+        }
+        for (to, &from) in path.iter_mut().zip(its) {
+            *to = from;
+        }
+        found = true;
+        true
+    });
+    if !found {
         return None;
     }
-    let path = CStr::from_bytes_until_nul(&search.path).ok()?;
+    let path = CStr::from_bytes_until_nul(&path).ok()?;
     Some(in_object(path, name))
-}
-
-struct Search<'a> {
-    prefix: &'a str,
-    left: usize,
-    path: [u8; LONGEST_PATH],
-}
-
-unsafe extern "C" fn next_object(
-    object: *mut libc::dl_phdr_info,
-    _: usize,
-    search: *mut c_void,
-) -> c_int {
-    // SAFETY: the search that was passed to dl_iterate_phdr, and an object's name.
-    let (search, name) = unsafe { (&mut *search.cast::<Search>(), (*object).dlpi_name) };
-    if name.is_null() {
-        return 0;
-    }
-    // SAFETY: the loader's own name of an object that is loaded.
-    let path = unsafe { CStr::from_ptr(name) }.to_bytes_with_nul();
-    if !file_name(path).starts_with(search.prefix.as_bytes()) || path.len() > LONGEST_PATH {
-        return 0;
-    }
-    if search.left > 0 {
-        search.left -= 1;
-        return 0;
-    }
-    for (to, &from) in search.path.iter_mut().zip(path) {
-        *to = from;
-    }
-    1
 }
 
 #[cfg(test)]
@@ -238,6 +174,7 @@ mod tests {
 
     #[test]
     fn an_address_is_in_its_object() {
+        assert!(loader::prepare());
         assert!(is_ours(is_ours as *const c_void));
         assert!(!is_ours(null_mut()));
         let libc = libc::getenv as *const c_void;
@@ -249,6 +186,7 @@ mod tests {
 
     #[test]
     fn a_function_is_found_in_a_loaded_library() {
+        assert!(loader::prepare());
         let found = in_library("libc.so", c"getenv", 0).unwrap();
         assert!(!found.is_null());
         assert!(in_library("libcuda.so", c"cuInit", 0).is_none());

@@ -7,6 +7,7 @@
 //! on other processors, there is no such address.
 
 use super::Step;
+use super::find::{self, Around};
 use super::objects::{Mapped, each_mapped};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -133,27 +134,40 @@ pub(super) unsafe extern "C" fn call_as(
 const DT_INIT: i64 = 12;
 const DT_FINI: i64 = 13;
 
-/// The address of a `ret` in the object that `caller` lies in.
+/// The address of a `ret` in the object that `caller` lies in. Found anew each time: an
+/// object may have been unloaded, and another one lie there.
 pub(super) fn gadget(caller: *const u8) -> Option<*const u8> {
     if cfg!(not(target_arch = "x86_64")) || has_shadow_stack() {
         return None;
     }
-    let caller = caller as usize;
-    let mut found = None;
-    each_mapped(|mapped| {
-        if !mapped.covers(caller, 1, libc::PF_X) {
-            return false;
+    match find::around(caller) {
+        Around::Object(_, _, info) => ret_in(&Mapped::new(&info), caller as usize),
+        Around::Nothing => None,
+        Around::Unknown => {
+            let mut found = None;
+            each_mapped(|mapped| {
+                let here = mapped.covers(caller as usize, 1, libc::PF_X);
+                if here {
+                    found = ret_in(mapped, caller as usize);
+                }
+                here
+            });
+            found
         }
-        // The ends of `_fini` and `_init` first: no unwind information covers them, so
-        // that whoever walks the stack meanwhile ends there and is not led astray.
-        found = [DT_FINI, DT_INIT]
-            .into_iter()
-            .filter_map(|tag| dynamic(mapped, tag))
-            .find_map(|begin| ret_from(mapped, begin, 32))
-            .or_else(|| ret_from(mapped, caller, 65536));
-        true
-    });
-    found
+    }
+}
+
+fn ret_in(mapped: &Mapped<'_>, caller: usize) -> Option<*const u8> {
+    if !mapped.covers(caller, 1, libc::PF_X) {
+        return None;
+    }
+    // The ends of `_fini` and `_init` first: no unwind information covers them, so that
+    // whoever walks the stack meanwhile ends there and is not led astray.
+    [DT_FINI, DT_INIT]
+        .into_iter()
+        .filter_map(|tag| dynamic(mapped, tag))
+        .find_map(|begin| ret_from(mapped, begin, 32))
+        .or_else(|| ret_from(mapped, caller, 65536))
 }
 
 fn ret_from(mapped: &Mapped<'_>, begin: usize, bytes: usize) -> Option<*const u8> {
@@ -225,6 +239,7 @@ mod tests {
 
     #[test]
     fn a_call_through_a_gadget_returns() {
+        assert!(crate::loader::prepare());
         let here = gadget(who_calls as *const u8);
         if has_shadow_stack() {
             assert!(here.is_none());

@@ -8,14 +8,16 @@
 //! is recorded.
 
 mod caller;
+mod find;
 mod objects;
 mod real;
 
 pub use objects::{Mapped, each_mapped};
-pub(crate) use objects::{adds, record_new};
+pub(crate) use objects::{adds, forked, may_ask, range_around, record_new};
 pub(crate) use real::{next, prepare};
 pub use real::{real_dlopen, real_dlsym};
 
+use crate::hooks;
 use crate::recorder::{self, now, usage};
 use caller::call_as;
 use preheat_wire::Kind;
@@ -58,7 +60,17 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const
     let Some(real) = real::dlsym() else {
         return Step::done(null_mut());
     };
+    if name.is_null() {
+        return Step::jump_to(real);
+    }
+    // SAFETY: a name that is not null is a C string, or the real dlsym would fail too.
+    let text = unsafe { CStr::from_ptr(name) };
     let special = handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT;
+    let is_our_own = special && hooks::is_our_own(text);
+    // Most are not looked at: the real function is then called by the program itself.
+    if !is_our_own && !hooks::may_take(text) {
+        return Step::jump_to(real);
+    }
     let found = if special {
         match caller::gadget(caller) {
             // SAFETY: the real dlsym with the program's own arguments.
@@ -68,14 +80,14 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const
     } else {
         real::call_dlsym(real, handle, name)
     };
-    if found.is_null() || name.is_null() {
+    if found.is_null() {
         return Step::done(found);
     }
-    // SAFETY: the real dlsym has found this name, so it is a C string.
-    Step::done(crate::hooks::looked_up(
-        unsafe { CStr::from_ptr(name) },
-        found,
-    ))
+    Step::done(if is_our_own {
+        hooks::without_us(text, found)
+    } else {
+        hooks::looked_up(text, found)
+    })
 }
 
 extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8) -> Step {
@@ -91,6 +103,7 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     };
     // SAFETY: a path that is not null is a C string, or the real dlopen would fail too.
     let name = unsafe { CStr::from_ptr(path.cast()) }.to_bytes();
+    let is_new_here = !may_ask() && !is_loaded(real, gadget, path);
     let before = adds();
     let open = recorder::begin(Kind::Load, 0, 0, 1, name, false);
     let mark = usage();
@@ -99,8 +112,22 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     let (ended, _errno) = (now(), recorder::system::Errno::keep());
     open.put(0, &mark.since());
     open.end_at(ended, i32::from(handle.is_null()), None);
+    if is_new_here && !handle.is_null() {
+        objects::lock_is_sound();
+    }
     if adds() != before {
         record_new();
     }
     Step::done(handle)
+}
+
+/// Whether a library is loaded already. What is not, and is after the real dlopen, was
+/// added to the loader's list in this very process.
+fn is_loaded(real: *const c_void, gadget: *const u8, path: *mut c_void) -> bool {
+    let _errno = recorder::system::Errno::keep();
+    let flags = (libc::RTLD_NOLOAD | libc::RTLD_LAZY) as usize as *mut c_void;
+    // SAFETY: the real dlopen with the program's own path.
+    let handle = unsafe { call_as(real, gadget, path, flags) };
+    // SAFETY: a handle that was just opened. The library stays: others hold it.
+    !handle.is_null() && unsafe { libc::dlclose(handle) } == 0
 }

@@ -37,9 +37,12 @@ pub(super) fn dlopen() -> Option<*const c_void> {
     find(&DLOPEN, c"dlopen")
 }
 
-/// Finds both early: the first look-up may allocate, which a later moment may not allow.
+/// Finds them early: the first look-up may allocate, which a later moment may not allow.
 pub(crate) fn prepare() -> bool {
-    dlsym().is_some() && dlopen().is_some()
+    super::objects::lock_is_sound();
+    let both = dlsym().is_some() && dlopen().is_some();
+    super::find::prepare();
+    both
 }
 
 pub(super) fn call_dlsym(

@@ -61,7 +61,8 @@ api! {
     call_with = "PyObject_CallFunctionObjArgs": unsafe extern "C" fn(Pointer, ...) -> Pointer;
     frame = "PyEval_GetFrame": unsafe extern "C" fn() -> Pointer;
     line = "PyFrame_GetLineNumber": unsafe extern "C" fn(Pointer) -> c_int;
-    module = "PyImport_AddModule": unsafe extern "C" fn(*const c_char) -> Pointer;
+    modules = "PyImport_GetModuleDict": unsafe extern "C" fn() -> Pointer;
+    item_string = "PyDict_GetItemString": unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
     module_dict = "PyModule_GetDict": unsafe extern "C" fn(Pointer) -> Pointer;
     object_type = "PyObject_Type": unsafe extern "C" fn(Pointer) -> Pointer;
     save_thread = "PyEval_SaveThread": unsafe extern "C" fn() -> *mut c_void;

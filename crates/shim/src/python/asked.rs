@@ -133,12 +133,7 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
         if !frame.is_null() {
             (api.increment)(frame);
         }
-        let main = (api.module)(c"__main__".as_ptr());
-        let main = if main.is_null() {
-            main
-        } else {
-            (api.module_dict)(main)
-        };
+        let main = main_globals(api);
         let mut found = false;
         while !frame.is_null() && frame != api.none {
             let code = api.get(frame, CODE.get(api));
@@ -174,6 +169,32 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
     }
     asked.text.put(under.place.bytes());
     asked
+}
+
+/// The main program's globals, borrowed; null if it is not there. It is looked for and
+/// never made: a program may have taken it out of `sys.modules`, or put anything there.
+///
+/// # Safety
+/// As [`asked`].
+unsafe fn main_globals(api: &Api) -> Pointer {
+    // SAFETY: as the caller says. Both give null for what is not of their kind.
+    unsafe {
+        let modules = (api.modules)();
+        if modules.is_null() {
+            (api.clear_error)();
+            return null_mut();
+        }
+        let main = (api.item_string)(modules, c"__main__".as_ptr());
+        if main.is_null() {
+            (api.clear_error)();
+            return null_mut();
+        }
+        let globals = (api.module_dict)(main);
+        if globals.is_null() {
+            (api.clear_error)();
+        }
+        globals
+    }
 }
 
 /// The import is over.

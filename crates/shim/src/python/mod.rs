@@ -7,9 +7,11 @@
 mod api;
 mod asked;
 mod imports;
+mod path;
 
 use crate::recorder::{self, Open};
 use api::{Pointer, api};
+pub(crate) use path::leave_without_site;
 use preheat_wire::{Allocator, Event, Kind};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -31,7 +31,7 @@ pub struct UsageMark {
     counts: Counts,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Counts {
     major_faults: i64,
     minor_faults: i64,
@@ -44,11 +44,21 @@ struct Counts {
 pub fn usage() -> UsageMark {
     UsageMark {
         counts: counts(),
-        cpu: read(libc::CLOCK_THREAD_CPUTIME_ID),
+        cpu: cpu(),
     }
 }
 
+fn cpu() -> u64 {
+    if super::is_confined() {
+        return 0;
+    }
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 fn counts() -> Counts {
+    if super::is_confined() {
+        return Counts::default();
+    }
     // SAFETY: rusage is plain numbers, for which zero is a value.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one rusage.
@@ -65,7 +75,7 @@ fn counts() -> Counts {
 impl UsageMark {
     /// What this thread used since. To be asked on the same thread.
     pub fn since(&self) -> Usage {
-        let cpu = read(libc::CLOCK_THREAD_CPUTIME_ID);
+        let cpu = cpu();
         let now = counts();
         let less = |now: i64, then: i64| u32::try_from(now.saturating_sub(then)).unwrap_or(0);
         Usage {

@@ -5,7 +5,7 @@
 //! before it is written to: a full disk is an error here and never a signal there.
 
 use super::clock;
-use super::process::Process;
+use super::process::{Process, is_confined};
 use super::system::{File, process_number};
 use preheat_wire::{FileHeader, HEADER_BYTES, MAGIC, MAJOR, MINOR, State};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,13 +22,18 @@ pub(super) fn create(
     path: &mut Path,
     limit: u64,
     began: u64,
+    room: &mut Path,
 ) -> Result<*mut FileHeader, i32> {
     let pid = process_number();
     // One for each program that this process became by exec.
     for number in 0..10_000 {
         write_path(path, directory, pid, number);
         match File::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
-            Ok(file) => return begin(&file, pid, limit, began),
+            Ok(file) => {
+                // Whatever the program's mask was: it is its user's, and read by no other.
+                file.make_private();
+                return begin(&file, pid, limit, began, started_ticks(room));
+            }
             Err(libc::EEXIST) => {}
             Err(other) => return Err(other),
         }
@@ -36,7 +41,13 @@ pub(super) fn create(
     Err(libc::EEXIST)
 }
 
-fn begin(file: &File, pid: u32, limit: u64, began: u64) -> Result<*mut FileHeader, i32> {
+fn begin(
+    file: &File,
+    pid: u32,
+    limit: u64,
+    began: u64,
+    started_ticks: u64,
+) -> Result<*mut FileHeader, i32> {
     file.reserve(0, HEADER_BYTES)?;
     let header: *mut FileHeader = file.map(0, HEADER_BYTES)?.cast();
     let content = FileHeader {
@@ -48,7 +59,7 @@ fn begin(file: &File, pid: u32, limit: u64, began: u64) -> Result<*mut FileHeade
         // SAFETY: no memory is involved.
         parent: (unsafe { libc::getppid() }) as u32,
         began,
-        started_ticks: started_ticks(),
+        started_ticks,
         boot_offset: clock::boot_offset(),
         // SAFETY: no memory is involved.
         ticks_per_second: (unsafe { libc::sysconf(libc::_SC_CLK_TCK) }) as u32,
@@ -74,6 +85,8 @@ pub(super) enum NoChunk {
     Full,
     /// Not now; perhaps later.
     Later,
+    /// The program has bounded which system calls may be made.
+    Confined,
     /// Never again.
     Never(State),
 }
@@ -83,6 +96,9 @@ pub(super) fn chunk(process: &Process, bytes: usize, bound: u64) -> Result<*mut 
     let header = process.header();
     if header.is_null() {
         return Err(NoChunk::Never(State::Off));
+    }
+    if is_confined() {
+        return Err(NoChunk::Confined);
     }
     // SAFETY: the header is mapped for good, and this field is only used atomically.
     let allocated = unsafe { AtomicU64::from_ptr(&raw mut (*header).allocated) };
@@ -108,10 +124,12 @@ pub(super) fn chunk(process: &Process, bytes: usize, bound: u64) -> Result<*mut 
         // Taken back where nobody came after, so that the file ends where its chunks do.
         let end = at + bytes as u64;
         let _ = allocated.compare_exchange(end, at, Ordering::Relaxed, Ordering::Relaxed);
-        NoChunk::Never(match error {
-            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => State::NoSpace,
-            _ => State::Off,
-        })
+        match error {
+            // Closed under our hands.
+            libc::EBADF => NoChunk::Later,
+            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => NoChunk::Never(State::NoSpace),
+            _ => NoChunk::Never(State::Off),
+        }
     })
 }
 
@@ -152,12 +170,11 @@ impl Writer<'_> {
 }
 
 /// Field 22 of `/proc/self/stat`: when the kernel made this process.
-fn started_ticks() -> u64 {
-    let mut text = [0u8; 1024];
+fn started_ticks(text: &mut Path) -> u64 {
     let Ok(file) = File::open(b"/proc/self/stat\0", libc::O_RDONLY) else {
         return 0;
     };
-    let length = file.read(&mut text);
+    let length = file.read(text);
     ticks_in(text.get(..length).unwrap_or_default()).unwrap_or(0)
 }
 
@@ -177,7 +194,7 @@ mod tests {
         let stat = b"12 (a) b ( c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 0 4242 99";
         assert_eq!(ticks_in(stat), Some(4242));
         assert_eq!(ticks_in(b"12 (a"), None);
-        assert!(started_ticks() > 0);
+        assert!(started_ticks(&mut [0; 4096]) > 0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod thread;
 pub use clock::{UsageMark, now, usage};
 pub use open::Open;
 pub use process::start;
-pub(crate) use process::{follow_forks, forked};
+pub(crate) use process::{confine, follow_forks, forked, is_confined};
 pub use text::{first_time, text};
 
 use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};
@@ -93,6 +93,7 @@ fn enter<R>(work: impl FnOnce(&'static Process, &mut Thread) -> R) -> Option<R> 
 }
 
 #[cold]
+#[inline(never)]
 fn attach(process: &Process, thread: *mut Thread) -> bool {
     // SAFETY: as in `enter`.
     let busy = unsafe { &(*thread).busy };
@@ -106,7 +107,7 @@ fn attach(process: &Process, thread: *mut Thread) -> bool {
     compiler_fence(Ordering::SeqCst);
     busy.store(false, Ordering::Relaxed);
     if let Found::JustOpened(_) = found {
-        crate::start::describe();
+        crate::start::describe(process.room());
     }
     !matches!(found, Found::Nothing)
 }

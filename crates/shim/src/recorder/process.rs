@@ -35,6 +35,9 @@ pub(super) struct Process {
     pub(super) header: AtomicPtr<FileHeader>,
     /// Written before the epoch is published, never after.
     path: UnsafeCell<Path>,
+    /// Room for what is read while the recording begins, for the thread that begins it:
+    /// its stack may be a small one.
+    room: UnsafeCell<Path>,
     pub(super) limit: AtomicU64,
     /// Hashes of texts; a text's number is one more than its place.
     pub(super) texts: [AtomicU64; TEXTS],
@@ -52,6 +55,10 @@ struct Settings {
     wiped: AtomicBool,
     last_epoch: AtomicU32,
     forked_at: AtomicU64,
+    /// The process in which `forked_at` was noted.
+    forked_as: AtomicU32,
+    /// Nothing may be asked of the kernel that the program does not ask for itself.
+    confined: AtomicBool,
 }
 
 // SAFETY: the directory is written once, before PROCESS is published.
@@ -63,6 +70,8 @@ static SETTINGS: Settings = Settings {
     wiped: AtomicBool::new(false),
     last_epoch: AtomicU32::new(0),
     forked_at: AtomicU64::new(0),
+    forked_as: AtomicU32::new(0),
+    confined: AtomicBool::new(false),
 };
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
@@ -104,10 +113,24 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     super::active()
 }
 
+/// From now on the kernel may kill the process for a system call that it does not know
+/// the program to need: no further room is asked for. What there is stays in use.
+pub(crate) fn confine() {
+    SETTINGS.confined.store(true, Ordering::Relaxed);
+}
+
+/// Whether that was said. It holds for forked children as well.
+pub(crate) fn is_confined() -> bool {
+    SETTINGS.confined.load(Ordering::Relaxed)
+}
+
 /// To be called in a forked child before anything else is.
 pub(crate) fn forked() {
     let Some(process) = process() else { return };
     SETTINGS.forked_at.store(super::now(), Ordering::Relaxed);
+    SETTINGS
+        .forked_as
+        .store(system::process_number(), Ordering::Relaxed);
     if !SETTINGS.wiped.load(Ordering::Relaxed) {
         let here: *const Process = process;
         // SAFETY: a forked child has one thread, so nobody else looks; zeros are the
@@ -164,11 +187,16 @@ impl Process {
         // epoch is published. The directory is not written after the start.
         let (path, directory) = unsafe { (&mut *self.path.get(), &*SETTINGS.directory.get()) };
         let limit = SETTINGS.limit.load(Ordering::Relaxed);
+        if is_confined() {
+            self.epoch.store(OFF, Ordering::Release);
+            return Found::Nothing;
+        }
+        // A child that was forked in a way of which nobody was told has its parent's time.
         let began = match SETTINGS.forked_at.load(Ordering::Relaxed) {
-            0 => super::now(),
-            forked_at => forked_at,
+            at if SETTINGS.forked_as.load(Ordering::Relaxed) == system::process_number() => at,
+            _ => super::now(),
         };
-        match file::create(directory, path, limit, began) {
+        match file::create(directory, path, limit, began, self.room()) {
             Ok(header) => {
                 self.header.store(header, Ordering::Relaxed);
                 self.limit.store(limit, Ordering::Relaxed);
@@ -190,6 +218,17 @@ impl Process {
         unsafe { &*self.path.get() }
     }
 
+    /// Only for the thread that opens the file, until it has described the process.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "one thread alone asks, and uses one at a time"
+    )]
+    pub(super) fn room(&self) -> &mut Path {
+        // SAFETY: only the thread that holds OPENING comes here, and after it has opened
+        // the file once more; what it had before is then not used any more.
+        unsafe { &mut *self.room.get() }
+    }
+
     /// The file's header. Only after an epoch was seen.
     pub(super) fn header(&self) -> *mut FileHeader {
         self.header.load(Ordering::Relaxed)
@@ -204,6 +243,17 @@ impl Process {
             field.store(state as u32, Ordering::Release);
         }
         self.epoch.store(OFF, Ordering::Release);
+    }
+
+    /// Notes that no thread gets another chunk, for a reason other than the limit.
+    pub(super) fn close(&self) {
+        let header = self.header();
+        if !header.is_null() {
+            // SAFETY: the header is mapped for good; the field is only used atomically.
+            let state = unsafe { AtomicU32::from_ptr(&raw mut (*header).state) };
+            state.store(State::Off as u32, Ordering::Relaxed);
+        }
+        self.exhausted.store(true, Ordering::Relaxed);
     }
 
     /// Notes that records are left out.

@@ -28,7 +28,28 @@ impl Drop for Errno {
 }
 
 /// An open file; closed when dropped.
-pub(crate) struct File(i32);
+///
+/// A program may close descriptors that it does not know, on another thread and at any
+/// time, and have its own file under the same number right after. So ours has a number
+/// beyond those that programs have, and is looked at again before each use.
+pub(crate) struct File {
+    fd: i32,
+    /// Device and number of the file; nothing where that cannot be asked.
+    identity: Option<(u64, u64)>,
+}
+
+/// Where our descriptors begin. Not much higher: the kernel's table grows with it.
+const HIGH: c_long = 960;
+
+// Apart, and once for all who ask: not every caller's stack has much room.
+#[inline(never)]
+fn identity(fd: i32) -> Option<(u64, u64)> {
+    // SAFETY: stat is plain numbers, for which zero is a value.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one stat.
+    let asked = unsafe { libc::syscall(libc::SYS_fstat, c_long::from(fd), &raw mut status) };
+    (asked == 0).then_some((status.st_dev, status.st_ino))
+}
 
 impl File {
     /// Opens the file whose path is the C string at the beginning of `path`.
@@ -37,7 +58,7 @@ impl File {
             return Err(libc::EINVAL);
         }
         // SAFETY: the path ends with a NUL within its bounds.
-        let fd = unsafe {
+        let low = unsafe {
             libc::syscall(
                 libc::SYS_openat,
                 c_long::from(libc::AT_FDCWD),
@@ -46,11 +67,41 @@ impl File {
                 0o600 as c_long,
             )
         };
-        if fd < 0 {
-            Err(Errno::now())
-        } else {
-            Ok(File(fd as i32))
+        if low < 0 {
+            return Err(Errno::now());
         }
+        let identity = identity(low as i32);
+        // SAFETY: no memory is involved; the lower one is ours.
+        let fd = unsafe {
+            let high = libc::syscall(
+                libc::SYS_fcntl,
+                low,
+                c_long::from(libc::F_DUPFD_CLOEXEC),
+                HIGH,
+            );
+            if high >= 0 {
+                libc::syscall(libc::SYS_close, low);
+                high
+            } else {
+                // There are fewer descriptors than that.
+                low
+            }
+        };
+        Ok(File {
+            fd: fd as i32,
+            identity,
+        })
+    }
+
+    /// Whether the descriptor is still that of the file.
+    fn is_ours(&self) -> bool {
+        identity(self.fd) == self.identity
+    }
+
+    /// Lets nobody but the user read and write it.
+    pub(crate) fn make_private(&self) {
+        // SAFETY: no memory is involved.
+        unsafe { libc::syscall(libc::SYS_fchmod, c_long::from(self.fd), 0o600 as c_long) };
     }
 
     /// Reads until `bytes` is full or the file ends.
@@ -63,7 +114,7 @@ impl File {
             let got = unsafe {
                 libc::syscall(
                     libc::SYS_read,
-                    c_long::from(self.0),
+                    c_long::from(self.fd),
                     rest.as_mut_ptr(),
                     rest.len(),
                 )
@@ -84,12 +135,15 @@ impl File {
             // Asking would raise SIGXFSZ, which kills.
             return Err(libc::ENOSPC);
         }
+        if !self.is_ours() {
+            return Err(libc::EBADF);
+        }
         loop {
             // SAFETY: no memory is involved.
             let result = unsafe {
                 libc::syscall(
                     libc::SYS_fallocate,
-                    c_long::from(self.0),
+                    c_long::from(self.fd),
                     0 as c_long,
                     at as c_long,
                     bytes as c_long,
@@ -115,7 +169,7 @@ impl File {
             let written = unsafe {
                 libc::syscall(
                     libc::SYS_pwrite64,
-                    c_long::from(self.0),
+                    c_long::from(self.fd),
                     ZEROS.as_ptr(),
                     count,
                     (at as usize + done) as c_long,
@@ -134,6 +188,9 @@ impl File {
     /// Maps bytes of the file, shared. Never unmapped: whoever holds a pointer into it
     /// may keep it.
     pub(crate) fn map(&self, at: u64, bytes: usize) -> Result<*mut u8, i32> {
+        if !self.is_ours() {
+            return Err(libc::EBADF);
+        }
         let within = at as usize & (page_bytes() - 1);
         // SAFETY: a new mapping at an address that the kernel chooses.
         let address = unsafe {
@@ -142,7 +199,7 @@ impl File {
                 bytes + within,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED,
-                self.0,
+                self.fd,
                 (at as usize - within) as libc::off_t,
             )
         };
@@ -156,8 +213,10 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours.
-        unsafe { libc::syscall(libc::SYS_close, c_long::from(self.0)) };
+        if self.is_ours() {
+            // SAFETY: the descriptor is ours.
+            unsafe { libc::syscall(libc::SYS_close, c_long::from(self.fd)) };
+        }
     }
 }
 
@@ -211,4 +270,26 @@ pub(crate) fn thread_number() -> u32 {
 pub(crate) fn process_number() -> u32 {
     // SAFETY: no memory is involved.
     (unsafe { libc::syscall(libc::SYS_getpid) }) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_under_our_number_is_left_alone() {
+        let file = File::open(b"/proc/self/stat\0", libc::O_RDONLY).unwrap();
+        assert!(file.is_ours());
+        let other = File::open(b"/dev/null\0", libc::O_RDWR).unwrap();
+        let (ours, theirs) = (file.fd, other.fd);
+        // SAFETY: both descriptors are this test's.
+        assert_eq!(unsafe { libc::dup2(theirs, ours) }, ours);
+        assert!(!file.is_ours());
+        assert_eq!(file.reserve(0, 4096), Err(libc::EBADF));
+        assert_eq!(file.map(0, 4096), Err(libc::EBADF));
+        drop(file);
+        assert_eq!(identity(ours), other.identity);
+        // SAFETY: nobody else has it.
+        unsafe { libc::close(ours) };
+    }
 }

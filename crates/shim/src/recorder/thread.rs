@@ -6,11 +6,11 @@
 //! threads does not fill its file with empty ones.
 
 use super::file::{self, NoChunk};
-use super::process::{NO_EPOCH, Process};
+use super::process::{NO_EPOCH, Process, is_confined};
 use super::system::{Errno, thread_number};
 use preheat_wire::{CHUNK_MAGIC, ChunkHeader, ChunkKind, Record, SLOT_BYTES, State, Total};
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
+use std::ffi::{c_long, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -135,6 +135,7 @@ impl Thread {
 
     /// Gets a chunk with room for so many slots; says whether there is one.
     #[cold]
+    #[inline(never)]
     pub(super) fn grow(&mut self, process: &Process, slots: u32, hot: bool) -> bool {
         if (hot && process.full.load(Ordering::Relaxed))
             || process.exhausted.load(Ordering::Relaxed)
@@ -162,6 +163,10 @@ impl Thread {
                     }
                     Err(NoChunk::Full) => break,
                     Err(NoChunk::Later) => return false,
+                    Err(NoChunk::Confined) => {
+                        process.close();
+                        return false;
+                    }
                     Err(NoChunk::Never(state)) => return Self::never(process, state),
                 }
             }
@@ -180,6 +185,10 @@ impl Thread {
                 false
             }
             Err(NoChunk::Later) => false,
+            Err(NoChunk::Confined) => {
+                process.close();
+                false
+            }
             Err(NoChunk::Never(state)) => Self::never(process, state),
         }
     }
@@ -304,8 +313,16 @@ impl Thread {
 
 fn write_header(chunk: *mut ChunkHeader, kind: ChunkKind, bytes: usize) {
     let mut name = [0u8; 16];
-    // SAFETY: the kernel writes at most 16 bytes.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    if !is_confined() {
+        // SAFETY: the kernel writes at most 16 bytes.
+        unsafe {
+            libc::syscall(
+                libc::SYS_prctl,
+                c_long::from(libc::PR_GET_NAME),
+                name.as_mut_ptr(),
+            )
+        };
+    }
     let header = ChunkHeader {
         magic: 0,
         kind: kind as u32,

@@ -1,0 +1,171 @@
+//! `python -S`: our directory is taken from `PYTHONPATH` before Python begins.
+//!
+//! Otherwise our `sitecustomize` takes it from `sys.path`, and the environment keeps it
+//! for children. With `-S` no `sitecustomize` is run, and the program would see it.
+
+use preheat_wire::variables;
+use std::ffi::{CStr, c_char};
+
+/// Does so if these are the arguments of such a Python.
+///
+/// # Safety
+/// Both must be null or arrays of C strings that end with a null, those of this process,
+/// and no other thread may look at them yet.
+pub(crate) unsafe fn leave_without_site(
+    arguments: *const *mut c_char,
+    environment: *mut *mut c_char,
+) {
+    // SAFETY: as the caller says.
+    unsafe {
+        if arguments.is_null() || environment.is_null() || !is_without_site(strings(arguments)) {
+            return;
+        }
+        let ours = strings(environment).find_map(|text| value(text, variables::PYTHON));
+        let place = strings(environment).position(|text| value(text, "PYTHONPATH").is_some());
+        if let (Some(ours), Some(place)) = (ours, place) {
+            leave(environment.add(place), ours);
+        }
+    }
+}
+
+/// # Safety
+/// As above.
+unsafe fn strings<'a>(array: *const *mut c_char) -> impl Iterator<Item = &'a [u8]> {
+    (0..).map_while(move |index| {
+        // SAFETY: the caller says that the array ends with a null, where this ends too.
+        unsafe {
+            let text = *array.add(index);
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
+        }
+    })
+}
+
+fn value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+}
+
+/// Takes `ours`, with the colon behind it, from the beginning of a variable's value; and
+/// the variable from the environment, if nothing is left.
+///
+/// # Safety
+/// `place` must be that of a variable in such an array.
+unsafe fn leave(place: *mut *mut c_char, ours: &[u8]) {
+    // SAFETY: the variable has a name and a value; what is moved lies within its text,
+    // and the pointers within the array.
+    unsafe {
+        let whole = CStr::from_ptr(*place).to_bytes_with_nul();
+        let Some(begin) = whole.iter().position(|&byte| byte == b'=') else {
+            return;
+        };
+        let Some(rest) = whole
+            .get(begin + 1..)
+            .and_then(|value| value.strip_prefix(ours))
+        else {
+            return;
+        };
+        match rest {
+            [0] => {
+                let mut at = place;
+                while !(*at).is_null() {
+                    *at = *at.add(1);
+                    at = at.add(1);
+                }
+            }
+            [b':', rest @ ..] => {
+                let (from, count) = (rest.as_ptr(), rest.len());
+                let to = (*place).cast::<u8>().add(begin + 1);
+                to.copy_from(from, count);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether Python is started by these arguments, with `-S` among its own options.
+fn is_without_site<'a>(mut arguments: impl Iterator<Item = &'a [u8]>) -> bool {
+    let program = arguments.next().unwrap_or_default();
+    let name = program.rsplit(|&byte| byte == b'/').next();
+    if !name.is_some_and(|name| name.starts_with(b"python")) {
+        return false;
+    }
+    while let Some(argument) = arguments.next() {
+        let options = match argument {
+            // An option of this kind that has its value behind it.
+            b"--check-hash-based-pycs" => {
+                arguments.next();
+                continue;
+            }
+            [b'-', b'-', _, ..] => continue,
+            [b'-', options @ ..] if !options.is_empty() && options != b"-" => options,
+            // The program's own arguments begin here.
+            _ => return false,
+        };
+        for (index, option) in options.iter().enumerate() {
+            match option {
+                b'S' => return true,
+                b'c' | b'm' => return false,
+                b'W' | b'X' => {
+                    if index + 1 == options.len() {
+                        arguments.next();
+                    }
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+
+    #[test]
+    fn the_options_of_python_and_of_no_other() {
+        let is = |line: &str| is_without_site(line.split(' ').map(str::as_bytes));
+        assert!(is("/usr/bin/python3.11 -S x.py"));
+        assert!(is("python -B -WS -X dev -uS"));
+        assert!(is("python --check-hash-based-pycs always -SE -c 1"));
+        assert!(!is("python x.py -S"));
+        assert!(!is("python -c -S"));
+        assert!(!is("python -W -S x.py"));
+        assert!(!is("python -mS -S"));
+        assert!(!is("python -- -S"));
+        assert!(!is("python - -S"));
+        assert!(!is("bash -S"));
+    }
+
+    #[test]
+    fn our_part_of_the_path_is_left() {
+        for (path, left) in [
+            ("PYTHONPATH=/ours:/theirs", Some("PYTHONPATH=/theirs")),
+            ("PYTHONPATH=/ours", None),
+            ("PYTHONPATH=/ours2:/x", Some("PYTHONPATH=/ours2:/x")),
+        ] {
+            let texts = [path, "PREHEAT_PYTHON=/ours", "LAST=1"];
+            let texts: Vec<_> = texts
+                .iter()
+                .map(|text| CString::new(*text).unwrap())
+                .collect();
+            // Not freed: that would go by their lengths, which change.
+            let mut environment: Vec<_> = texts.into_iter().map(CString::into_raw).collect();
+            environment.push(std::ptr::null_mut());
+            let arguments = [c"python".as_ptr().cast_mut(), c"-S".as_ptr().cast_mut()];
+            let arguments = [&arguments[..], &[std::ptr::null_mut()]].concat();
+            // SAFETY: arrays of C strings with a null at their ends; those of the
+            // environment may be written to.
+            let found: Vec<_> = unsafe {
+                leave_without_site(arguments.as_ptr(), environment.as_mut_ptr());
+                strings(environment.as_ptr()).map(<[u8]>::to_vec).collect()
+            };
+            let mut expected: Vec<_> = left
+                .into_iter()
+                .map(|text| text.as_bytes().to_vec())
+                .collect();
+            expected.extend([b"PREHEAT_PYTHON=/ours".to_vec(), b"LAST=1".to_vec()]);
+            assert_eq!(found, expected);
+        }
+    }
+}
