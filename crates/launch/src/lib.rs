@@ -11,6 +11,7 @@
 
 mod clock;
 mod error;
+mod inherited;
 mod inject;
 mod input;
 mod lines;

@@ -31,7 +31,10 @@ pub(crate) struct Program {
 pub(crate) fn find(name: &OsStr) -> Result<Program, LaunchError> {
     let path = search(name, std::env::var_os("PATH"))?;
     let shown = Path::new(name).display().to_string();
-    let (inject, unrecorded) = look(&path, &shown, 0)?;
+    let (mut inject, mut unrecorded) = look(&path, &shown, 0)?;
+    if inject && preloads_sanitizer(std::env::var_os("LD_PRELOAD")) {
+        (inject, unrecorded) = (false, Some(format!("{shown} {SANITIZED}")));
+    }
     Ok(Program {
         path,
         inject,
@@ -150,12 +153,23 @@ fn look(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>)
             false,
             "is linked with musl, whose loader cannot take a library for glibc",
         )),
+        Some(Elf::Native(Loader::Sanitized)) => Some((false, SANITIZED)),
         Some(Elf::Native(Loader::Glibc)) => None,
     };
     Ok(match why {
         None => (true, None),
         Some((inject, why)) => (inject, Some(format!("{shown} {why}"))),
     })
+}
+
+const SANITIZED: &str =
+    "runs with a sanitizer (ASan, TSan), whose runtime must be loaded before all else";
+
+/// Whether the user has a sanitizer preloaded.
+fn preloads_sanitizer(preload: Option<OsString>) -> bool {
+    let preload = preload.unwrap_or_default();
+    let mut libraries = preload.as_bytes().split(|byte| b" :".contains(byte));
+    libraries.any(elf::is_sanitizer)
 }
 
 /// The path in a script's first line.
@@ -233,6 +247,13 @@ mod tests {
         assert_eq!(of("/bin/sh\necho"), Some("/bin/sh".into()));
         assert_eq!(of(" \t/usr/bin/env python3\n"), Some("/usr/bin/env".into()));
         assert_eq!(of(" \n"), None);
+    }
+
+    #[test]
+    fn a_sanitizer_that_is_preloaded_is_seen() {
+        let is = |preload: &str| preloads_sanitizer(Some(preload.into()));
+        assert!(is("/usr/lib/libasan.so.8") && is("libm.so.6 libtsan.so.2"));
+        assert!(!is("") && !is("/usr/lib/libm.so.6:libc.so.6") && !preloads_sanitizer(None));
     }
 
     #[test]

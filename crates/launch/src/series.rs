@@ -161,7 +161,7 @@ impl Series<'_> {
         fs::create_dir(&directory).map_err(|why| cannot_create(&directory, &why))?;
         let evicted = self.evict(number, temperature);
         let caches = match temperature {
-            Temperature::Caches => Some(Caches::new(&self.output)),
+            Temperature::Caches => Some(Caches::new(&self.output, &name)),
             _ => None,
         };
         let caches = caches

@@ -1,13 +1,17 @@
 //! Signals while a command runs: they are the command's, and preheat still reports.
 //!
 //! The command shares preheat's process group and terminal, so what a terminal sends
-//! (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches it without help. What is sent to preheat
-//! alone is passed on. Handlers are used rather than ignoring, because `exec` resets
+//! (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches it without help. What a process sends is
+//! passed on, unless the command has sent it itself. Handlers are used rather than ignoring, because `exec` resets
 //! them: the command begins with exactly what it would have begun with.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::inherited;
+
+mod sender;
 
 /// The process whose handlers these are; another one is a child before its `exec`.
 static OWNER: AtomicI32 = AtomicI32::new(0);
@@ -81,6 +85,9 @@ impl Signals {
         move || {
             if children_ignored {
                 set(libc::SIGCHLD, libc::SIG_IGN);
+            }
+            if inherited::ignores_broken_pipes() {
+                set(libc::SIGPIPE, libc::SIG_IGN);
             }
             blocked(libc::SIG_SETMASK, Some(&mask));
             Ok(())
@@ -210,11 +217,10 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut li
             // The command asked for the size when it may not have been set yet.
             libc::SIGWINCH => terminal >= 0,
             libc::SIGCONT => true,
-            // Whoever is in our group and means the group has reached the command.
-            libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP => {
-                !by_kernel && libc::getpgid(sender) != libc::getpgrp()
-            }
-            _ => !by_kernel && sender != child,
+            _ if by_kernel || sender::is_from_command(sender, child) => false,
+            // These are counted, and two of them are two.
+            libc::SIGUSR1 | libc::SIGUSR2 => true,
+            _ => !sender::is_repeated(signal, sender),
         };
         if pass && child > 0 {
             libc::kill(child, signal);

@@ -14,7 +14,7 @@ use crate::lines::{Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Seen};
 use crate::signals::{self, Held, Signals};
-use crate::{LaunchError, clock};
+use crate::{LaunchError, clock, inherited};
 
 mod wait;
 
@@ -115,10 +115,17 @@ impl Start<'_> {
         if let Some((through, _)) = &self.lines {
             command.stdout(through.stdout()?);
         }
-        // SAFETY: between fork and exec only sigaction, pthread_sigmask, clock_gettime
-        // and write are called, which are async-signal-safe.
+        // What this start gets from us is not closed again; an input that was closed is
+        // none that we could give.
+        let given = [false, self.quiet || self.lines.is_some(), self.quiet];
+        // SAFETY: between fork and exec only sigaction, pthread_sigmask, close,
+        // clock_gettime and write are called, which are async-signal-safe. What is
+        // closed is what the standard library opened in its place, and nobody's.
         unsafe {
-            command.pre_exec(signals.inherit()).pre_exec(clock.writer());
+            command
+                .pre_exec(signals.inherit())
+                .pre_exec(inherited::close_again(given))
+                .pre_exec(clock.writer());
         }
         Ok((command, clock))
     }

@@ -49,9 +49,10 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// Empty directories below the recording's own.
-    pub(crate) fn new(recording: &Path) -> io::Result<Caches> {
-        let directory = recording.join("caches");
+    /// Empty directories below the recording's own, of the start with this name: what
+    /// an earlier one still holds and could not be removed is in nobody's way.
+    pub(crate) fn new(recording: &Path, start: &str) -> io::Result<Caches> {
+        let directory = recording.join(format!("{start}-caches"));
         fs::create_dir(&directory)?;
         Ok(Caches { directory })
     }
@@ -87,14 +88,16 @@ mod tests {
     fn caches_are_empty_and_go() {
         let below = std::env::temp_dir().join(format!("preheat-caches-{}", std::process::id()));
         fs::create_dir(&below).expect("a directory");
-        let caches = Caches::new(&below).expect("empty caches");
+        let caches = Caches::new(&below, "start-1").expect("empty caches");
         let set = caches.variables(|_| None).expect("variables");
         assert_eq!(set.len(), CACHES.len());
         for (_, directory) in &set {
             assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
         }
-        drop(caches);
-        let caches = Caches::new(&below).expect("again");
+        // Also beside one that is still there.
+        let next = Caches::new(&below, "start-2").expect("others");
+        drop((caches, next));
+        let caches = Caches::new(&below, "start-1").expect("again");
         let set = caches.variables(|_| Some("/x".into())).expect("variables");
         assert!(set.iter().any(|(name, _)| name == CACHES_IF_SET[0]));
         drop(caches);

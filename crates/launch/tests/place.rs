@@ -95,6 +95,23 @@ fn a_program_with_privileges_runs_unrecorded() {
 }
 
 #[test]
+fn a_program_with_a_sanitizer_runs_unrecorded() {
+    let place = Place::new();
+    let has = std::process::Command::new("gcc")
+        .arg("-print-file-name=libasan.so")
+        .output();
+    if !has.is_ok_and(|has| has.stdout.starts_with(b"/")) {
+        missing("libasan", "gcc has no libasan.so");
+        return;
+    }
+    let program = place.c("sanitized", &["-fsanitize=address"], NOTHING);
+    let output = place.output(&["starts=1"], &[&program]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let why = place.manifest().starts[0].unrecorded.clone();
+    assert!(why.expect("it says why").contains("sanitizer"));
+}
+
+#[test]
 fn a_recording_needs_a_directory_of_its_own() {
     let place = Place::new();
     std::fs::create_dir(place.recording()).expect("a directory");

@@ -44,6 +44,33 @@ fn what_is_sent_to_preheat_alone_is_passed_on() {
 }
 
 #[test]
+fn what_the_parent_sends_from_the_same_group_is_passed_on() {
+    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGQUIT, "QUIT")] {
+        let place = Place::new();
+        let mut running = Running::new(place.launch(&[], &["sh", "-c", &waits_for(name)]));
+        assert_eq!(running.line(), "ready");
+        running.signal(signal);
+        assert_eq!(running.line(), format!("got {name}"));
+        assert_eq!(running.end().2, Some(5));
+    }
+}
+
+#[test]
+fn what_the_command_sends_to_its_group_reaches_it_once() {
+    let place = Place::new();
+    // The shell tells each one that has come when a command of its own has ended.
+    let script = "trap 'echo got INT' INT; echo ready; sh -c 'trap \"\" INT; kill -INT 0'; \
+        sh -c :; echo on";
+    let mut launch = place.launch(&["starts=1"], &["sh", "-c", script]);
+    launch.process_group(0);
+    let mut running = Running::new(launch);
+    assert_eq!(running.line(), "ready");
+    let (rest, _, code) = running.end();
+    assert_eq!(rest, "got INT\non\n");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn a_command_that_is_ended_by_a_signal_is_reported() {
     let place = Place::new();
     let script = "echo ready; while :; do :; done";
@@ -94,6 +121,7 @@ fn signals_that_are_ignored_or_blocked_are_so_in_the_command() {
             command.pre_exec(|| {
                 libc::signal(libc::SIGHUP, libc::SIG_IGN);
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
                 let mut set: libc::sigset_t = std::mem::zeroed();
                 libc::sigaddset(&mut set, libc::SIGUSR1);
                 libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());

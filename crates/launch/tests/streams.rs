@@ -4,6 +4,7 @@ mod support;
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
 use preheat_wire::Kind;
@@ -72,6 +73,31 @@ fn a_command_whose_reader_is_gone_is_told() {
         drop(lines);
         let status = child.wait().expect("an end");
         assert_eq!(status.code(), Some(128 + libc::SIGPIPE), "{words:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_closed_is_so_in_the_command() {
+    // Said in a file: which of them are open.
+    let script = "for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && echo $fd >>\"$0\"; done; :";
+    for stream in 0..3 {
+        let place = Place::new();
+        let said = place.path().join("said");
+        let command = ["sh", "-c", script, said.to_str().expect("text")];
+        let mut launch = place.launch(&["starts=1"], &command);
+        // SAFETY: close takes a number and is async-signal-safe.
+        unsafe {
+            launch.pre_exec(move || {
+                libc::close(stream);
+                Ok(())
+            });
+        }
+        assert!(launch.status().expect("it runs").success());
+        let expected: String = (0..3)
+            .filter(|open| *open != stream)
+            .map(|open| format!("{open}\n"))
+            .collect();
+        assert_eq!(std::fs::read_to_string(&said).expect("text"), expected);
     }
 }
 

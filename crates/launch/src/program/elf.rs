@@ -1,7 +1,10 @@
-//! Which loader an executable file asks for.
+//! Which loader an executable file asks for, and whether for a runtime that must be
+//! loaded before all else.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+
+mod needed;
 
 /// An executable file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub(super) enum Loader {
     None,
     /// glibc's, or one like it.
     Glibc,
+    /// The same, with a sanitizer's runtime that wants to be the first library.
+    Sanitized,
     /// musl's.
     Musl,
 }
@@ -67,7 +72,23 @@ pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
             };
         }
     }
+    if loader == Loader::Glibc && needed::names(file, &table).any(|name| is_sanitizer(&name)) {
+        loader = Loader::Sanitized;
+    }
     Some(Elf::Native(loader))
+}
+
+/// Whether a library, by its name or path, is the runtime of a sanitizer that does not
+/// bear another one before it: GCC's and Clang's are called differently.
+pub(super) fn is_sanitizer(library: &[u8]) -> bool {
+    let name = library.rsplit(|&byte| byte == b'/').next();
+    let name = name.unwrap_or_default();
+    let rest = (name.strip_prefix(b"libclang_rt.")).or_else(|| name.strip_prefix(b"lib"));
+    let sanitizers: [&[u8]; 3] = [b"asan", b"hwasan", b"tsan"];
+    sanitizers.iter().any(|sanitizer| {
+        let end = rest.and_then(|rest| rest.strip_prefix(*sanitizer));
+        end.is_some_and(|end| end.starts_with(b".") || end.starts_with(b"-"))
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +135,21 @@ mod tests {
             elf[at..at + 8].copy_from_slice(b"ld-musl-");
         });
         assert_eq!(musl, Some(Elf::Native(Loader::Musl)));
+    }
+
+    #[test]
+    fn sanitizers_are_known_by_their_names() {
+        for name in [
+            "libasan.so.8",
+            "/usr/lib/libtsan.so",
+            "libclang_rt.asan-x86_64.so",
+            "libhwasan.so.0",
+        ] {
+            assert!(is_sanitizer(name.as_bytes()), "{name}");
+        }
+        for name in ["libc.so.6", "libasanity.so", "libubsan.so.1", "asan.so", ""] {
+            assert!(!is_sanitizer(name.as_bytes()), "{name}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ import sys
 
 # Numbers of the recording's layout.
 PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
-OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP = 1, 2, 3, 4, 5
+OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
 
 
 def begin(os):
@@ -31,6 +31,7 @@ def begin(os):
         for name, patch in (
             ("torch", frameworks.torch),
             ("torch._dynamo.callback", frameworks.torch_compiler),
+            ("torch.utils.data.dataloader", frameworks.torch_data),
             ("keras", frameworks.keras),
             ("tf_keras", frameworks.keras),
         ):
@@ -49,7 +50,10 @@ def once(watched, name, patch):
     def then(module):
         if not getattr(getattr(module, "__spec__", None), "_initializing", False):
             if watched.pop(name, None):
-                patch(module)
+                try:
+                    patch(module)
+                except Exception:
+                    pass  # The import would be what fails.
 
     return then
 
@@ -85,6 +89,7 @@ class Frameworks(object):
 
     def __init__(self, recorder, synchronize):
         import _thread
+        from _weakref import ref
 
         class Depth(_thread._local):
             value = 0
@@ -92,16 +97,36 @@ class Frameworks(object):
         self.recorder = recorder
         self.synchronize = synchronize
         # One for each kind: a step that calls another class's step is one step.
-        self.depths = [Depth() for _ in range(TEST_STEP + 1)]
+        self.depths = [Depth() for _ in range(DATA_FETCH + 1)]
         self.counts = {}
+        self.reference = ref
+        self.names = {}
+        self.numbers = {}
 
     # What the patches call.
+
+    def name_of(self, optimizer):
+        """Its class, and which of that class where there are several."""
+        of = type(optimizer).__name__
+        try:
+            address = id(optimizer)
+            reference, name = self.names.get(address, (None, of))
+            # One that is gone may have had this address.
+            if reference is None or reference() is not optimizer:
+                number = self.numbers[of] = self.numbers.get(of, 0) + 1
+                name = of if number == 1 else "%s #%d" % (of, number)
+                gone = lambda _, names=self.names: names.pop(address, None)  # noqa: E731
+                self.names[address] = self.reference(optimizer, gone), name
+            return name
+        except Exception:
+            return of
 
     def begin(self, which, name):
         return self.recorder.iteration_begin(which, name)
 
     def end(self, which, token):
-        if self.synchronize:
+        if self.synchronize and which != DATA_FETCH:
+            # A batch that was fetched has not waited for what the device still does.
             self.recorder.synchronize()
         self.recorder.iteration_end(token)
         count = self.counts.get(which, 0)
@@ -160,9 +185,7 @@ class Frameworks(object):
             try:
                 of = type(optimizer)
                 if of.step not in ours:
-                    step = self.wrapper(
-                        of.step, is_compiling, OPTIMIZER_STEP, "type(self).__name__"
-                    )
+                    step = self.wrapper(of.step, is_compiling, OPTIMIZER_STEP, "name_of(self)")
                     ours.add(step)
                     of.step = step
             except Exception:
@@ -171,22 +194,33 @@ class Frameworks(object):
 
         setattr(Optimizer, name, wraps(patched, patch))
 
+    def torch_data(self, dataloader):
+        """The next batch of a data loader: an iteration begins with it."""
+        of = getattr(dataloader, "_BaseDataLoaderIter", None)
+        if of is not None and "__next__" in of.__dict__:
+            next_of = of.__dict__["__next__"]
+            of.__next__ = self.wrapper(next_of, never, DATA_FETCH, repr("DataLoader"))
+
     def torch_compiler(self, callback):
-        """torch.compile tells when it compiles, wherever it does so."""
-        handler = getattr(callback, "callback_handler", None)
-        if not hasattr(handler, "register_start_callback"):
-            return
+        """torch.compile tells when it compiles, wherever it does so. Its list of whom it
+        tells is the program's: what tells them is wrapped, which no reset takes back."""
+        handler = callback.callback_handler
+        start, end = handler.run_start_callbacks, handler.run_end_callbacks
         open_ones = []
 
-        def began(*args):
+        def began(*args, **kwargs):
             open_ones.append(self.recorder.range_begin("torch.compile"))
+            return start(*args, **kwargs)
 
-        def ended(*args):
-            if open_ones:
-                self.recorder.range_end(open_ones.pop(), "preheat")
+        def ended(*args, **kwargs):
+            try:
+                return end(*args, **kwargs)
+            finally:
+                if open_ones:
+                    self.recorder.range_end(open_ones.pop(), "preheat")
 
-        handler.register_start_callback(began)
-        handler.register_end_callback(ended)
+        handler.run_start_callbacks = wraps(began, start)
+        handler.run_end_callbacks = wraps(ended, end)
 
     def keras(self, keras):
         try:
@@ -268,6 +302,7 @@ class Frameworks(object):
                 node.lineno, node.col_offset = line, 0
                 node.end_lineno = node.end_col_offset = None
         scope = {
+            "name_of": self.name_of,
             "__name__": getattr(original, "__module__", None) or __name__,
             "__builtins__": __builtins__,
         }
@@ -283,7 +318,13 @@ class Frameworks(object):
 WRAPPER = """
 def make(original, is_compiling, depth, begin, end, which):
     def %(name)s(self, *args, **kwargs):
-        if is_compiling() or depth.value:
+        # This runs for every module within a model: the cheapest first, and the usual
+        # call without packing its arguments.
+        if depth.value:
+            if len(args) == 1 and not kwargs:
+                return original(self, args[0])
+            return original(self, *args, **kwargs)
+        if is_compiling():
             return original(self, *args, **kwargs)
         depth.value = 1
         token = begin(which, %(text)s)

@@ -1,0 +1,182 @@
+//! What is told of PyTorch: it does the same as alone, and what it did is recorded.
+
+#[path = "../../../tests/missing.rs"]
+mod missing;
+mod support;
+
+use std::process::Command;
+
+use missing::missing;
+use preheat_wire::{Iteration, Kind};
+use support::samples::{self, Sample};
+use support::{Place, text};
+
+/// A Python with PyTorch, of this version at least.
+fn python(at_least: u32) -> Option<String> {
+    let python = std::env::var("PREHEAT_TEST_TORCH_PYTHON").unwrap_or("/usr/bin/python3".into());
+    let version = Command::new(&python)
+        .args(["-c", "import torch; print(torch.__version__)"])
+        .output();
+    let version = version.map(|output| text(&output.stdout));
+    let major = version.ok().and_then(|version| {
+        let major = version.split('.').next()?.parse::<u32>();
+        major.ok()
+    });
+    if major.is_none_or(|major| major < at_least) {
+        // Older ones are PyTorch too: a machine may be asked to have one, and not the other.
+        let component = if major.is_some() { "torch-2" } else { "torch" };
+        missing(component, &format!("{python} has no PyTorch {at_least}"));
+        return None;
+    }
+    Some(python)
+}
+
+/// Runs a program alone and recorded, which must not differ; what its own process left.
+fn both(python: &str, program: &str) -> Vec<Sample> {
+    let place = Place::new();
+    let path = place.path().join("program.py");
+    std::fs::write(&path, program).expect("a file");
+    let path = path.to_str().expect("text");
+    let alone = Command::new(python).arg(path).output().expect("it runs");
+    assert!(alone.status.success(), "{}", text(&alone.stderr));
+    let with = place.output(&["starts=1"], &[python, path]);
+    assert_eq!(text(&with.stderr), text(&alone.stderr));
+    assert_eq!(text(&with.stdout), text(&alone.stdout));
+    let pid = place.manifest().starts[0].pid;
+    samples::read(&place.recording().join(format!("start-1/{pid}-0.process")))
+}
+
+fn iterations(samples: &[Sample], which: Iteration) -> Vec<String> {
+    samples::names(samples, Kind::Iteration, which as u16)
+}
+
+const LOADERS: &str = r#"
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+class Numbers(Dataset):
+    def __len__(self):
+        return 6
+    def __getitem__(self, at):
+        return torch.tensor([float(at)])
+class Stream(IterableDataset):
+    def __iter__(self):
+        yield from range(3)
+class Failing(Numbers):
+    def __getitem__(self, at):
+        raise KeyError("none of them")
+if __name__ == "__main__":
+    for workers in 0, 2:
+        loader = DataLoader(Numbers(), batch_size=2, num_workers=workers)
+        print(len(loader), [batch.tolist() for batch in loader])
+        batches = iter(loader)
+        print(type(batches).__name__, type(batches).__next__.__name__, len(batches))
+        print(list(zip(batches, "abc")), next(batches, "over"))
+        try:
+            next(batches)
+        except StopIteration as end:
+            print("ended", end.args)
+    print(list(DataLoader(Stream(), batch_size=None)))
+    try:
+        next(iter(DataLoader(Failing())))
+    except KeyError as why:
+        print(why)
+    class Own(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
+        def __next__(self):
+            return "own", super().__next__()
+    print(list(Own(DataLoader(Numbers(), batch_size=3))))
+"#;
+
+#[test]
+fn a_data_loader_is_as_without_us_and_its_batches_are_recorded() {
+    let Some(python) = python(1) else { return };
+    let fetches = iterations(&both(&python, LOADERS), Iteration::DataFetch);
+    // Of each number of workers: three and an end, and by hand three and three ends. Of
+    // the stream three and an end, one that failed, and of the own class two and an end.
+    assert_eq!(fetches, ["DataLoader"; 2 * (4 + 6) + 4 + 1 + 3]);
+}
+
+const OPTIMIZERS: &str = r#"
+import gc, torch
+weight = torch.nn.Parameter(torch.ones(1))
+weight.grad = torch.ones(1)
+first = torch.optim.SGD([weight], lr=0.1)
+second = torch.optim.SGD([weight], lr=0.1)
+other = torch.optim.Adam([weight])
+for optimizer in first, second, other, first:
+    optimizer.step()
+del first, second, other, optimizer
+gc.collect()
+# One after the other, often at one address.
+for of in torch.optim.Adagrad, torch.optim.RMSprop, torch.optim.Adagrad:
+    made = of([weight], lr=0.1)
+    made.step()
+    del made
+    gc.collect()
+print(weight.shape)
+"#;
+
+#[test]
+fn optimizers_of_one_class_are_told_apart() {
+    let Some(python) = python(1) else { return };
+    let steps = iterations(&both(&python, OPTIMIZERS), Iteration::OptimizerStep);
+    assert_eq!(
+        steps,
+        [
+            "SGD",
+            "SGD #2",
+            "Adam",
+            "SGD",
+            "Adagrad",
+            "RMSprop",
+            "Adagrad #2"
+        ]
+    );
+}
+
+const COMPILED: &str = r#"
+import torch
+from torch._dynamo.callback import callback_handler
+told = []
+callback_handler.register_start_callback(lambda *_: told.append("began"))
+callback_handler.register_end_callback(lambda *_: told.append("ended"))
+print(len(callback_handler.start_callbacks))
+print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)), told)
+torch._dynamo.reset()
+print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)), told)
+"#;
+
+#[test]
+fn compilations_are_recorded_also_after_a_reset() {
+    let Some(python) = python(2) else { return };
+    let ranges = samples::names(&both(&python, COMPILED), Kind::Range, 0);
+    assert_eq!(ranges, ["torch.compile"; 2]);
+}
+
+/// Modules that are not as expected, instead of PyTorch's own.
+const STRANGE: &str = r#"
+import os, sys
+os.makedirs("torch/utils/data"), os.makedirs("torch/_dynamo")
+for name in "", "utils", "utils/data", "_dynamo":
+    open(os.path.join("torch", name, "__init__.py"), "w").close()
+open("torch/_dynamo/callback.py", "w").write("callback_handler = None")
+open("torch/utils/data/dataloader.py", "w").write(
+    "class Meta(type):\n def __setattr__(*_): raise OSError('no')\n"
+    "class _BaseDataLoaderIter(metaclass=Meta):\n def __next__(self): return 1\n"
+)
+sys.path.insert(0, os.getcwd())
+import torch._dynamo.callback, torch.utils.data.dataloader
+print(torch.utils.data.dataloader._BaseDataLoaderIter().__next__())
+"#;
+
+#[test]
+fn what_is_not_as_expected_is_left_alone() {
+    let place = Place::new();
+    if Command::new("/usr/bin/python3").arg("-V").output().is_err() {
+        missing("python", "there is no /usr/bin/python3");
+        return;
+    }
+    let mut launch = place.launch(&["starts=1"], &["/usr/bin/python3", "-c", STRANGE]);
+    let output = launch.current_dir(place.path()).output().expect("it runs");
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(text(&output.stdout), "1\n");
+}
