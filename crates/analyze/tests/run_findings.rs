@@ -278,3 +278,25 @@ fn pictures_show_the_start_and_stay_small() {
     let resident = view.memory.iter().filter_map(|point| point.resident).max();
     assert_eq!(resident, Some(1999 * MIB));
 }
+
+#[test]
+fn of_several_devices_only_what_is_known_is_told() {
+    let mut p = Program::new(100);
+    p.heavy("cuDevicePrimaryCtxRetain", (10.0, 50.0), 40.0);
+    p.device_memory(50.0, 500 * MIB, "cuDevicePrimaryCtxRetain");
+    p.device_memory(60.0, 400 * MIB, "cuDevicePrimaryCtxRetain");
+    p.allocate("cuMemAlloc", 100 * MIB, 0x9000_0000, (70.0, 71.0));
+    p.allocate("cuMemAlloc", 300 * MIB, 0xA000_0000, (72.0, 73.0));
+    p.device_memory(80.0, 600 * MIB, "cuMemAlloc");
+    p.device_memory(90.0, 600 * MIB, "cuMemAlloc");
+    p.device_memory(95.0, 700 * MIB, "cuMemAlloc");
+    p.process.memory[1].device = 1;
+    p.process.memory[4].device = 1;
+    let report = findings("auto", with_loop(p).alone(600.0)).report;
+    let device = report.memory.device.as_ref().unwrap();
+    assert_eq!((device.total, device.context), (600 * MIB, 500 * MIB));
+    assert_eq!((device.used, device.other), (0, 100 * MIB));
+    assert_eq!(device.first_peak, 600 * MIB);
+    let note = report.notes.iter().find(|note| note.contains("2 devices"));
+    assert!(note.unwrap().contains("device 0"));
+}

@@ -99,11 +99,22 @@ fn random_program(rng: &mut Rng, pid: u32, end: u64) -> Program {
             let some = rng.uniform() * end as f64 * 1e-6;
             p.busy(thread, &[(some * 0.3, some)], some);
         }
+        if rng.below(2) == 0 {
+            let mut waited = 0;
+            for sample in &mut p.process.threads[thread].samples {
+                waited += (rng.below(40_000_000) as u64).saturating_sub(30_000_000);
+                sample.waited = waited;
+            }
+        }
     }
     for i in 0..rng.below(5) as u64 {
         let time = i as f64 * end as f64 * 2e-7;
         p.device_memory(time, rng.next_u64() >> 30, "cuInit");
         p.resident(time, rng.next_u64() >> 30);
+        if let Some(sample) = p.process.samples.last_mut() {
+            sample.read = i * (rng.next_u64() >> 42);
+            sample.major_faults = i * rng.below(3) as u64;
+        }
     }
     p
 }

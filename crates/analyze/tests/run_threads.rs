@@ -20,7 +20,8 @@ fn another_thread_is_what_an_idle_one_waits_for() {
     p.busy(worker, &[(30.0, 70.0)], 100.0);
     let report = findings("auto", p.alone(100.0)).report;
     close(of(&report, Cause::DeviceAllocation), 20.0);
-    close(item(&report, Cause::OwnCpu, "pt_autograd_0"), 20.0);
+    let worker = "thread pt_autograd_0, while the main thread waited";
+    close(item(&report, Cause::OwnCpu, worker), 20.0);
     close(of(&report, Cause::WaitingForDevice), 20.0);
     close(item(&report, Cause::OwnCpu, "main thread"), 17.0);
     close(of(&report, Cause::Idle), 20.0);
@@ -71,6 +72,9 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     close(of(report, Cause::PythonImports), 100.0);
     // The shell computes until 10 and waits for a process that is not made yet.
     close(of(report, Cause::Idle), 40.0);
+    // Each process on the path has its name.
+    close(item(report, Cause::OwnCpu, "bash (100)"), 7.0);
+    close(item(report, Cause::OwnCpu, "python3.11 (101)"), 20.0);
 }
 
 #[test]

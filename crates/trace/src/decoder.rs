@@ -246,6 +246,7 @@ impl Decoder {
             Iteration::TrainStep => What::TrainStep,
             Iteration::PredictStep => What::PredictStep,
             Iteration::TestStep => What::TestStep,
+            Iteration::DataFetch => What::DataFetch,
         };
         Some((what, self.text(record.value)))
     }

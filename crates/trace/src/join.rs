@@ -3,10 +3,10 @@
 //! Only here is it known which process the command itself is, which program another was
 //! replaced by, and when each ended.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use preheat_analyze::run::StartInfo;
-use preheat_analyze::run::trace::{StartTrace, Thread};
+use preheat_analyze::run::trace::{Process, StartTrace, Thread};
 
 use crate::decoder::Seen;
 use crate::layout::Header;
@@ -24,8 +24,14 @@ pub(crate) fn join(
     let mut lines = seen.lines.clone();
     lines.sort_unstable();
     let same_pid = by_pid(&processes);
-    give_samples(&mut processes, &same_pid, seen);
     let end = info.end.saturating_sub(info.exec);
+    let silent = give_samples(&mut processes, &same_pid, seen);
+    // Where nothing at all was recorded, there is nothing that they could be beside.
+    let silent = if processes.is_empty() {
+        Vec::new()
+    } else {
+        seen_only(silent, info, end)
+    };
     for programs in same_pid.values() {
         // The one that ran before in the same process, and when it was last heard of.
         let mut before: Option<(Header, u64)> = None;
@@ -48,6 +54,11 @@ pub(crate) fn join(
             before = Some((decoded.header, ended));
         }
     }
+    let mut processes: Vec<Process> = (processes.into_iter())
+        .map(|decoded| decoded.process)
+        .chain(silent)
+        .collect();
+    processes.sort_by_key(|process| process.began);
     StartTrace {
         // A manifest that was written too early does not know the end.
         end: if info.end > info.exec {
@@ -55,15 +66,12 @@ pub(crate) fn join(
         } else {
             processes
                 .iter()
-                .map(|decoded| decoded.process.ended)
+                .map(|process| process.ended)
                 .max()
                 .unwrap_or(0)
         },
         pid: info.pid,
-        processes: processes
-            .into_iter()
-            .map(|decoded| decoded.process)
-            .collect(),
+        processes,
         lines,
         problems,
     }
@@ -79,7 +87,13 @@ fn by_pid(processes: &[Decoded]) -> HashMap<u32, Vec<usize>> {
 }
 
 /// Gives what the launcher saw to the program that ran in that process at that time.
-fn give_samples(processes: &mut [Decoded], same_pid: &HashMap<u32, Vec<usize>>, seen: Seen) {
+/// What is left is of processes that have no file.
+fn give_samples(
+    processes: &mut [Decoded],
+    same_pid: &HashMap<u32, Vec<usize>>,
+    seen: Seen,
+) -> Seen {
+    let mut silent = Seen::default();
     let alive = |processes: &[Decoded], pid: u32, time: u64| -> Option<usize> {
         let programs = same_pid.get(&pid)?;
         let later = programs.partition_point(|index| {
@@ -92,8 +106,9 @@ fn give_samples(processes: &mut [Decoded], same_pid: &HashMap<u32, Vec<usize>>, 
     };
     for (pid, sample) in seen.processes {
         let index = alive(processes, pid, sample.time);
-        if let Some(decoded) = index.and_then(|index| processes.get_mut(index)) {
-            decoded.process.samples.push(sample);
+        match index.and_then(|index| processes.get_mut(index)) {
+            Some(decoded) => decoded.process.samples.push(sample),
+            None => silent.processes.push((pid, sample)),
         }
     }
     let mut threads: HashMap<(usize, u32), usize> = HashMap::new();
@@ -104,6 +119,7 @@ fn give_samples(processes: &mut [Decoded], same_pid: &HashMap<u32, Vec<usize>>, 
     }
     for (pid, id, sample) in seen.threads {
         let Some(index) = alive(processes, pid, sample.time) else {
+            silent.threads.push((pid, id, sample));
             continue;
         };
         let Some(decoded) = processes.get_mut(index) else {
@@ -121,6 +137,51 @@ fn give_samples(processes: &mut [Decoded], same_pid: &HashMap<u32, Vec<usize>>, 
             thread.samples.push(sample);
         }
     }
+    silent
+}
+
+/// What a process is called that was only seen from outside.
+const UNKNOWN: &str = "a child process";
+
+/// Processes of which nothing is known but what the launcher saw: forked ones that
+/// record nothing, static ones, and those of another user.
+fn seen_only(seen: Seen, info: &StartInfo, end: u64) -> Vec<Process> {
+    let mut found: BTreeMap<u32, (Process, BTreeMap<u32, Thread>)> = BTreeMap::new();
+    for (pid, sample) in seen.processes {
+        let (process, _) = found.entry(pid).or_default();
+        process.samples.push(sample);
+    }
+    for (pid, id, sample) in seen.threads {
+        let (_, threads) = found.entry(pid).or_default();
+        threads.entry(id).or_default().samples.push(sample);
+    }
+    let found = found.into_iter().map(|(pid, (mut process, threads))| {
+        process.samples.sort_by_key(|sample| sample.time);
+        let times = process.samples.iter().map(|sample| sample.time);
+        let (mut first, mut last) = times.fold((u64::MAX, 0), |(first, last), time| {
+            (first.min(time), last.max(time))
+        });
+        for (id, mut thread) in threads {
+            thread.id = id;
+            thread.samples.sort_by_key(|sample| sample.time);
+            for sample in &thread.samples {
+                // It has been there for as long as it has had something to do.
+                let busy = sample.cpu.saturating_add(sample.waited);
+                first = first.min(sample.time.saturating_sub(busy));
+                last = last.max(sample.time);
+            }
+            process.threads.push(thread);
+        }
+        let root = pid == info.pid;
+        process.pid = pid;
+        process.parent = if root { 0 } else { info.pid };
+        process.program = UNKNOWN.to_owned();
+        process.made = if root { 0 } else { first };
+        process.began = process.made;
+        process.ended = if root { end.max(last) } else { last };
+        process
+    });
+    found.collect()
 }
 
 /// When a process was last heard of or seen. One that said that it ends is not seen after.

@@ -68,6 +68,8 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
         .saw_thread(at(58), 100, 105, 10, 1)
         .saw_process(at(90_000_000), 200, 1, 1, 1)
         .saw_process(at(90_000_000), 300, 1, 1, 1)
+        .saw_thread(at(90_000_001), 300, 300, 4_000_000, 1_000_000)
+        .saw_thread(at(95_000_000), 300, 300, 8_000_000, 1_000_000)
         .line(at(500), 2)
         .line(at(400), 1);
     let path = recording(
@@ -84,8 +86,8 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
     assert_eq!(start.problems, [""; 0]);
     assert_eq!((start.end, start.pid), (100_000_000, 100));
     assert_eq!(start.lines, [400, 500]);
-    let [shell, python, worker] = start.processes.as_slice() else {
-        panic!("three processes: {:?}", start.processes);
+    let [shell, python, worker, silent] = start.processes.as_slice() else {
+        panic!("four processes: {:?}", start.processes);
     };
     let times = |samples: &[preheat_analyze::run::trace::ProcessSample]| {
         samples.iter().map(|sample| sample.time).collect::<Vec<_>>()
@@ -113,6 +115,12 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
     );
     // 60 ms on a clock whose exec is at 1 ms; it exited before it was last looked at.
     assert_eq!((worker.made, worker.ended), (59_000_000, 80_000_000));
+    // One that left no file is a child all the same, with what it used.
+    assert_eq!((silent.pid, silent.parent), (300, 100));
+    assert_eq!((silent.made, silent.ended), (85_000_001, 95_000_000));
+    assert_eq!(silent.program, "a child process");
+    assert_eq!(silent.threads[0].samples[1].cpu, 8_000_000);
+    assert_eq!(times(&silent.samples), [90_000_000]);
 }
 
 #[test]

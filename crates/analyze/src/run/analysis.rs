@@ -7,8 +7,8 @@ use super::iterations::{Decision, Seen, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
 use super::{
-    Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, memory, notes,
-    remedies, viewing,
+    Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, StartReport,
+    memory, notes, remedies, viewing,
 };
 use crate::stats::{Interval, interval};
 
@@ -43,6 +43,17 @@ pub fn analyze(recording: &Recording) -> Findings {
     let mut report = head(recording, &decision, shown);
     report.starts = summary::starts(recording, &examined);
     report.notes = notes::notes(recording, &examined, decision.by, warmest);
+    if let (Some(group), Some(start)) = (warmest, seen.get(shown)) {
+        let doubts = notes::Doubts {
+            by: decision.by,
+            group,
+            examined: &examined,
+            start,
+            shown: &examined[shown],
+            synchronized: recording.manifest.settings.synchronize,
+        };
+        report.notes.extend(doubts.sentences());
+    }
     report.ladder = groups.iter().rev().map(Group::rung).collect();
     match warmest {
         Some(group) => numbers(&mut report, group),
@@ -51,8 +62,9 @@ pub fn analyze(recording: &Recording) -> Findings {
     let mut view = RunView::default();
     if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
         let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
-        let listed = items::list(examined, start.facts, &trees);
+        let listed = items::list(examined, start, &trees);
         report.memory = memory::report(recording, shown, start, examined);
+        report.notes.extend(memory::note(start, examined));
         let causes = warmest.map(|group| &group.causes);
         report.causes = causes_of(causes, examined, listed, &report);
         report.remedies = remedies::remedies(&remedies::Case {
@@ -122,19 +134,31 @@ fn numbers(report: &mut RunReport, group: &Group) {
         report.first = Some(series.first);
         report.steady = series.steady;
         report.ratio = series.ratio;
-        report.class = Some(series.class);
-        report.consistency = Some(series.consistency);
+        // One or two iterations neither settle nor fail to.
+        let enough = group.most_iterations >= summary::FOR_A_CLASS;
+        report.class = enough.then_some(series.class);
+        report.consistency = enough.then_some(series.consistency);
         report.warmup = series.warmup;
         report.excess = series.excess;
     }
 }
 
-/// Where nothing was recorded, the time from `exec` to the end is all there is.
+/// Where nothing was recorded, the time from `exec` to the end is all there is: of the
+/// warmest starts, without those that failed and without the very first, if there are
+/// others.
 fn walls(report: &RunReport, seed: u64) -> Interval {
-    let walls: Vec<Vec<f64>> = (report.starts.iter())
+    let mut starts: Vec<&StartReport> = (report.starts.iter())
         .filter(|start| start.wall > 0.0)
-        .map(|start| vec![start.wall])
         .collect();
+    if starts.iter().any(|start| start.exit_code == 0) {
+        starts.retain(|start| start.exit_code == 0);
+    }
+    let warmest = starts.iter().map(|start| start.temperature).min();
+    starts.retain(|start| Some(start.temperature) == warmest);
+    if starts.len() > 1 {
+        starts.retain(|start| !start.first_start);
+    }
+    let walls: Vec<Vec<f64>> = starts.iter().map(|start| vec![start.wall]).collect();
     interval(&walls, seed).unwrap_or(report.time_to_first)
 }
 
@@ -148,7 +172,8 @@ fn scale(report: &RunReport, examined: &Examined) -> f64 {
     }
 }
 
-/// The causes, largest first. Their items are those of the shown start, in proportion.
+/// The causes, largest first. Their items are those of the shown start, in proportion;
+/// what lies within an item has other causes too, so that it follows the start as a whole.
 fn causes_of(
     causes: Option<&[f64; CAUSES]>,
     examined: &Examined,
@@ -156,6 +181,7 @@ fn causes_of(
     report: &RunReport,
 ) -> Vec<CauseReport> {
     let total = report.time_to_first.median;
+    let whole = scale(report, examined);
     let mut unexplained = [0.0; CAUSES];
     unexplained[Cause::Unexplained.index()] = total;
     let causes = causes.unwrap_or(&unexplained);
@@ -170,8 +196,13 @@ fn causes_of(
         if shown > 0.0 {
             let scale = seconds / shown;
             for item in &mut listed.items {
+                let alone = item.inclusive <= item.seconds;
                 item.seconds *= scale;
-                item.inclusive *= scale;
+                item.inclusive = if alone {
+                    item.seconds
+                } else {
+                    (item.inclusive * whole).min(total).max(item.seconds)
+                };
                 item.waiting = item.waiting.map(|waiting| waiting * scale);
             }
         }

@@ -61,6 +61,9 @@ pub(super) struct Examined {
     pub before: Tally,
     pub first: Tally,
     pub parts: Vec<Part>,
+    /// How long the path waited for a processor until the end of the first iteration,
+    /// also within calls, in seconds.
+    pub waited_for_processor: f64,
     pub catalogue: Catalogue,
 }
 
@@ -89,6 +92,7 @@ pub(super) fn examine(
         first,
         later,
         parts,
+        waited_for_processor,
         catalogue,
     } = partition(
         trace,
@@ -121,6 +125,7 @@ pub(super) fn examine(
         before,
         first,
         parts,
+        waited_for_processor: waited_for_processor * 1e-9,
         catalogue,
     }
 }

@@ -146,7 +146,8 @@ impl<'a> Facts<'a> {
             | What::ModelCall
             | What::TrainStep
             | What::PredictStep
-            | What::TestStep => return None,
+            | What::TestStep
+            | What::DataFetch => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range names what is compiled; those within are its passes.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);

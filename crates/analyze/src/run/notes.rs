@@ -1,5 +1,9 @@
 //! Sentences for people: what is missing or doubtful in a recording, and why.
 
+mod doubts;
+
+pub(super) use doubts::Doubts;
+
 use super::examine::{Examined, MOST_ITERATIONS};
 use super::summary::Group;
 use super::{IterationsBy, Recording};
@@ -38,6 +42,7 @@ pub(super) fn notes(
     }
     dropped(recording, &mut notes);
     failed(recording, examined, &mut notes);
+    busy_machine(examined, &mut notes);
     if by == IterationsBy::None {
         notes.add(match manifest.settings.iterations.as_str() {
             "auto" => "Nothing that repeats was found, so the time to first goes to the end of \
@@ -135,5 +140,23 @@ fn failed(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
                 "{count} of {of} starts failed and are not counted; the first of them {ended}."
             ),
         });
+    }
+}
+
+/// Waiting for a processor for more than this part of the time to first is told.
+const BUSY_MACHINE: f64 = 0.05;
+
+fn busy_machine(examined: &[Examined], notes: &mut Notes) {
+    let waited = examined.iter().filter_map(|start| {
+        let time = start.time_to_first? as f64 * 1e-9;
+        let waited = start.waited_for_processor;
+        (waited > BUSY_MACHINE * time).then_some(waited)
+    });
+    if let Some(most) = waited.max_by(f64::total_cmp) {
+        notes.add(format!(
+            "The machine was busy: {} went into waiting for a processor; repeat it on a quiet \
+             one.",
+            units::duration(most)
+        ));
     }
 }

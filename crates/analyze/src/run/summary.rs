@@ -5,6 +5,9 @@ use super::path::CAUSES;
 use super::{Cause, CauseSeconds, Recording, Rung, StartReport, Temperature};
 use crate::stats::{Interval, SeriesSummary, interval, summarize};
 
+/// Fewer iterations than this in every start have no class.
+pub(super) const FOR_A_CLASS: usize = 3;
+
 /// The starts of one temperature that count.
 pub(super) struct Group {
     pub temperature: Temperature,
@@ -15,6 +18,8 @@ pub(super) struct Group {
     pub causes: [f64; CAUSES],
     /// What the iterations say.
     pub series: Option<SeriesSummary>,
+    /// How many iterations the start with the most of them has.
+    pub most_iterations: usize,
     /// What the first iteration took beyond a steady one, by cause.
     pub excess: [f64; CAUSES],
 }
@@ -87,6 +92,7 @@ fn group(recording: &Recording, examined: &[Examined], temperature: Temperature)
         time_to_first,
         causes,
         series: summarize(&series, seed),
+        most_iterations: series.iter().map(Vec::len).max().unwrap_or(0),
         excess: std::array::from_fn(mean),
         starts,
     })
@@ -113,18 +119,43 @@ impl Group {
         starts.min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// What the first iteration took beyond a steady one, largest first.
+    /// What the first iteration took beyond a steady one, largest first. What it took less
+    /// of is below zero; all together they are first − steady.
     pub(super) fn first_excess(&self) -> Vec<CauseSeconds> {
-        let mut excess = in_order(&self.excess);
+        let series = self.series.as_ref();
+        let whole = series.and_then(|series| Some(series.first - series.steady?));
+        let excess = whole.map_or(self.excess, |whole| adding_up(self.excess, whole));
+        let mut excess = in_order(&excess);
         excess.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         excess
     }
 }
 
-/// Causes that took time, in the order of a program's life.
+/// Parts that are this many times too large or small are not made to fit.
+const MOST_STRETCHED: f64 = 2.0;
+
+/// Makes the parts of an excess add up to the whole: medians by cause do so only nearly.
+/// Where they are far off, stretching would make up what nobody measured, so that the
+/// rest is unexplained.
+fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
+    let sum: f64 = parts.iter().sum();
+    let factor = whole / sum;
+    if sum == 0.0 && parts.iter().all(|part| *part == 0.0) {
+        // Nothing was looked at: there are no parts to fit.
+        return parts;
+    }
+    if (1.0 / MOST_STRETCHED..=MOST_STRETCHED).contains(&factor) {
+        parts.iter_mut().for_each(|part| *part *= factor);
+    } else {
+        parts[Cause::Unexplained.index()] += whole - sum;
+    }
+    parts
+}
+
+/// Causes that took time, in the order of a program's life. A difference may be below zero.
 pub(super) fn in_order(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
     let all = Cause::ALL.into_iter().zip(causes);
-    all.filter(|(_, seconds)| **seconds > 0.0)
+    all.filter(|(_, seconds)| **seconds != 0.0)
         .map(|(cause, seconds)| CauseSeconds {
             cause,
             seconds: *seconds,
@@ -152,4 +183,29 @@ pub(super) fn starts(recording: &Recording, examined: &[Examined]) -> Vec<StartR
             evicted: info.evicted,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_an_excess_add_up_to_it_even_if_some_are_below_zero() {
+        let mut parts = [0.0; CAUSES];
+        parts[Cause::KernelLoading.index()] = 0.5;
+        parts[Cause::WaitingForDevice.index()] = -0.1;
+        let fitted = adding_up(parts, 0.44);
+        assert!((fitted.iter().sum::<f64>() - 0.44).abs() < 1e-12);
+        assert!((fitted[Cause::WaitingForDevice.index()] + 0.11).abs() < 1e-12);
+        // What is far off is not stretched.
+        for whole in [-0.4, 0.0, 4.0] {
+            let fitted = adding_up(parts, whole);
+            assert!((fitted.iter().sum::<f64>() - whole).abs() < 1e-12);
+            assert_eq!(fitted[Cause::KernelLoading.index()], 0.5);
+        }
+        let told = in_order(&parts);
+        assert_eq!(told.len(), 2);
+        assert!(told.iter().any(|part| part.seconds < 0.0));
+        assert_eq!(adding_up([0.0; CAUSES], 1.0), [0.0; CAUSES]);
+    }
 }

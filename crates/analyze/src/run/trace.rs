@@ -157,6 +157,8 @@ pub enum What {
     PredictStep,
     /// An evaluation step of Keras: `texts`.
     TestStep,
+    /// A data loader's next batch: `texts`.
+    DataFetch,
     /// An NVTX range: `texts` has its name; `symbol` is its domain's text, 0 for the
     /// default one.
     Range,

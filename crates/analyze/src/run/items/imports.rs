@@ -4,9 +4,10 @@
 //! Where one is nine tenths of the one that asked for it, only one of the two is told:
 //! within a package the outer, because that is the name that people know; from one
 //! package to another the inner, because that is what takes the time. All others are
-//! put together by the package that was asked for, so that everything adds up.
+//! put together by the package that was asked for, so that everything adds up; where an
+//! import of that very name is told, they are its other modules, a place of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::Item;
 use super::super::examine::seconds;
@@ -100,48 +101,71 @@ fn package(name: &str) -> &str {
 }
 
 /// The items: `own` says what each import took on the path, without what lies within it.
-pub(super) fn list(own: &HashMap<(usize, u32), Sum>, trees: &[Tree], facts: &[Facts]) -> Vec<Item> {
+/// What lies within counts until `until`.
+pub(super) fn list(
+    own: &HashMap<(usize, u32), Sum>,
+    trees: &[Tree],
+    facts: &[Facts],
+    until: u64,
+) -> Vec<Item> {
     let all: u64 = own.values().map(|sum| sum.nanoseconds).sum();
-    let mut items: HashMap<String, Item> = HashMap::new();
+    let sum_of = |place: usize, at: u32| own.get(&(place, at)).copied().unwrap_or_default();
+    let told: Vec<Vec<bool>> = (trees.iter().enumerate())
+        .map(|(place, tree)| {
+            let process = facts[place].process;
+            let own: Vec<u64> = (0..process.imports.len() as u32)
+                .map(|at| sum_of(place, at).nanoseconds)
+                .collect();
+            told_of(process, tree, &tree.inclusive(&own), all)
+        })
+        .collect();
+    let names = told.iter().zip(facts).flat_map(|(told, facts)| {
+        let imports = facts.process.imports.iter().zip(told);
+        imports.filter(|(_, told)| **told)
+    });
+    let told_names: HashSet<&str> = names.map(|(import, _)| import.name.as_str()).collect();
+    let mut items: HashMap<(bool, &str), Item> = HashMap::new();
     for (place, tree) in trees.iter().enumerate() {
         let process = facts[place].process;
-        let sum_of = |at: u32| own.get(&(place, at)).copied().unwrap_or_default();
-        let own: Vec<u64> = (0..process.imports.len() as u32)
-            .map(|at| sum_of(at).nanoseconds)
-            .collect();
-        let inclusive = tree.inclusive(&own);
-        let told = told(process, tree, &inclusive, all);
+        let told = &told[place];
         let mut counted_in: Vec<u32> = (0..process.imports.len() as u32).collect();
         for at in &tree.order {
-            let sum = sum_of(*at);
+            let sum = sum_of(place, *at);
             let index = *at as usize;
             let parent = tree.parents[index];
             if !told[index] {
                 counted_in[index] = parent.map_or(*at, |parent| counted_in[parent as usize]);
             }
-            let owner = counted_in[index] as usize;
-            let import = &process.imports[owner];
-            let name = if told[owner] {
-                import.name.as_str()
-            } else {
-                package(&import.name)
-            };
             if sum == Sum::default() && !told[index] {
                 continue;
             }
-            let item = items.entry(name.to_owned()).or_insert_with(|| empty(name));
-            if told[index] {
+            let owner = counted_in[index] as usize;
+            let import = &process.imports[owner];
+            let key = if told[owner] {
+                (true, import.name.as_str())
+            } else {
+                (false, package(&import.name))
+            };
+            let item = items.entry(key).or_insert_with(|| match key {
+                (false, name) if told_names.contains(name) => {
+                    empty(&format!("other modules of {name}"))
+                }
+                (_, name) => empty(name),
+            });
+            // What lies within another of the same item is in it already.
+            let outermost = parent.is_none_or(|parent| {
+                let owner = counted_in[parent as usize] as usize;
+                (told[owner], process.imports[owner].name.as_str()) != (true, key.1)
+            });
+            if (told[index] && outermost) || (!told[owner] && parent.is_none()) {
                 let (begin, end) = tree.spans[index];
-                item.inclusive += seconds(end - begin);
-                if item.detail.is_empty() {
+                item.inclusive += seconds(end.min(until).saturating_sub(begin));
+                if item.detail.is_empty() && told[index] {
                     item.detail = sentence(import);
                 }
-            } else if !told[owner] && parent.is_none() {
-                let (begin, end) = tree.spans[index];
-                item.inclusive += seconds(end - begin);
             }
             item.seconds += seconds(sum.nanoseconds);
-            item.count += sum.count;
+            item.count += 1;
             *item.waiting.get_or_insert(0.0) += sum.waiting * 1e-9;
         }
     }
@@ -167,7 +191,7 @@ fn by(import: &Import, asked: &str) -> String {
 }
 
 /// Which imports are told, by the rule at the head of this file.
-fn told(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bool> {
+fn told_of(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bool> {
     let count = process.imports.len();
     let name = |at: u32| package(&process.imports[at as usize].name);
     // By import: the one within it that is as good as itself.

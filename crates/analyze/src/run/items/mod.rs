@@ -1,7 +1,9 @@
 //! What is behind a cause: modules, libraries, kernels, calls.
 
+mod compiling;
 mod imports;
 mod names;
+mod steady;
 
 pub(super) use imports::{Tree, asked};
 pub(super) use names::kernel;
@@ -10,6 +12,7 @@ use std::collections::HashMap;
 
 use super::examine::{Examined, seconds};
 use super::facts::{Facts, Thing};
+use super::iterations::Seen;
 use super::path::{CAUSES, Meant, Sum};
 use super::{Cause, Item};
 
@@ -62,35 +65,44 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// The items of each cause on the path, without what is steady work. Seconds.
-pub(super) fn list(examined: &Examined, facts: &[Facts], trees: &[Tree]) -> [Listed; CAUSES] {
+pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> [Listed; CAUSES] {
+    let facts = start.facts;
     let mut by_name: HashMap<(Cause, String), Item> = HashMap::new();
     let mut imports: HashMap<(usize, u32), Sum> = HashMap::new();
+    // What the first iteration has: whether its items are cold is only known by all of them.
+    let mut names: Vec<((Cause, String), u64)> = Vec::new();
+    let mut in_first: Vec<(Meant, Sum)> = Vec::new();
     for (tally, first) in [(&examined.before, false), (&examined.first, true)] {
         for (cause, id, sum) in tally.items() {
-            let cold = if first {
-                examined.cold[cause.index()]
-            } else {
-                1.0
-            };
             let meant = examined.meant(id);
             if let (Cause::PythonImports, Meant::Of(process, Thing::Import(at))) = (cause, meant) {
+                let cold = if first {
+                    examined.cold[cause.index()]
+                } else {
+                    1.0
+                };
                 let scaled = Sum {
                     nanoseconds: (sum.nanoseconds as f64 * cold) as u64,
                     waiting: sum.waiting * cold,
                     ..sum
                 };
                 imports.entry((process, at)).or_default().add(&scaled);
-                continue;
+            } else if first {
+                names.push(((cause, name(meant, facts)), sum.nanoseconds));
+                in_first.push((meant, sum));
+            } else {
+                let key = (cause, name(meant, facts));
+                add(&mut by_name, key, meant, facts, &sum, 1.0);
             }
-            let item = by_name
-                .entry((cause, name(meant, facts)))
-                .or_insert_with_key(|(_, name)| Item {
-                    detail: detail(meant, facts),
-                    ..empty(name)
-                });
-            add(item, &sum, cold, waits(cause, meant));
         }
     }
+    let steady = steady::steady(examined, start);
+    let cold = steady::cold_parts(&names, &steady, &examined.cold);
+    for (((key, _), (meant, sum)), cold) in names.into_iter().zip(in_first).zip(cold) {
+        add(&mut by_name, key, meant, facts, &sum, cold);
+    }
+    let until = examined.time_to_first.unwrap_or(start.trace.end);
+    compiling::count(&mut by_name, facts, until);
     // What steady iterations have too is one item of its own.
     let steady = examined.causes[Cause::SteadyWork.index()];
     let mut lists: [Listed; CAUSES] = std::array::from_fn(|_| Listed::default());
@@ -104,7 +116,7 @@ pub(super) fn list(examined: &Examined, facts: &[Facts], trees: &[Tree]) -> [Lis
     }
     lists[Cause::PythonImports.index()]
         .items
-        .extend(imports::list(&imports, trees, facts));
+        .extend(imports::list(&imports, trees, facts, until));
     for list in &mut lists {
         // Equal ones by name, so that a report is always the same.
         list.items.sort_by(|a, b| {
@@ -132,16 +144,45 @@ fn empty(name: &str) -> Item {
     }
 }
 
-fn add(item: &mut Item, sum: &Sum, cold: f64, waits: bool) {
+fn add(
+    items: &mut HashMap<(Cause, String), Item>,
+    key: (Cause, String),
+    meant: Meant,
+    facts: &[Facts],
+    sum: &Sum,
+    cold: f64,
+) {
+    let cause = key.0;
+    let item = items.entry(key).or_insert_with_key(|(_, name)| Item {
+        detail: detail(meant, facts),
+        ..empty(name)
+    });
     let seconds = seconds(sum.nanoseconds) * cold;
     item.seconds += seconds;
     item.inclusive += seconds;
     item.count += sum.count;
-    if sum.bytes > 0 {
+    if sum.bytes > 0 && has_bytes(cause, meant) {
         *item.bytes.get_or_insert(0) += sum.bytes;
     }
-    if waits {
+    if waits(cause, meant) {
         *item.waiting.get_or_insert(0.0) += sum.waiting * 1e-9 * cold;
+    }
+}
+
+/// Whether bytes say something of an item: of allocations, copies, and code that is loaded.
+/// The bytes of a cheap call within another are not the other's.
+fn has_bytes(cause: Cause, meant: Meant) -> bool {
+    match cause {
+        Cause::DeviceAllocation
+        | Cause::PinnedAllocation
+        | Cause::HostToDevice
+        | Cause::DeviceToHost
+        | Cause::LibraryLoading => true,
+        // Copies from the device to the device are cheap calls too.
+        Cause::KernelLoading | Cause::KernelCompilation | Cause::OwnCpu => {
+            matches!(meant, Meant::Of(_, Thing::Symbol(_)))
+        }
+        _ => false,
     }
 }
 

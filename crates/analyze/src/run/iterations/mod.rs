@@ -63,6 +63,8 @@ pub(super) struct Seen<'a> {
 pub(super) struct Decision {
     pub by: IterationsBy,
     pub rule: Option<Rule>,
+    /// Whether the optimizer's number tells it from others of its class.
+    numbered: bool,
     /// By start.
     pub found: Vec<Option<Found>>,
 }
@@ -100,9 +102,14 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
             };
             let most = found.iter().filter(enough).count() * 2 > asked.max(1);
             if most || (least == 1 && found.iter().any(Option::is_some)) {
+                let numbered = match &rule {
+                    Rule::Optimizer(name) => python::has_siblings(starts, name),
+                    _ => false,
+                };
                 return Decision {
                     by: *by,
                     rule: Some(rule),
+                    numbered,
                     found,
                 };
             }
@@ -111,6 +118,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     Decision {
         by: IterationsBy::None,
         rule: None,
+        numbered: false,
         found: vec![None; starts.len()],
     }
 }
@@ -191,7 +199,8 @@ impl Decision {
             None => "nothing that repeats was found".to_owned(),
             Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
             Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
-            Some(Rule::Optimizer(name)) => format!("steps of {name}"),
+            Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
+            Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
             Some(Rule::Keras(What::PredictStep)) => "prediction steps of Keras".to_owned(),
             Some(Rule::Keras(What::TestStep)) => "evaluation steps of Keras".to_owned(),
             Some(Rule::Keras(_)) => "training steps of Keras".to_owned(),
@@ -207,7 +216,8 @@ impl Decision {
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
                 format!(
-                    "from one line that matches {pattern} to the next; the first from the last import on"
+                    "from one line that matches {pattern} to the next; the first from the last \
+                     import or the program's begin on, so it is at most that long"
                 )
             }
         }

@@ -20,7 +20,7 @@ pub(super) fn rank(rule: &Rule) -> usize {
 /// What a start offers, the most specific first.
 pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
-    if let Some(name) = most_frequent(start, What::OptimizerStep, least) {
+    if let Some(name) = optimizer(start, least) {
         rules.push(Rule::Optimizer(name));
     }
     for what in KERAS {
@@ -56,6 +56,74 @@ fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
     best.map(|(_, name)| name.to_owned())
 }
 
+/// How often an optimizer steps in a thread, and when it does so for the first times.
+#[derive(Clone, Copy)]
+struct Steps<'a> {
+    name: &'a str,
+    count: usize,
+    first: u64,
+    second: u64,
+}
+
+/// The optimizer whose steps end iterations, of the thread that has the most steps.
+fn optimizer(start: &Seen, least: usize) -> Option<String> {
+    let (process, thread) = most(start, |facts, thread| {
+        facts.count(thread, What::OptimizerStep) as usize
+    })?;
+    let facts = &start.facts[process];
+    let mut all: Vec<Steps> = Vec::new();
+    for span in of(facts, thread, What::OptimizerStep) {
+        let name = name(facts, span);
+        match all.iter_mut().find(|steps| steps.name == name) {
+            Some(steps) => {
+                steps.count += 1;
+                steps.second = span.begin.min(steps.second);
+            }
+            None => all.push(Steps {
+                name,
+                count: 1,
+                first: span.begin,
+                second: u64::MAX,
+            }),
+        }
+    }
+    all.retain(|steps| steps.count >= least);
+    ends_rounds(&all).map(str::to_owned)
+}
+
+/// Of several optimizers, in the order of their first steps, the one that steps most. Of
+/// equals that take turns it is the last of a round; a program may end amid a round, so
+/// one step more or less makes no difference. Of equals that follow each other it is the
+/// first.
+fn ends_rounds<'a>(all: &[Steps<'a>]) -> Option<&'a str> {
+    let most = all.iter().map(|steps| steps.count).max()?;
+    let mut equals = all.iter().filter(|steps| steps.count + 1 >= most);
+    let leader = equals.next()?;
+    let in_round = equals.take_while(|steps| steps.first < leader.second);
+    Some(in_round.last().unwrap_or(leader).name)
+}
+
+/// Whether other optimizers of the same class step too, so that its number is needed.
+pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
+    let class = class_of(optimizer);
+    let mut facts = starts.iter().flat_map(|start| start.facts);
+    facts.any(|facts| {
+        let mut threads = 0..facts.process.threads.len();
+        threads.any(|thread| {
+            let mut steps = of(facts, thread, What::OptimizerStep).map(|step| name(facts, step));
+            steps.any(|other| other != optimizer && class_of(other) == class)
+        })
+    })
+}
+
+/// The class of an optimizer: `SGD` of `SGD #2`.
+pub(super) fn class_of(optimizer: &str) -> &str {
+    match optimizer.rsplit_once(" #") {
+        Some((class, number)) if number.bytes().all(|b| b.is_ascii_digit()) => class,
+        _ => optimizer,
+    }
+}
+
 fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
     let texts = &facts.process.texts;
     texts.get(span.detail as usize).map_or("", String::as_str)
@@ -86,7 +154,13 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
         .map(|call| call.begin)
         .collect();
     let mut iterations = Vec::with_capacity(steps.len());
-    let mut begin = first_begin(&steps, &calls);
+    let others: Vec<u64> = (of(facts, thread, What::OptimizerStep))
+        .map(|step| step.end)
+        .collect();
+    let fetches: Vec<(u64, u64)> = (of(facts, thread, What::DataFetch))
+        .map(|fetch| (fetch.begin, fetch.end))
+        .collect();
+    let mut begin = with_fetch(first_begin(&steps, &calls), &steps, &others, &fetches);
     for (_, end) in steps {
         iterations.push((begin, end));
         begin = end;
@@ -113,6 +187,23 @@ fn first_begin(steps: &[(u64, u64)], calls: &[u64]) -> u64 {
     match usual.min(in_first) {
         0 => steps[0].0,
         count => calls[in_first - count].min(steps[0].0),
+    }
+}
+
+/// Where the first iteration begins if its batch is fetched right before `begin`: with the
+/// last fetch before it, if no optimizer steps in between. Where later steps fetch nothing,
+/// a fetch before the first one is no part of it either.
+fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u64)]) -> u64 {
+    let before = |time: u64| fetches.partition_point(|fetch| fetch.0 < time);
+    let fetching = (steps.windows(2).take(1000))
+        .filter(|pair| before(pair[1].1) > before(pair[0].1))
+        .count();
+    let usual = steps.len() < 2 || fetching * 2 >= steps.len().min(1001) - 1;
+    let last = fetches[..before(begin)].iter().rev();
+    let last = last.into_iter().find(|fetch| fetch.1 <= begin);
+    match last.filter(|_| usual) {
+        Some((from, to)) if !ends.iter().any(|end| (*to..=begin).contains(end)) => *from,
+        _ => begin,
     }
 }
 
@@ -197,5 +288,44 @@ mod tests {
         assert_eq!(first_begin(&steps[..1], &[10, 60, 150]), 10);
         // A closure calls the model within the step.
         assert_eq!(first_begin(&steps, &[105, 205, 305]), 100);
+    }
+
+    #[test]
+    fn the_first_iteration_begins_with_the_fetch_of_its_batch() {
+        let steps = [(100, 110), (200, 210), (300, 310)];
+        let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
+        let fetches = [(5, 20), (40, 70), (115, 120), (215, 220)];
+        assert_eq!(with_fetch(80, &steps, &ends, &fetches), 40);
+        // Another optimizer steps between the fetch and the model's call.
+        assert_eq!(with_fetch(80, &steps, &[75, 110, 210, 310], &fetches), 80);
+        // Later steps fetch nothing: the one before was only a look at the data.
+        assert_eq!(with_fetch(80, &steps, &ends, &fetches[..2]), 80);
+        // One step alone has no later ones to ask.
+        assert_eq!(with_fetch(80, &steps[..1], &ends[..1], &fetches), 40);
+        assert_eq!(with_fetch(80, &steps, &ends, &[]), 80);
+    }
+
+    #[test]
+    fn of_optimizers_that_take_turns_the_last_of_a_round_counts() {
+        let steps = |name, count, first, second| Steps {
+            name,
+            count,
+            first,
+            second,
+        };
+        let critic = steps("Adam", 50, 10, 30);
+        let generator = steps("Adam #2", 50, 20, 40);
+        assert_eq!(ends_rounds(&[critic, generator]), Some("Adam #2"));
+        // The program ended amid a round.
+        let cut = steps("Adam #2", 49, 20, 40);
+        assert_eq!(ends_rounds(&[critic, cut]), Some("Adam #2"));
+        let often = steps("Adam", 250, 10, 12);
+        assert_eq!(ends_rounds(&[often, generator]), Some("Adam"));
+        // One phase after the other.
+        let later = steps("SGD", 50, 1000, 1010);
+        assert_eq!(ends_rounds(&[critic, later]), Some("Adam"));
+        assert_eq!(ends_rounds(&[]), None);
+        assert_eq!(class_of("Adam #2"), "Adam");
+        assert_eq!(class_of("C #sharp"), "C #sharp");
     }
 }

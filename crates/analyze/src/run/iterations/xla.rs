@@ -14,21 +14,25 @@ const RUN: &str = "XlaModule:#hlo_module=";
 /// What the compilation of a module is called.
 const COMPILATION: &str = "XlaCompile:#module=";
 
-/// The module that is run the most, if one is run often enough.
+/// The module that is run often enough and to the end: others are run while something is
+/// set up, or tried out by the compiler.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
-    let mut runs: HashMap<&str, usize> = HashMap::new();
+    // By name: how often, and when last.
+    let mut runs: HashMap<&str, (usize, u64)> = HashMap::new();
     for facts in start.facts {
         for thread in 0..facts.process.threads.len() {
-            let spans = ranges(facts, thread).filter_map(|(_, text)| module(text, RUN));
-            spans.for_each(|name| *runs.entry(name).or_insert(0) += 1);
+            for (span, text) in ranges(facts, thread) {
+                if let Some(name) = module(text, RUN) {
+                    let (count, last) = runs.entry(name).or_default();
+                    *count += 1;
+                    *last = span.begin.max(*last);
+                }
+            }
         }
     }
-    // The name decides between equals, so that all starts agree.
-    let most = runs
-        .into_iter()
-        .max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
-    most.filter(|(_, count)| *count >= least)
-        .map(|(name, _)| name.to_owned())
+    let often = runs.into_iter().filter(|(_, (count, _))| *count >= least);
+    let last = often.max_by_key(|(_, (_, last))| *last);
+    last.map(|(name, _)| name.to_owned())
 }
 
 /// The runs of the module of this name, in the thread that has the most.

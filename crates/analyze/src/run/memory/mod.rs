@@ -17,7 +17,8 @@ use crate::run::calls::{Meaning, meaning};
 /// A framework speaks of its allocator shortly after an iteration has ended.
 const SHORTLY: u64 = 5_000_000;
 
-/// Where the memory of the shown start went.
+/// Where the memory of the shown start went. The resident peak is that of the largest
+/// process of the start, whichever it is: the kernel tells no sum of several.
 pub(super) fn report(
     recording: &Recording,
     shown: usize,
@@ -58,18 +59,69 @@ pub(super) fn of_cause(report: &MemoryReport, cause: Cause) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// Looks at one device: the one that was looked at last.
+/// Looks at one device: the one that was looked at most often.
 pub(super) fn looks(process: &Process) -> impl Iterator<Item = &DeviceMemory> {
-    let device = process.memory.last().map(|look| look.device);
+    let device = devices(process).first().map(|(device, _)| *device);
     let all = process.memory.iter();
     all.filter(move |look| Some(look.device) == device)
 }
 
-fn device(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Option<DeviceBytes> {
-    let process = facts.process;
-    if process.memory.is_empty() && live.steps.is_empty() {
-        return None;
+/// The devices that were looked at and how often, the most often first.
+fn devices(process: &Process) -> Vec<(u32, usize)> {
+    let mut devices: Vec<(u32, usize)> = Vec::new();
+    for look in &process.memory {
+        match devices
+            .iter_mut()
+            .find(|(device, _)| *device == look.device)
+        {
+            Some((_, count)) => *count += 1,
+            None => devices.push((look.device, 1)),
+        }
     }
+    devices.sort_by_key(|(device, count)| (std::cmp::Reverse(*count), *device));
+    devices
+}
+
+/// What is to be said where a process uses several devices.
+pub(super) fn note(start: &Seen, examined: &Examined) -> Option<String> {
+    let (process, _) = examined.thread?;
+    let devices = devices(start.facts[process].process);
+    let (device, _) = devices.first().filter(|_| devices.len() > 1)?;
+    Some(format!(
+        "The program uses {} devices: device memory is that of device {device}. Which device an \
+         allocation is on is not recorded, so that memory is divided no further than into the \
+         context and the rest.",
+        devices.len()
+    ))
+}
+
+fn device(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Option<DeviceBytes> {
+    match devices(facts.process).len() {
+        0 if live.steps.is_empty() => None,
+        0 | 1 => Some(of_one(facts, live, examined, until)),
+        _ => Some(of_several(facts.process, examined, until)),
+    }
+}
+
+/// With several devices only the looks at one of them can be told apart: allocations may
+/// be on any.
+fn of_several(process: &Process, examined: &Examined, until: u64) -> DeviceBytes {
+    let nothing = Live { steps: Vec::new() };
+    let mut looks = looks(process).take_while(|look| look.time <= until);
+    let first = looks.next().map_or(0, |look| look.used);
+    let total = looks.last().map_or(first, |look| look.used);
+    DeviceBytes {
+        total,
+        context: first.min(total),
+        other: total.saturating_sub(first),
+        first_peak: peak(process, &nothing, 0, until),
+        steady_peak: steady(examined).map(|(from, to)| peak(process, &nothing, from, to)),
+        ..DeviceBytes::default()
+    }
+}
+
+fn of_one(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> DeviceBytes {
+    let process = facts.process;
     let mut grown = Grown::default();
     let mut before: Option<(u64, u64)> = None;
     for look in looks(process).take_while(|look| look.time <= until) {
@@ -106,7 +158,7 @@ fn device(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Option
     bytes.other = bytes.total - parts;
     bytes.first_peak = peak(process, live, 0, until).max(bytes.total);
     bytes.steady_peak = steady(examined).map(|(from, to)| peak(process, live, from, to));
-    Some(bytes)
+    bytes
 }
 
 /// What the framework said of its allocator at the end of the first iteration.

@@ -3,7 +3,7 @@
 use super::super::Cause;
 use super::super::trace::{Process, StartTrace};
 use super::catalogue::{Catalogue, ItemId};
-use super::samples::Samples;
+use super::samples::{Load, NOT_BUSY, Samples};
 
 /// Programs that compile, assemble or link kernels.
 const COMPILERS: &[&str] = &[
@@ -40,8 +40,8 @@ const COMPILERS: &[&str] = &[
     "ccache",
 ];
 
-/// A process must be this busy to be what a program waits for.
-pub(super) const BUSY: f64 = 0.3;
+/// What a process is called that was only seen from outside.
+const UNKNOWN: &str = "a child process";
 
 /// The file name of a process's program, without Debian's and LLVM's decorations.
 pub(in crate::run) fn name(process: &Process) -> &str {
@@ -76,20 +76,15 @@ pub(super) struct Children<'a> {
     here: Vec<Child<'a>>,
 }
 
-struct Child<'a> {
+/// A process that is there, and what it does.
+pub(super) struct Child<'a> {
     process: &'a Process,
-    item: ItemId,
     compiler: bool,
-    cause: Cause,
     threads: Vec<Samples<'a>>,
-}
-
-/// What a child did from here to there.
-pub(super) struct Work {
-    pub begin: u64,
-    pub end: u64,
-    pub cause: Cause,
     pub item: ItemId,
+    pub cause: Cause,
+    /// What its busiest thread does; a compiler is at work as long as it is there.
+    pub load: Load,
 }
 
 impl<'a> Children<'a> {
@@ -107,28 +102,34 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// What they did within this stretch, compilers first.
-    pub(super) fn work(&mut self, begin: u64, end: u64, catalogue: &mut Catalogue) -> Vec<Work> {
-        self.here.retain(|child| child.process.ended > begin);
-        while let Some(process) = self.coming.pop_if(|process| process.made < end) {
-            if process.ended > begin {
+    /// Looks at them, and says until when it is so; looks that are closer than `apart`
+    /// are one.
+    pub(super) fn look(&mut self, now: u64, apart: u64, catalogue: &mut Catalogue) -> u64 {
+        self.here.retain(|child| child.process.ended > now);
+        while let Some(process) = self.coming.pop_if(|process| process.made <= now) {
+            if process.ended > now {
                 self.here.push(Child::new(process, catalogue));
             }
         }
-        let mut work = Vec::new();
+        let next = self.coming.last();
+        let mut until = next.map_or(u64::MAX, |process| process.made);
         for child in &mut self.here {
-            let busiest = child.threads.iter_mut().filter_map(|t| t.at(begin).busy);
-            if child.compiler || busiest.fold(0.0, f64::max) >= BUSY {
-                work.push(Work {
-                    begin: child.process.made.max(begin),
-                    end: child.process.ended.min(end),
-                    cause: child.cause,
-                    item: child.item,
-                });
-            }
+            let end = child.look(now).max(now.saturating_add(apart));
+            until = until.min(end);
         }
-        work.sort_by_key(|work| work.cause != Cause::KernelCompilation);
-        work
+        // Compilers first, then the busiest.
+        self.here.sort_by(|a, b| {
+            let order = |child: &Child| child.cause != Cause::KernelCompilation;
+            let busy = b.load.busy().total_cmp(&a.load.busy());
+            order(a).cmp(&order(b)).then(busy)
+        });
+        until
+    }
+
+    /// Those that do something.
+    pub(super) fn at_work(&self) -> impl Iterator<Item = &Child<'a>> {
+        let here = self.here.iter();
+        here.filter(|child| child.load.busy() >= NOT_BUSY)
     }
 }
 
@@ -136,24 +137,56 @@ impl<'a> Child<'a> {
     fn new(process: &'a Process, catalogue: &mut Catalogue) -> Child<'a> {
         let compiler = is_compiler(process);
         let worker = is_compile_worker(process);
-        let name = match name(process) {
-            "" => "another process",
-            _ if worker => "a compile worker of TorchInductor",
-            name => name,
+        let item = match name(process) {
+            "" | UNKNOWN => catalogue.named(&format!("{UNKNOWN} ({})", process.pid)),
+            _ if worker => catalogue.named("a compile worker of TorchInductor"),
+            name => catalogue.named(name),
         };
         Child {
             process,
-            item: catalogue.named(name),
             compiler,
+            threads: (process.threads.iter())
+                .map(|thread| Samples::new(process, thread))
+                .collect(),
+            item,
             cause: if compiler || worker {
                 Cause::KernelCompilation
             } else {
                 Cause::OwnCpu
             },
-            threads: (process.threads.iter())
-                .map(|thread| Samples::new(process, thread))
-                .collect(),
+            load: Load::default(),
         }
+    }
+
+    /// Looks at its threads, and says until when it is so.
+    fn look(&mut self, now: u64) -> u64 {
+        if self.compiler {
+            self.load = Load {
+                cpu: 1.0,
+                waited: 0.0,
+            };
+            return self.process.ended;
+        }
+        let mut until = self.process.ended;
+        self.load = Load::default();
+        for thread in &mut self.threads {
+            let stretch = thread.at(now);
+            until = until.min(stretch.end);
+            if let Some(load) = stretch.load
+                && load.busy() > self.load.busy()
+            {
+                self.load = load;
+            }
+        }
+        until
+    }
+
+    /// From when to when it was there, of a stretch.
+    pub(super) fn within(&self, begin: u64, end: u64) -> (u64, u64) {
+        (
+            self.process.made.max(begin),
+            self.process.ended.clamp(begin, end),
+        )
     }
 }
 

@@ -1,5 +1,7 @@
 //! Time that nobody has accounted for yet.
 
+use super::samples::portion;
+
 /// Stretches of time, in order and apart.
 #[derive(Default)]
 pub(super) struct Free {
@@ -28,6 +30,17 @@ impl Free {
     pub(super) fn take<T: Copy>(
         &mut self,
         stretches: impl Iterator<Item = (u64, u64, T)>,
+        taken: impl FnMut(u64, u64, T),
+    ) {
+        self.take_share(stretches, 1.0, taken);
+    }
+
+    /// Takes only a share of what is free of each stretch, and leaves the rest. Which
+    /// part of it was used is not known; it is the first.
+    pub(super) fn take_share<T: Copy>(
+        &mut self,
+        stretches: impl Iterator<Item = (u64, u64, T)>,
+        share: f64,
         mut taken: impl FnMut(u64, u64, T),
     ) {
         let mut stretches = stretches.peekable();
@@ -42,12 +55,17 @@ impl Free {
                     break;
                 }
                 let (low, high) = (begin.max(now), end.min(*to));
-                if low < high {
+                let part = if low < high {
+                    portion(high - low, share)
+                } else {
+                    0
+                };
+                if part > 0 {
                     if now < low {
                         self.spare.push((now, low));
                     }
-                    taken(low, high, what);
-                    now = high;
+                    taken(low, low + part, what);
+                    now = low + part;
                 }
                 // One that goes on may take of the next free stretch too.
                 if end > *to {
@@ -66,6 +84,20 @@ impl Free {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_share_the_rest_is_left() {
+        let mut free = Free::default();
+        free.reset(0, 100);
+        let mut taken = Vec::new();
+        let stretches = [(0, 40, 'a'), (60, 80, 'b')];
+        free.take_share(stretches.into_iter(), 0.5, |begin, end, what| {
+            taken.push((begin, end, what));
+        });
+        assert_eq!(taken, [(0, 20, 'a'), (60, 70, 'b')]);
+        assert_eq!(free.rest().collect::<Vec<_>>(), [(20, 60), (70, 100)]);
+        free.take_share([(0, 100, ())].into_iter(), 0.01, |_, _, ()| unreachable!());
+    }
 
     #[test]
     fn what_is_taken_is_gone() {

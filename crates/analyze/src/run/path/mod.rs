@@ -8,6 +8,8 @@
 mod catalogue;
 mod children;
 mod free;
+mod names;
+mod other;
 mod others;
 mod parts;
 mod phases;
@@ -18,7 +20,7 @@ mod tally;
 
 pub(super) use catalogue::{Catalogue, ItemId, Meant};
 pub(super) use children::{is_compiler, name as program_name};
-pub(super) use others::thread_name;
+pub(super) use names::thread_name;
 pub(super) use parts::{Part, at_most};
 pub(super) use phases::{main_thread, root};
 pub(super) use tally::{CAUSES, Sum, Tally};
@@ -26,6 +28,7 @@ pub(super) use tally::{CAUSES, Sum, Tally};
 use super::facts::Facts;
 use super::trace::StartTrace;
 use children::Children;
+use names::Names;
 use others::{Others, plain};
 use phases::phases;
 use sink::Sink;
@@ -51,6 +54,9 @@ pub(super) struct Partition {
     pub later: Vec<[u64; CAUSES]>,
     /// The path until the end of the third iteration; of everything without iterations.
     pub parts: Vec<Part>,
+    /// How long it waited for a processor until the end of the first iteration, also
+    /// within calls, in nanoseconds.
+    pub waited_for_processor: f64,
     pub catalogue: Catalogue,
 }
 
@@ -66,13 +72,17 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
     let mut on_path: Vec<usize> = phases.iter().map(|phase| phase.process).collect();
     on_path.sort_unstable();
     on_path.dedup();
+    let names = Names {
+        several: on_path.len() > 1,
+    };
     let mut now = 0;
     for phase in &phases {
         // A parent on the path is no child of its child, but workers of both are.
         let children = Children::new(trace, &on_path);
-        let others = Others::new(facts, phase.process, phase.thread, children, &mut catalogue);
+        let others = Others::new(facts, phase, children, names, &mut catalogue);
         let own = &facts[phase.process];
-        Sweep::new(own, phase, others, &mut catalogue, &mut sink).follow(own, phase);
+        let into = (&mut catalogue, &mut sink);
+        Sweep::new(own, phase, others, names, into).follow(own, phase);
         now = phase.to;
     }
     if now < until {
@@ -84,6 +94,7 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
         first: sink.first,
         later: sink.later,
         parts: sink.parts.done(),
+        waited_for_processor: sink.waited,
         catalogue,
     }
 }

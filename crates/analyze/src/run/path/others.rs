@@ -1,19 +1,20 @@
 //! What a program does while the thread that iterates does nothing: another thread may
 //! work for it (autograd's, a loader's), or another process, or nobody.
 
-use std::iter::Peekable;
-
 use super::super::Cause;
 use super::super::calls;
 use super::super::facts::Facts;
-use super::super::leaves::{Leaf, Leaves};
-use super::super::trace::Thread;
 use super::catalogue::{Catalogue, ItemId};
-use super::children::{BUSY, Children};
+use super::children::Children;
 use super::free::Free;
-use super::samples::{Reading, Samples};
+use super::names::Names;
+use super::other::Other;
+use super::phases::Phase;
+use super::samples::{Load, NOT_BUSY, Reading};
 use super::sink::Piece;
 
+/// Something had to be done, but other programs had the processors.
+pub(super) const PROCESSOR: &str = "waiting for a processor";
 const DISK: &str = "waiting for a disk";
 const WAITING: &str = "waiting";
 const UNKNOWN: &str = "not looked at";
@@ -24,118 +25,152 @@ const APART: u64 = 1_000_000;
 pub(super) struct Others<'a> {
     process: usize,
     threads: Vec<Other<'a>>,
+    /// Those of them that are busy, the busiest first.
+    busy: Vec<usize>,
+    /// Whether any of them was looked at.
+    looked_at: bool,
     children: Children<'a>,
     reading: Reading<'a>,
+    /// Until when all this is so.
+    known_until: u64,
     /// What nobody has accounted for yet.
     free: Free,
     found: Vec<Piece>,
+    items: Items,
 }
 
-struct Other<'a> {
-    leaves: Peekable<Leaves<'a>>,
-    /// Its leaves within the stretch that is asked about.
-    held: Vec<Leaf>,
-    samples: Samples<'a>,
-    item: ItemId,
-    busy: Option<f64>,
+/// What has but a name.
+struct Items {
+    processor: ItemId,
+    disk: ItemId,
+    waiting: ItemId,
+    unknown: ItemId,
 }
 
-/// What people call a thread.
-pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
-    match thread.name.as_str() {
-        _ if thread.id == pid => "main thread".to_owned(),
-        "" => format!("thread {}", thread.id),
-        name => name.to_owned(),
-    }
+/// A stretch that is to be accounted for.
+#[derive(Clone, Copy)]
+pub(super) struct Question {
+    pub begin: u64,
+    pub end: u64,
+    /// The part of it in which the thread that is followed did nothing.
+    pub share: f64,
+    /// Whether that thread was looked at from outside.
+    pub looked_at: bool,
 }
 
 impl<'a> Others<'a> {
-    /// Those beside a thread of a process.
+    /// Those beside the thread that a phase follows.
     pub(super) fn new(
         facts: &'a [Facts<'a>],
-        process: usize,
-        thread: usize,
+        phase: &Phase,
         children: Children<'a>,
+        names: Names,
         catalogue: &mut Catalogue,
     ) -> Others<'a> {
-        let own = &facts[process];
-        let all = own.process.threads.iter().enumerate();
-        let threads = all
-            .filter(|(index, other)| {
-                *index != thread && !(other.spans.is_empty() && other.samples.is_empty())
-            })
-            .map(|(index, other)| Other {
-                leaves: Leaves::new(own, index).peekable(),
-                held: Vec::new(),
-                samples: Samples::new(own.process, other),
-                item: catalogue.named(&thread_name(own.process.pid, other)),
-                busy: None,
-            });
+        let own = &facts[phase.process];
+        let mut threads = Vec::new();
+        if let Some(followed) = own.process.threads.get(phase.thread) {
+            for (index, other) in own.process.threads.iter().enumerate() {
+                if index != phase.thread && !(other.spans.is_empty() && other.samples.is_empty()) {
+                    let item = catalogue.named(&names.beside(own.process, other, followed));
+                    threads.push(Other::new(own, index, item));
+                }
+            }
+        }
         Others {
-            process,
-            threads: threads.collect(),
+            process: phase.process,
+            threads,
+            busy: Vec::new(),
+            looked_at: false,
             children,
             reading: Reading::new(own.process),
+            known_until: 0,
             free: Free::default(),
             found: Vec::new(),
+            items: Items {
+                processor: catalogue.named(PROCESSOR),
+                disk: catalogue.named(DISK),
+                waiting: catalogue.named(WAITING),
+                unknown: catalogue.named(UNKNOWN),
+            },
         }
     }
 
-    /// What accounts for a stretch: pieces in order, without gaps. `looked_at` says
-    /// whether the thread that did nothing then was looked at from outside.
-    pub(super) fn explain(
-        &mut self,
-        begin: u64,
-        end: u64,
-        looked_at: bool,
-        catalogue: &mut Catalogue,
-    ) -> &[Piece] {
+    /// What accounts for a stretch: pieces in order, without gaps.
+    pub(super) fn explain(&mut self, asked: Question, catalogue: &mut Catalogue) -> &[Piece] {
         self.found.clear();
-        let mut now = begin;
-        while now < end {
+        let mut now = asked.begin;
+        while now < asked.end {
             // How busy the others are changes where they were looked at.
-            let mut until = end;
-            for other in &mut self.threads {
-                let stretch = other.samples.at(now);
-                other.busy = stretch.busy;
-                until = until.min(stretch.end.max(now.saturating_add(APART)));
+            if now >= self.known_until {
+                self.look(now, catalogue);
             }
-            self.explain_part(now, until, looked_at, catalogue);
-            now = until;
+            let end = asked.end.min(self.known_until);
+            let part = Question {
+                begin: now,
+                end,
+                ..asked
+            };
+            self.explain_part(&part, catalogue);
+            now = end;
         }
         self.found.sort_unstable_by_key(|piece| piece.begin);
         &self.found
     }
 
-    fn explain_part(&mut self, begin: u64, end: u64, looked_at: bool, catalogue: &mut Catalogue) {
+    fn look(&mut self, now: u64, catalogue: &mut Catalogue) {
+        let soonest = now.saturating_add(APART);
+        let mut until = self.reading.at(now).max(soonest);
+        self.looked_at = false;
+        for other in &mut self.threads {
+            until = until.min(other.look(now).max(soonest));
+            self.looked_at |= other.load.is_some();
+        }
+        until = until.min(self.children.look(now, APART, catalogue));
+        self.known_until = until;
+        let threads = &self.threads;
+        let load = |index: usize| threads[index].load.map_or(0.0, Load::busy);
+        self.busy.clear();
+        (self.busy).extend((0..threads.len()).filter(|index| load(*index) >= NOT_BUSY));
+        (self.busy).sort_by(|a, b| load(*b).total_cmp(&load(*a)));
+    }
+
+    fn explain_part(&mut self, part: &Question, catalogue: &Catalogue) {
+        let (begin, end) = (part.begin, part.end);
         self.free.reset(begin, end);
         for other in &mut self.threads {
-            other.look(begin, end);
+            other.ask(begin, end);
         }
         self.by_calls(false, catalogue);
         self.by_busy_threads(begin, end);
         self.by_calls(true, catalogue);
-        if self.free.is_empty() {
-            return;
-        }
-        for work in self.children.work(begin, end, catalogue) {
-            let stretch = [(work.begin, work.end, ())].into_iter();
-            self.free.take(stretch, |begin, end, ()| {
-                self.found.push(plain(begin, end, work.cause, work.item));
+        for child in self.children.at_work() {
+            if self.free.is_empty() {
+                return;
+            }
+            let (from, to) = child.within(begin, end);
+            let stretch = [(from, to, ())].into_iter();
+            let processor = self.items.processor;
+            (self.free).take_share(stretch, child.load.busy(), |begin, end, ()| {
+                let own = (child.cause, child.item);
+                split(&mut self.found, (begin, end), child.load, own, processor);
             });
         }
-        if self.free.is_empty() {
-            return;
-        }
-        let looked_at = looked_at || self.threads.iter().any(|other| other.busy.is_some());
-        let (cause, name) = match looked_at {
-            false => (Cause::Unexplained, UNKNOWN),
-            true if self.reading.at(begin) => (Cause::Idle, DISK),
-            true => (Cause::Idle, WAITING),
-        };
-        let item = catalogue.named(name);
         for (begin, end) in self.free.rest() {
-            self.found.push(plain(begin, end, cause, item));
+            if !(part.looked_at || self.looked_at) {
+                let piece = plain(begin, end, Cause::Unexplained, self.items.unknown);
+                self.found.push(piece);
+                continue;
+            }
+            let disk = begin + self.reading.take(end - begin, part.share);
+            for (begin, end, item) in [
+                (begin, disk, self.items.disk),
+                (disk, end, self.items.waiting),
+            ] {
+                if begin < end {
+                    self.found.push(plain(begin, end, Cause::Idle, item));
+                }
+            }
         }
     }
 
@@ -146,9 +181,9 @@ impl<'a> Others<'a> {
             if self.free.is_empty() {
                 return;
             }
-            let held = other.held.iter();
-            let held = held.filter(|leaf| calls::waits(leaf.judged.cause) == waits);
-            let stretches = held.map(|leaf| (leaf.begin, leaf.end, leaf));
+            let calls = other.calls().iter();
+            let calls = calls.filter(|leaf| calls::waits(leaf.judged.cause) == waits);
+            let stretches = calls.map(|leaf| (leaf.begin, leaf.end, leaf));
             let mut last = u64::MAX;
             self.free.take(stretches, |begin, end, leaf| {
                 let judged = &leaf.judged;
@@ -168,50 +203,51 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// Threads that were on a processor outside of any call, the busiest first.
+    /// Threads that were on a processor outside of any call, the busiest first: each
+    /// takes its share of what those before it left.
     fn by_busy_threads(&mut self, begin: u64, end: u64) {
-        let busy = |other: &Other| other.busy.filter(|busy| *busy >= BUSY);
-        let mut tried = f64::INFINITY;
-        while !self.free.is_empty() {
-            // There are seldom more than two.
-            let rest = self.threads.iter().filter_map(|other| {
-                let busy = busy(other).filter(|busy| *busy < tried)?;
-                Some((busy, other))
-            });
-            let Some((most, _)) = rest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        for index in &self.busy {
+            let other = &self.threads[*index];
+            let (false, Some(load)) = (self.free.is_empty(), other.load) else {
                 return;
             };
-            tried = most;
-            for other in self.threads.iter().filter(|o| o.busy == Some(most)) {
-                let mut now = begin;
-                let borders = other.held.iter().map(|leaf| (leaf.begin, leaf.end));
-                let borders = borders.chain([(end, end)]);
-                let outside = borders.filter_map(|(from, to)| {
-                    let gap = (now, from, ());
-                    now = now.max(to);
-                    (gap.0 < gap.1).then_some(gap)
+            let mut now = begin;
+            let borders = other.calls().iter().map(|leaf| (leaf.begin, leaf.end));
+            let borders = borders.chain([(end, end)]);
+            let outside = borders.filter_map(|(from, to)| {
+                let gap = (now, from, ());
+                now = now.max(to);
+                (gap.0 < gap.1).then_some(gap)
+            });
+            let own = (Cause::OwnCpu, other.item);
+            self.free
+                .take_share(outside, load.busy(), |begin, end, ()| {
+                    let stretch = (begin, end);
+                    split(&mut self.found, stretch, load, own, self.items.processor);
                 });
-                self.free.take(outside, |begin, end, ()| {
-                    let piece = plain(begin, end, Cause::OwnCpu, other.item);
-                    self.found.push(piece);
-                });
-            }
         }
+    }
+
+    /// The item of time in which another had the processor.
+    pub(super) fn processor(&self) -> ItemId {
+        self.items.processor
     }
 }
 
-impl Other<'_> {
-    fn look(&mut self, begin: u64, end: u64) {
-        self.held.retain_mut(|leaf| {
-            // It was looked at before: its count and bytes are told.
-            (leaf.first, leaf.bytes) = (false, 0);
-            leaf.end > begin
-        });
-        while let Some(leaf) = self.leaves.next_if(|leaf| leaf.begin < end) {
-            if leaf.end > begin {
-                self.held.push(leaf);
-            }
-        }
+/// A busy stretch as what was done and what was waited for a processor.
+fn split(
+    found: &mut Vec<Piece>,
+    (begin, end): (u64, u64),
+    load: Load,
+    (cause, item): (Cause, ItemId),
+    processor: ItemId,
+) {
+    let border = end - load.waited_of(end - begin);
+    if begin < border {
+        found.push(plain(begin, border, cause, item));
+    }
+    if border < end {
+        found.push(plain(border, end, Cause::Idle, processor));
     }
 }
 

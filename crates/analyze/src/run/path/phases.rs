@@ -28,20 +28,12 @@ pub(super) fn phases(trace: &StartTrace, process: usize, thread: usize, until: u
     let mut phases = Vec::new();
     let (mut current, mut current_thread, mut to) = (process, thread, until);
     // A process that ends before `until` leaves the rest to the one that was started.
-    if let Some(root) = root(trace)
-        && root != process
-        && all[process].ended < until
-    {
-        let from = all[process].ended;
-        let thread = main_thread(&all[root]);
-        phases.push(Phase {
-            process: root,
-            thread,
-            from,
-            to: until,
-        });
-        to = from;
+    let ended = all[process].ended;
+    let after = after(trace, process, ended, until);
+    if !after.is_empty() {
+        to = ended.min(until);
     }
+    phases.extend(after.into_iter().rev());
     loop {
         let before = before(trace, current);
         let from = before.map_or(0, |(_, from)| from.min(to));
@@ -59,6 +51,46 @@ pub(super) fn phases(trace: &StartTrace, process: usize, thread: usize, until: u
     phases.retain(|phase| phase.from < phase.to);
     phases.reverse();
     phases
+}
+
+/// What follows the end of a process: the programs that ran one after the other in the
+/// process that was started, which may itself be the one that ended.
+fn after(trace: &StartTrace, process: usize, ended: u64, until: u64) -> Vec<Phase> {
+    let all = &trace.processes;
+    let mut programs: Vec<usize> = (0..all.len())
+        .filter(|index| all[*index].pid == trace.pid)
+        .collect();
+    programs.sort_by_key(|index| all[*index].began);
+    // What the last one of them did is told to the end anyway.
+    if programs.last() == Some(&process) {
+        return Vec::new();
+    }
+    let mut phases = Vec::new();
+    let mut from = 0;
+    for (place, index) in programs.iter().enumerate() {
+        let to = match programs.get(place + 1) {
+            Some(next) => handed_over(&all[*index], &all[*next]),
+            None => until,
+        };
+        let phase = Phase {
+            process: *index,
+            thread: main_thread(&all[*index]),
+            from: from.max(ended),
+            to: to.min(until),
+        };
+        from = from.max(to);
+        if phase.from < phase.to {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// When a program was replaced by another in the same process.
+fn handed_over(program: &Process, next: &Process) -> u64 {
+    program
+        .ended
+        .clamp(program.began, next.began.max(program.began))
 }
 
 /// The first program of the process that was started.
@@ -86,7 +118,7 @@ fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
             .max_by_key(|(_, other)| other.began)
     };
     if let Some((at, same)) = earlier(process.pid, process.began) {
-        return Some((at, same.ended.clamp(same.began, process.began)));
+        return Some((at, handed_over(same, process)));
     }
     if process.pid == trace.pid {
         return None;
@@ -171,6 +203,24 @@ mod tests {
             found(&trace, 2, 500),
             [(0, 0, 50), (1, 50, 200), (2, 200, 500)]
         );
+    }
+
+    #[test]
+    fn what_follows_is_the_program_that_runs_then() {
+        // A shell whose last command replaces it, after the one that is followed.
+        let shell = trace(vec![
+            process(1, 0, 0, 5, 310),
+            process(2, 1, 100, 120, 300),
+            process(1, 0, 0, 320, 1000),
+        ]);
+        assert_eq!(
+            found(&shell, 1, 1000),
+            [(0, 0, 100), (1, 100, 300), (0, 300, 310), (2, 310, 1000)]
+        );
+        // A program that is replaced when it is done.
+        let replaced = trace(vec![process(1, 0, 0, 5, 300), process(1, 0, 0, 310, 1000)]);
+        assert_eq!(found(&replaced, 0, 1000), [(0, 0, 300), (1, 300, 1000)]);
+        assert_eq!(found(&replaced, 0, 200), [(0, 0, 200)]);
     }
 
     #[test]

@@ -45,6 +45,10 @@ pub(super) struct Sink {
     pub(super) first: Tally,
     pub(super) later: Vec<[u64; CAUSES]>,
     pub(super) parts: Parts,
+    /// How long the path waited for a processor until the end of the first iteration,
+    /// also within calls, in nanoseconds.
+    pub(super) waited: f64,
+    first_until: u64,
 }
 
 impl Sink {
@@ -77,7 +81,15 @@ impl Sink {
             first: Tally::new(),
             later: vec![[0; CAUSES]; later.len()],
             parts: Parts::default(),
+            waited: 0.0,
+            first_until: iterations.first().map_or(end, |first| first.1),
         }
+    }
+
+    /// In a stretch, this share of the time was waiting for a processor.
+    pub(super) fn waited_for_processor(&mut self, begin: u64, end: u64, share: f64) {
+        let length = end.min(self.first_until).saturating_sub(begin);
+        self.waited += length as f64 * share;
     }
 
     /// Until when pieces are wanted at all.

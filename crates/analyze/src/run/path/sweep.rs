@@ -2,20 +2,17 @@
 //! time between them.
 
 use super::super::Cause;
-use super::super::calls;
 use super::super::facts::Facts;
 use super::super::leaves::{Leaf, Leaves};
 use super::super::trace::{Process, Thread};
 use super::catalogue::{Catalogue, ItemId};
-use super::others::{Others, plain, thread_name};
+use super::names::Names;
+use super::other::waits;
+use super::others::{Others, Question, plain};
 use super::phases::{Phase, starting};
-use super::samples::{Samples, Stretch};
+use super::samples::{Load, Samples, Stretch, portion};
 use super::sink::{Piece, Sink};
 
-/// A thread that was this busy did nothing else.
-const BUSY: f64 = 0.95;
-/// A thread that was less busy than this was not.
-const NOT_BUSY: f64 = 0.05;
 /// Idle time in a busy thread that is shorter than this many nanoseconds is not worth a
 /// look at the others.
 const WORTH_A_LOOK: f64 = 1000.0;
@@ -51,14 +48,14 @@ impl<'a, 's> Sweep<'a, 's> {
         facts: &'a Facts<'a>,
         phase: &Phase,
         others: Others<'a>,
-        catalogue: &'s mut Catalogue,
-        sink: &'s mut Sink,
+        names: Names,
+        (catalogue, sink): (&'s mut Catalogue, &'s mut Sink),
     ) -> Sweep<'a, 's> {
         let process = facts.process;
         let thread = process.threads.get(phase.thread).unwrap_or(&NO_THREAD);
         let mut samples = Samples::new(process, thread);
         let stretch = samples.at(phase.from);
-        let item = catalogue.named(&thread_name(process.pid, thread));
+        let item = catalogue.named(&names.followed(process, thread));
         Sweep {
             process,
             samples,
@@ -166,7 +163,15 @@ impl<'a, 's> Sweep<'a, 's> {
                 Held::Known(piece) => work += length * f64::from(1.0 - piece.waiting),
             }
         }
-        let share = (self.stretch.busy).map(|busy| (busy * all / (gaps + work)).min(1.0));
+        let load = self.stretch.load;
+        let share = load.map(|load| load.times(all / (gaps + work).max(1.0)));
+        let waited = load.map_or(0.0, |load| load.waited);
+        if waited > 0.0 {
+            for held in &self.held {
+                let (begin, end) = held.span();
+                self.sink.waited_for_processor(begin, end, waited);
+            }
+        }
         for at in 0..self.held.len() {
             match self.held[at] {
                 Held::Known(piece) => self.sink.add(piece),
@@ -178,35 +183,45 @@ impl<'a, 's> Sweep<'a, 's> {
 
     /// Explains a gap in which the thread was busy for a share of the time. The order of
     /// the busy part and the rest is not known; the sums are right.
-    fn explain(&mut self, begin: u64, end: u64, share: Option<f64>) {
+    fn explain(&mut self, begin: u64, end: u64, share: Option<Load>) {
         let length = end - begin;
-        let busy = share.unwrap_or(0.0);
-        let idle = (1.0 - busy) * length as f64;
-        let own = if busy >= BUSY || (busy >= 0.5 && idle < WORTH_A_LOOK) {
+        let load = share.unwrap_or_default();
+        let busy = load.busy();
+        let own = if busy >= 0.5 && (1.0 - busy) * (length as f64) < WORTH_A_LOOK {
             length
-        } else if busy < NOT_BUSY {
-            0
         } else {
-            (busy * length as f64) as u64
+            portion(length, busy)
         };
-        if own > 0 {
-            let piece = plain(begin, begin + own, Cause::OwnCpu, self.item);
-            self.sink.add(piece);
-        }
+        let waited = begin + own - load.waited_of(own);
+        let piece = plain(begin, waited, Cause::OwnCpu, self.item);
+        self.sink.add(piece);
+        let processor = self.others.processor();
+        let piece = plain(waited, begin + own, Cause::Idle, processor);
+        self.sink.add(piece);
         if own == length {
             return;
         }
-        let pieces = (self.others).explain(begin, end, share.is_some(), self.catalogue);
+        let question = Question {
+            begin,
+            end,
+            share: (length - own) as f64 / length as f64,
+            looked_at: share.is_some(),
+        };
+        let pieces = self.others.explain(question, self.catalogue);
         let scaled = |time: u64| {
             let part = u128::from(time - begin) * u128::from(length - own) / u128::from(length);
             begin + own + part as u64
         };
         for piece in pieces {
+            let (begin, end) = (scaled(piece.begin), scaled(piece.end));
             self.sink.add(Piece {
-                begin: scaled(piece.begin),
-                end: scaled(piece.end),
+                begin,
+                end,
                 ..*piece
             });
+            if piece.item == processor {
+                self.sink.waited_for_processor(begin, end, 1.0);
+            }
         }
     }
 }
@@ -218,8 +233,4 @@ impl Held {
             Held::Gap(begin, end) => (*begin, *end),
         }
     }
-}
-
-fn waits(cause: Cause) -> bool {
-    calls::waits(cause) || cause == Cause::HostToDevice
 }

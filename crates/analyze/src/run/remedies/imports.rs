@@ -1,13 +1,16 @@
 //! Imports that the program did not ask for itself.
 
+use super::super::Cause;
 use super::super::items::asked;
 use super::super::trace::Import;
-use super::super::{Cause, Remedy};
-use super::{Case, remedy};
+use super::stdlib::is_standard;
+use super::{Case, Told, remedy};
 use crate::units;
 
 /// An import must take this part of the time to first.
 const WORTH_AVOIDING: f64 = 0.1;
+/// And this many seconds.
+const LEAST: f64 = 0.1;
 /// What a program is about is not avoided.
 const NEEDED: &[&str] = &[
     "torch",
@@ -29,7 +32,7 @@ const NEEDED: &[&str] = &[
 const TOLD: usize = 3;
 
 /// Large imports that another package asked for, or a function when it was called.
-pub(super) fn avoidable(case: &Case) -> Option<Remedy> {
+pub(super) fn avoidable(case: &Case) -> Option<Told> {
     let (place, _) = case.examined.thread?;
     let process = case.start.facts[place].process;
     let tree = &case.trees[place];
@@ -48,11 +51,12 @@ pub(super) fn avoidable(case: &Case) -> Option<Remedy> {
         }
         let (begin, end) = tree.spans[index];
         let length = end.min(until).saturating_sub(begin);
-        let large = length as f64 >= WORTH_AVOIDING * until as f64;
+        let time = length as f64 * 1e-9 * case.scale;
+        let large = length as f64 >= WORTH_AVOIDING * until as f64 && time >= LEAST;
         let used = compiles && import.name.starts_with("torch._");
         if large && !used && is_foreign(import) {
             within[index] = true;
-            found.push((length as f64 * 1e-9 * case.scale, import));
+            found.push((time, import));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -88,6 +92,7 @@ fn is_foreign(import: &Import) -> bool {
     let other = package(&import.importer) != package(&import.name);
     !matches!(import.importer.as_str(), "" | "__main__")
         && !NEEDED.contains(&import.name.as_str())
+        && !is_standard(&import.name)
         && (other || !top_level)
 }
 
@@ -112,5 +117,10 @@ mod tests {
         assert!(!is_foreign(&import("torch.nn", "torch", "<module>")));
         assert!(!is_foreign(&import("pandas", "__main__", "main")));
         assert!(!is_foreign(&import("torch", "helpers", "<module>")));
+        assert!(!is_foreign(&import(
+            "multiprocessing.connection",
+            "torch",
+            "f"
+        )));
     }
 }

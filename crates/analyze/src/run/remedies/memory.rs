@@ -1,8 +1,8 @@
 //! Memory: copies from pages that are not locked, and many small allocations.
 
+use super::super::Cause;
 use super::super::trace::What;
-use super::super::{Cause, Remedy};
-use super::{Case, length, remedy};
+use super::{Case, Told, length, remedy};
 use crate::units;
 
 /// Copies of fewer bytes are not worth it.
@@ -16,7 +16,7 @@ const MUCH_ALLOCATION: f64 = 0.02;
 const MANY_CALLS: u64 = 20;
 
 /// Buffers that are page-locked ahead.
-pub(super) fn pinned_buffers(case: &Case) -> Option<Remedy> {
+pub(super) fn pinned_buffers(case: &Case) -> Option<Told> {
     let facts = case.facts()?;
     let (mut bytes, mut time) = (0, 0.0);
     for span in case.spans(What::Copy) {
@@ -48,7 +48,7 @@ pub(super) fn pinned_buffers(case: &Case) -> Option<Remedy> {
             units::bytes(bytes),
             units::bandwidth(speed)
         ),
-        time * case.scale * (1.0 - 1.0 / FASTER),
+        case.on_path(Cause::HostToDevice, time) * (1.0 - 1.0 / FASTER),
         "page-locked memory is copied three times as fast, and it is locked ahead of the start's \
          critical path",
         &[Cause::HostToDevice],
@@ -56,7 +56,7 @@ pub(super) fn pinned_buffers(case: &Case) -> Option<Remedy> {
 }
 
 /// One allocation instead of many.
-pub(super) fn preallocation(case: &Case) -> Option<Remedy> {
+pub(super) fn preallocation(case: &Case) -> Option<Told> {
     let total = case.report.time_to_first.median;
     let time = case.seconds(Cause::DeviceAllocation);
     let items = case.items(Cause::DeviceAllocation).iter();

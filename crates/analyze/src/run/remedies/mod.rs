@@ -2,11 +2,18 @@
 //!
 //! Each remedy looks for its evidence in the recording and predicts what it would save,
 //! with what the prediction assumes. One that does not apply is not told.
+//!
+//! A saving is never more than its causes take on the path: calls of several threads at
+//! once last longer together than anyone waits. Only what a ladder of temperatures shows
+//! has another base, the colder start, and says so.
 
+mod caches;
 mod imports;
 mod kernels;
+mod ladder;
 mod memory;
 mod starting;
+mod stdlib;
 
 use super::examine::Examined;
 use super::facts::Facts;
@@ -18,6 +25,9 @@ use super::{Cause, Item, Remedy, RunReport};
 /// A remedy must save this part of the time to first, and this many seconds.
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_SECONDS: f64 = 0.005;
+
+/// What is this part of the time to first is worth changing how a program is run.
+const MUCH: f64 = 0.05;
 
 /// What remedies look at.
 pub(super) struct Case<'a> {
@@ -31,12 +41,37 @@ pub(super) struct Case<'a> {
     pub scale: f64,
 }
 
-const ALL: &[fn(&Case) -> Option<Remedy>] = &[
+/// What applies, and what its saving is a part of.
+struct Told {
+    remedy: Remedy,
+    /// A colder start's time to first; the report's where there is none.
+    base: Option<f64>,
+}
+
+impl Told {
+    fn within(self, case: &Case) -> Remedy {
+        let mut remedy = self.remedy;
+        let most = self.base.unwrap_or_else(|| {
+            let causes: f64 = remedy.causes.iter().map(|cause| case.seconds(*cause)).sum();
+            causes.min(case.report.time_to_first.median)
+        });
+        remedy.saving = remedy.saving.min(most);
+        remedy
+    }
+}
+
+impl From<Remedy> for Told {
+    fn from(remedy: Remedy) -> Told {
+        Told { remedy, base: None }
+    }
+}
+
+const ALL: &[fn(&Case) -> Option<Told>] = &[
     starting::warm_parent,
     starting::overlapped_init,
     starting::prefetch,
     imports::avoidable,
-    kernels::compile_caches,
+    caches::compile_caches,
     kernels::machine_code,
     kernels::lazy_loading,
     kernels::autotuning,
@@ -49,9 +84,10 @@ pub(super) fn remedies(case: &Case) -> Vec<Remedy> {
     let total = case.report.time_to_first.median;
     let mut remedies: Vec<Remedy> = (ALL.iter())
         .filter_map(|remedy| remedy(case))
+        .map(|told| told.within(case))
         .filter(|remedy| remedy.saving >= LEAST_SECONDS.max(LEAST_SHARE * total))
         .collect();
-    remedies.sort_by(|a, b| b.saving.total_cmp(&a.saving));
+    remedies.sort_by(|a: &Remedy, b| b.saving.total_cmp(&a.saving));
     remedies
 }
 
@@ -60,6 +96,17 @@ impl<'a> Case<'a> {
     fn seconds(&self, cause: Cause) -> f64 {
         let found = self.report.causes.iter().find(|c| c.cause == cause);
         found.map_or(0.0, |found| found.seconds)
+    }
+
+    /// Seconds of calls of the shown start, of all threads, as a part of their cause on
+    /// the path.
+    fn on_path(&self, cause: Cause, seconds: f64) -> f64 {
+        (seconds * self.scale).min(self.seconds(cause))
+    }
+
+    /// Whether a cause or a part of one is large enough for a remedy of its own.
+    fn is_much(&self, seconds: f64) -> bool {
+        seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.median
     }
 
     /// The items of a cause.
@@ -107,8 +154,8 @@ fn remedy(
     saving: f64,
     assumption: &str,
     causes: &[Cause],
-) -> Remedy {
-    Remedy {
+) -> Told {
+    Told::from(Remedy {
         id: id.to_owned(),
         title: title.to_owned(),
         what,
@@ -116,5 +163,5 @@ fn remedy(
         saving_bytes: None,
         assumption: assumption.to_owned(),
         causes: causes.to_vec(),
-    }
+    })
 }

@@ -5,8 +5,8 @@ use super::super::examine::seconds;
 use super::super::facts::{Thing, usage};
 use super::super::path::Meant;
 use super::super::trace::What;
-use super::super::{Cause, Remedy, Temperature};
-use super::{Case, remedy};
+use super::super::{Cause, Temperature};
+use super::{Case, Told, ladder, remedy};
 use crate::units;
 
 /// What a fork costs, in seconds.
@@ -17,21 +17,36 @@ const MUCH_WAITING: f64 = 0.1;
 const SLOW_DISK: f64 = 50e6;
 
 /// Imports done once, in a parent that is forked.
-pub(super) fn warm_parent(case: &Case) -> Option<Remedy> {
+pub(super) fn warm_parent(case: &Case) -> Option<Told> {
     let imports = case.seconds(Cause::PythonImports);
-    if imports <= 0.0 {
+    if !case.is_much(imports) {
         return None;
     }
-    let loads = loads_within_imports(case) * case.scale;
-    let saving = imports + loads + case.seconds(Cause::ProcessStart) - FORK;
+    let loads = case.seconds(Cause::LibraryLoading) * loaded_by_imports(case);
+    let start = case.seconds(Cause::ProcessStart);
+    let saving = imports + loads + start - FORK;
+    let mut sum = format!("imports {}", units::duration(imports));
+    for (what, seconds) in [
+        ("libraries that they load", loads),
+        ("Python's own start", start),
+    ] {
+        if seconds > 0.0 {
+            sum += &format!(" + {what} {}", units::duration(seconds));
+        }
+    }
+    let careful = if used_a_driver(case) {
+        " It must not touch the GPU before it forks."
+    } else {
+        ""
+    };
     Some(remedy(
         "warm-parent",
         "Start from a warm parent",
         format!(
             "Keep a process that has imported the modules and fork each start from it: a fork \
              server (multiprocessing's `forkserver` with `set_forkserver_preload`), or a worker \
-             that stays. It must not touch the GPU before it forks. Imports take {} here.",
-            units::duration(imports)
+             that stays.{careful} That saves {sum} − a fork {}.",
+            units::duration(FORK)
         ),
         saving,
         "the parent is there and has done the imports; a fork costs about 10 ms",
@@ -43,8 +58,20 @@ pub(super) fn warm_parent(case: &Case) -> Option<Remedy> {
     ))
 }
 
-/// Seconds on the path in libraries that imports loaded.
-fn loads_within_imports(case: &Case) -> f64 {
+/// Whether a GPU's driver was called.
+fn used_a_driver(case: &Case) -> bool {
+    let causes = [Cause::DriverInit, Cause::ContextCreation];
+    let launches = |what| {
+        case.facts()
+            .is_some_and(|facts| facts.count_in_all(what) > 0)
+    };
+    causes.iter().any(|cause| case.seconds(*cause) > 0.0)
+        || launches(What::Launch)
+        || case.report.memory.device.is_some()
+}
+
+/// The part of library loading on the path that imports asked for, 0 to 1.
+fn loaded_by_imports(case: &Case) -> f64 {
     let Some((place, _)) = case.examined.thread else {
         return 0.0;
     };
@@ -74,11 +101,13 @@ fn loads_within_imports(case: &Case) -> f64 {
         Meant::Of(process, Thing::Load(at)) => process == place && within[at as usize],
         _ => false,
     });
-    loads.map(|(_, _, sum)| seconds(sum.nanoseconds)).sum()
+    let loads: f64 = loads.map(|(_, _, sum)| seconds(sum.nanoseconds)).sum();
+    let all = case.examined.causes[Cause::LibraryLoading.index()];
+    (loads / all.max(f64::MIN_POSITIVE)).min(1.0)
 }
 
 /// Driver and context in the background, while the imports run.
-pub(super) fn overlapped_init(case: &Case) -> Option<Remedy> {
+pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
     let init = case.seconds(Cause::DriverInit) + case.seconds(Cause::ContextCreation);
     let mut calls =
         (case.items(Cause::DriverInit).iter()).chain(case.items(Cause::ContextCreation));
@@ -112,25 +141,30 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Remedy> {
 }
 
 /// Files read ahead.
-pub(super) fn prefetch(case: &Case) -> Option<Remedy> {
+pub(super) fn prefetch(case: &Case) -> Option<Told> {
     let causes = [Cause::LibraryLoading, Cause::PythonImports];
     let what = "Read the program's libraries and modules ahead, before they are needed and in \
                 large pieces: when the image or container is started, or by a process that runs \
                 beside the first imports (`vmtouch -t`, or `cat` of the files to /dev/null).";
-    let rung = |temperature| {
-        let mut rungs = case.report.ladder.iter();
-        rungs.find(|rung| rung.temperature == temperature)
-    };
-    if let (Some(disk), Some(process)) = (rung(Temperature::Disk), rung(Temperature::Process)) {
-        return Some(remedy(
+    let disk = ladder::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
+    let process = ladder::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
+    if let (Some(disk), Some(process)) = (disk, process) {
+        let told = remedy(
             "prefetch",
             "Read files ahead",
-            what.to_owned(),
-            disk.time_to_first.median - process.time_to_first.median,
+            format!(
+                "{what} Files that are there save, {}.",
+                ladder::base(disk, process)
+            ),
+            ladder::difference(disk, process),
             "the start finds a cold disk, as at the temperature `disk`, and reading ahead is \
              done by the time that it begins",
             &causes,
-        ));
+        );
+        return Some(Told {
+            base: Some(disk.time_to_first.median),
+            ..told
+        });
     }
     let (mut waiting, mut all) = (0.0, 0.0);
     for cause in causes {

@@ -107,6 +107,7 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
         What::TrainStep => "training step".to_owned(),
         What::PredictStep => "prediction step".to_owned(),
         What::TestStep => "evaluation step".to_owned(),
+        What::DataFetch => "next batch".to_owned(),
         What::Range => text().to_owned(),
         _ => call(facts, span),
     };

@@ -1,0 +1,114 @@
+//! What a steady iteration does too, item by item.
+//!
+//! A cause is divided into cold and steady by its seconds (`examine`). Which of its items
+//! are steady only the items of a steady iteration tell: the kernel that every iteration
+//! launches is, the one that only the first one launches is not.
+
+use std::collections::HashMap;
+
+use super::super::Cause;
+use super::super::examine::Examined;
+use super::super::iterations::Seen;
+use super::super::path::{CAUSES, Request, partition};
+use super::name;
+
+/// Of so many steady iterations the typical one is looked at.
+const AMONG: usize = 51;
+
+/// Nanoseconds in a typical steady iteration.
+pub(super) type Steady = HashMap<(Cause, String), u64>;
+
+/// The items of a typical steady iteration of a start; none if it has none.
+pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
+    let mut found = Steady::new();
+    // Where nothing of the first iteration is steady, nothing is to be looked for.
+    if examined.cold.iter().all(|cold| *cold >= 1.0) {
+        return found;
+    }
+    let Some(typical) = typical(examined) else {
+        return found;
+    };
+    let request = Request {
+        thread: examined.thread,
+        iterations: &[typical],
+        later: &[],
+    };
+    let partition = partition(start.trace, start.facts, &request);
+    for (cause, id, sum) in partition.first.items() {
+        let name = name(partition.catalogue.meant(id), start.facts);
+        *found.entry((cause, name)).or_insert(0) += sum.nanoseconds;
+    }
+    found
+}
+
+/// The steady iteration whose duration is in the middle.
+fn typical(examined: &Examined) -> Option<(u64, u64)> {
+    let count = examined.iterations.len();
+    let summary = examined.summary.as_ref();
+    let from = summary.and_then(|summary| summary.steady_start);
+    let from = from.unwrap_or(count / 2).max(1);
+    let mut steady = examined.iterations.get(from..)?.to_vec();
+    steady.truncate(AMONG);
+    steady.sort_by_key(|(begin, end)| end - begin);
+    steady.get(steady.len() / 2).copied()
+}
+
+/// The part of each item of the first iteration that is cold, 0 to 1. `first` has the
+/// items with their nanoseconds, and the parts of a cause are such that its cold seconds
+/// are what `cold` says.
+pub(super) fn cold_parts(
+    first: &[((Cause, String), u64)],
+    steady: &Steady,
+    cold: &[f64; CAUSES],
+) -> Vec<f64> {
+    let mut all = [0.0; CAUSES];
+    let mut beyond = [0.0; CAUSES];
+    let beyond_of = |key: &(Cause, String), nanoseconds: u64| {
+        let usual = steady.get(key).copied().unwrap_or(0);
+        nanoseconds.saturating_sub(usual) as f64
+    };
+    for (key, nanoseconds) in first {
+        all[key.0.index()] += *nanoseconds as f64;
+        beyond[key.0.index()] += beyond_of(key, *nanoseconds);
+    }
+    let part = |(key, nanoseconds): &((Cause, String), u64)| {
+        let cause = key.0.index();
+        let wanted = cold[cause] * all[cause];
+        // Too little is beyond a steady iteration where items vary: then all share alike.
+        if *nanoseconds == 0 || wanted > beyond[cause] {
+            return cold[cause];
+        }
+        let scale = wanted / beyond[cause].max(f64::MIN_POSITIVE);
+        scale * beyond_of(key, *nanoseconds) / *nanoseconds as f64
+    };
+    first.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: &[f64], wanted: &[f64]) {
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_first_iteration_does_stays_whole() {
+        let key = |name: &str| (Cause::OwnCpu, name.to_owned());
+        let first = [(key("once"), 60), (key("always"), 40)];
+        let mut cold = [1.0; CAUSES];
+        cold[Cause::OwnCpu.index()] = 0.6;
+        let steady = Steady::from([(key("always"), 40), (key("later"), 9)]);
+        close(&cold_parts(&first, &steady, &cold), &[1.0, 0.0]);
+        // The cause decides how much is cold in all.
+        cold[Cause::OwnCpu.index()] = 0.3;
+        close(&cold_parts(&first, &steady, &cold), &[0.5, 0.0]);
+        // Without a steady iteration to look at, all share alike.
+        close(&cold_parts(&first, &Steady::new(), &cold), &[0.3, 0.3]);
+        // The same if items say less than the cause does.
+        let other = Steady::from([(key("once"), 60), (key("always"), 40)]);
+        close(&cold_parts(&first, &other, &cold), &[0.3, 0.3]);
+    }
+}

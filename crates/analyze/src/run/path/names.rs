@@ -1,0 +1,113 @@
+//! What people call the threads and processes of a path.
+
+use super::super::trace::{Process, Thread};
+use super::children;
+
+/// What people call a thread.
+pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
+    match thread.name.as_str() {
+        _ if thread.id == pid => "main thread".to_owned(),
+        "" => format!("thread {}", thread.id),
+        name => name.to_owned(),
+    }
+}
+
+/// The names of what lies on a path.
+#[derive(Clone, Copy)]
+pub(super) struct Names {
+    /// Whether several processes lie on it, so that each must be told from the others.
+    pub several: bool,
+}
+
+impl Names {
+    /// A thread that is followed.
+    pub(super) fn followed(self, process: &Process, thread: &Thread) -> String {
+        let main = is_main(process, thread);
+        match (self.several, main) {
+            (true, true) => process_name(process),
+            (true, false) => format!("{} of {}", a_thread(thread), process_name(process)),
+            (false, true) => "main thread".to_owned(),
+            (false, false) => thread_name(process.pid, thread),
+        }
+    }
+
+    /// A thread that worked while the one that is followed waited. The main thread
+    /// needs no explanation: it was there before the one that is followed.
+    pub(super) fn beside(self, process: &Process, thread: &Thread, followed: &Thread) -> String {
+        if is_main(process, thread) {
+            return self.followed(process, thread);
+        }
+        let waited = match is_main(process, followed) {
+            true => "the main thread".to_owned(),
+            false => a_thread(followed),
+        };
+        let of = if self.several {
+            format!(" of {}", process_name(process))
+        } else {
+            String::new()
+        };
+        format!("{}, while {waited}{of} waited", a_thread(thread))
+    }
+}
+
+/// Whether it is the thread that its process begins with; also where none is known.
+fn is_main(process: &Process, thread: &Thread) -> bool {
+    thread.id == process.pid || thread.id == 0
+}
+
+fn a_thread(thread: &Thread) -> String {
+    match thread.name.as_str() {
+        "" => format!("thread {}", thread.id),
+        name => format!("thread {name}"),
+    }
+}
+
+/// `python3 (4711)`.
+fn process_name(process: &Process) -> String {
+    match children::name(process) {
+        "" => format!("process {}", process.pid),
+        name => format!("{name} ({})", process.pid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_told_apart() {
+        let process = Process {
+            pid: 7,
+            program: "/usr/bin/python3".to_owned(),
+            ..Process::default()
+        };
+        let thread = |id, name: &str| Thread {
+            id,
+            name: name.to_owned(),
+            ..Thread::default()
+        };
+        let (main, server, other) = (thread(7, "python3"), thread(8, "server"), thread(9, ""));
+        let alone = Names { several: false };
+        let among = Names { several: true };
+        assert_eq!(alone.followed(&process, &main), "main thread");
+        assert_eq!(alone.followed(&process, &server), "server");
+        assert_eq!(among.followed(&process, &main), "python3 (7)");
+        assert_eq!(
+            among.followed(&process, &server),
+            "thread server of python3 (7)"
+        );
+        assert_eq!(
+            alone.beside(&process, &server, &main),
+            "thread server, while the main thread waited"
+        );
+        assert_eq!(
+            alone.beside(&process, &other, &server),
+            "thread 9, while thread server waited"
+        );
+        assert_eq!(alone.beside(&process, &main, &server), "main thread");
+        assert_eq!(
+            among.beside(&process, &other, &main),
+            "thread 9, while the main thread of python3 (7) waited"
+        );
+    }
+}

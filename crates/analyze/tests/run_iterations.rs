@@ -1,0 +1,174 @@
+//! Which iterations are found, what is doubtful about them, and what the first one took.
+
+use preheat_analyze::run::trace::{StartTrace, What};
+use preheat_analyze::run::{Cause, Temperature, analyze};
+
+#[path = "run_builder/mod.rs"]
+mod run_builder;
+
+use run_builder::*;
+
+/// Twelve steps of 10 ms from 100 ms on, the first of 50; `each` adds to them.
+fn steps(mut each: impl FnMut(&mut Program, f64)) -> StartTrace {
+    let mut p = Program::python(100);
+    p.frame(What::Range, "step", (100.0, 150.0));
+    each(&mut p, 100.0);
+    for i in 0..11 {
+        let at = 150.0 + 10.0 * f64::from(i);
+        p.frame(What::Range, "step", (at, at + 10.0));
+        each(&mut p, at);
+    }
+    p.busy(0, &[(0.0, 260.0)], 260.0);
+    p.alone(260.0)
+}
+
+fn has_note(notes: &[String], part: &str) -> bool {
+    notes.iter().any(|note| note.contains(part))
+}
+
+#[test]
+fn the_first_step_begins_with_the_fetch_of_its_batch() {
+    let training = |optimizers: &[&str]| {
+        let mut p = Program::python(100);
+        // A look at the data, long before.
+        p.frame(What::DataFetch, "DataLoader", (20.0, 25.0));
+        for i in 0..6 {
+            let at = 100.0 + 40.0 * f64::from(i);
+            p.frame(What::DataFetch, "DataLoader", (at + 5.0, at + 12.0));
+            p.frame(What::ModelCall, "Net", (at + 13.0, at + 20.0));
+            for (turn, optimizer) in optimizers.iter().enumerate() {
+                let at = at + 25.0 + 5.0 * turn as f64;
+                p.frame(What::OptimizerStep, optimizer, (at, at + 4.0));
+            }
+        }
+        p.busy(0, &[(0.0, 360.0)], 360.0);
+        findings("auto", p.alone(360.0))
+    };
+    let found = training(&["SGD"]);
+    assert_eq!(found.report.iteration, "steps of SGD");
+    assert_eq!(found.starts[0].iterations[0], (ns(105.0), ns(129.0)));
+    // Of two that take turns the last of a round counts, and its number tells it apart.
+    let found = training(&["SGD", "SGD #2"]);
+    assert_eq!(found.report.iteration, "steps of SGD #2");
+    assert_eq!(found.starts[0].iterations[0], (ns(105.0), ns(134.0)));
+    assert_eq!(training(&["SGD #2"]).report.iteration, "steps of SGD");
+}
+
+#[test]
+fn lines_say_where_the_first_iteration_begins_and_doubt_it_when_it_is_short() {
+    let mut p = Program::python(100);
+    p.import("torch", ("__main__", "a.py:1"), (20.0, 90.0), 70.0);
+    p.busy(0, &[(0.0, 400.0)], 400.0);
+    let mut start = p.alone(400.0);
+    start.lines = (0..7).map(|i| ns(100.0 + 40.0 * f64::from(i))).collect();
+    let report = findings("lines:^step", start).report;
+    assert_eq!(
+        report.iteration,
+        "from one line that matches ^step to the next; the first from the last import or the \
+         program's begin on, so it is at most that long"
+    );
+    assert!(has_note(
+        &report.notes,
+        "marks the beginning of an iteration"
+    ));
+}
+
+#[test]
+fn one_or_two_iterations_have_no_class() {
+    for (count, words) in [(1, "One iteration:"), (2, "Two iterations:")] {
+        let mut p = Program::python(100);
+        for i in 0..count {
+            let at = 100.0 + 10.0 * f64::from(i);
+            p.frame(What::Range, "step", (at, at + 10.0));
+        }
+        p.busy(0, &[(0.0, 130.0)], 130.0);
+        let report = findings("nvtx:step", p.alone(130.0)).report;
+        assert_eq!((report.class, report.consistency), (None, None));
+        assert!(has_note(&report.notes, words), "{:?}", report.notes);
+    }
+    let report = findings("auto", steps(|_, _| {})).report;
+    assert!(report.class.is_some() && !has_note(&report.notes, "iterations:"));
+}
+
+#[test]
+fn iterations_that_nobody_waited_for_are_doubtful() {
+    let words = "--synchronize";
+    let launches = |waits: bool| {
+        steps(|p, at| {
+            p.launch("kernel", (at + 1.0, at + 2.0));
+            if waits {
+                p.call("cuStreamSynchronize", (at + 5.0, at + 9.0));
+            }
+        })
+    };
+    assert!(has_note(
+        &findings("auto", launches(false)).report.notes,
+        words
+    ));
+    assert!(!has_note(
+        &findings("auto", launches(true)).report.notes,
+        words
+    ));
+    // Without a device there is nothing to wait for.
+    assert!(!has_note(
+        &findings("auto", steps(|_, _| {})).report.notes,
+        words
+    ));
+    let mut synchronized = recording("auto", vec![launches(false)]);
+    synchronized.manifest.settings.synchronize = true;
+    assert!(!has_note(&analyze(&synchronized).report.notes, words));
+}
+
+#[test]
+fn what_the_first_iteration_took_less_of_is_told_and_all_adds_up() {
+    // Steady steps wait 6 ms for the device, which the first one does not.
+    let start = steps(|p, at| {
+        p.launch("kernel", (at + 0.5, at + 1.0));
+        if at > 100.0 {
+            p.call("cuStreamSynchronize", (at + 3.0, at + 9.0));
+        } else {
+            p.module(1 << 20, &[90], &[], (at + 2.0, at + 42.0));
+        }
+    });
+    let report = findings("auto", start).report;
+    let parts = &report.first_excess;
+    let waiting = parts.iter().find(|p| p.cause == Cause::WaitingForDevice);
+    close(-waiting.unwrap().seconds, 0.006);
+    let sum: f64 = parts.iter().map(|part| part.seconds).sum();
+    close(sum, report.first.unwrap() - report.steady.unwrap());
+    close(sum, 0.04);
+}
+
+#[test]
+fn items_that_every_iteration_has_are_the_steady_ones() {
+    // 20 ms of the first step are in a call that only it makes, 4 in one that all make.
+    let start = steps(|p, at| {
+        if at <= 100.0 {
+            p.call("cuEventCreate", (at + 10.0, at + 30.0));
+        }
+        p.call("cuEventRecord", (at + 1.0, at + 5.0));
+    });
+    let report = findings("auto", start).report;
+    close(item(&report, Cause::OwnCpu, "cuEventCreate"), 20.0);
+    let own = report.causes.iter().find(|c| c.cause == Cause::OwnCpu);
+    let items = &own.unwrap().items;
+    assert!(
+        items.iter().all(|item| item.name != "cuEventRecord"),
+        "{items:?}"
+    );
+}
+
+#[test]
+fn where_nothing_was_recorded_the_warmest_good_starts_count() {
+    let ends = [500.0, 100.0, 100.0, 10.0, 900.0];
+    let mut starts: Vec<StartTrace> = Vec::new();
+    for end in ends {
+        let mut start = Program::new(100).alone(end);
+        start.processes.clear();
+        starts.push(start);
+    }
+    let mut recording = recording("auto", starts);
+    recording.manifest.starts[3].exit_code = 1;
+    recording.manifest.starts[4].temperature = Temperature::Disk;
+    close(analyze(&recording).report.time_to_first.median, 0.1);
+}

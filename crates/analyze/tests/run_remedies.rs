@@ -1,0 +1,246 @@
+//! Remedies and items: what they count, and that no part is larger than the whole.
+
+use preheat_analyze::run::trace::{StartTrace, What};
+use preheat_analyze::run::{Cause, Item, Remedy, RunReport, Temperature, analyze};
+
+#[path = "run_builder/mod.rs"]
+mod run_builder;
+
+use run_builder::*;
+
+/// A program with a steady loop that begins at `at`, and what comes before it.
+fn with_loop(mut p: Program, at: f64) -> StartTrace {
+    for i in 0..10 {
+        let at = at + 10.0 * f64::from(i);
+        p.frame(What::Range, "step", (at, at + 10.0));
+    }
+    p.busy(0, &[(0.0, at + 100.0)], at + 100.0);
+    p.alone(at + 100.0)
+}
+
+fn report(p: Program) -> RunReport {
+    findings("auto", with_loop(p, 500.0)).report
+}
+
+fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
+    report.remedies.iter().find(|remedy| remedy.id == id)
+}
+
+fn found<'a>(report: &'a RunReport, cause: Cause, name: &str) -> &'a Item {
+    let cause = report.causes.iter().find(|c| c.cause == cause).unwrap();
+    cause.items.iter().find(|item| item.name == name).unwrap()
+}
+
+#[test]
+fn no_part_is_larger_than_the_whole() {
+    // One start's import is all loading, the others' all Python.
+    let start = |loading: f64, at: f64| {
+        let mut p = Program::python(100);
+        p.import("torch", ("__main__", "a.py:1"), (12.0, 412.0), 400.0);
+        p.load("libtorch.so", (12.5, 12.5 + loading), loading);
+        with_loop(p, at)
+    };
+    let starts = vec![
+        start(10.0, 500.0),
+        start(10.0, 450.0),
+        start(395.0, 500.0),
+        start(10.0, 550.0),
+    ];
+    let report = analyze(&recording("auto", starts)).report;
+    let total = report.time_to_first.median;
+    let items = report.causes.iter().flat_map(|cause| &cause.items);
+    for item in items {
+        assert!(
+            item.inclusive <= total && item.seconds <= item.inclusive,
+            "{item:?}"
+        );
+    }
+    close(found(&report, Cause::PythonImports, "torch").inclusive, 0.4);
+    for remedy in &report.remedies {
+        let causes = report.causes.iter();
+        let causes = causes.filter(|cause| remedy.causes.contains(&cause.cause));
+        let most: f64 = causes.map(|cause| cause.seconds).sum();
+        assert!(remedy.saving <= most.min(total) + 1e-9, "{remedy:?}");
+    }
+}
+
+#[test]
+fn other_modules_of_a_package_are_not_the_package() {
+    let mut p = Program::python(100);
+    p.import("torch", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
+    p.import("torch.nn", ("torch", "a.py:1"), (20.0, 22.0), 2.0);
+    for i in 0..10 {
+        let at = 220.0 + 5.0 * f64::from(i);
+        p.import(
+            &format!("torch.x{i}"),
+            ("__main__", "a.py:2"),
+            (at, at + 4.0),
+            4.0,
+        );
+    }
+    let report = report(p);
+    let torch = found(&report, Cause::PythonImports, "torch");
+    close(torch.inclusive, 0.2);
+    assert_eq!(torch.count, 2);
+    let others = found(&report, Cause::PythonImports, "other modules of torch");
+    close(others.seconds, 0.04);
+    close(others.inclusive, 0.04);
+    assert_eq!(others.count, 10);
+}
+
+#[test]
+fn an_import_counts_until_the_first_iteration_has_ended() {
+    let mut p = Program::python(100);
+    p.import("slow", ("__main__", "a.py:1"), (60.0, 300.0), 240.0);
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    let mut start = p.alone(300.0);
+    start.lines = vec![ns(100.0)];
+    let report = findings("lines:x", start).report;
+    close(found(&report, Cause::PythonImports, "slow").inclusive, 0.04);
+}
+
+#[test]
+fn compilations_are_counted_and_bytes_told_where_they_mean_something() {
+    let mut p = Program::new(100);
+    p.frame(What::Range, "XlaCompile:#module=jit_step#", (10.0, 110.0));
+    p.frame(What::Range, "XlaPass:#name=fusion#", (20.0, 30.0));
+    p.frame(What::Range, "XlaPass:#name=layout#", (40.0, 50.0));
+    p.heavy("cublasCreate", (120.0, 140.0), 20.0);
+    p.allocate("cuMemAlloc", 1 << 20, 0x7000_0000, (125.0, 126.0));
+    let inner = (0x7000_0000, 0x7000_8000);
+    p.copy("cuMemcpyAsync", 4096, inner, (130.0, 131.0));
+    let report = report(p);
+    let compiled = found(&report, Cause::KernelCompilation, "jit_step");
+    assert_eq!(compiled.count, 1);
+    let set_up = found(&report, Cause::LibrarySetUp, "cublasCreate");
+    assert_eq!(set_up.bytes, None);
+    let made = found(&report, Cause::DeviceAllocation, "cuMemAlloc");
+    assert_eq!(made.bytes, Some(1 << 20));
+}
+
+/// Starts of 500 and 700 ms, two of each, the longer ones at this temperature.
+fn ladder(temperature: Temperature, compiled: f64, count: usize) -> RunReport {
+    let start = |at: f64, compiled: f64| {
+        let mut p = Program::new(100);
+        p.heavy("nvrtcCompileProgram", (10.0, 11.0 + compiled), 1.0);
+        with_loop(p, at)
+    };
+    let mut starts = vec![start(490.0, 0.0)];
+    starts.extend((0..count).map(|_| start(490.0, 0.0)));
+    starts.extend((0..count).map(|_| start(690.0, compiled)));
+    let mut recording = recording("auto", starts);
+    for info in &mut recording.manifest.starts[count + 1..] {
+        info.temperature = temperature;
+    }
+    analyze(&recording).report
+}
+
+#[test]
+fn a_ladder_calls_for_caches_only_if_it_is_compiling_that_differs() {
+    let by_ladder = |compiled: f64| {
+        let report = ladder(Temperature::Caches, compiled, 2);
+        let told = remedy(&report, "keep-compile-caches").cloned();
+        told.filter(|remedy| remedy.assumption.contains("`caches`"))
+    };
+    assert_eq!(by_ladder(10.0), None);
+    assert_eq!(by_ladder(90.0), None);
+    let told = by_ladder(190.0).unwrap();
+    close(told.saving, 0.2);
+    assert!(
+        told.what.contains("at temperature caches: 700 ms → 500 ms"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn reading_ahead_says_where_it_saves_and_needs_two_starts() {
+    assert!(remedy(&ladder(Temperature::Disk, 0.0, 1), "prefetch").is_none());
+    let report = ladder(Temperature::Disk, 0.0, 2);
+    let told = remedy(&report, "prefetch").unwrap();
+    close(told.saving, 0.2);
+    assert!(
+        told.what.contains("at temperature disk: 700 ms → 500 ms"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn nobody_avoids_the_standard_library_or_what_is_short() {
+    let importing = |name: &str, end: f64| {
+        let mut p = Program::python(100);
+        p.import(name, ("helper", "a.py:1"), (30.0, end), end - 30.0);
+        report(p)
+    };
+    let id = "avoidable-imports";
+    assert!(remedy(&importing("pandas", 180.0), id).is_some());
+    assert!(remedy(&importing("pandas", 110.0), id).is_none());
+    assert!(remedy(&importing("multiprocessing.connection", 180.0), id).is_none());
+}
+
+#[test]
+fn threads_that_compile_at_once_save_no_more_than_the_path_has() {
+    let mut p = Program::new(100);
+    let worker = p.thread("worker");
+    p.module(5000, &[], &[70], (10.0, 110.0));
+    p.module(5000, &[], &[70], (10.0, 110.0));
+    let moved = p.process.threads[0].spans.pop().unwrap();
+    p.process.threads[worker].spans.push(moved);
+    let start = with_loop(p, 500.0);
+    let report = findings("auto", start.clone()).report;
+    let missing = remedy(&report, "machine-code-missing").unwrap();
+    close(missing.saving, 0.09);
+    let mut disabled = recording("auto", vec![start]);
+    let variable = ("CUDA_CACHE_DISABLE".to_owned(), "1".to_owned());
+    disabled.manifest.environment.push(variable);
+    let report = analyze(&disabled).report;
+    close(remedy(&report, "keep-compile-caches").unwrap().saving, 0.09);
+    assert!(remedy(&report, "machine-code-missing").is_none());
+}
+
+#[test]
+fn a_warm_parent_shows_its_sum() {
+    let importing = |until: f64, driver: bool| {
+        let mut p = Program::python(100);
+        p.import("numpy", ("__main__", "a.py:1"), (12.0, until), until - 12.0);
+        p.load("libblas.so", (13.0, 15.0), 2.0);
+        if driver {
+            p.heavy("cuInit", (300.0, 320.0), 20.0);
+        }
+        report(p)
+    };
+    let report = importing(212.0, true);
+    let told = remedy(&report, "warm-parent").unwrap();
+    let sum = "imports 198 ms + libraries that they load 2 ms + Python's own start 9 ms − a \
+               fork 10 ms";
+    assert!(told.what.contains(sum), "{}", told.what);
+    assert!(told.what.contains("must not touch the GPU"));
+    let report = importing(212.0, false);
+    let told = remedy(&report, "warm-parent").unwrap();
+    assert!(!told.what.contains("GPU"), "{}", told.what);
+    assert!(remedy(&importing(30.0, false), "warm-parent").is_none());
+}
+
+#[test]
+fn what_torch_compiles_is_kept() {
+    let compiling = |until: f64| {
+        let mut p = Program::python(100);
+        p.frame(What::Range, "torch.compile", (100.0, until));
+        with_loop(p, 500.0)
+    };
+    let report = findings("auto", compiling(300.0)).report;
+    let told = remedy(&report, "keep-compile-caches").unwrap();
+    close(told.saving, 0.1);
+    assert!(
+        told.what
+            .contains("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR")
+    );
+    assert!(told.assumption.contains("halves"));
+    let report = findings("auto", compiling(120.0)).report;
+    assert!(remedy(&report, "keep-compile-caches").is_none());
+    let mut kept = recording("auto", vec![compiling(300.0)]);
+    for name in ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"] {
+        let variable = (name.to_owned(), "/cache".to_owned());
+        kept.manifest.environment.push(variable);
+    }
+    assert!(remedy(&analyze(&kept).report, "keep-compile-caches").is_none());
+}
