@@ -9,13 +9,14 @@ use preheat_analyze::run::{RunReport, StartReport};
 
 const HEADER: &str = "start,temperature,kind,name,index,seconds,bytes\n";
 
-/// The report's starts as CSV, with a header. Starts and iterations are counted from 0.
+/// The report's starts as CSV, with a header. Starts are counted from 1, as
+/// everywhere for people; iterations from 0, so that the first is what is cold.
 pub fn run_csv(report: &RunReport) -> String {
     let mut text = HEADER.to_owned();
     for (index, start) in report.starts.iter().enumerate() {
         let mut table = Table {
             text: &mut text,
-            start: index,
+            start: index + 1,
             temperature: start.temperature.as_str(),
         };
         table.start(start);
@@ -99,10 +100,10 @@ mod tests {
             .sum();
         assert_eq!(text.lines().count(), 1 + values);
         assert!(text.lines().all(|line| line.split(',').count() == 7));
-        assert!(text.contains("\n2,process,total,time to first,,8.94,\n"));
-        assert!(text.contains("\n1,disk,iteration,iteration,0,0.543,\n"));
-        assert!(text.contains("\n1,disk,total,peak resident,,,3355443200\n"));
-        assert!(text.contains("\n2,process,cause,program's own CPU time,,0.4199"));
+        assert!(text.contains("\n3,process,total,time to first,,8.94,\n"));
+        assert!(text.contains("\n2,disk,iteration,iteration,0,0.543,\n"));
+        assert!(text.contains("\n2,disk,total,peak resident,,,3355443200\n"));
+        assert!(text.contains("\n3,process,cause,program's own CPU time,,0.4199"));
     }
 
     #[test]

@@ -5,7 +5,8 @@ mod common;
 #[path = "common/run_view.rs"]
 mod run_view;
 
-use preheat_analyze::run::{RunReport, RunView};
+use preheat_analyze::run::{IterationsBy, RunReport, RunView};
+use preheat_analyze::stats::Class;
 use preheat_report::run_html;
 
 const SECTIONS: [&str; 9] = [
@@ -43,10 +44,10 @@ fn every_section_is_there_and_in_the_contents() {
         assert!(html.contains(&format!("<section id=\"{id}\"")), "{id}");
         assert!(html.contains(&format!("<a href=\"#{id}\">")), "{id}");
     }
-    let headline =
-        "Of 8.94\u{a0}s to the first result, 4.2\u{a0}s went into importing torch._dynamo.";
+    let headline = "Of 8.94\u{a0}s to the first result, 6.96\u{a0}s went into Python imports, \
+                    4.2\u{a0}s of them torch._dynamo, asked for at train.py:12.";
     assert!(html.contains(&format!("<h1>{headline}</h1>")));
-    assert!(html.contains("Asked for by torch._compile inner:53, from train.py:12."));
+    assert!(html.contains("was asked for by torch._compile inner:53, from train.py:12."));
     assert!(html.contains("95\u{a0}% interval 8.71–9.20\u{a0}s, 4 starts; the first start"));
 }
 
@@ -127,7 +128,7 @@ fn one_start_is_not_drawn_twice() {
 
 #[test]
 fn the_ladder_is_shown_where_there_is_one() {
-    let title = "From the coldest starts to the warmest";
+    let title = "<b>By temperature</b>";
     assert!(!page().contains(title));
     assert!(run_html(&common::run::ladder(), &run_view::view()).contains(title));
 }
@@ -166,4 +167,79 @@ fn no_id_is_used_twice_and_elements_are_closed() {
             );
         }
     }
+}
+
+#[test]
+fn the_temperatures_say_what_they_are_and_the_slowest_is_first() {
+    let mut report = common::run::ladder();
+    report.ladder[1].time_to_first.median = 40.0;
+    report.ladder[1].time_to_first.low = None;
+    report.ladder[1].starts = 1;
+    let html = run_html(&report, &run_view::view());
+    assert!(html.contains(
+        "disk: its files evicted from the page cache; caches: compile caches empty; \
+         process: a fresh process"
+    ));
+    // At the end of its bar, instead of an interval.
+    assert!(html.contains(">1 start</text>"));
+    let place = |text: &str| html.find(text).unwrap();
+    assert!(place(">start 2, disk<") < place(">start 4, caches<"));
+}
+
+#[test]
+fn a_first_that_is_faster_is_told_as_such() {
+    let mut report = common::run::report();
+    report.class = Some(Class::Flat);
+    report.ratio.as_mut().unwrap().median = 0.8;
+    report.first_excess.truncate(2);
+    report.first_excess[0].seconds = 0.001;
+    report.first_excess[1].seconds = -0.02;
+    let html = run_html(&report, &run_view::view());
+    assert!(html.contains("19 ms less in all"));
+    assert!(html.contains("−20 ms</text>"));
+    assert!(html.contains("flat: the first is faster than the others"));
+}
+
+#[test]
+fn one_iteration_has_no_steady_one() {
+    let mut report = common::run::report();
+    (report.class, report.steady, report.ratio) = (None, None, None);
+    for start in &mut report.starts {
+        start.iterations.truncate(1);
+    }
+    let html = run_html(&report, &run_view::view());
+    assert!(html.contains("one iteration: no steady one to compare with"));
+}
+
+#[test]
+fn modules_are_counted_and_little_waiting_is_not_told() {
+    let html = page();
+    assert!(html.contains(">modules</th>") && html.contains(">times</th>"));
+    assert!(html.contains(">of it waiting</th>"));
+    let mut report = common::run::report();
+    for item in report.causes.iter_mut().flat_map(|cause| &mut cause.items) {
+        item.waiting = Some(item.seconds * 0.04);
+    }
+    assert!(!run_html(&report, &run_view::view()).contains(">of it waiting</th>"));
+}
+
+#[test]
+fn memory_is_named_in_words_and_a_few_pinned_bytes_are_not_told() {
+    let html = page();
+    assert!(html.contains("kept free by the allocator") && html.contains("</span>libraries</li>"));
+    assert!(html.contains("64 MiB page-locked at the end of the first iteration."));
+    let mut report = common::run::report();
+    report.memory.pinned = 4;
+    report.iterations_by = IterationsBy::None;
+    let html = run_html(&report, &run_view::view());
+    assert!(!html.contains("page-locked at"));
+    assert!(html.contains("Device memory at the end of the program"));
+}
+
+#[test]
+fn backticks_of_a_note_are_code() {
+    let mut report = common::run::report();
+    report.notes.push("set `A=<1>` first".to_owned());
+    let html = run_html(&report, &run_view::view());
+    assert!(html.contains("<li>set <code>A=&lt;1&gt;</code> first</li>"));
 }

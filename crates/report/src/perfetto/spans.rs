@@ -55,6 +55,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::TrainStep => frame(&mut kind, "training step", text()),
         What::PredictStep => frame(&mut kind, "prediction step", text()),
         What::TestStep => frame(&mut kind, "evaluation step", text()),
+        What::DataFetch => frame(&mut kind, "next batch", text()),
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));

@@ -6,11 +6,12 @@
 //! there as a still picture or a table.
 //!
 //! `look` gives each cause its colour and pattern, `stack` draws causes side by side,
-//! `words` writes what the sections share; each file in `sections` is one part of the
+//! `headline` is its first sentence, `words` what the sections share; each file in `sections` is one part of the
 //! page.
 
 mod cut;
 mod data;
+mod headline;
 mod look;
 mod sections;
 mod stack;

@@ -2,6 +2,7 @@
 
 use preheat_analyze::run::Cause;
 
+use super::super::words::short;
 use super::look;
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
@@ -65,29 +66,4 @@ impl Stack<'_> {
 /// About how wide a text on a bar is.
 pub(super) fn written(text: &str) -> f64 {
     text.chars().count() as f64 * 6.4
-}
-
-/// A cause in a word or two.
-pub(super) fn short(cause: Cause) -> &'static str {
-    match cause {
-        Cause::ProcessStart => "start",
-        Cause::LibraryLoading => "libraries",
-        Cause::PythonImports => "imports",
-        Cause::DriverInit => "driver",
-        Cause::ContextCreation => "context",
-        Cause::KernelLoading => "kernels",
-        Cause::KernelCompilation => "compilation",
-        Cause::LibrarySetUp => "set-up",
-        Cause::DeviceAllocation => "allocation",
-        Cause::PinnedAllocation => "pinning",
-        Cause::HostToDevice => "to device",
-        Cause::DeviceToHost => "from device",
-        Cause::CollectiveSetUp => "collectives",
-        Cause::GraphCapture => "graphs",
-        Cause::WaitingForDevice => "waiting",
-        Cause::SteadyWork => "steady",
-        Cause::OwnCpu => "own CPU",
-        Cause::Idle => "idle",
-        Cause::Unexplained => "unexplained",
-    }
 }

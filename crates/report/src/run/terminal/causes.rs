@@ -2,15 +2,18 @@
 
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
-use super::cells::{bar, durations, middle, percent};
+use super::super::words::percent;
+use super::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, fit, width};
 use crate::units::duration;
 
 /// A cause below this share is not told apart.
 const SMALL: f64 = 0.005;
 /// The bar is this long, and this long where there is much room.
-const BAR: usize = 20;
+const BAR: usize = 16;
 const LONG_BAR: usize = 32;
+/// It is never shorter than this.
+const LEAST_BAR: usize = 10;
 /// From this width on there is much room.
 const WIDE: usize = 110;
 /// Less room than this is not worth an item's name.
@@ -51,10 +54,13 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let shares: Vec<String> = rows.iter().map(|row| percent(row.share)).collect();
     let share = shares.iter().map(|text| width(text)).max().unwrap_or(0);
     let fixed = 2 + name + 2 + time + 2 + share;
+    // A name of words is worth more than the last columns of a bar.
+    let words = rows.iter().filter(|row| is_words(&row.item));
+    let words = words.map(|row| width(&row.item)).max().unwrap_or(0);
     let bars = match room {
         _ if fixed + 2 + BAR > room => 0,
         _ if room >= WIDE => LONG_BAR,
-        _ => BAR,
+        _ => BAR.min(room.saturating_sub(fixed + 2 + 2 + words).max(LEAST_BAR)),
     };
     let item = room.saturating_sub(fixed + if bars > 0 { bars + 2 } else { 0 } + 2);
     let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
@@ -66,7 +72,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         }
         line.push((row.style, format!("{time}  {part:>share$}")));
         if item >= LEAST_ITEM {
-            line.push((Style::Dim, format!("  {}", middle(&row.item, item))));
+            line.push((Style::Dim, format!("  {}", cut(&row.item, item))));
         }
         screen.line(line);
     }
@@ -112,6 +118,7 @@ fn rows(report: &RunReport) -> Vec<Row> {
 mod tests {
     use super::*;
     use crate::fixture::run;
+    use crate::terminal::Terminal;
 
     #[test]
     fn small_causes_are_gathered_and_nothing_is_lost() {
@@ -121,6 +128,25 @@ mod tests {
         let sum: f64 = rows.iter().map(|row| row.seconds).sum();
         assert!((sum - report.time_to_first.median).abs() < 1e-9);
         assert_eq!(rows[0].item, "torch");
+    }
+
+    #[test]
+    fn words_are_not_cut_within_at_80_columns() {
+        let mut report = run::report();
+        let items = report.causes[0].items.clone();
+        report.causes[9].items = items;
+        report.causes[9].items[0].name = "kernel and dynamic loader".to_owned();
+        let mut screen = Screen::new(&Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        });
+        show(&mut screen, &report);
+        let text = screen.finish();
+        assert!(
+            text.contains("0.6 %  kernel and dynamic loader\n"),
+            "{text}"
+        );
     }
 
     #[test]

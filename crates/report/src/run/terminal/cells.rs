@@ -1,8 +1,7 @@
 //! Small pieces of text that the tables here share.
 
-use crate::terminal::width;
-use crate::units::{ABSENT, duration_parts, span};
-use preheat_analyze::stats::Interval;
+use crate::terminal::{fit, width};
+use crate::units::{ABSENT, duration_parts};
 
 /// Durations below each other: numbers to the right, units to the left, all equally wide.
 pub(super) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
@@ -18,34 +17,6 @@ pub(super) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
         .iter()
         .map(|(value, name)| format!("{value:>number$} {name:<unit$}"))
         .collect()
-}
-
-/// The ends of a duration's interval in the unit of its median: `8.71–9.20`.
-pub(super) fn ends(interval: &Interval) -> Option<String> {
-    let (_, unit) = duration_parts(interval.median)?;
-    let scale = match unit {
-        "ns" => 1e-9,
-        "µs" => 1e-6,
-        "ms" => 1e-3,
-        "min" => 60.0,
-        _ => 1.0,
-    };
-    span(
-        interval.low.map(|low| low / scale),
-        interval.high.map(|high| high / scale),
-    )
-}
-
-/// A share of the whole: `78 %`, `6.8 %`.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if !percent.is_finite() {
-        ABSENT.to_owned()
-    } else if percent.abs() >= 9.95 {
-        format!("{percent:.0} %")
-    } else {
-        format!("{percent:.1} %")
-    }
 }
 
 /// A bar as long as `value` is of `longest`, in eighths of a column. Whatever there is
@@ -77,11 +48,23 @@ pub(super) fn middle(text: &str, limit: usize) -> String {
     format!("{}…{}", left.trim_end(), right.trim_start())
 }
 
-/// `1 start`, `5 starts`.
-pub(super) fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
+/// Whether a name is words rather than a path or a signature.
+pub(super) fn is_words(text: &str) -> bool {
+    text.contains(' ') && !text.contains(['/', ':', '<', '('])
+}
+
+/// A name in `limit` columns. A path loses its middle; words lose only whole ones, at
+/// their end.
+pub(super) fn name(text: &str, limit: usize) -> String {
+    if !is_words(text) {
+        return middle(text, limit);
+    }
+    let cut = fit(text, limit);
+    match (cut.strip_suffix('…'), cut.rsplit_once(' ')) {
+        (Some(left), Some((words, _))) if !text[left.len()..].starts_with(' ') => {
+            format!("{words}…")
+        }
+        _ => cut,
     }
 }
 
@@ -96,19 +79,6 @@ mod tests {
             ["2.40 s ", " 120 ms", "   –   "]
         );
         assert!(durations([]).is_empty());
-    }
-
-    #[test]
-    fn ends_have_the_unit_of_the_median() {
-        let interval = |median, low, high| Interval {
-            median,
-            low: Some(low),
-            high: Some(high),
-        };
-        assert_eq!(ends(&interval(8.94, 8.71, 9.2)).unwrap(), "8.71–9.20");
-        assert_eq!(ends(&interval(0.9, 0.8, 1.1)).unwrap(), "800–1100");
-        assert_eq!(ends(&interval(240.0, 180.0, 300.0)).unwrap(), "3.00–5.00");
-        assert_eq!(ends(&interval(f64::NAN, 1.0, 2.0)), None);
     }
 
     #[test]
@@ -132,10 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn shares_have_two_digits() {
-        assert_eq!(percent(0.7786), "78 %");
-        assert_eq!(percent(0.0682), "6.8 %");
-        assert_eq!(percent(0.09951), "10 %");
-        assert_eq!(percent(f64::NAN), "–");
+    fn words_are_not_cut_within() {
+        assert_eq!(name("Python's own start", 18), "Python's own start");
+        assert_eq!(name("Python's own start", 16), "Python's own…");
+        assert_eq!(name("Python's own start", 13), "Python's own…");
+        assert_eq!(name("torch._dynamo.utils", 11), "torch…utils");
+        assert_eq!(name("void f<int, float>(int)", 11), "void…(int)");
+        assert_eq!(name("a bc", 0), "");
     }
 }

@@ -1,7 +1,8 @@
 //! What the first iteration took beyond a steady one, in a sentence.
 
-use preheat_analyze::run::RunReport;
+use preheat_analyze::run::{CauseSeconds, RunReport};
 
+use super::super::words::signed;
 use crate::terminal::{Screen, Style};
 use crate::units::duration;
 
@@ -18,26 +19,27 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 }
 
 fn sentence(report: &RunReport) -> Option<String> {
-    let parts = &report.first_excess;
-    if parts.is_empty() {
+    if report.first_excess.is_empty() {
         return None;
     }
-    let mut words: Vec<String> = parts
-        .iter()
-        .take(NAMED)
-        .map(|part| format!("{} {}", part.cause.as_str(), duration(part.seconds)))
-        .collect();
+    // By size, whatever the sign: what the first iteration spared is told as well.
+    let mut parts = report.first_excess.clone();
+    parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
+    let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), signed(part.seconds));
+    let mut words: Vec<String> = parts.iter().take(NAMED).map(part).collect();
     match &parts[NAMED.min(parts.len())..] {
         [] => {}
-        [one] => words.push(format!("{} {}", one.cause.as_str(), duration(one.seconds))),
+        [one] => words.push(part(one)),
         rest => {
             let seconds: f64 = rest.iter().map(|part| part.seconds).sum();
-            words.push(format!("{} others {}", rest.len(), duration(seconds)));
+            words.push(format!("{} others {}", rest.len(), signed(seconds)));
         }
     }
     let more = match (report.first, report.steady) {
         (Some(first), Some(steady)) if (first - steady).is_finite() => {
-            format!("{} more than a steady one: ", duration(first - steady))
+            let more = if first < steady { "less" } else { "more" };
+            let apart = duration((first - steady).abs());
+            format!("{apart} {more} than a steady one: ")
         }
         _ => String::new(),
     };
@@ -65,5 +67,19 @@ mod tests {
         );
         report.first_excess.clear();
         assert_eq!(sentence(&report), None);
+    }
+
+    #[test]
+    fn a_first_that_is_faster_took_less() {
+        let mut report = run::report();
+        report.first = Some(0.0802);
+        report.steady = Some(0.1);
+        report.first_excess.truncate(2);
+        report.first_excess[0].seconds = 0.000_012;
+        report.first_excess[1].seconds = -0.0198;
+        assert_eq!(
+            sentence(&report).unwrap(),
+            "19.8 ms less than a steady one: library set-up −19.8 ms, kernel loading 12 µs."
+        );
     }
 }

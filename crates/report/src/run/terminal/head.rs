@@ -2,17 +2,19 @@
 //! against the steady one, and memory.
 
 use preheat_analyze::run::{DeviceBytes, IterationsBy, RunReport};
-use preheat_analyze::stats::{Class, Consistency};
 
-use super::cells::{counted, ends, middle};
+use super::super::words::{counted, ends, pinned, shape};
+use super::cells::middle;
 use crate::html::command::command_line;
 use crate::terminal::{Screen, Style, clean, width};
-use crate::units::{ABSENT, TIE, bytes, duration, number, ratio, span};
+use crate::units::{ABSENT, TIE, bytes, duration, ratio, span, tie};
 
 /// A detail needs this many columns beside its value; else it goes below.
 const LEAST_DETAIL: usize = 24;
-/// From this width on the ratio shows its interval.
-const WIDE: usize = 100;
+/// With this many columns for details, the longest value may have its own beside it.
+const GOOD_DETAIL: usize = 36;
+/// A part of this share of all device memory is not seen in the whole's digits.
+const UNSEEN: f64 = 0.0005;
 
 /// One headline.
 struct Row {
@@ -68,17 +70,31 @@ fn title(screen: &mut Screen, report: &RunReport) {
 }
 
 fn rows(screen: &mut Screen, report: &RunReport) {
-    let mut rows = vec![
-        time_to_first(report),
-        first_and_steady(report, screen.terminal.width >= WIDE),
-    ];
+    let mut rows = vec![time_to_first(report), first_and_steady(report)];
     rows.extend(memory(report));
     let label = rows.iter().map(|row| width(row.label)).max().unwrap_or(0) + 2;
-    let value = rows.iter().map(|row| width(&row.value)).max().unwrap_or(0) + 2;
+    let mut values: Vec<usize> = rows.iter().map(|row| width(&row.value) + 2).collect();
+    values.sort_unstable();
+    let longest = values.last().copied().unwrap_or(0);
+    let others = values.iter().rev().nth(1).copied().unwrap_or(0);
+    // One long value is no reason to press all details into a narrow column.
+    let value = match screen.terminal.width < label + longest + GOOD_DETAIL {
+        true => others,
+        false => longest,
+    };
     let below = screen.terminal.width < label + value + LEAST_DETAIL;
     for row in rows {
         let name = format!("{:<label$}", row.label);
-        if below {
+        if !below && width(&row.value) + 2 > value {
+            screen.line(vec![(Style::Dim, name), (Style::Bold, row.value)]);
+            let margin = " ".repeat(label + value);
+            screen.paragraph(
+                &[(Style::Plain, &*margin)],
+                label + value,
+                Style::Plain,
+                &row.detail,
+            );
+        } else if below {
             screen.line(vec![(Style::Dim, name), (Style::Bold, row.value)]);
             if !row.detail.is_empty() {
                 screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Plain, &row.detail);
@@ -121,7 +137,7 @@ fn time_to_first(report: &RunReport) -> Row {
     }
 }
 
-fn first_and_steady(report: &RunReport, wide: bool) -> Row {
+fn first_and_steady(report: &RunReport) -> Row {
     let label = "first / steady";
     let Some(first) = report.first else {
         let detail = match report.iterations_by {
@@ -138,7 +154,7 @@ fn first_and_steady(report: &RunReport, wide: bool) -> Row {
     let mut value = format!("{} / {steady}", duration(first));
     if let Some(interval) = &report.ratio {
         value.push_str(&format!(" = {}", ratio(interval.median)));
-        if let Some(ends) = span(interval.low, interval.high).filter(|_| wide) {
+        if let Some(ends) = span(interval.low, interval.high) {
             value.push_str(&format!(" ({ends})"));
         }
     }
@@ -149,43 +165,21 @@ fn first_and_steady(report: &RunReport, wide: bool) -> Row {
     }
 }
 
-/// How the iterations behave, in words.
-fn shape(report: &RunReport) -> String {
-    let Some(class) = report.class else {
-        return String::new();
-    };
-    let meaning = match class {
-        Class::Flat => "the first is like the others".to_owned(),
-        Class::ColdFirst => "only the first is slow".to_owned(),
-        Class::Warmup => match (report.warmup, report.excess) {
-            (Some(count), Some(excess)) => {
-                format!("the first {} cost {} more", number(count), duration(excess))
-            }
-            _ => "several are slow before it settles".to_owned(),
-        },
-        Class::Slowdown => "it becomes slower".to_owned(),
-        Class::NoSteadyState => "it does not settle".to_owned(),
-    };
-    let differ = match report.consistency {
-        None | Some(Consistency::Consistent) => "",
-        Some(_) => "; not in all starts",
-    };
-    format!("{}: {meaning}{differ}", class.as_str())
-}
-
 fn memory(report: &RunReport) -> Vec<Row> {
     let memory = &report.memory;
     let mut host = vec!["resident at most".to_owned()];
     if let Some(resident) = memory.resident_first {
-        host.push(format!("after the first {}", bytes(resident)));
+        let when = match report.iterations_by {
+            IterationsBy::None => "at its end",
+            _ => "after the first",
+        };
+        host.push(format!("{when} {}", bytes(resident)));
     }
-    if memory.pinned > 0 {
-        host.push(format!("pinned {}", bytes(memory.pinned)));
-    }
+    host.extend(pinned(memory.pinned).map(|size| format!("pinned {}", bytes(size))));
     let host = Row {
         label: "host memory",
         value: bytes(memory.resident_peak),
-        detail: host.join(" · "),
+        detail: tie(&host.join(" · ")).replace(" · ", &format!("{TIE}· ")),
     };
     let device = memory.device.as_ref().map(|device| Row {
         label: "device memory",
@@ -195,7 +189,8 @@ fn memory(report: &RunReport) -> Vec<Row> {
     device.into_iter().chain([host]).collect()
 }
 
-/// What the device's memory is used for, in the unit of the total: `context 510 · …`.
+/// What the device's memory is used for, in the unit of the total, which is said once:
+/// `MiB: context 510 · …`. At least two digits of each.
 fn parts(device: &DeviceBytes) -> String {
     let total = bytes(device.total);
     let unit = total.split(' ').nth(1).unwrap_or_default();
@@ -206,22 +201,23 @@ fn parts(device: &DeviceBytes) -> String {
     let scale = 1024f64.powi(power as i32);
     let short = |size: u64| {
         let value = size as f64 / scale;
-        let digits = usize::from(value < 9.95);
-        let text = format!("{value:.digits$}");
-        text.trim_end_matches(".0").to_owned()
+        let digits = match value {
+            0.0 => 0,
+            value => (1 - value.log10().floor() as i32).clamp(0, 9) as usize,
+        };
+        format!("{value:.digits$}")
     };
     let mut words: Vec<String> = [
         ("context", device.context),
         ("kernels", device.kernels),
         ("allocated", device.used),
         ("reserved", device.reserved),
-        ("workspaces", device.workspaces),
+        ("libraries", device.workspaces),
         ("other", device.other),
     ]
     .into_iter()
-    .map(|(name, size)| (name, short(size)))
-    .filter(|(_, size)| size != "0")
-    .map(|(name, size)| format!("{name}{TIE}{size}"))
+    .filter(|(_, size)| *size as f64 > UNSEEN * device.total as f64)
+    .map(|(name, size)| format!("{name}{TIE}{}", short(size)))
     .collect();
     if let Some(steady) = device.steady_peak {
         words.push(format!(
@@ -230,7 +226,10 @@ fn parts(device: &DeviceBytes) -> String {
             short(steady)
         ));
     }
-    words.join(&format!("{TIE}· "))
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("{unit}:{TIE}{}", words.join(&format!("{TIE}· ")))
 }
 
 #[cfg(test)]
@@ -282,29 +281,51 @@ mod tests {
     }
 
     #[test]
-    fn memory_in_another_unit_keeps_what_is_small() {
+    fn the_parts_of_memory_have_the_unit_of_the_whole_and_two_digits() {
         let device = DeviceBytes {
             total: 3 << 30,
             context: 512 << 20,
             used: 5 << 29,
             kernels: 1 << 20,
+            workspaces: 6 << 20,
             ..DeviceBytes::default()
         };
         assert_eq!(
             parts(&device).replace(TIE, " "),
-            "context 0.5 · allocated 2.5"
+            "GiB: context 0.50 · allocated 2.5 · libraries 0.0059"
         );
     }
 
     #[test]
-    fn a_warm_up_says_what_it_cost() {
+    fn the_ratio_keeps_its_interval_at_80_columns() {
+        let text = text(&run::report(), 80);
+        assert!(text.contains("= 716× (690–741)"), "{text}");
+    }
+
+    #[test]
+    fn no_line_begins_with_a_unit_or_a_dot() {
+        for width in 40..120 {
+            for line in text(&run::report(), width).lines() {
+                let line = line.trim_start();
+                assert!(
+                    !line.starts_with("GiB") && !line.starts_with('·'),
+                    "{width}: {line}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_pinned_bytes_are_not_told() {
         let mut report = run::report();
-        report.class = Some(Class::Warmup);
-        report.warmup = Some(5.0);
-        report.consistency = Some(Consistency::GoodInconsistent);
-        assert_eq!(
-            shape(&report),
-            "warmup: the first 5 cost 541 ms more; not in all starts"
-        );
+        report.memory.pinned = 4;
+        assert!(!text(&report, 120).contains("pinned"));
+    }
+
+    #[test]
+    fn a_program_without_iterations_has_memory_at_its_end() {
+        let mut report = run::bare();
+        report.memory.resident_first = Some(8 << 20);
+        assert!(text(&report, 80).contains("resident at most · at its end 8 MiB"));
     }
 }

@@ -2,20 +2,21 @@
 
 use preheat_analyze::run::{Cause, Item, RunReport};
 
-use super::cells::{durations, middle};
+use super::super::words::{own_line, short, waited};
+use super::cells::{durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{bytes, duration};
 
 /// So many items are shown.
 const SHOWN: usize = 8;
 /// A name may always be this long; a longer one gives way to what is told of it.
-const USUAL_NAME: usize = 26;
-/// From this width on the cause stands beside the name.
+const USUAL_NAME: usize = 24;
+/// One of words may be this long.
+const LONG_WORDS: usize = 34;
+/// From this width on causes have their full names.
 const WIDE: usize = 110;
-/// Who asked is worth this many columns before anything else is told.
-const USUAL_DETAIL: usize = 22;
-/// Waiting is told from this part of an item's time on.
-const WORTH_TELLING: f64 = 0.05;
+/// Below this width there is no room for causes.
+const LEAST_WITH_CAUSE: usize = 60;
 /// So many are shown that are large by what lies within them alone.
 const SHOWN_WITHIN: usize = 3;
 
@@ -94,55 +95,63 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
         .map(|entry| clean(&entry.item.name))
         .collect();
     let longest = names.iter().map(|text| width(text)).max().unwrap_or(0);
-    let name = longest.min((room / 3).max(USUAL_NAME));
-    let cause = entries
-        .iter()
-        .map(|entry| width(entry.cause.as_str()))
-        .max()
-        .filter(|_| room >= WIDE)
-        .map_or(0, |width| width + 2);
-    let left = room.saturating_sub(2 + time + 2 + name + 2 + cause);
+    let words = names.iter().filter(|text| is_words(text));
+    let words = words.map(|text| width(text)).max().unwrap_or(0);
+    let name = longest.min((room * 3 / 10).max(USUAL_NAME).max(words.min(LONG_WORDS)));
+    let cause = match room {
+        _ if room >= WIDE => Cause::as_str,
+        _ => short,
+    };
+    let longest = entries.iter().map(|entry| width(cause(entry.cause))).max();
+    let causes = longest.filter(|_| room >= LEAST_WITH_CAUSE).unwrap_or(0);
+    let gap = if causes > 0 { 2 } else { 0 };
+    let left = room.saturating_sub(2 + time + 2 + name + 2 + causes + gap);
     for ((entry, time), title) in entries.iter().zip(&times).zip(&names) {
         let mut line = vec![
             (Style::Plain, format!("  {time}  ")),
-            (Style::Bold, format!("{:<name$}  ", middle(title, name))),
+            (Style::Bold, format!("{:<name$}  ", cut(title, name))),
         ];
-        if cause > 0 {
-            line.push((Style::Plain, format!("{:<cause$}", entry.cause.as_str())));
+        if causes > 0 {
+            line.push((Style::Plain, format!("{:<causes$}  ", cause(entry.cause))));
         }
         line.push((Style::Dim, told(entry, left)));
         screen.line(line);
     }
 }
 
-/// What is told of an item, in at most `room` columns: who asked, then as many facts as
-/// there is room for.
+/// What is told of an item, in at most `room` columns: as many facts as there is room
+/// for, and before them who asked: in full, else the program's own line, else nothing.
 fn told(entry: &Entry, room: usize) -> String {
     let item = entry.item;
     let facts = [
         entry.other.clone(),
-        item.waiting
-            .filter(|waiting| *waiting >= WORTH_TELLING * item.seconds.max(f64::MIN_POSITIVE))
-            .map(|waiting| format!("{} waiting", duration(waiting))),
+        waited(item.waiting, entry.seconds).map(|waiting| format!("{} waiting", duration(waiting))),
         (item.count > 1).then(|| match entry.cause {
             Cause::PythonImports => format!("{} modules", item.count),
             _ => format!("{} times", item.count),
         }),
         item.bytes.map(bytes),
     ];
-    let detail = clean(&item.detail);
-    let mut left = room.saturating_sub(width(&detail).min(USUAL_DETAIL));
-    let mut words = vec![String::new()];
+    let mut left = room;
+    let mut words: Vec<String> = Vec::new();
     for fact in facts.into_iter().flatten() {
-        let Some(rest) = left.checked_sub(width(&fact) + 3) else {
+        let gap = if words.is_empty() { 0 } else { 3 };
+        let Some(rest) = left.checked_sub(width(&fact) + gap) else {
             break;
         };
         left = rest;
         words.push(fact);
     }
-    // What the facts leave is for who asked.
-    words[0] = middle(&detail, left + width(&detail).min(USUAL_DETAIL).min(room));
-    words.retain(|word| !word.is_empty());
+    if !words.is_empty() {
+        left = left.saturating_sub(3);
+    }
+    let detail = clean(&item.detail);
+    let line = own_line(&detail).map(|line| format!("from {line}"));
+    let asked = [Some(detail), line];
+    let fits = |text: &String| !text.is_empty() && width(text) <= left;
+    if let Some(asked) = asked.into_iter().flatten().find(fits) {
+        words.insert(0, asked);
+    }
     words.join(" · ")
 }
 
@@ -175,17 +184,19 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_comes_first_and_facts_as_there_is_room() {
+    fn facts_are_told_as_there_is_room_and_who_asked_before_them() {
         let item = item("torch._compile inner:53, from train.py:12");
         assert_eq!(
             told_in(&item, 80),
             "torch._compile inner:53, from train.py:12 · 4.2 s in all · 250 ms waiting"
         );
+        // Who asked gives way first: to the program's own line, then altogether.
         assert_eq!(
-            told_in(&item, 45),
-            "torch._compile…om train.py:12 · 4.2 s in all"
+            told_in(&item, 50),
+            "from train.py:12 · 4.2 s in all · 250 ms waiting"
         );
-        assert_eq!(told_in(&item, 20), "torch._com…ain.py:12");
+        assert_eq!(told_in(&item, 40), "4.2 s in all · 250 ms waiting");
+        assert_eq!(told_in(&item, 20), "4.2 s in all");
         assert_eq!(told_in(&item, 0), "");
     }
 
@@ -212,8 +223,8 @@ mod tests {
         let text = screen.finish();
         assert!(
             text.ends_with(
-                "\n\nLarge by what lies within\n  4.20 s  torch._dynamo  \
-             torch._compile inner…3, from train.py:12 · 4 ms its own\n"
+                "\n\nLarge by what lies within\n  4.20 s  torch._dynamo  imports  \
+             from train.py:12 · 4 ms its own\n"
             ),
             "{text}"
         );

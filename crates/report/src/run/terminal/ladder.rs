@@ -1,8 +1,10 @@
-//! The ladder: from the coldest start down to the steady iteration.
+//! The temperatures against each other, the slowest first. None contains another: a
+//! start whose files are evicted may find its compile caches full.
 
 use preheat_analyze::run::RunReport;
 
-use super::cells::{bar, counted, durations, ends};
+use super::super::words::{counted, ends, slowest_first, temperature};
+use super::cells::{bar, durations};
 use crate::terminal::{Screen, Style, width};
 use crate::units::duration;
 
@@ -12,20 +14,20 @@ const LONG_BAR: usize = 32;
 /// From this width on there is much room.
 const WIDE: usize = 110;
 
-/// A step of the ladder.
+/// One temperature.
 struct Row {
     name: &'static str,
     seconds: f64,
     about: String,
 }
 
-/// The ladder, if there is more than one temperature.
+/// The temperatures, if there is more than one.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if report.ladder.len() < 2 {
         return;
     }
-    let mut rows: Vec<Row> = report
-        .ladder
+    let rungs = slowest_first(report);
+    let rows: Vec<Row> = rungs
         .iter()
         .map(|rung| {
             let mut words = Vec::new();
@@ -39,19 +41,12 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             }
         })
         .collect();
-    for (name, seconds) in [("first", report.first), ("steady", report.steady)] {
-        rows.extend(seconds.map(|seconds| Row {
-            name,
-            seconds,
-            about: "one iteration".to_owned(),
-        }));
-    }
     screen.blank();
     screen.paragraph(
-        &[(Style::Bold, "From cold to steady"), (Style::Plain, "  ")],
+        &[(Style::Bold, "By temperature"), (Style::Plain, "  ")],
         2,
         Style::Dim,
-        "time to first by temperature, the coldest first",
+        "time to first, the slowest first",
     );
     let room = screen.terminal.width;
     let name = rows.iter().map(|row| width(row.name)).max().unwrap_or(0);
@@ -72,5 +67,43 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         line.push((Style::Plain, time.clone()));
         line.push((Style::Dim, format!("  {}", row.about)));
         screen.line(line);
+    }
+    let what: Vec<String> = rungs
+        .iter()
+        .map(|rung| {
+            let of = rung.temperature;
+            format!("{}: {}", of.as_str(), temperature(of))
+        })
+        .collect();
+    screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &what.join("; "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+    use crate::terminal::Terminal;
+
+    #[test]
+    fn the_slowest_comes_first_and_each_says_what_it_is() {
+        let mut report = run::ladder();
+        // Evicted files may cost more than empty caches.
+        report.ladder[1].time_to_first.median = 40.0;
+        report.ladder[1].time_to_first.low = None;
+        report.ladder[1].starts = 1;
+        let mut screen = Screen::new(&Terminal {
+            width: 120,
+            color: false,
+            unicode: true,
+        });
+        show(&mut screen, &report);
+        let text = screen.finish();
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        assert_eq!(names, ["By", "disk", "caches", "process", "disk:"]);
+        assert!(text.contains("40.0 s  first 710 ms · 1 start\n"), "{text}");
+        assert!(text.contains("disk: its files evicted from the page cache"));
     }
 }

@@ -7,11 +7,12 @@ use super::super::RunPage;
 use super::super::cut::cut;
 use super::super::look::{self, key};
 use super::super::stack::Stack;
-use super::super::words::{asked, count, first_of, in_order, percent};
+use super::super::words::{asked, first_of, in_order};
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
+use crate::run::words::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};
 
 /// Causes with a smaller share are folded away.
@@ -44,7 +45,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         let sum: f64 = small.iter().map(|cause| cause.seconds).sum();
         let others = format!(
             "{}, {} in all",
-            count(small.len(), "smaller cause"),
+            counted(small.len(), "smaller cause"),
             duration(sum)
         );
         html.push_str(&folded(&others, &rows(&small)));
@@ -139,13 +140,16 @@ fn items(cause: &CauseReport) -> String {
     let has = |of: fn(&Item) -> bool| cause.items.iter().any(of);
     let (nested, waiting, sized) = (
         has(|item| item.inclusive > item.seconds * 1.001),
-        has(|item| item.waiting.is_some()),
+        has(|item| waited(item.waiting, item.seconds).is_some()),
         has(|item| item.bytes.is_some()),
     );
     let mut head = vec!["what", "time"];
     head.extend(nested.then_some("with all within"));
     head.extend(waiting.then_some("of it waiting"));
-    head.push("times");
+    head.push(match cause.cause {
+        Cause::PythonImports => "modules",
+        _ => "times",
+    });
     head.extend(sized.then_some("bytes"));
     head.push("about");
     let mut table = Table::new(&head);
@@ -153,7 +157,10 @@ fn items(cause: &CauseReport) -> String {
     for item in &cause.items {
         let mut row = vec![cut(&item.name, 90), duration(item.seconds)];
         row.extend(nested.then(|| duration(item.inclusive)));
-        row.extend(waiting.then(|| item.waiting.map_or(ABSENT.to_owned(), duration)));
+        row.extend(waiting.then(|| {
+            let waited = waited(item.waiting, item.seconds);
+            waited.map_or(String::new(), duration)
+        }));
         row.push(item.count.to_string());
         row.extend(sized.then(|| item.bytes.map_or(ABSENT.to_owned(), bytes)));
         row.push(cut(&asked(cause.cause, &item.detail), 200));
@@ -162,7 +169,13 @@ fn items(cause: &CauseReport) -> String {
     let shown = cause.items.len() as u64;
     let left = match cause.items_in_all.saturating_sub(shown) {
         0 => String::new(),
-        left => format!("<p class=\"note\">{left} smaller ones are not shown.</p>"),
+        left => {
+            let (them, are) = match left {
+                1 => ("one", "is"),
+                _ => ("ones", "are"),
+            };
+            format!("<p class=\"note\">{left} smaller {them} {are} not shown.</p>")
+        }
     };
     format!("<div class=\"items\">{}{left}</div>", table.html())
 }

@@ -5,11 +5,11 @@ use preheat_analyze::run::CauseSeconds;
 
 use super::super::RunPage;
 use super::super::look;
-use super::super::words::{count, percent};
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::scale::Axis;
 use crate::html::series::{POINTS_OF_LINE, Series, key};
 use crate::html::svg::{Anchor, Svg};
+use crate::run::words::{counted, percent, signed};
 use crate::units::{duration, number, ratio};
 
 /// So many causes have a bar of their own.
@@ -34,12 +34,15 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
 
 fn excess(page: &mut RunPage) -> Option<String> {
     let report = page.report;
-    let parts: Vec<&CauseSeconds> = report
+    let mut parts: Vec<&CauseSeconds> = report
         .first_excess
         .iter()
-        .filter(|part| part.seconds.is_finite() && part.seconds > 0.0)
+        .filter(|part| part.seconds.is_finite() && part.seconds != 0.0)
         .collect();
-    let largest = parts.iter().map(|part| part.seconds).fold(0.0, f64::max);
+    // By size, whatever the sign: what the first iteration spared is drawn as well.
+    parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
+    let sizes = parts.iter().map(|part| part.seconds.abs());
+    let largest = sizes.fold(0.0, f64::max);
     if parts.is_empty() {
         return None;
     }
@@ -50,28 +53,31 @@ fn excess(page: &mut RunPage) -> Option<String> {
     let mut svg = Svg::new(width, drawn as f64 * row + 4.0);
     for (index, part) in parts.iter().take(BARS).enumerate() {
         let top = index as f64 * row;
-        let (name, time) = (part.cause.as_str(), duration(part.seconds));
+        let (name, time) = (part.cause.as_str(), signed(part.seconds));
         svg.text("axis-name", Anchor::Start, (0.0, top + 16.0), name);
         svg.text("axis-name strong", Anchor::End, (width, top + 16.0), &time);
         svg.rect(
             &format!("bar {}", look::class(part.cause)),
             (0.0, top + 22.0),
-            (axis.at(part.seconds).max(1.0), 16.0),
+            (axis.at(part.seconds.abs()).max(1.0), 16.0),
             &format!("{name} {time}"),
         );
     }
-    let mut note = format!("{} in all", duration(total));
+    let more = if total < 0.0 { "less" } else { "more" };
+    let mut note = format!("{} {more} in all", duration(total.abs()));
     if parts.len() > BARS {
         note.push_str(&format!(", the {BARS} largest are drawn"));
     }
-    let title = "The first iteration beyond a steady one, by cause";
-    let mut data = Table::new(&["cause", "time", "share"]);
+    let title = "The first iteration against a steady one, by cause";
+    // Parts of either sign are no shares of their sum.
+    let shares = parts.iter().all(|part| part.seconds > 0.0);
+    let mut head = vec!["cause", "time"];
+    head.extend(shares.then_some("share"));
+    let mut data = Table::new(&head);
     for part in &parts {
-        data.rows.push(vec![
-            part.cause.as_str().to_owned(),
-            duration(part.seconds),
-            percent(part.seconds / total),
-        ]);
+        let mut row = vec![part.cause.as_str().to_owned(), signed(part.seconds)];
+        row.extend(shares.then(|| percent(part.seconds / total)));
+        data.rows.push(row);
     }
     let figure = Figure {
         title: title.to_owned(),
@@ -115,7 +121,7 @@ fn iterations(page: &mut RunPage) -> Option<String> {
             .filter(|warmup| warmup.is_finite())
             .map(
                 |warmup| match warmup.fract() == 0.0 && (0.0..1e9).contains(&warmup) {
-                    true => format!("{} before steady", count(warmup as usize, "iteration")),
+                    true => format!("{} before steady", counted(warmup as usize, "iteration")),
                     false => format!("{} iterations before steady", number(warmup)),
                 },
             ),

@@ -4,9 +4,11 @@
 use preheat_analyze::run::{IterationsBy, RunReport};
 
 use super::super::cut::cut;
-use super::super::words::{count, first_of, headline, time_span};
+use super::super::headline::headline;
+use super::super::words::first_of;
 use crate::html::command::command_line;
 use crate::html::escape::escape;
+use crate::run::words::{counted, shape, time_span, too_few};
 use crate::units::{bytes, duration, ratio, span, tie};
 
 /// The header.
@@ -54,13 +56,13 @@ fn time(report: &RunReport) -> String {
     let mut more = match time_span(&report.time_to_first) {
         Some(span) => format!(
             "95 % interval {span}, {}",
-            count(report.counted_starts, "start")
+            counted(report.counted_starts, "start")
         ),
         None if report.counted_starts < 3 => format!(
             "{}: too few for an interval",
-            count(report.counted_starts, "start")
+            counted(report.counted_starts, "start")
         ),
-        None => count(report.counted_starts, "start"),
+        None => counted(report.counted_starts, "start"),
     };
     // The number is that of the warmest starts; a colder first one says nothing about it.
     let warmest = report.starts.iter().map(|start| start.temperature).min();
@@ -85,7 +87,7 @@ fn against_steady(report: &RunReport) -> String {
     let (Some(first), Some(steady)) = (report.first, report.steady) else {
         let more = match report.iterations_by {
             IterationsBy::None => "Nothing repeats, so there is no first and no steady iteration.",
-            _ => "The iterations do not settle, or are too few to tell.",
+            _ => too_few(report).unwrap_or("The iterations do not settle."),
         };
         let number = report.first.map_or("–".to_owned(), duration);
         return tile("first iteration", &number, more);
@@ -100,8 +102,9 @@ fn against_steady(report: &RunReport) -> String {
             ratio(interval.median)
         }
     };
-    if let Some(class) = report.class {
-        more.push_str(&format!("; {}", class.as_str()));
+    match shape(report) {
+        shape if shape.is_empty() => {}
+        shape => more.push_str(&format!("; {shape}")),
     }
     tile("first ÷ steady iteration", &number, &more)
 }
@@ -132,7 +135,7 @@ fn memory(report: &RunReport) -> String {
 }
 
 fn run(report: &RunReport) -> Vec<String> {
-    let mut parts = vec![count(report.starts.len(), "start")];
+    let mut parts = vec![counted(report.starts.len(), "start")];
     if !report.iteration.is_empty() {
         parts.push(format!("iterations: {}", cut(&report.iteration, 120)));
     }

@@ -4,11 +4,12 @@ use preheat_analyze::run::{DeviceBytes, MemoryPoint, RunView};
 
 use super::super::RunPage;
 use super::super::stack::written;
-use super::super::words::percent;
+use super::super::words::first_of;
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
 use crate::html::svg::{Anchor, Point, Svg};
+use crate::run::words::{percent, pinned};
 use crate::units::{bytes, bytes_f64, duration};
 
 /// One line over time: its name, its class and what it reads off a point.
@@ -40,12 +41,18 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     .filter_map(|(title, lines)| over_time(page, view, title, lines))
     .collect();
     html.push_str(&grid(&figures));
-    let lead = format!(
-        "The host's memory was at most {} resident, and {} of it page-locked at the end of the \
-         first iteration. Dotted lines are the iterations.",
-        bytes(memory.resident_peak),
-        bytes(memory.pinned)
+    let mut lead = format!(
+        "The host's memory was at most {} resident",
+        bytes(memory.resident_peak)
     );
+    if let Some(size) = pinned(memory.pinned) {
+        let when = first_of(page.report);
+        lead.push_str(&format!(", and {} page-locked at {when}", bytes(size)));
+    }
+    lead.push('.');
+    if !view.iterations.is_empty() {
+        lead.push_str(" Dotted lines are the iterations.");
+    }
     page.section("memory", "Memory", &lead, &html);
 }
 
@@ -67,13 +74,13 @@ fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str,
         ("m2", "allocated", "allocations in use", device.used),
         (
             "m3",
-            "reserved",
-            "held by the framework's allocator beyond that",
+            "kept free by the allocator",
+            "held by the framework's allocator beyond what is in use",
             device.reserved,
         ),
         (
             "m4",
-            "workspaces",
+            "libraries",
             "what libraries took for themselves",
             device.workspaces,
         ),
@@ -93,7 +100,7 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
     if total <= 0.0 {
         return String::new();
     }
-    let title = "Device memory at the end of the first iteration";
+    let title = format!("Device memory at {}", first_of(page.report));
     let note = format!("{} in all", bytes(device.total));
     let draw = |width: f64| {
         let axis = Axis::from_zero(total, total, bytes_f64).over(0.0, width);
@@ -116,12 +123,14 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
             if written(name).max(written(&number)) + 8.0 <= wide {
                 svg.text(&ink, Anchor::Middle, (middle, 19.0), name);
                 svg.text(&ink, Anchor::Middle, (middle, 35.0), &number);
+            } else if written(&number) + 8.0 <= wide {
+                svg.text(&ink, Anchor::Middle, (middle, 27.0), &number);
             }
         }
         svg
     };
     let drawings = [("wide", 1000.0), ("narrow", 360.0)]
-        .map(|(class, width)| draw(width).finish(&page.id(), class, title, &note));
+        .map(|(class, width)| draw(width).finish(&page.id(), class, &title, &note));
     let key: String = parts
         .iter()
         .map(|(class, name, _, _)| {
@@ -139,7 +148,7 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
         ]);
     }
     Figure {
-        title: title.to_owned(),
+        title,
         note,
         key: format!("<ul class=\"legend\">{key}</ul>"),
         drawings: drawings.to_vec(),

@@ -17,7 +17,8 @@ as steady work.</p>\
 disks and caches. Numbers are those of the other starts, where there are any. The time line, the \
 imports and the memory are those of one start, the one nearest to the median.</p>\
 <p><b>Temperatures.</b> Process: a fresh process, everything may be cached. Disk: the files that \
-it reads are evicted from the page cache first. Caches: kernel and compile caches start empty.</p>\
+it reads are evicted from the page cache first. Caches: kernel and compile caches start empty. They are \
+not nested.</p>\
 <p><b>Intervals</b> are 95 % intervals of a hierarchical bootstrap: starts are drawn again, then \
 iterations within them, by the seed. With fewer than three starts there is none.</p>\
 <p><b>Device work</b> is queued. Unless the recording waits for the device, an iteration ends when \

@@ -1,9 +1,10 @@
 //! What is missing or doubtful, and under which conditions it was recorded.
 
 use super::super::RunPage;
-use super::super::words::count;
+use super::super::words::code;
 use crate::html::escape::escape;
 use crate::html::facts::facts;
+use crate::run::words::counted;
 use crate::units::{bytes, tie};
 
 /// The section.
@@ -12,7 +13,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let notes: String = report
         .notes
         .iter()
-        .map(|note| format!("<li>{}</li>", escape(&tie(note))))
+        .map(|note| format!("<li>{}</li>", code(&escape(&tie(note)))))
         .collect();
     let mut html = match notes.is_empty() {
         true => String::new(),
@@ -21,7 +22,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let row = |name: &str, value: String| (name.to_owned(), value);
     let settings = &report.settings;
     let how = [
-        row("starts asked for", count(settings.starts, "start")),
+        row("starts asked for", counted(settings.starts, "start")),
         row("iterations", settings.iterations.clone()),
         row("an iteration is", report.iteration.clone()),
         row(

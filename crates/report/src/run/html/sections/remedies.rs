@@ -4,8 +4,9 @@ use preheat_analyze::run::Remedy;
 
 use super::super::RunPage;
 use super::super::look;
-use super::super::words::percent;
+use super::super::words::code;
 use crate::html::escape::escape;
+use crate::run::words::percent;
 use crate::units::{bytes, duration, tie};
 
 /// The section.
@@ -69,7 +70,7 @@ fn card(remedy: &Remedy, total: f64) -> String {
         "" => String::new(),
         text => format!(
             "<p class=\"assumption\">Assumes: {}</p>",
-            escape(&tie(text))
+            code(&escape(&tie(text)))
         ),
     };
     format!(
@@ -78,17 +79,4 @@ fn card(remedy: &Remedy, total: f64) -> String {
         saving.join("<br>"),
         code(&escape(&tie(&remedy.what))),
     )
-}
-
-/// Safe text in which what stands between backticks is code.
-fn code(safe: &str) -> String {
-    let mut parts = safe.split('`');
-    let mut html = parts.next().unwrap_or_default().to_owned();
-    while let Some(inner) = parts.next() {
-        match parts.next() {
-            Some(after) => html.push_str(&format!("<code>{inner}</code>{after}")),
-            None => html.push_str(&format!("`{inner}`").trim_end_matches('`')),
-        }
-    }
-    html
 }

@@ -1,16 +1,17 @@
 //! Start by start: where each one's time to first went; and, where starts of several
-//! temperatures were made, the ladder from the coldest to the warmest.
+//! temperatures were made, these against each other, the slowest first.
 
-use preheat_analyze::run::{Cause, Rung, StartReport, Temperature};
+use preheat_analyze::run::{Cause, Rung, StartReport};
 
 use super::super::RunPage;
 use super::super::look;
 use super::super::stack::Stack;
-use super::super::words::{in_order, parts, time_span};
+use super::super::words::{in_order, parts};
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::figure::{Figure, Table};
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
+use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
 /// So many starts are drawn.
@@ -21,6 +22,8 @@ struct Bar {
     name: String,
     parts: Vec<(Cause, f64)>,
     total: f64,
+    /// How sure that is.
+    sure: String,
     /// Whether it begins another temperature.
     new: bool,
 }
@@ -30,7 +33,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     let mut html = String::new();
     if report.ladder.len() > 1 {
-        html.push_str(&ladder(page, &report.ladder));
+        html.push_str(&ladder(page, &slowest_first(report)));
     }
     html.push_str(&starts(page, &report.starts));
     let lead = match report.starts.len() {
@@ -44,13 +47,14 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     page.section("starts", "Starts", lead, &html);
 }
 
-fn ladder(page: &mut RunPage, rungs: &[Rung]) -> String {
+fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> String {
     let bars: Vec<Bar> = rungs
         .iter()
         .map(|rung| Bar {
-            name: temperature(rung.temperature).to_owned(),
+            name: rung.temperature.as_str().to_owned(),
             parts: in_order(rung.causes.iter().map(|part| (part.cause, part.seconds))),
             total: rung.time_to_first.median,
+            sure: time_span(&rung.time_to_first).unwrap_or(counted(rung.starts, "start")),
             new: false,
         })
         .collect();
@@ -60,18 +64,28 @@ fn ladder(page: &mut RunPage, rungs: &[Rung]) -> String {
         "time to first",
         "95 % interval",
         "first",
+        "what it is",
     ]);
+    data.words = vec![5];
     for rung in rungs {
         data.rows.push(vec![
-            temperature(rung.temperature).to_owned(),
+            rung.temperature.as_str().to_owned(),
             rung.starts.to_string(),
             duration(rung.time_to_first.median),
             time_span(&rung.time_to_first).unwrap_or(ABSENT.to_owned()),
             rung.first.map_or(ABSENT.to_owned(), duration),
+            temperature(rung.temperature).to_owned(),
         ]);
     }
-    let title = "From the coldest starts to the warmest";
-    figure(page, title, key(&bars), &bars, data)
+    let what: Vec<String> = rungs
+        .iter()
+        .map(|rung| {
+            let of = rung.temperature;
+            format!("{}: {}", of.as_str(), temperature(of))
+        })
+        .collect();
+    let caption = ("By temperature", &*what.join("; "));
+    figure(page, caption, key(&bars), &bars, data)
 }
 
 fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
@@ -79,8 +93,15 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         .iter()
         .any(|start| start.temperature != starts[0].temperature);
     let mut order: Vec<(usize, &StartReport)> = starts.iter().enumerate().collect();
-    // The coldest first, as in the ladder.
-    order.sort_by_key(|(index, start)| (std::cmp::Reverse(start.temperature), *index));
+    // In the order of the temperatures above; one that has no time is last.
+    let rungs = slowest_first(page.report);
+    let place = |start: &StartReport| {
+        let place = rungs
+            .iter()
+            .position(|rung| rung.temperature == start.temperature);
+        place.unwrap_or(rungs.len())
+    };
+    order.sort_by_key(|(index, start)| (place(start), start.temperature, *index));
     let mut last = None;
     let bars: Vec<Bar> = order
         .iter()
@@ -91,6 +112,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
                 name: name(*index, start, several),
                 parts: parts(start),
                 total: start.time_to_first.unwrap_or(f64::NAN),
+                sure: String::new(),
                 new,
             }
         })
@@ -145,10 +167,17 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
     if starts.len() == 1 {
         return data.html();
     }
-    figure(page, &title, key, &bars, data)
+    figure(page, (&title, ""), key, &bars, data)
 }
 
-fn figure(page: &mut RunPage, title: &str, key: String, bars: &[Bar], data: Table) -> String {
+/// The bars below their title and what is said beside it.
+fn figure(
+    page: &mut RunPage,
+    (title, note): (&str, &str),
+    key: String,
+    bars: &[Bar],
+    data: Table,
+) -> String {
     let sum = |bar: &Bar| bar.parts.iter().map(|(_, seconds)| seconds).sum::<f64>();
     let longest = bars.iter().map(sum).fold(0.0, f64::max);
     if longest <= 0.0 {
@@ -170,6 +199,7 @@ fn figure(page: &mut RunPage, title: &str, key: String, bars: &[Bar], data: Tabl
     });
     Figure {
         title: title.to_owned(),
+        note: note.to_owned(),
         key,
         drawings: drawings.to_vec(),
         data,
@@ -192,7 +222,7 @@ fn draw(layout: Layout, bars: &[Bar], longest: f64) -> Svg {
     let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
     for (row, bar) in bars.iter().enumerate() {
         bands.name(row, &bar.name);
-        bands.end(row, &duration(bar.total), "");
+        bands.end(row, &duration(bar.total), &bar.sure);
         let stack = Stack {
             axis: &bands.axis,
             top: bands.middle(row) - 9.0,
@@ -216,13 +246,4 @@ fn name(index: usize, start: &StartReport, several: bool) -> String {
         name.push_str(&format!(", exit {}", start.exit_code));
     }
     name
-}
-
-/// A temperature for people.
-fn temperature(temperature: Temperature) -> &'static str {
-    match temperature {
-        Temperature::Process => "process: all cached",
-        Temperature::Disk => "disk: files evicted",
-        Temperature::Caches => "caches: emptied",
-    }
 }

@@ -1,0 +1,294 @@
+//! What the terminal and the page write in the same way: shares, counts, intervals, a
+//! cause in a word, how the iterations behave.
+
+use preheat_analyze::run::{Cause, IterationsBy, RunReport, Rung, Temperature};
+use preheat_analyze::stats::{Class, Consistency, Interval};
+
+use crate::units::{ABSENT, duration, duration_parts, number, span};
+
+/// Waiting is told from this part of an item's time on.
+const WORTH_TELLING: f64 = 0.05;
+/// Page-locked memory is told from this size on: less is a counter of a library.
+const PINNED: u64 = 1 << 20;
+/// Below this ratio to a steady iteration, the first is faster.
+const FASTER: f64 = 0.9;
+
+/// A share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if !p.is_finite() => ABSENT.to_owned(),
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.1 => format!("{p:.1} %"),
+        p if p > 0.0 => "< 0.1 %".to_owned(),
+        _ => "0 %".to_owned(),
+    }
+}
+
+/// `1 start`, `5 starts`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// The ends of a duration's interval in the unit of its median: `8.71–9.20`.
+pub(super) fn ends(interval: &Interval) -> Option<String> {
+    ends_and_unit(interval).map(|(ends, _)| ends)
+}
+
+/// The same with the unit: `8.71–9.20 s`.
+pub(super) fn time_span(interval: &Interval) -> Option<String> {
+    ends_and_unit(interval).map(|(ends, unit)| format!("{ends} {unit}"))
+}
+
+fn ends_and_unit(interval: &Interval) -> Option<(String, &'static str)> {
+    let (_, unit) = duration_parts(interval.median)?;
+    let scale = match unit {
+        "ns" => 1e-9,
+        "µs" => 1e-6,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        _ => 1.0,
+    };
+    let ends = span(
+        interval.low.map(|low| low / scale),
+        interval.high.map(|high| high / scale),
+    )?;
+    Some((ends, unit))
+}
+
+/// A duration that may be below zero, with a minus that is no hyphen.
+pub(super) fn signed(seconds: f64) -> String {
+    match seconds < 0.0 {
+        true => format!("−{}", duration(-seconds)),
+        false => duration(seconds),
+    }
+}
+
+/// What an item waited, if that is a part of it worth telling.
+pub(super) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
+    waiting.filter(|waiting| *waiting >= WORTH_TELLING * seconds.max(f64::MIN_POSITIVE))
+}
+
+/// Page-locked memory, if it is worth telling.
+pub(super) fn pinned(bytes: u64) -> Option<u64> {
+    (bytes >= PINNED).then_some(bytes)
+}
+
+/// The line of the program itself that asked for something: `train.py:12`.
+pub(super) fn own_line(detail: &str) -> Option<&str> {
+    match detail.rsplit_once(", from ") {
+        Some((_, line)) => Some(line),
+        None => detail.strip_prefix("asked for at "),
+    }
+}
+
+/// Why there is no steady iteration to compare with, where there are too few of them.
+pub(super) fn too_few(report: &RunReport) -> Option<&'static str> {
+    let most = report.starts.iter().map(|start| start.iterations.len());
+    match (report.iterations_by, report.class, most.max()) {
+        (IterationsBy::None, ..) => None,
+        (_, None | Some(Class::NoSteadyState), Some(1)) => {
+            Some("one iteration: no steady one to compare with")
+        }
+        (_, None | Some(Class::NoSteadyState), Some(2)) | (_, None, Some(3..)) => {
+            Some("too few to tell")
+        }
+        _ => None,
+    }
+}
+
+/// How the iterations behave; nothing where that is not known.
+pub(super) fn shape(report: &RunReport) -> String {
+    if let Some(why) = too_few(report) {
+        return why.to_owned();
+    }
+    let Some(class) = report.class else {
+        return String::new();
+    };
+    let faster = match (report.ratio, report.first, report.steady) {
+        (Some(ratio), ..) => ratio.median < FASTER,
+        (None, Some(first), Some(steady)) => first < FASTER * steady,
+        _ => false,
+    };
+    let meaning = match class {
+        Class::Flat if faster => "the first is faster than the others".to_owned(),
+        Class::Flat => "the first is like the others".to_owned(),
+        Class::ColdFirst => "only the first is slow".to_owned(),
+        Class::Warmup => match (report.warmup, report.excess) {
+            (Some(count), Some(excess)) => {
+                format!("the first {} cost {} more", number(count), duration(excess))
+            }
+            _ => "several are slow before it settles".to_owned(),
+        },
+        Class::Slowdown => "it becomes slower".to_owned(),
+        Class::NoSteadyState => "it does not settle".to_owned(),
+    };
+    let differ = match report.consistency {
+        None | Some(Consistency::Consistent) => "",
+        Some(_) => "; not in all starts",
+    };
+    format!("{}: {meaning}{differ}", class.as_str())
+}
+
+/// A cause in a word or two.
+pub(super) fn short(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ProcessStart => "start",
+        Cause::LibraryLoading => "libraries",
+        Cause::PythonImports => "imports",
+        Cause::DriverInit => "driver",
+        Cause::ContextCreation => "context",
+        Cause::KernelLoading => "kernels",
+        Cause::KernelCompilation => "compilation",
+        Cause::LibrarySetUp => "set-up",
+        Cause::DeviceAllocation => "allocation",
+        Cause::PinnedAllocation => "pinning",
+        Cause::HostToDevice => "to device",
+        Cause::DeviceToHost => "from device",
+        Cause::CollectiveSetUp => "collectives",
+        Cause::GraphCapture => "graphs",
+        Cause::WaitingForDevice => "waiting",
+        Cause::SteadyWork => "steady",
+        Cause::OwnCpu => "own CPU",
+        Cause::Idle => "idle",
+        Cause::Unexplained => "unexplained",
+    }
+}
+
+/// What is done for a temperature. None of them contains another.
+pub(super) fn temperature(temperature: Temperature) -> &'static str {
+    match temperature {
+        Temperature::Process => "a fresh process",
+        Temperature::Disk => "its files evicted from the page cache",
+        Temperature::Caches => "compile caches empty",
+    }
+}
+
+/// The temperatures, the slowest first.
+pub(super) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
+    let mut rungs: Vec<_> = report.ladder.iter().collect();
+    rungs.sort_by(|a, b| (b.time_to_first.median).total_cmp(&a.time_to_first.median));
+    rungs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    fn interval(median: f64, low: f64, high: f64) -> Interval {
+        Interval {
+            median,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    #[test]
+    fn shares_have_as_many_digits_as_they_need() {
+        for (share, text) in [
+            (0.7786, "78 %"),
+            (0.09951, "10 %"),
+            (0.0321, "3.2 %"),
+            (0.0004, "< 0.1 %"),
+            (0.0, "0 %"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn ends_have_the_unit_of_the_median() {
+        assert_eq!(ends(&interval(8.94, 8.71, 9.2)).unwrap(), "8.71–9.20");
+        assert_eq!(ends(&interval(0.9, 0.8, 1.1)).unwrap(), "800–1100");
+        assert_eq!(
+            time_span(&interval(240.0, 180.0, 300.0)).unwrap(),
+            "3.00–5.00 min"
+        );
+        assert_eq!(ends(&interval(f64::NAN, 1.0, 2.0)), None);
+        let open = Interval {
+            low: None,
+            ..interval(1.0, 1.0, 2.0)
+        };
+        assert_eq!(time_span(&open), None);
+    }
+
+    #[test]
+    fn less_than_nothing_has_a_minus() {
+        assert_eq!(signed(-0.000015), "−15 µs");
+        assert_eq!(signed(0.02), "20 ms");
+        assert_eq!(signed(f64::NAN), "–");
+    }
+
+    #[test]
+    fn what_is_not_worth_telling_is_not_told() {
+        assert_eq!(waited(Some(0.004), 1.0), None);
+        assert_eq!(waited(Some(0.06), 1.0), Some(0.06));
+        assert_eq!(waited(Some(0.0), 0.0), None);
+        assert_eq!(waited(Some(f64::NAN), 1.0), None);
+        assert_eq!(pinned(4), None);
+        assert_eq!(pinned(2 << 20), Some(2 << 20));
+    }
+
+    #[test]
+    fn the_line_of_the_program_is_found() {
+        let by = "asked for by torch._compile inner:53, from train.py:12";
+        assert_eq!(own_line(by), Some("train.py:12"));
+        assert_eq!(own_line("asked for at train.py:1"), Some("train.py:1"));
+        assert_eq!(own_line("first launch"), None);
+    }
+
+    #[test]
+    fn a_warm_up_says_what_it_cost() {
+        let mut report = run::report();
+        report.class = Some(Class::Warmup);
+        report.warmup = Some(5.0);
+        report.consistency = Some(Consistency::GoodInconsistent);
+        assert_eq!(
+            shape(&report),
+            "warmup: the first 5 cost 541 ms more; not in all starts"
+        );
+    }
+
+    #[test]
+    fn a_first_that_is_faster_is_not_like_the_others() {
+        let mut report = run::report();
+        report.class = Some(Class::Flat);
+        report.ratio = Some(interval(1.01, 0.9, 1.1));
+        assert_eq!(shape(&report), "flat: the first is like the others");
+        report.ratio = Some(interval(0.84, 0.8, 0.9));
+        assert_eq!(shape(&report), "flat: the first is faster than the others");
+    }
+
+    #[test]
+    fn too_few_iterations_are_said_to_be_so() {
+        let mut report = run::report();
+        report.steady = None;
+        report.ratio = None;
+        for (class, count, words) in [
+            (None, 1, "one iteration: no steady one to compare with"),
+            (
+                Some(Class::NoSteadyState),
+                1,
+                "one iteration: no steady one to compare with",
+            ),
+            (Some(Class::NoSteadyState), 2, "too few to tell"),
+            (None, 12, "too few to tell"),
+            (
+                Some(Class::NoSteadyState),
+                12,
+                "no steady state: it does not settle",
+            ),
+        ] {
+            report.class = class;
+            for start in &mut report.starts {
+                start.iterations = vec![0.5; count];
+            }
+            assert!(shape(&report).ends_with(words), "{}", shape(&report));
+        }
+        assert_eq!(shape(&run::bare()), "");
+    }
+}
