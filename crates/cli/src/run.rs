@@ -24,6 +24,13 @@ const PAGE: &str = "report.html";
 
 pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
+    if targets.use_stdout() {
+        return Err(Usage(
+            "standard output is the command's own: name a file, or use `preheat report` afterwards"
+                .into(),
+        )
+        .into());
+    }
     let output = directory(arguments)?;
     let request = request(arguments, &output);
 

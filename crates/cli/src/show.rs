@@ -18,7 +18,7 @@ use crate::terminal;
 /// The flags that say where a result goes beside the terminal.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// Write the result as JSON (preheat.lab/1 or preheat.run/1); - for standard output
+    /// Write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -74,6 +74,11 @@ impl Targets {
         Ok(Targets(opened.collect::<Result<_>>()?))
     }
 
+    /// Whether a document goes to standard output.
+    pub fn use_stdout(&self) -> bool {
+        self.0.iter().any(|(_, target)| target.is_stdout())
+    }
+
     /// A result of the lab: the files, then the terminal. Each is tried even if another
     /// fails: what was measured is kept.
     pub fn show_lab(&self, report: &LabReport) -> Result<()> {
@@ -118,7 +123,7 @@ impl Targets {
 
     /// For people, where no document takes standard output.
     fn print(&self, text: &str) -> Result<()> {
-        if self.0.iter().any(|(_, target)| target.is_stdout()) {
+        if self.use_stdout() {
             let _ = io::stderr().write_all(text.as_bytes());
             Ok(())
         } else {

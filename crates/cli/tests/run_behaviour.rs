@@ -134,6 +134,10 @@ fn bad_flags_and_bad_recordings_are_sentences() {
             vec!["run", "--temperature", "warm", "--", "true"],
             "process, disk, caches",
         ),
+        (
+            vec!["run", "--json", "-", "--", "true"],
+            "the command's own",
+        ),
         (vec!["report", "nowhere"], "nowhere"),
     ] {
         let said = run(preheat().current_dir(directory.path()).args(&arguments));

@@ -1,0 +1,146 @@
+//! Recordings that were made on an NVIDIA H200 (driver 580, CUDA 13.0, PyTorch 2.11, JAX
+//! 0.11), with what each program's own timers said: today's code must find the same in them.
+//!
+//! Made with `ITERATIONS=20 TIMERS=timers.json preheat run --starts 1 -- python3
+//! examples/NAME.py`, one start each. How programs look to `preheat run` on a GPU stays
+//! tested where there is none.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use preheat_analyze::run::{Cause, Item, IterationsBy, RunReport};
+
+mod support;
+use support::{Directory, preheat, run};
+
+/// The report of a kept recording, and the program's own timers.
+fn kept(name: &str) -> (RunReport, serde_json::Value) {
+    let directory = Directory::new();
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
+    let unpacked = Command::new("tar")
+        .arg("-xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(directory.path())
+        .status();
+    assert!(
+        unpacked.is_ok_and(|status| status.success()),
+        "tar unpacks it"
+    );
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["report", name, "--json", "run.json"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let read = |path: &str| fs::read_to_string(directory.join(path)).unwrap();
+    let report = serde_json::from_str(&read("run.json")).unwrap();
+    let timers = serde_json::from_str(&read(&format!("{name}/timers.json"))).unwrap();
+    (report, timers)
+}
+
+fn within_a_tenth(what: &str, found: f64, timed: f64) {
+    assert!(
+        (found / timed - 1.0).abs() <= 0.1,
+        "{what}: {found} s, and the program's own timer says {timed} s"
+    );
+}
+
+/// What must hold of every one: all is explained, it adds up, and it agrees with timers.
+fn explained(report: &RunReport, timers: &serde_json::Value) {
+    let total = report.time_to_first.median;
+    let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
+    assert!((sum / total - 1.0).abs() <= 0.01, "{sum} of {total}");
+    let unexplained: f64 = (report.causes.iter())
+        .filter(|cause| cause.cause == Cause::Unexplained)
+        .map(|cause| cause.share)
+        .sum();
+    assert!(unexplained <= 0.05, "{unexplained}");
+    let timed: Vec<f64> = (timers["iterations"].as_array().unwrap().iter())
+        .map(|seconds| seconds.as_f64().unwrap())
+        .collect();
+    let iterations = &report.starts[0].iterations;
+    assert_eq!(iterations.len(), timed.len(), "{}", report.iteration);
+    within_a_tenth("the first iteration", iterations[0], timed[0]);
+    let late = |all: &[f64]| {
+        let mut late = all[all.len() / 2..].to_vec();
+        late.sort_by(f64::total_cmp);
+        late[late.len() / 2]
+    };
+    within_a_tenth("a late iteration", late(iterations), late(&timed));
+}
+
+fn item<'a>(report: &'a RunReport, cause: Cause, name: &str) -> &'a Item {
+    let cause = report.causes.iter().find(|found| found.cause == cause);
+    let mut items = cause.expect("the cause is there").items.iter();
+    items
+        .find(|item| item.name == name)
+        .expect("the item is there")
+}
+
+#[test]
+fn linear_training() {
+    let (report, timers) = kept("linear");
+    explained(&report, &timers);
+    assert_eq!(report.iterations_by, IterationsBy::Python);
+    assert_eq!(report.iteration, "steps of SGD");
+    let torch = item(&report, Cause::PythonImports, "torch");
+    within_a_tenth(
+        "import torch",
+        torch.inclusive,
+        timers["import torch"].as_f64().unwrap(),
+    );
+    // Nobody expects it there: making the optimizer imports the compiler.
+    let dynamo = item(&report, Cause::PythonImports, "torch._dynamo");
+    within_a_tenth(
+        "SGD()",
+        dynamo.inclusive,
+        timers["optimizer"].as_f64().unwrap(),
+    );
+    assert!(dynamo.detail.contains("linear.py:21"), "{}", dynamo.detail);
+    let device = report.memory.device.as_ref().expect("it used a device");
+    assert!(device.context > 400 << 20 && device.kernels > 50 << 20);
+    let remedies: Vec<&str> = report
+        .remedies
+        .iter()
+        .map(|remedy| remedy.id.as_str())
+        .collect();
+    for id in ["warm-parent", "avoidable-imports", "overlapped-init"] {
+        assert!(remedies.contains(&id), "{remedies:?}");
+    }
+}
+
+#[test]
+fn resnet50_training() {
+    let (report, timers) = kept("resnet50-train");
+    explained(&report, &timers);
+    let loading = report
+        .first_excess
+        .iter()
+        .find(|part| part.cause == Cause::KernelLoading);
+    assert!(loading.expect("kernels are loaded").seconds > 0.1);
+}
+
+#[test]
+fn resnet50_inference() {
+    let (report, timers) = kept("resnet50-infer");
+    explained(&report, &timers);
+    assert_eq!(report.iteration, "calls of ResNet50");
+}
+
+#[test]
+fn a_compiled_model() {
+    let (report, timers) = kept("compiled");
+    explained(&report, &timers);
+    assert_eq!(report.iteration, "steps of AdamW");
+    let compiled = item(&report, Cause::KernelCompilation, "torch.compile");
+    assert!(compiled.seconds > 0.5, "{compiled:?}");
+}
+
+#[test]
+fn a_step_that_xla_compiled() {
+    let (report, timers) = kept("jax");
+    explained(&report, &timers);
+    assert_eq!(report.iteration, "runs of jit_step, compiled by XLA");
+    let compiled = item(&report, Cause::KernelCompilation, "jit_step");
+    assert!(compiled.seconds > 0.5, "{compiled:?}");
+}
