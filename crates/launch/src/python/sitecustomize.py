@@ -84,6 +84,10 @@ def load(shim):
     return module
 
 
+# After so many steps of an optimizer, its steps are what repeats.
+ENOUGH_STEPS = 7
+
+
 class Frameworks(object):
     """Finds the iterations of frameworks, once they are imported."""
 
@@ -99,6 +103,8 @@ class Frameworks(object):
         # One for each kind: a step that calls another class's step is one step.
         self.depths = [Depth() for _ in range(DATA_FETCH + 1)]
         self.counts = {}
+        self.modules = None
+        self.compiles = False
         self.reference = ref
         self.names = {}
         self.numbers = {}
@@ -134,6 +140,8 @@ class Frameworks(object):
         # Often while things still change, then more and more seldom.
         if count < 4 or count & (count - 1) == 0:
             self.tell_allocator()
+        if which == OPTIMIZER_STEP and count == ENOUGH_STEPS:
+            self.leave_modules()
 
     def tell_allocator(self):
         try:
@@ -163,9 +171,24 @@ class Frameworks(object):
         """Wraps the call of modules; the outermost one on a thread is an iteration."""
         Module = torch.nn.Module
         original = Module.__call__
-        Module.__call__ = self.wrapper(
-            original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__"
-        )
+        made = self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__")
+        Module.__call__ = made
+        self.modules = (Module, made, original)
+
+    def leave_modules(self):
+        """Gives modules their own call back: where an optimizer steps, its steps are the
+        iterations, and nothing more is to be learned from the calls within them. Not if
+        something was compiled, which may go by that function."""
+        Module, made, original = self.modules or (None, None, None)
+        if Module is None or self.compiles or Module.__dict__.get("__call__") is not made:
+            return
+        self.modules = None
+        Module.__call__ = original
+        # The compiler remembers it as what a module has if nobody patched it.
+        for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
+            module = sys.modules.get(name)
+            if getattr(module, "__dict__", {}).get("unpatched_nn_module_call") is made:
+                module.unpatched_nn_module_call = original
 
     def torch_optimizers(self, torch):
         """Wraps the step of each class of optimizers, after PyTorch has wrapped it in
@@ -209,6 +232,7 @@ class Frameworks(object):
         open_ones = []
 
         def began(*args, **kwargs):
+            self.compiles = True
             open_ones.append(self.recorder.range_begin("torch.compile"))
             return start(*args, **kwargs)
 
