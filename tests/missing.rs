@@ -14,7 +14,9 @@ pub fn missing(component: &str, why: &str) {
         !required.split(',').any(|name| name == component),
         "{component} is required and missing: {why}"
     );
-    let line = format!("skipped: tests with {component}: {why} (as root, ./test installs it)\n");
+    let line = format!(
+        "skipped: tests with {component}: {why} (as root, ./test installs most of what is missing)\n"
+    );
     print!("{line}");
     if let Some(path) = std::env::var_os("PREHEAT_TEST_SKIPPED")
         && let Ok(mut file) = OpenOptions::new().append(true).open(path)

@@ -121,6 +121,7 @@ Iterations: auto takes the first of nvtx, python, kernels that finds at least th
   python        optimizer steps and model calls of PyTorch, steps of Keras
   kernels       the period of the kernel launches
   lines:REGEX   lines of standard output that match
+With nvtx, kernels or lines, Python's frameworks are left entirely alone.
 
 Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]

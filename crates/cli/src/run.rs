@@ -175,7 +175,8 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
         iterations: arguments.iterations.clone(),
         limit: arguments.limit << 20,
         synchronize: arguments.synchronize,
-        python_iterations: true,
+        // Who says otherwise what an iteration is has the frameworks left alone.
+        python_iterations: ["auto", "python"].contains(&arguments.iterations.as_str()),
         seed: arguments.seed,
         output_of_all: arguments.all_output,
         machine: preheat_lab::machine(),

@@ -8,7 +8,7 @@ use std::process::Command;
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
-use support::{Directory, preheat, require, run};
+use support::{Directory, require};
 
 /// Finds the driver as cudart does: `dlopen`, `dlsym`, `cuGetProcAddress`.
 const PROGRAM: &str = r#"
@@ -102,23 +102,19 @@ fn recorded(directory: &Directory) -> Option<RunReport> {
         &directory.join("program"),
         &["-ldl"],
     );
-    let said = run(preheat()
-        .current_dir(directory.path())
-        .env("LD_LIBRARY_PATH", directory.path())
-        .envs(COSTS.map(|(name, cost)| (name, cost.to_string())))
-        .args([
-            "run",
-            "--starts",
-            "1",
-            "--json",
-            "run.json",
-            "--output",
-            "recording",
-        ])
-        .args(["--", "./program"]));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let text = fs::read_to_string(directory.join("run.json")).unwrap();
-    Some(serde_json::from_str(&text).unwrap())
+    let mut environment: Vec<(&str, String)> = COSTS
+        .iter()
+        .map(|(name, cost)| (*name, cost.to_string()))
+        .collect();
+    let libraries = directory.path().display().to_string();
+    environment.push(("LD_LIBRARY_PATH", libraries));
+    let command = ["./program".as_ref()];
+    Some(support::recorded(
+        directory,
+        &["--starts", "1"],
+        command,
+        &environment,
+    ))
 }
 
 /// What the program says that each call took, in seconds.

@@ -1,25 +1,18 @@
 //! `preheat run` on real frameworks, on the CPU.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
-use support::{Directory, preheat, python_with, run};
+use support::{Directory, python_with};
 
-fn recorded(python: &PathBuf, script: &str, flags: &[&str]) -> RunReport {
+fn recorded(python: &Path, script: &str, flags: &[&str]) -> RunReport {
     let directory = Directory::new();
     fs::write(directory.join("program.py"), script).unwrap();
-    let said = run(preheat()
-        .current_dir(directory.path())
-        .args(["run", "--json", "run.json", "--output", "recording"])
-        .args(flags)
-        .arg("--")
-        .arg(python)
-        .arg("program.py"));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    serde_json::from_str(&fs::read_to_string(directory.join("run.json")).unwrap()).unwrap()
+    let command = [python.as_os_str(), "program.py".as_ref()];
+    support::recorded(&directory, flags, command, &[])
 }
 
 fn share(report: &RunReport, cause: Cause) -> f64 {

@@ -6,20 +6,15 @@ use std::process::Command;
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
-use support::{Directory, preheat, python_with, require, run};
+use support::{Directory, python_with, require};
 
 const KERNEL: &str = "__kernel void twice(__global float *x) { x[get_global_id(0)] *= 2.0f; }";
 
 fn report(directory: &Directory, program: &[&std::ffi::OsStr]) -> RunReport {
-    let said = run(preheat()
-        .current_dir(directory.path())
-        .env("POCL_CACHE_DIR", directory.join("cache"))
-        .args(["run", "--starts", "1", "--temperature", "caches"])
-        .args(["--json", "run.json", "--output", "recording", "--"])
-        .args(program));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let text = fs::read_to_string(directory.join("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let flags = ["--starts", "1", "--temperature", "caches"];
+    let cache = directory.join("cache").display().to_string();
+    let environment = [("POCL_CACHE_DIR", cache)];
+    support::recorded(directory, &flags, program.iter().copied(), &environment)
 }
 
 fn explained(report: &RunReport) {

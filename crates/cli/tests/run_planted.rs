@@ -8,7 +8,7 @@ use std::process::Command;
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
-use support::{Directory, preheat, python, require, run};
+use support::{Directory, python, require};
 
 /// Burns processor time until `seconds` of it have gone.
 const BURN: &str = "
@@ -26,28 +26,11 @@ fn recorded(directory: &Directory, script: &str, flags: &[&str]) -> Option<(RunR
     let python = require("python", python())?;
     fs::write(directory.join("burning.py"), BURN).unwrap();
     fs::write(directory.join("program.py"), script).unwrap();
-    let said = run(preheat()
-        .current_dir(directory.path())
-        .args([
-            "run",
-            "--starts",
-            "1",
-            "--json",
-            "run.json",
-            "--output",
-            "recording",
-        ])
-        .args(flags)
-        .arg("--")
-        .arg(python)
-        .arg("program.py"));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let report = fs::read_to_string(directory.join("run.json")).unwrap();
+    let flags = [&["--starts", "1"], flags].concat();
+    let command = [python.as_os_str(), "program.py".as_ref()];
+    let report = support::recorded(directory, &flags, command, &[]);
     let planted = fs::read_to_string(directory.join("planted.json")).unwrap();
-    Some((
-        serde_json::from_str(&report).unwrap(),
-        Planted(serde_json::from_str(&planted).unwrap()),
-    ))
+    Some((report, Planted(serde_json::from_str(&planted).unwrap())))
 }
 
 /// What the program says that it planted, in seconds.

@@ -2,12 +2,14 @@
 //! installed on this machine.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use preheat_analyze::lab::LabReport;
+use preheat_analyze::run::RunReport;
 
 #[path = "../../../../tests/missing.rs"]
 mod missing;
@@ -83,6 +85,25 @@ pub fn require<T>(component: &str, found: Option<T>) -> Option<T> {
         missing::missing(component, "it was not found on this machine");
     }
     found
+}
+
+/// Record a command in `directory` with these flags; its report.
+pub fn recorded<'a>(
+    directory: &Directory,
+    flags: &[&str],
+    command: impl IntoIterator<Item = &'a OsStr>,
+    environment: &[(&str, String)],
+) -> RunReport {
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .args(["run", "--json", "run.json", "--output", "recording"])
+        .args(flags)
+        .arg("--")
+        .args(command));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a report")
 }
 
 /// The result that a run wrote.
