@@ -133,6 +133,95 @@ fn optimizers_of_one_class_are_told_apart() {
     );
 }
 
+const MODULES: &str = r#"
+import inspect, sys, threading, traceback, weakref
+import torch
+from torch.nn import Linear, Module, Sequential
+class Model(Module):
+    def forward(self, x, *, plus=1):
+        if isinstance(x, str):
+            raise ValueError(x)
+        return x + plus
+class Own(Model):
+    """Its call is its own, and goes on to the usual one."""
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+class Deep(Module):
+    def forward(self, depth):
+        return depth and 1 + self(depth - 1)
+x = torch.ones(1)
+print(Own()(x), Own()(x, plus=4), Module.__call__(Model(), x), Model().__call__(x))
+call = Module.__call__
+print(inspect.signature(call), inspect.signature(Model().__call__), inspect.isfunction(call))
+print(call.__name__, call.__qualname__, call.__module__, call.__doc__, call.__code__.co_name)
+print(repr(call).split(" at ")[0], Model().__call__.__func__ is call, weakref.ref(call)() is call)
+call.own = 1; print(call.own, call.__dict__); del call.own
+for wrong in (lambda: Sequential(Model())("bad"), lambda: Model()(), call):
+    try:
+        wrong()
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+depth = 10
+try:
+    while Deep()(depth) == depth:
+        depth += 1
+except RecursionError:
+    print("too deep at", depth)
+print(torch.fx.symbolic_trace(Sequential(Linear(1, 1))).code, torch.jit.trace(Linear(1, 1), x)(x).shape)
+threads = [threading.Thread(target=Own(), args=[x]) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for _ in range(3):
+    Sequential(Model(), Sequential(Model()))(x)
+"#;
+
+#[test]
+fn models_are_called_as_without_us_and_their_outermost_calls_are_recorded() {
+    let Some(python) = python(1) else { return };
+    let calls = iterations(&both(&python, MODULES), Iteration::ModelCall);
+    let of = |name: &str| calls.iter().filter(|call| *call == name).count();
+    assert_eq!(of("Own"), 2 + 4);
+    // Two by other ways, and one without an argument; the rest are within others.
+    assert_eq!(of("Model"), 3);
+    assert_eq!(of("Sequential"), 1 + 3);
+}
+
+const COMPILER_LATE: &str = r#"
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+        self.inner.register_forward_hook(lambda module, given, made: made + 1)
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1
+        if self.calls == 3:
+            import torch._dynamo
+        return self.inner(x)
+net, x = Net(), torch.ones(2, 4)
+for _ in range(5):
+    net(x)
+from torch._dynamo.testing import CompileCounter
+from torch._dynamo.utils import unpatched_nn_module_call
+print(unpatched_nn_module_call is torch.nn.Module.__call__)
+counter = CompileCounter()
+compiled = torch.compile(net.inner, backend=counter, fullgraph=True)
+for _ in range(4):
+    compiled(x)
+print(counter.frame_count, counter.op_count)
+"#;
+
+#[test]
+fn a_compiler_that_comes_during_a_call_sees_modules_as_they_are() {
+    let Some(python) = python(2) else { return };
+    let calls = iterations(&both(&python, COMPILER_LATE), Iteration::ModelCall);
+    assert_eq!(calls[..5], ["Net"; 5]);
+    assert!(calls[5..].iter().all(|call| call != "Net"), "{calls:?}");
+}
+
 const COMPILED: &str = r#"
 import torch
 from torch._dynamo.callback import callback_handler

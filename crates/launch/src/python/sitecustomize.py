@@ -30,6 +30,7 @@ def begin(os):
         frameworks = Frameworks(recorder, "synchronize" in options)
         for name, patch in (
             ("torch", frameworks.torch),
+            ("torch._dynamo.utils", frameworks.torch_compiler_near),
             ("torch._dynamo.callback", frameworks.torch_compiler),
             ("torch.utils.data.dataloader", frameworks.torch_data),
             ("keras", frameworks.keras),
@@ -168,12 +169,47 @@ class Frameworks(object):
             self.recorder.event(NOTE, "Iterations of PyTorch are not seen: it is not as expected.")
 
     def torch_modules(self, torch):
-        """Wraps the call of modules; the outermost one on a thread is an iteration."""
+        """Wraps the call of modules; the outermost one on a thread is an iteration. As
+        long as PyTorch's compiler is not there, which can only look into functions of
+        Python, this is not one: a model calls hundreds of modules."""
         Module = torch.nn.Module
         original = Module.__call__
-        made = self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__")
+        depth = self.depths[MODEL_CALL]
+
+        def began(module):
+            return self.begin(MODEL_CALL, type(module).__name__)
+
+        def ended(token):
+            # Where it came to be a function of Python meanwhile.
+            depth.value = 0
+            self.end(MODEL_CALL, token)
+
+        made = None
+        if "torch._dynamo.utils" not in sys.modules:
+            made = self.recorder.around(original, began, ended)
+        if made is None:
+            made = self.modules_function(torch, original)
         Module.__call__ = made
         self.modules = (Module, made, original)
+
+    def modules_function(self, torch, original):
+        return self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__")
+
+    def torch_compiler_near(self, utils):
+        """PyTorch's compiler is being imported: the call of modules becomes what it can
+        look into, and what it knows as the call that nobody patched."""
+        Module, made, original = self.modules or (None, None, None)
+        ours = Module is not None and Module.__dict__.get("__call__") is made
+        if not ours or type(made) is type(once):
+            return
+        function = self.modules_function(sys.modules["torch"], original)
+        if self.recorder.within():
+            # The call in which it is imported goes on to be the outermost.
+            self.depths[MODEL_CALL].value = 1
+        Module.__call__ = function
+        if getattr(utils, "__dict__", {}).get("unpatched_nn_module_call") is made:
+            utils.unpatched_nn_module_call = function
+        self.modules = (Module, function, original)
 
     def leave_modules(self):
         """Gives modules their own call back: where an optimizer steps, its steps are the

@@ -3,9 +3,7 @@
 //! Nothing of it is linked: the same library is loaded into programs without Python, and
 //! works with every version that has these functions (3.8 and later).
 
-use crate::loader::real_dlsym;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::transmute_copy;
 use std::sync::OnceLock;
 
 /// A Python object, never looked into.
@@ -16,68 +14,78 @@ pub(super) struct Object {
 
 pub(super) type Pointer = *mut Object;
 
-macro_rules! api {
-    ($($field:ident = $symbol:literal: $type:ty;)*) => {
-        /// The functions and objects, by address.
-        pub(super) struct Api { $(pub(super) $field: $type,)* }
+/// A table of functions and objects of the interpreter, by address, and what finds them.
+macro_rules! functions {
+    ($(#[$about:meta])* struct $table:ident {
+        $($field:ident = $symbol:literal: $type:ty;)*
+    }) => {
+        $(#[$about])*
+        pub(super) struct $table { $(pub(super) $field: $type,)* }
 
-        fn find() -> Option<Api> {
-            Some(Api { $($field: {
-                let found = real_dlsym(
-                    libc::RTLD_DEFAULT,
-                    CStr::from_bytes_with_nul(concat!($symbol, "\0").as_bytes()).ok()?,
-                );
-                if found.is_null() {
-                    return None;
-                }
-                const { assert!(size_of::<$type>() == size_of::<*mut c_void>()) };
-                // SAFETY: CPython's documentation gives each symbol its type: a function
-                // or the address of an object, both of the size of a pointer.
-                unsafe { transmute_copy::<*mut c_void, $type>(&found) }
-            },)* })
+        impl $table {
+            fn find() -> Option<$table> {
+                Some($table { $($field: {
+                    let found = $crate::loader::real_dlsym(
+                        libc::RTLD_DEFAULT,
+                        CStr::from_bytes_with_nul(concat!($symbol, "\0").as_bytes()).ok()?,
+                    );
+                    if found.is_null() {
+                        return None;
+                    }
+                    const { assert!(size_of::<$type>() == size_of::<*mut c_void>()) };
+                    // SAFETY: CPython's documentation gives each symbol its type: a
+                    // function or the address of an object, both of a pointer's size.
+                    unsafe { std::mem::transmute_copy::<*mut c_void, $type>(&found) }
+                },)* })
+            }
         }
+
+        // SAFETY: addresses in the interpreter, which lives as long as its threads.
+        unsafe impl Send for $table {}
+        // SAFETY: likewise; they are called with the interpreter's lock held.
+        unsafe impl Sync for $table {}
     };
 }
 
-api! {
-    module_create = "PyModule_Create2": unsafe extern "C" fn(*mut c_void, c_int) -> Pointer;
-    new_function = "PyCFunction_NewEx":
-        unsafe extern "C" fn(*mut c_void, Pointer, Pointer) -> Pointer;
-    increment = "Py_IncRef": unsafe extern "C" fn(Pointer);
-    decrement = "Py_DecRef": unsafe extern "C" fn(Pointer);
-    none = "_Py_NoneStruct": Pointer;
-    module_type = "PyModule_Type": Pointer;
-    clear_error = "PyErr_Clear": unsafe extern "C" fn();
-    error = "PyErr_Occurred": unsafe extern "C" fn() -> Pointer;
-    utf8 = "PyUnicode_AsUTF8AndSize": unsafe extern "C" fn(Pointer, *mut isize) -> *const c_char;
-    interned = "PyUnicode_InternFromString": unsafe extern "C" fn(*const c_char) -> Pointer;
-    number = "PyLong_FromUnsignedLongLong": unsafe extern "C" fn(u64) -> Pointer;
-    as_number = "PyLong_AsUnsignedLongLongMask": unsafe extern "C" fn(Pointer) -> u64;
-    tuple_item = "PyTuple_GetItem": unsafe extern "C" fn(Pointer, isize) -> Pointer;
-    tuple_of = "PyTuple_Pack": unsafe extern "C" fn(isize, ...) -> Pointer;
-    dict_item = "PyDict_GetItem": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
-    attribute = "PyObject_GetAttr": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
-    call = "PyObject_Call": unsafe extern "C" fn(Pointer, Pointer, Pointer) -> Pointer;
-    call_with = "PyObject_CallFunctionObjArgs": unsafe extern "C" fn(Pointer, ...) -> Pointer;
-    frame = "PyEval_GetFrame": unsafe extern "C" fn() -> Pointer;
-    line = "PyFrame_GetLineNumber": unsafe extern "C" fn(Pointer) -> c_int;
-    modules = "PyImport_GetModuleDict": unsafe extern "C" fn() -> Pointer;
-    item_string = "PyDict_GetItemString": unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
-    module_dict = "PyModule_GetDict": unsafe extern "C" fn(Pointer) -> Pointer;
-    object_type = "PyObject_Type": unsafe extern "C" fn(Pointer) -> Pointer;
-    save_thread = "PyEval_SaveThread": unsafe extern "C" fn() -> *mut c_void;
-    restore_thread = "PyEval_RestoreThread": unsafe extern "C" fn(*mut c_void);
-}
+pub(super) use functions;
 
-// SAFETY: addresses in the interpreter, which lives as long as its threads.
-unsafe impl Send for Api {}
-// SAFETY: likewise; they are called with the interpreter's lock held.
-unsafe impl Sync for Api {}
+functions! {
+    /// What everything here needs.
+    struct Api {
+        module_create = "PyModule_Create2": unsafe extern "C" fn(*mut c_void, c_int) -> Pointer;
+        new_function = "PyCFunction_NewEx":
+            unsafe extern "C" fn(*mut c_void, Pointer, Pointer) -> Pointer;
+        increment = "Py_IncRef": unsafe extern "C" fn(Pointer);
+        decrement = "Py_DecRef": unsafe extern "C" fn(Pointer);
+        none = "_Py_NoneStruct": Pointer;
+        module_type = "PyModule_Type": Pointer;
+        clear_error = "PyErr_Clear": unsafe extern "C" fn();
+        error = "PyErr_Occurred": unsafe extern "C" fn() -> Pointer;
+        utf8 = "PyUnicode_AsUTF8AndSize": unsafe extern "C" fn(Pointer, *mut isize) -> *const c_char;
+        interned = "PyUnicode_InternFromString": unsafe extern "C" fn(*const c_char) -> Pointer;
+        number = "PyLong_FromUnsignedLongLong": unsafe extern "C" fn(u64) -> Pointer;
+        as_number = "PyLong_AsUnsignedLongLongMask": unsafe extern "C" fn(Pointer) -> u64;
+        tuple_item = "PyTuple_GetItem": unsafe extern "C" fn(Pointer, isize) -> Pointer;
+        tuple_of = "PyTuple_Pack": unsafe extern "C" fn(isize, ...) -> Pointer;
+        dict_item = "PyDict_GetItem": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+        attribute = "PyObject_GetAttr": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+        call = "PyObject_Call": unsafe extern "C" fn(Pointer, Pointer, Pointer) -> Pointer;
+        call_with = "PyObject_CallFunctionObjArgs": unsafe extern "C" fn(Pointer, ...) -> Pointer;
+        frame = "PyEval_GetFrame": unsafe extern "C" fn() -> Pointer;
+        line = "PyFrame_GetLineNumber": unsafe extern "C" fn(Pointer) -> c_int;
+        modules = "PyImport_GetModuleDict": unsafe extern "C" fn() -> Pointer;
+        item_string = "PyDict_GetItemString": unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
+        module_dict = "PyModule_GetDict": unsafe extern "C" fn(Pointer) -> Pointer;
+        object_type = "PyObject_Type": unsafe extern "C" fn(Pointer) -> Pointer;
+        save_thread = "PyEval_SaveThread": unsafe extern "C" fn() -> *mut c_void;
+        restore_thread = "PyEval_RestoreThread": unsafe extern "C" fn(*mut c_void);
+    }
+}
 
 /// The interpreter's API, where there is one.
 pub(super) fn api() -> Option<&'static Api> {
     static API: OnceLock<Option<Api>> = OnceLock::new();
-    API.get_or_init(find).as_ref()
+    API.get_or_init(Api::find).as_ref()
 }
 
 impl Api {

@@ -5,6 +5,7 @@
 //! nothing and returns `None` or 0.
 
 mod api;
+mod around;
 mod asked;
 mod imports;
 mod path;
@@ -44,7 +45,9 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 9] = [
+static METHODS: [MethodDefinition; 11] = [
+    method(c"around", around::around),
+    method(c"within", around::within),
     method(c"watch_imports", imports::watch),
     method(c"iteration_begin", iteration_begin),
     method(c"iteration_end", iteration_end),
