@@ -5,8 +5,9 @@
 
 Prints medians over the starts and their ratios to the plain ones: the time to the end of the
 first iteration, the first iteration, and the steady one (the median, and the fastest tenth, of
-the later half). Starts differ by more than recording costs: --cores keeps all of them on the
-same few cores, and many starts help.
+the later half), with 95 % intervals of the ratios from resampled starts. On a shared machine
+starts differ by more than recording costs, mostly because a neighbour slows some of the cores:
+--cores gives each start the few that are fastest at that moment, and many starts help.
 """
 
 import argparse
@@ -21,6 +22,32 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+
+
+def fastest_cores(count, cores):
+    """Those that a short loop takes the least time on, just now."""
+    measured = []
+    for core in cores:
+        os.sched_setaffinity(0, [core])
+        least = float("inf")
+        for _ in range(3):
+            began = time.perf_counter()
+            for _ in range(50_000):
+                pass
+            least = min(least, time.perf_counter() - began)
+        measured.append((least, core))
+    return [core for _, core in sorted(measured)[:count]]
+
+
+def ratio(values, plain, rng, resamples=4000):
+    """The ratio of medians and its 95 % interval."""
+
+    def resampled(of):
+        return statistics.median(rng.choices(of, k=len(of)))
+
+    ratios = sorted(resampled(values) / resampled(plain) for _ in range(resamples))
+    middle = statistics.median(values) / statistics.median(plain)
+    return middle, ratios[resamples // 40], ratios[-resamples // 40]
 
 
 def start(kind, arguments, scratch, number):
@@ -44,14 +71,13 @@ def main():
     parser.add_argument("--starts", type=int, default=6, help="starts of each kind")
     parser.add_argument("--seed", type=int, default=1, help="seeds the order")
     parser.add_argument("--no-profiler", action="store_true", help="leave torch.profiler out")
-    parser.add_argument("--cores", type=int, help="run on so many cores, always the same")
+    parser.add_argument("--cores", type=int, help="run each start on so many cores, the fastest")
     parser.add_argument("--json", help="write all numbers to this file")
     parser.add_argument("script", help="an example beside this file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
 
-    if arguments.cores:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
+    cores = sorted(os.sched_getaffinity(0))
     kinds = ["plain", "recorded"] + ([] if arguments.no_profiler else ["profiled"])
     order = kinds * arguments.starts
     random.Random(arguments.seed).shuffle(order)
@@ -61,6 +87,8 @@ def main():
         # One that is not counted: whoever comes first finds colder disks.
         start("plain", arguments, Path(scratch), "warm")
         for number, kind in enumerate(order):
+            if arguments.cores:
+                os.sched_setaffinity(0, fastest_cores(arguments.cores, cores))
             timers = start(kind, arguments, Path(scratch), number)
             iterations = timers["iterations"]
             measured[kind]["time to first"].append(timers["time to first"])
@@ -70,14 +98,18 @@ def main():
             measured[kind]["fastest"].append(late[len(late) // 10])
 
     print(f"{' '.join([arguments.script, *arguments.arguments])}, {arguments.starts} starts of each kind")
-    print(f"{'':9}" + "".join(f"{name:>22}" for name in names))
+    print(f"{'':9}" + "".join(f"{name:>34}" for name in names))
+    rng = random.Random(arguments.seed)
     for kind in kinds:
         cells = []
         for name in names:
             value = statistics.median(measured[kind][name])
-            plain = statistics.median(measured["plain"][name])
-            cells.append(f"{1e3 * value:.3f} ms {value / plain:.3f}×")
-        print(f"{kind:9}" + "".join(f"{cell:>22}" for cell in cells))
+            cell = f"{1e3 * value:.3f} ms"
+            if kind != "plain":
+                middle, low, high = ratio(measured[kind][name], measured["plain"][name], rng)
+                cell += f" {middle:.3f}× ({low:.3f}–{high:.3f})"
+            cells.append(cell)
+        print(f"{kind:9}" + "".join(f"{cell:>34}" for cell in cells))
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(measured, indent=1) + "\n")
 

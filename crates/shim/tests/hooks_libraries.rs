@@ -5,6 +5,7 @@ mod libcuda;
 mod support;
 
 use libcuda::{Fake, calls, symbols};
+use support::Found;
 
 const ABOVE: &str = include_str!("libcuda/above.c");
 const LOADS: &str = include_str!("libcuda/loads.c");
@@ -59,4 +60,27 @@ fn a_library_with_its_own_function_of_that_name_keeps_it() {
     let (said, processes) = fake.both(&loads, &["./own.so"]);
     assert_eq!(said, "own 5\nstatus 0\n");
     assert!(symbols(&processes[0]).is_empty());
+}
+
+#[test]
+fn what_is_always_quick_is_hardly_recorded() {
+    let Some(fake) = Fake::new() else { return };
+    let soname = "-Wl,-soname,libcudnn.so.9";
+    let flags = [LIBRARY[0], LIBRARY[1], "-DCUDNN", soname];
+    fake.build("libcudnn.so.9", ABOVE, &flags, &[]);
+    let flags = [LIBRARY[0], LIBRARY[1], "-DOFTEN"];
+    fake.build("often.so", ABOVE, &flags, &["libcudnn.so.9"]);
+    let loads = fake.build("loads", LOADS, &["-ldl"], &[]);
+    let (said, processes) = fake.both(&loads, &["./often.so"]);
+    assert_eq!(said, "status 0\n");
+    let calls = calls(&processes[0], "cudnnBackendFinalize");
+    let slow = |call: &&&Found| call.record.end - call.record.begin >= 1_000_000;
+    let (first, rest) = calls.split_at(20);
+    assert!(first.iter().all(|call| slow(&call)));
+    // At least one in sixteen of the last forty was looked at, and all after it.
+    let last = rest.iter().filter(slow).count();
+    assert!((24..=40).contains(&last), "{last}");
+    // 1024 quick ones and one in sixteen of the others, were the machine never slow.
+    let quick = rest.len() - last;
+    assert!((2000..20_000).contains(&quick), "{quick}");
 }

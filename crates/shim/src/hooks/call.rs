@@ -3,6 +3,7 @@
 //! arguments, as the table says; it is no part of the time.
 
 use super::handles::Handles;
+use super::quick::Quick;
 use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
 use super::words::{self, Words};
 use super::{copied, driver, image, memory, wrap};
@@ -42,6 +43,7 @@ pub(crate) unsafe extern "C" fn forward(
     };
     match entry.detail {
         Detail::Plain => call.simple(0),
+        Detail::Usual => call.usual(slot.quick()),
         Detail::Launch(function) => call.launch(words.get(function)),
         Detail::Free(address) => call.simple(words.get(address)),
         Detail::Once(handle) => call.once(words.get(handle)),
@@ -111,6 +113,21 @@ impl Call {
         result
     }
 
+    #[inline]
+    fn usual(self, quick: &Quick) -> usize {
+        if !quick.is_worth_it() {
+            return self.real();
+        }
+        let open = self.begin(0, 0, &[]);
+        let result = self.real();
+        let time = recorder::now();
+        if open.is_recording() {
+            quick.took(time.saturating_sub(open.began()));
+        }
+        open.end_at(time, self.status(result), None);
+        result
+    }
+
     /// The first question about a handle may load its kernel; all others are cheaper than
     /// their record.
     #[inline]
@@ -172,6 +189,7 @@ impl Call {
             Detail::Alias => self.alias(),
             Detail::ProcAddress => self.proc_address(),
             Detail::Plain
+            | Detail::Usual
             | Detail::Launch(_)
             | Detail::Free(_)
             | Detail::Once(_)

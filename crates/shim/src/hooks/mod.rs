@@ -19,6 +19,7 @@ mod memory;
 mod nvtx;
 mod objects;
 mod opencl;
+mod quick;
 mod table;
 mod words;
 mod wrap;

@@ -3,6 +3,7 @@
  *   libcublas.so.N  with CUBLAS=N: the handles of one are of no use to another
  *   user libraries  with USER=N, linked with one of the two cuBLAS
  *   a library that has a stub of its own for the driver, with STUB
+ *   libcudnn.so.9   with CUDNN, and what calls it many times, with OFTEN
  */
 #include <stdio.h>
 #include <stdint.h>
@@ -36,6 +37,28 @@ int work(void) {
     struct identity identity;
     for (int i = 0; i < 128; i++) identity.bytes[i] = i % 7;
     printf("status %d\n", ncclCommInitRank(&handle, 8, identity, 3));
+    return 0;
+}
+#endif
+
+#ifdef CUDNN
+#include <time.h>
+/* Takes a millisecond if it is told to. */
+int cudnnBackendFinalize(void *slowly) {
+    struct timespec millisecond = {0, 1000000};
+    return slowly ? nanosleep(&millisecond, NULL) : 0;
+}
+#endif
+
+#ifdef OFTEN
+int cudnnBackendFinalize(void *);
+int work(void) {
+    int status = 0;
+    for (int i = 0; i < 20; i++) status |= cudnnBackendFinalize(&status);
+    for (int i = 0; i < 20000; i++) status |= cudnnBackendFinalize(NULL);
+    /* Of so many that are slow, one is noticed. */
+    for (int i = 0; i < 40; i++) status |= cudnnBackendFinalize(&status);
+    printf("status %d\n", status);
     return 0;
 }
 #endif

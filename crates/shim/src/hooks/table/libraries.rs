@@ -3,7 +3,8 @@
 //! and is taken there.
 //!
 //! What is called for every operation, such as cuBLASLt's heuristic, is recorded by its
-//! time alone, so that a steady iteration stays as fast as it was.
+//! time alone, and once it is always quick hardly at all, so that a steady iteration stays
+//! as fast as it was.
 
 use super::{Detail, Entry, Library, Width, entry};
 
@@ -11,8 +12,8 @@ const fn heavy(name: &'static str, library: Library) -> Entry {
     entry(name, library, Detail::Heavy).wide()
 }
 
-const fn plain(name: &'static str, library: Library) -> Entry {
-    entry(name, library, Detail::Plain).wide()
+const fn usual(name: &'static str, library: Library) -> Entry {
+    entry(name, library, Detail::Usual).wide()
 }
 
 /// Takes a structure of 128 bytes by value.
@@ -25,9 +26,9 @@ const fn with_identity(name: &'static str) -> Entry {
 pub(super) static TABLE: &[Entry] = &[
     heavy("cublasCreate", Library::Cublas),
     heavy("cublasLtCreate", Library::CublasLt),
-    plain("cublasLtMatmulAlgoGetHeuristic", Library::CublasLt),
-    plain("cublasSetWorkspace", Library::Cublas),
-    plain("cudnnBackendFinalize", Library::Cudnn),
+    usual("cublasLtMatmulAlgoGetHeuristic", Library::CublasLt),
+    usual("cublasSetWorkspace", Library::Cublas),
+    usual("cudnnBackendFinalize", Library::Cudnn),
     heavy("cudnnCreate", Library::Cudnn),
     heavy("cudnnFindConvolutionBackwardDataAlgorithm", Library::Cudnn),
     heavy(
@@ -45,9 +46,9 @@ pub(super) static TABLE: &[Entry] = &[
     heavy("cudnnFindConvolutionForwardAlgorithm", Library::Cudnn),
     heavy("cudnnFindConvolutionForwardAlgorithmEx", Library::Cudnn),
     heavy("cudnnFindRNNForwardTrainingAlgorithmEx", Library::Cudnn),
-    plain("cudnnGetConvolutionBackwardDataAlgorithm", Library::Cudnn),
-    plain("cudnnGetConvolutionBackwardFilterAlgorithm", Library::Cudnn),
-    plain("cudnnGetConvolutionForwardAlgorithm", Library::Cudnn),
+    usual("cudnnGetConvolutionBackwardDataAlgorithm", Library::Cudnn),
+    usual("cudnnGetConvolutionBackwardFilterAlgorithm", Library::Cudnn),
+    usual("cudnnGetConvolutionForwardAlgorithm", Library::Cudnn),
     heavy("cufftMakePlan1d", Library::Cufft),
     heavy("cufftMakePlan2d", Library::Cufft),
     heavy("cufftMakePlan3d", Library::Cufft),

@@ -41,6 +41,9 @@ pub(crate) struct Entry {
 pub(crate) enum Detail {
     /// Its time.
     Plain,
+    /// Its time, as long as it is not always quick: what is called for every operation and
+    /// mostly finds what it needs.
+    Usual,
     /// What the thread used.
     Heavy,
     /// Bytes, and where the address is found.
@@ -82,7 +85,7 @@ pub(crate) enum Detail {
 impl Detail {
     pub(crate) const fn shape(self) -> Shape {
         match self {
-            Detail::Plain | Detail::Once(_) | Detail::ProcAddress => Shape::Plain,
+            Detail::Plain | Detail::Usual | Detail::Once(_) | Detail::ProcAddress => Shape::Plain,
             Detail::Heavy => Shape::Heavy,
             Detail::Allocate { .. } | Detail::AllocatePitch | Detail::AllocateArray { .. } => {
                 Shape::Allocate

@@ -16,6 +16,7 @@ pub(crate) use portable::stub;
 pub(crate) use x86_64::stub;
 
 use super::lock::Lock;
+use super::quick::Quick;
 use super::table::{self, Entry, PLAIN};
 use crate::recorder;
 use preheat_wire::Kind;
@@ -36,6 +37,7 @@ pub(crate) struct Slot {
     length: AtomicU32,
     /// The generation in whose file the symbol is defined.
     defined: AtomicU32,
+    quick: Quick,
 }
 
 impl Slot {
@@ -46,6 +48,7 @@ impl Slot {
             text: AtomicU32::new(0),
             length: AtomicU32::new(0),
             defined: AtomicU32::new(0),
+            quick: Quick::new(),
         }
     }
 
@@ -60,6 +63,12 @@ impl Slot {
     pub(crate) fn entry(&self) -> &'static Entry {
         // SAFETY: either null or a reference to a static, stored by `take`.
         unsafe { self.entry.load(Ordering::Relaxed).as_ref() }.unwrap_or(&PLAIN)
+    }
+
+    /// Whether its calls are quick.
+    #[inline]
+    pub(crate) fn quick(&self) -> &Quick {
+        &self.quick
     }
 
     /// Sees to it that the symbol is defined in this process's file.

@@ -1,0 +1,80 @@
+//! Which functions are always quick, so that their calls need not be recorded.
+//!
+//! cuDNN finalizes hundreds of descriptors in every iteration of a convolutional network,
+//! each in less time than its record takes. The few that take long come while there is
+//! something new: so all are recorded until very many in a row were quick, and from then
+//! on only some, to notice if that changes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A call of less than this many nanoseconds is quick.
+const QUICK: u64 = 10_000;
+/// After so many quick calls in a row they are quick always.
+const MANY: u32 = 1024;
+/// One in so many is then recorded.
+const ONE_IN: u32 = 16;
+
+/// How often in a row a function was quick. Threads that count at once may miss one
+/// another's count, which does no harm.
+pub(crate) struct Quick(AtomicU32);
+
+impl Quick {
+    pub(crate) const fn new() -> Quick {
+        Quick(AtomicU32::new(0))
+    }
+
+    /// Whether the next call is worth a record.
+    #[inline]
+    pub(crate) fn is_worth_it(&self) -> bool {
+        let count = self.0.load(Ordering::Relaxed);
+        if count < MANY {
+            return true;
+        }
+        let next = count + 1;
+        let worth = next >= MANY + ONE_IN;
+        self.0
+            .store(if worth { MANY } else { next }, Ordering::Relaxed);
+        worth
+    }
+
+    /// A call that was recorded took so many nanoseconds.
+    #[inline]
+    pub(crate) fn took(&self, nanoseconds: u64) {
+        let count = self.0.load(Ordering::Relaxed);
+        if nanoseconds >= QUICK {
+            self.0.store(0, Ordering::Relaxed);
+        } else if count < MANY {
+            self.0.store(count + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_recorded_until_they_are_quick_for_long() {
+        let quick = Quick::new();
+        for _ in 0..2 * MANY {
+            assert!(quick.is_worth_it());
+            quick.took(QUICK);
+        }
+        for _ in 0..MANY {
+            assert!(quick.is_worth_it());
+            quick.took(QUICK - 1);
+        }
+        let recorded = (0..10 * ONE_IN).filter(|_| {
+            let worth = quick.is_worth_it();
+            if worth {
+                quick.took(0);
+            }
+            worth
+        });
+        assert_eq!(recorded.count(), 10);
+        // One that is slow, where it is noticed, brings the others back.
+        while !quick.is_worth_it() {}
+        quick.took(QUICK);
+        assert!((0..MANY).all(|_| quick.is_worth_it()));
+    }
+}
