@@ -115,3 +115,29 @@ model.fit(numpy.ones((96, 8)), numpy.ones((96, 4)), batch_size=8, verbose=0)
     assert_eq!(report.starts[0].iterations.len(), 12);
     assert!(report.ratio.unwrap().median > 1.0);
 }
+
+#[test]
+fn the_kernel_of_a_notebook_is_followed() {
+    let Some(python) = python_with("nbclient") else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = "
+import nbclient, nbformat
+cell = nbformat.v4.new_code_cell('import colorsys; print(colorsys.__name__, sum(range(10)))')
+notebook = nbformat.v4.new_notebook(cells=[cell])
+nbclient.NotebookClient(notebook, kernel_name='python3').execute()
+assert cell.outputs[0].text == 'colorsys 45\\n', cell.outputs
+";
+    fs::write(directory.join("program.py"), script).unwrap();
+    let command = [python.as_os_str(), "program.py".as_ref()];
+    support::recorded(&directory, &["--starts", "1"], command, &[]);
+    let recording = preheat_trace::read(&directory.join("recording")).unwrap();
+    let of_cell = |process: &&preheat_analyze::run::trace::Process| {
+        let mut imports = process.imports.iter();
+        imports.any(|import| import.name == "colorsys")
+    };
+    let processes = &recording.starts[0].processes;
+    assert_eq!(processes.iter().filter(of_cell).count(), 1);
+    assert!(processes.len() > 1);
+}
