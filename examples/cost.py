@@ -8,6 +8,13 @@ first iteration, the first iteration, and the steady one (the median, and the fa
 the later half), with 95 % intervals of the ratios from resampled starts. On a shared machine
 starts differ by more than recording costs, mostly because a neighbour slows some of the cores:
 --cores gives each start the few that are fastest at that moment, and many starts help.
+
+    python examples/cost.py --within --starts 5 resnet50.py infer
+
+--within compares iterations of one and the same start, of which every other one is recorded: what
+a neighbour does then hits both alike. It tells what the records of an iteration cost. That calls
+pass through the recorder at all costs some nanoseconds more for each, in both kinds alike
+(`cargo bench -p preheat-shim --bench intercept`).
 """
 
 import argparse
@@ -65,6 +72,26 @@ def start(kind, arguments, scratch, number):
     return json.loads(timers.read_text())
 
 
+def within(arguments):
+    """The ratio of recorded to other iterations within each start."""
+    ratios, differences = [], []
+    os.environ["ALTERNATE"] = "1"
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(arguments.starts):
+            iterations = start("recorded", arguments, Path(scratch), number)["iterations"]
+            late = iterations[len(iterations) // 4 // 2 * 2 :]
+            recorded, paused = (statistics.median(late[at::2]) for at in (0, 1))
+            ratios.append(recorded / paused)
+            differences.append(1e6 * (recorded - paused))
+            print(f"{1e3 * paused:.3f} ms, recorded {1e3 * recorded:.3f} ms: {ratios[-1]:.4f}×")
+    rng = random.Random(arguments.seed)
+    middle, low, high = ratio(ratios, [1.0] * len(ratios), rng)
+    print(f"{' '.join([arguments.script, *arguments.arguments])}, every other iteration recorded, {arguments.starts} starts")
+    print(f"recorded {middle:.4f}× ({low:.4f}–{high:.4f}), {statistics.median(differences):.1f} µs more")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({"ratios": ratios, "microseconds": differences}, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preheat", default="preheat", help="the program to measure")
@@ -72,11 +99,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="seeds the order")
     parser.add_argument("--no-profiler", action="store_true", help="leave torch.profiler out")
     parser.add_argument("--cores", type=int, help="run each start on so many cores, the fastest")
+    parser.add_argument("--within", action="store_true", help="compare iterations of the same starts")
     parser.add_argument("--json", help="write all numbers to this file")
     parser.add_argument("script", help="an example beside this file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
 
+    if arguments.within:
+        return within(arguments)
     cores = sorted(os.sched_getaffinity(0))
     kinds = ["plain", "recorded"] + ([] if arguments.no_profiler else ["profiled"])
     order = kinds * arguments.starts

@@ -3,9 +3,11 @@
 TIMERS names a file for the result, in seconds; %p in it is the process. BEGAN is `time.monotonic()` of whoever
 started the example, just before; with it the time to the end of the first iteration is
 known too. PROFILER=1 runs the iterations under torch.profiler, to compare what that costs.
+ALTERNATE=1, under `preheat run`, records every other iteration only: those at odd places are not.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import time
@@ -29,8 +31,10 @@ class Timers:
 
     def loop(self, count):
         """Iterations that are timed one by one, each until the device is done with it."""
+        pause = pausing()
         with profiler():
-            for _ in range(count):
+            for number in range(count):
+                pause(number % 2)
                 self.synchronize()
                 began = time.perf_counter()
                 yield
@@ -53,6 +57,13 @@ def profiler():
     import torch
 
     return torch.profiler.profile()
+
+
+def pausing():
+    """What pauses the recorder, if that is asked for."""
+    if os.environ.get("ALTERNATE") != "1":
+        return lambda paused: None
+    return ctypes.CDLL(None).preheat_pause
 
 
 def count(default):

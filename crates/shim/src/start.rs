@@ -158,6 +158,14 @@ pub unsafe extern "C" fn fork() -> libc::pid_t {
     child
 }
 
+/// For who measures what recording costs: a program that calls this between iterations can
+/// compare recorded ones with others of the same moment (examples/timing.py). All calls
+/// still come by the recorder, which then passes them on.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub extern "C" fn preheat_pause(pause: c_int) {
+    recorder::pause(pause != 0);
+}
+
 type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
 
 /// The program's `prctl`. After one that bounds which system calls may be made, the

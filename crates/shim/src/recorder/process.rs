@@ -113,6 +113,19 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     super::active()
 }
 
+/// Records nothing until it is asked to go on. What is open meanwhile stays open.
+pub(crate) fn pause(pause: bool) {
+    static PAUSED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+    let (from, to) = match pause {
+        true => (&PROCESS, &PAUSED),
+        false => (&PAUSED, &PROCESS),
+    };
+    let process = from.swap(null_mut(), Ordering::AcqRel);
+    if !process.is_null() {
+        to.store(process, Ordering::Release);
+    }
+}
+
 /// From now on the kernel may kill the process for a system call that it does not know
 /// the program to need: no further room is asked for. What there is stays in use.
 pub(crate) fn confine() {
