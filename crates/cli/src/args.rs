@@ -1,5 +1,13 @@
 //! The command line, typed.
 
+mod check;
+mod classify;
+mod compare;
+
+pub use check::CheckArguments;
+pub use classify::ClassifyArguments;
+pub use compare::CompareArguments;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +40,12 @@ pub enum Command {
     Run(RunArguments),
     /// How cold is this machine? First against steady, and twenty claims
     Lab(LabArguments),
+    /// Did a change make the start slower? Two results or two commands, difference by difference
+    Compare(CompareArguments),
+    /// Is a recording within its budget? Fails a pipeline if not
+    Check(CheckArguments),
+    /// Where does warm-up end? Iteration times of any benchmark tool, judged
+    Classify(ClassifyArguments),
     /// Show a kept result again, on any machine
     Report(ReportArguments),
     /// What this machine has: devices, drivers, frameworks, and what is missing
@@ -182,14 +196,14 @@ pub struct RunArguments {
 #[command(
     long_about = "Show a kept result again, on any machine.
 
-It is analysed anew, with this version's statistics: a recording that `preheat run` left, or a file that `preheat lab --json` wrote.",
+A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote is shown as it is.",
     after_help = "Examples:
   preheat report preheat-train                     a recording
   preheat report preheat-train --perfetto t.pftrace
   preheat report cold.json --html cold.html        a result of the lab"
 )]
 pub struct ReportArguments {
-    /// A recording's directory, or a file that `preheat lab --json` wrote (- for standard input)
+    /// A recording's directory, or a file that `preheat run --json` or `preheat lab --json` wrote (- for standard input)
     #[arg(value_name = "RECORDING|FILE")]
     pub file: PathBuf,
 

@@ -4,12 +4,15 @@
 //! This crate knows flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
+mod check;
+mod classify;
+mod compare;
 mod doctor;
 mod exit;
+mod kept;
 mod lab;
 mod output;
 mod progress;
-mod recording;
 mod report;
 mod run;
 mod show;
@@ -32,6 +35,9 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Classify(arguments) => classify::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use preheat_analyze::lab::LabReport;
-use preheat_analyze::run::{Findings, Recording};
+use preheat_analyze::run::{Findings, Recording, RunReport, RunView};
 use preheat_report::{lab_html, lab_json, lab_terminal};
 use preheat_report::{run_csv, run_html, run_json, run_perfetto, run_terminal};
 
@@ -43,19 +43,23 @@ pub struct ExportArguments {
 pub struct Targets(Vec<(&'static str, Target)>);
 
 impl Targets {
-    /// The places that the flags name.
+    /// The places that the flags of `lab` and `run` name.
     pub fn open(show: &ShowArguments, export: Option<&ExportArguments>) -> Result<Targets> {
         let export =
             |of: fn(&ExportArguments) -> &Option<PathBuf>| export.and_then(|e| of(e).as_deref());
-        let flags = [
+        Targets::of(&[
             ("--json", show.json.as_deref()),
             ("--html", show.html.as_deref()),
             ("--csv", export(|export| &export.csv)),
             ("--perfetto", export(|export| &export.perfetto)),
-        ];
+        ])
+    }
+
+    /// The places that any flags name, if they are given.
+    pub fn of(flags: &[(&'static str, Option<&Path>)]) -> Result<Targets> {
         let given: Vec<(&'static str, &Path)> = flags
-            .into_iter()
-            .filter_map(|(flag, path)| Some((flag, path?)))
+            .iter()
+            .filter_map(|(flag, path)| Some((*flag, (*path)?)))
             .collect();
         for (at, (flag, path)) in given.iter().enumerate() {
             if let Some((other, _)) = given[..at]
@@ -113,8 +117,19 @@ impl Targets {
         written.and(printed)
     }
 
+    /// What the document of a run says, which has no time lines and no import tree.
+    pub fn show_run_document(&self, report: &RunReport) -> Result<()> {
+        let written = self.write(|flag| match flag {
+            "--json" => run_json(report).into_bytes(),
+            "--html" => run_html(report, &RunView::default()).into_bytes(),
+            _ => run_csv(report).into_bytes(),
+        });
+        let printed = self.print(&run_terminal(report, &terminal::of_stdout()));
+        written.and(printed)
+    }
+
     /// Each target gets what `make` makes for its flag.
-    fn write(&self, make: impl Fn(&str) -> Vec<u8>) -> Result<()> {
+    pub fn write(&self, make: impl Fn(&str) -> Vec<u8>) -> Result<()> {
         let written: Vec<Result<()>> = (self.0.iter())
             .map(|(flag, target)| target.write(&make(flag)))
             .collect();
@@ -122,7 +137,7 @@ impl Targets {
     }
 
     /// For people, where no document takes standard output.
-    fn print(&self, text: &str) -> Result<()> {
+    pub fn print(&self, text: &str) -> Result<()> {
         if self.use_stdout() {
             let _ = io::stderr().write_all(text.as_bytes());
             Ok(())

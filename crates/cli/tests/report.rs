@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use preheat_analyze::lab::Verdict;
+use preheat_analyze::run::RunReport;
 use support::{Directory, preheat, run};
 
 fn kept(name: &str) -> PathBuf {
@@ -59,6 +60,45 @@ fn the_h200_confirms_what_started_the_project() {
 }
 
 #[test]
+fn the_document_of_a_run_is_shown_as_it_is() {
+    let directory = Directory::new();
+    let (again, page) = (directory.join("again.json"), directory.join("page.html"));
+    let file = kept("h200/linear.json");
+    let said = run(preheat()
+        .arg("report")
+        .arg(&file)
+        .arg("--json")
+        .arg(&again)
+        .arg("--html")
+        .arg(&page)
+        .arg("--csv")
+        .arg(directory.join("starts.csv")));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("time to first   7.14 s"), "{}", said.out);
+    let read = |path: &Path| -> RunReport {
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    assert_eq!(read(&file), read(&again));
+    // It has no time line, which needs the recording.
+    let trace = directory.join("trace");
+    let said = run(preheat()
+        .arg("report")
+        .arg(&file)
+        .arg("--perfetto")
+        .arg(&trace));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("--perfetto is for recordings"));
+    // A time that cannot be is refused with its place.
+    let text = fs::read_to_string(&file).unwrap();
+    let broken = text.replacen("\"time_to_first\": 7.", "\"time_to_first\": -7.", 1);
+    assert_ne!(text, broken);
+    fs::write(&again, broken).unwrap();
+    let said = run(preheat().arg("report").arg(&again));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("in start "), "{}", said.err);
+}
+
+#[test]
 fn what_is_no_result_is_refused_in_a_sentence() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
@@ -70,10 +110,15 @@ fn what_is_no_result_is_refused_in_a_sentence() {
         ("", "not JSON, or was cut off"),
         ("[1, 2", "not JSON, or was cut off"),
         (long.as_str(), "not JSON, or was cut off"),
-        ("[1, 2]", "no result of `preheat lab`"),
+        ("[1, 2]", "no result of `preheat run` or `preheat lab`"),
         (
-            "{\"schema\": \"preheat.run/1\"}",
-            "no result of `preheat lab`",
+            "{\"schema\": \"preheat.other/1\"}",
+            "no result of `preheat run` or `preheat lab`",
+        ),
+        ("{\"schema\": \"preheat.run/1\"}", "does not keep to it"),
+        (
+            "{\"schema\": \"preheat.run/2\"}",
+            "a newer preheat reads it",
         ),
         (
             "{\"schema\": \"preheat.lab/2\"}",

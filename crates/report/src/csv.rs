@@ -44,6 +44,9 @@ impl Table<'_> {
             "",
             &start.peak_resident.to_string(),
         );
+        if let Some(peak) = start.peak_device {
+            self.row("total", "peak device", None, "", &peak.to_string());
+        }
         for part in &start.causes {
             self.seconds("cause", part.cause.as_str(), None, part.seconds);
         }
@@ -96,13 +99,14 @@ mod tests {
         let values: usize = report
             .starts
             .iter()
-            .map(|start| 3 + start.causes.len() + start.iterations.len())
+            .map(|start| 4 + start.causes.len() + start.iterations.len())
             .sum();
         assert_eq!(text.lines().count(), 1 + values);
         assert!(text.lines().all(|line| line.split(',').count() == 7));
         assert!(text.contains("\n3,process,total,time to first,,8.94,\n"));
         assert!(text.contains("\n2,disk,iteration,iteration,0,0.543,\n"));
         assert!(text.contains("\n2,disk,total,peak resident,,,3355443200\n"));
+        assert!(text.contains("\n2,disk,total,peak device,,,902823936\n"));
         assert!(text.contains("\n3,process,cause,program's own CPU time,,0.4199"));
     }
 

@@ -41,7 +41,7 @@ pub fn analyze(recording: &Recording) -> Findings {
     let shown = warmest.and_then(|group| group.typical(&examined));
     let shown = shown.unwrap_or(0);
     let mut report = head(recording, &decision, shown);
-    report.starts = summary::starts(recording, &examined);
+    report.starts = summary::starts(recording, &seen, &examined);
     report.notes = notes::notes(recording, &examined, decision.by, warmest);
     if let (Some(group), Some(start)) = (warmest, seen.get(shown)) {
         let doubts = notes::Doubts {

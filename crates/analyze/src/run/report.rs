@@ -225,6 +225,10 @@ pub struct StartReport {
     pub iterations: Vec<f64>,
     /// The largest resident size, in bytes.
     pub peak_resident: u64,
+    /// The most device memory in use, in bytes; none if no device was used, or that is
+    /// not known.
+    #[serde(default)]
+    pub peak_device: Option<u64>,
     /// What was evicted before it.
     pub evicted: Option<Evicted>,
 }

@@ -1,8 +1,9 @@
 //! All starts of a recording together: which of them count, and what they say.
 
 use super::examine::{Examined, seconds};
+use super::iterations::Seen;
 use super::path::CAUSES;
-use super::{Cause, CauseSeconds, Recording, Rung, StartReport, Temperature};
+use super::{Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, memory};
 use crate::stats::{Interval, SeriesSummary, interval, summarize};
 
 /// Fewer iterations than this in every start have no class.
@@ -164,11 +165,15 @@ pub(super) fn in_order(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
 }
 
 /// What is told of each start.
-pub(super) fn starts(recording: &Recording, examined: &[Examined]) -> Vec<StartReport> {
+pub(super) fn starts(
+    recording: &Recording,
+    seen: &[Seen],
+    examined: &[Examined],
+) -> Vec<StartReport> {
     let infos = recording.manifest.starts.iter().enumerate();
     infos
-        .zip(examined)
-        .map(|((index, info), examined)| StartReport {
+        .zip(seen.iter().zip(examined))
+        .map(|((index, info), (start, examined))| StartReport {
             temperature: info.temperature,
             first_start: index == 0 && recording.manifest.starts.len() > 1,
             exit_code: info.exit_code,
@@ -180,6 +185,7 @@ pub(super) fn starts(recording: &Recording, examined: &[Examined]) -> Vec<StartR
             },
             iterations: examined.durations.clone(),
             peak_resident: info.peak_resident,
+            peak_device: memory::peak_device(start, examined),
             evicted: info.evicted,
         })
         .collect()

@@ -292,6 +292,7 @@ fn start(at: usize, temperature: Temperature, total: f64) -> StartReport {
             })
             .collect(),
         peak_resident: 3200 * MIB,
+        peak_device: Some(861 * MIB),
         evicted: (temperature == Temperature::Disk).then_some(Evicted {
             files: 4211,
             cached: 5 << 30,

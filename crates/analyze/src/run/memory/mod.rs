@@ -46,6 +46,16 @@ pub(super) fn report(
     report
 }
 
+/// The most that was in use on the device, from the start to the last iteration that is
+/// steady.
+pub(super) fn peak_device(start: &Seen, examined: &Examined) -> Option<u64> {
+    let (process, _) = examined.thread?;
+    let facts = &start.facts[process];
+    let until = examined.time_to_first.unwrap_or(start.trace.end);
+    let bytes = device(facts, &Live::of(facts), examined, until)?;
+    Some(bytes.first_peak.max(bytes.steady_peak.unwrap_or(0)))
+}
+
 /// The device memory that a cause took.
 pub(super) fn of_cause(report: &MemoryReport, cause: Cause) -> Option<u64> {
     let device = report.device.as_ref()?;

@@ -1,0 +1,196 @@
+//! Kept results: a recording's directory, or a document that `--json` wrote.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::Result;
+use preheat_analyze::lab::{self, Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
+use preheat_analyze::run::{self, Findings, RUN_SCHEMA, Recording, RunReport, StartReport};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::exit::Usage;
+
+/// What was kept.
+pub enum Kept {
+    /// A recording, analysed anew.
+    Recording(Box<Recorded>),
+    /// The document of a run: what its preheat found.
+    Run(Box<RunReport>),
+    /// A result of the lab, analysed anew.
+    Lab(Box<LabReport>),
+}
+
+/// A recording and what it shows.
+pub struct Recorded {
+    /// What was recorded.
+    pub recording: Recording,
+    /// What that shows.
+    pub findings: Findings,
+}
+
+/// Whether this is to be read as a recording: a directory, or the head of one.
+pub fn is_recording(path: &Path) -> bool {
+    path.is_dir()
+        || path
+            .file_name()
+            .is_some_and(|name| name == "recording.json")
+}
+
+/// Reads whatever is kept there (`-` is standard input). `iterations` finds a recording's
+/// iterations in another way than when it was made.
+pub fn read(path: &Path, iterations: Option<&str>) -> Result<Kept> {
+    if is_recording(path) {
+        let recorded = read_recording(path, iterations)?;
+        return Ok(Kept::Recording(Box::new(recorded)));
+    }
+    if iterations.is_some() {
+        return Err(Usage(format!(
+            "--iterations is for recordings of `preheat run`, and {} is none",
+            path.display()
+        ))
+        .into());
+    }
+    read_document(path)
+}
+
+fn read_recording(path: &Path, iterations: Option<&str>) -> Result<Recorded> {
+    let mut recording = preheat_trace::read(path).map_err(|why| Usage(why.to_string()))?;
+    if let Some(how) = iterations {
+        if how.starts_with("lines:") && how != recording.manifest.settings.iterations {
+            return Err(Usage(
+                "lines are matched while the program runs: record again with that --iterations"
+                    .into(),
+            )
+            .into());
+        }
+        how.clone_into(&mut recording.manifest.settings.iterations);
+    }
+    let findings = run::analyze(&recording);
+    Ok(Recorded {
+        recording,
+        findings,
+    })
+}
+
+/// The document, or a sentence that says what is wrong with it and where.
+fn read_document(path: &Path) -> Result<Kept> {
+    let place = path.display();
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin())
+    } else {
+        fs::read_to_string(path)
+    };
+    let text = text.map_err(|why| {
+        Usage(format!(
+            "{place} cannot be read: {why}; name a recording of `preheat run`, or a file that `preheat run --json` or `preheat lab --json` wrote"
+        ))
+    })?;
+    let document: Value = serde_json::from_str(&text)
+        .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
+    let schema = document.get("schema").and_then(Value::as_str);
+    match schema.map(str::to_owned).as_deref() {
+        Some(lab::SCHEMA) => Ok(Kept::Lab(Box::new(of_lab(
+            path,
+            keeping_to(path, lab::SCHEMA, document)?,
+        )?))),
+        Some(RUN_SCHEMA) => {
+            let report: RunReport = keeping_to(path, RUN_SCHEMA, document)?;
+            possible_run(&report)
+                .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
+            Ok(Kept::Run(Box::new(report)))
+        }
+        Some(other) if other.starts_with("preheat.lab/") || other.starts_with("preheat.run/") => {
+            Err(Usage(format!(
+                "{place} is {other}, and this preheat {} reads {} and {RUN_SCHEMA}; a newer preheat reads it",
+                env!("CARGO_PKG_VERSION"),
+                lab::SCHEMA,
+            ))
+            .into())
+        }
+        _ => Err(Usage(format!(
+            "{place} is no result of `preheat run` or `preheat lab`: it does not begin with \"schema\": \"{RUN_SCHEMA}\" or \"{}\"",
+            lab::SCHEMA
+        ))
+        .into()),
+    }
+}
+
+fn keeping_to<T: DeserializeOwned>(path: &Path, schema: &str, document: Value) -> Result<T> {
+    Ok(serde_json::from_value(document).map_err(|why| {
+        Usage(format!(
+            "{} says {schema} and does not keep to it: {why}",
+            path.display()
+        ))
+    })?)
+}
+
+/// From the raw values: this version's statistics, not those of the version that
+/// measured. Its name stays, since it says what was run.
+fn of_lab(path: &Path, kept: LabReport) -> Result<LabReport> {
+    let place = path.display();
+    for experiment in &kept.experiments {
+        possible(experiment).map_err(|what| {
+            Usage(format!(
+                "{place} has {what} in {} on {}, which cannot be",
+                experiment.id.id(),
+                experiment.subject()
+            ))
+        })?;
+    }
+    let analysed = lab::analyze(&Measured::from_report(&kept), &kept.preheat);
+    Ok(analysed.ok_or_else(|| Usage(format!("{place} names no device")))?)
+}
+
+/// What times and sizes there can be.
+const SECONDS: std::ops::Range<f64> = 1e-12..1e9;
+const BYTES: std::ops::Range<f64> = 0.0..1e18;
+
+/// Whether a run of the lab can have measured this; else what it cannot have measured.
+fn possible(experiment: &Experiment) -> Result<(), String> {
+    if let Some(failure) = experiment.failures.iter().find(|f| f.start >= MOST_STARTS) {
+        return Err(format!("a failure of start {}", failure.start));
+    }
+    for series in &experiment.series {
+        if series.iterations.len() > MOST_STARTS {
+            return Err(format!("{} starts", series.iterations.len()));
+        }
+        let (possible, unit) = match series.kind {
+            SampleKind::Iterations | SampleKind::Stage => (SECONDS, "s"),
+            SampleKind::Memory | SampleKind::Count => (BYTES, "bytes or counts"),
+        };
+        let mut values = series.iterations.iter().flatten();
+        if let Some(value) = values.find(|value| !possible.contains(*value)) {
+            return Err(format!("{value} {unit} of \"{}\"", series.name));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a recorded run can have given these numbers; else which it cannot.
+fn possible_run(report: &RunReport) -> Result<(), String> {
+    if report.starts.len() > MOST_STARTS {
+        return Err(format!("{} starts", report.starts.len()));
+    }
+    for (at, start) in report.starts.iter().enumerate() {
+        possible_start(start).map_err(|what| format!("{what} in start {}", at + 1))?;
+    }
+    Ok(())
+}
+
+fn possible_start(start: &StartReport) -> Result<(), String> {
+    let times = (start.iterations.iter()).chain(start.time_to_first.as_ref());
+    for seconds in times {
+        if !SECONDS.contains(seconds) {
+            return Err(format!("{seconds} s"));
+        }
+    }
+    for part in &start.causes {
+        // A part may be nothing at all.
+        if !(0.0..SECONDS.end).contains(&part.seconds) {
+            return Err(format!("{} s of {}", part.seconds, part.cause.as_str()));
+        }
+    }
+    Ok(())
+}
