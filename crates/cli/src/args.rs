@@ -4,7 +4,7 @@ mod check;
 mod classify;
 mod compare;
 
-pub use check::CheckArguments;
+pub use check::{CheckArguments, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
 pub use compare::CompareArguments;
 

@@ -1,11 +1,127 @@
 //! `preheat check`: a recording against its budget.
+//!
+//! What may be wrong with the flags, the budget and the places for results is found out
+//! before the recording is read.
 
+mod budget;
+mod init;
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use preheat_analyze::check::{CheckReport, CheckSettings, Verdict, check};
+use preheat_analyze::run::RunReport;
+use preheat_report::{
+    check_benchmark_action, check_bmf, check_github, check_json, check_junit, check_markdown,
+    check_terminal,
+};
 
-use crate::args::CheckArguments;
+use crate::args::{CheckArguments, ResultArguments};
+use crate::exit::{self, Usage, complain};
+use crate::kept::{self, Kept};
+use crate::show::Targets;
+use crate::terminal;
 
-pub fn run(_: &CheckArguments) -> Result<ExitCode> {
-    bail!("not built yet")
+pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
+    if arguments.init {
+        return init::run(arguments);
+    }
+    let (budget, file) = budget::of(arguments)?;
+    let results = &arguments.results;
+    let targets = targets(results)?;
+    let run = read(arguments)?;
+    let settings = CheckSettings {
+        allow_missing: arguments.allow_missing,
+        fail_on_inconclusive: arguments.fail_on_inconclusive,
+    };
+    let mut report = check(&run, &budget, settings).map_err(Usage)?;
+    env!("CARGO_PKG_VERSION").clone_into(&mut report.preheat);
+    report.name = name(arguments, &run);
+    report.recording = arguments.recording.display().to_string();
+    report.budget = file.map(|path| path.display().to_string());
+    show(&report, results, &targets)?;
+    Ok(code(&report))
+}
+
+/// The report of the recorded run, analysed anew if the recording itself is there.
+fn read(arguments: &CheckArguments) -> Result<RunReport> {
+    let path = &arguments.recording;
+    match kept::read(path, arguments.iterations.as_deref())? {
+        Kept::Recording(recorded) => Ok(recorded.findings.report),
+        Kept::Run(report) => Ok(*report),
+        Kept::Lab(_) => Err(Usage(format!(
+            "{} is a result of the lab, and budgets are for programs; name a recording of `preheat run`",
+            path.display()
+        ))
+        .into()),
+    }
+}
+
+fn targets(results: &ResultArguments) -> Result<Targets> {
+    Targets::of(&[
+        ("--json", results.json.as_deref()),
+        ("--junit", results.junit.as_deref()),
+        ("--markdown", results.markdown.as_deref()),
+        ("--bmf", results.bmf.as_deref()),
+        ("--benchmark-action", results.benchmark_action.as_deref()),
+    ])
+}
+
+/// What the program is called in exports.
+fn name(arguments: &CheckArguments, run: &RunReport) -> String {
+    let words = || run.command.iter().map(OsString::from).collect::<Vec<_>>();
+    let given = arguments.results.name.clone();
+    given.unwrap_or_else(|| crate::run::name(&words()))
+}
+
+/// The files, then the terminal, then what GitHub reads.
+fn show(report: &CheckReport, results: &ResultArguments, targets: &Targets) -> Result<()> {
+    let written = targets.write(|flag| {
+        let text = match flag {
+            "--json" => check_json(report),
+            "--junit" => check_junit(report),
+            "--markdown" => check_markdown(report),
+            "--bmf" => check_bmf(report),
+            _ => check_benchmark_action(report),
+        };
+        text.into_bytes()
+    });
+    let mut text = check_terminal(report, &terminal::of_stdout());
+    if results.github {
+        text.push_str(&check_github(report));
+        summarize(report);
+    }
+    let printed = targets.print(&text);
+    written.and(printed)
+}
+
+/// Appends to the summary that GitHub shows of a run. That it cannot be written must not
+/// decide over a build.
+fn summarize(report: &CheckReport) {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let path = Path::new(&path);
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(check_markdown(report).as_bytes()));
+    if let Err(why) = written {
+        complain(&format!(
+            "the summary {} could not be written: {why}",
+            path.display()
+        ));
+    }
+}
+
+fn code(report: &CheckReport) -> ExitCode {
+    match report.verdict {
+        Verdict::Fail => ExitCode::from(exit::NOT_KEPT),
+        Verdict::Inconclusive if report.settings.fail_on_inconclusive => {
+            ExitCode::from(exit::INCONCLUSIVE)
+        }
+        _ => ExitCode::SUCCESS,
+    }
 }

@@ -124,7 +124,7 @@ fn directory(arguments: &RunArguments) -> Result<PathBuf> {
 
 /// What the command is called: `train` for `python -u src/train.py`, `serve` for
 /// `python -m serve`, else the program's own name.
-fn name(command: &[std::ffi::OsString]) -> String {
+pub fn name(command: &[std::ffi::OsString]) -> String {
     let stem = |path: &OsStr| {
         Path::new(path)
             .file_stem()

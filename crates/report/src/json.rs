@@ -22,7 +22,8 @@ pub fn run_json(report: &RunReport) -> String {
     document(report)
 }
 
-fn document<T: Serialize>(report: &T) -> String {
+/// Any report likewise.
+pub(crate) fn document<T: Serialize>(report: &T) -> String {
     let mut text = Vec::new();
     let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
     match report.serialize(&mut writer) {

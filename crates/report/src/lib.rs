@@ -11,10 +11,12 @@
 //! - `headline`, `verdicts`, `gaps` – the sentence at the top, the claims' verdicts,
 //!   what is missing at the bottom
 //! - `terminal`, `html`, `json` – the renderers
+//! - `check` – the renderers of a recording against its budget
 //! - `run` – the renderers of a recorded program; `perfetto` – its time line
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod csv;
 mod gaps;
 mod headline;
@@ -27,6 +29,10 @@ mod run;
 mod terminal;
 mod verdicts;
 
+pub use check::{
+    check_benchmark_action, check_bmf, check_draft, check_github, check_json, check_junit,
+    check_markdown, check_terminal,
+};
 pub use csv::run_csv;
 pub use html::lab_html;
 pub use json::{lab_json, run_json};

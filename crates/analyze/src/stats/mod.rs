@@ -10,7 +10,8 @@
 //! - [`summarize`] takes all starts of a series together: class, consistency, medians
 //!   and the ratio with its interval.
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
-//!   iterations within them; claims rest on these.
+//!   iterations within them; claims rest on these. [`plain_interval`] is for what may be
+//!   zero.
 //!
 //! What a number means for a user is not decided here.
 
@@ -19,6 +20,7 @@ mod interval;
 mod order;
 mod outliers;
 pub mod pelt;
+mod plain;
 mod resample;
 mod rng;
 mod scatter;
@@ -31,6 +33,7 @@ mod sums;
 pub use class::{Class, Consistency};
 pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
 pub use order::{geometric_mean, median, quantile};
+pub use plain::plain_interval;
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize};
 pub use start::{StartSummary, summarize_start};

@@ -6,3 +6,4 @@ mod words;
 
 pub use html::run_html;
 pub use terminal::run_terminal;
+pub(crate) use terminal::{bar, middle};

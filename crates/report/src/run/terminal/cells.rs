@@ -21,7 +21,7 @@ pub(super) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
 
 /// A bar as long as `value` is of `longest`, in eighths of a column. Whatever there is
 /// shows: the shortest bar is an eighth.
-pub(super) fn bar(value: f64, longest: f64, columns: usize) -> String {
+pub(crate) fn bar(value: f64, longest: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = value / longest;
     if !(share > 0.0 && share.is_finite()) {
@@ -33,7 +33,7 @@ pub(super) fn bar(value: f64, longest: f64, columns: usize) -> String {
 
 /// `text` cut to `limit` columns: what goes is its middle, because names differ at their
 /// ends.
-pub(super) fn middle(text: &str, limit: usize) -> String {
+pub(crate) fn middle(text: &str, limit: usize) -> String {
     let length = width(text);
     if length <= limit {
         return text.to_owned();

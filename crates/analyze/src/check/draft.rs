@@ -1,0 +1,204 @@
+//! The budget that a recording keeps, with head-room: what is worth a limit, in numbers
+//! that a person would choose.
+
+use super::measure::{Sample, warmest};
+use super::{Measured, Quantity, Unit, value};
+use crate::run::{Cause, RunReport, Temperature};
+
+/// What a limit leaves above what was measured, unless somebody says otherwise.
+pub const DEFAULT_HEADROOM: f64 = 0.25;
+/// A cause below this part of the time to first has no limit of its own.
+const LARGE: f64 = 0.1;
+/// How many causes have one.
+const CAUSES: usize = 3;
+/// So many starts are asked for: what `preheat run` makes by itself.
+const STARTS: usize = 5;
+/// With fewer starts beside the first there is no interval; a budget does not ask for them.
+const FEWEST: usize = 4;
+
+/// A budget to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// What each limit leaves above what was measured: 0.25 is a quarter.
+    pub headroom: f64,
+    /// The fewest starts to ask for.
+    pub starts: Option<usize>,
+    /// How every start ended, if not with 0.
+    pub exit_code: Option<i32>,
+    /// Its limits.
+    pub lines: Vec<DraftLine>,
+}
+
+/// A limit to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftLine {
+    /// What it is from.
+    pub measured: Measured,
+    /// Whether it belongs to a section of its temperature.
+    pub colder: bool,
+    /// The limit as it is to be written: `12 s`, `1.1 GiB`.
+    pub most: String,
+}
+
+/// Drafts a budget; else a sentence that says why there cannot be one.
+pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
+    let codes: Vec<i32> = report.starts.iter().map(|start| start.exit_code).collect();
+    let code = codes.first().copied().ok_or("the recording has no start")?;
+    if codes.iter().any(|other| *other != code) {
+        return Err(
+            "its starts ended with different exit codes: a budget needs a recording in which all went well"
+                .to_owned(),
+        );
+    }
+    let warmest = warmest(report).ok_or("the recording has no start")?;
+    let sample = Sample::of(report, warmest)?;
+    let mut lines: Vec<DraftLine> = [
+        Quantity::TimeToFirst,
+        Quantity::First,
+        Quantity::Steady,
+        Quantity::DeviceMemory,
+        Quantity::HostMemory,
+    ]
+    .into_iter()
+    .chain(large_causes(&sample))
+    .filter_map(|of| sample.measure(of).ok())
+    .map(|measured| line(measured, false, headroom))
+    .collect();
+    for colder in [Temperature::Disk, Temperature::Caches] {
+        if colder != warmest
+            && let Ok(sample) = Sample::of(report, colder)
+            && let Ok(measured) = sample.measure(Quantity::TimeToFirst)
+        {
+            lines.push(line(measured, true, headroom));
+        }
+    }
+    if lines.is_empty() {
+        return Err("nothing in it was measured".to_owned());
+    }
+    let made = report
+        .starts
+        .iter()
+        .filter(|start| start.temperature == warmest);
+    let made = made.count();
+    Ok(Draft {
+        headroom,
+        starts: (made >= FEWEST).then_some(made.min(STARTS)),
+        exit_code: (code != 0).then_some(code),
+        lines,
+    })
+}
+
+/// The causes that are worth a limit, largest first. What a steady iteration takes has one
+/// already, and what nothing accounts for says nothing.
+fn large_causes(sample: &Sample) -> Vec<Quantity> {
+    let Ok(time) = sample.measure(Quantity::TimeToFirst) else {
+        return Vec::new();
+    };
+    let mut causes: Vec<(f64, Quantity)> = Cause::ALL
+        .into_iter()
+        .filter(|cause| ![Cause::SteadyWork, Cause::Unexplained].contains(cause))
+        .map(Quantity::Cause)
+        .filter_map(|of| Some((sample.measure(of).ok()?.value.median, of)))
+        .filter(|(seconds, _)| *seconds >= LARGE * time.value.median)
+        .collect();
+    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    causes.into_iter().take(CAUSES).map(|(_, of)| of).collect()
+}
+
+fn line(measured: Measured, colder: bool, headroom: f64) -> DraftLine {
+    let most = friendly(measured.of.unit(), measured.value.median * (1.0 + headroom));
+    DraftLine {
+        measured,
+        colder,
+        most,
+    }
+}
+
+/// A head-room as people write it, `25%` or `25`, as a part of one; else a sentence.
+pub fn headroom(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a head-room is a percentage from 0% to 1000%, as in 25%".to_owned()),
+    }
+}
+
+/// The next number with two digits that is not below `value`, with its unit.
+fn friendly(unit: Unit, value: f64) -> String {
+    let names: &[&str] = match unit {
+        Unit::Seconds => &["ns", "us", "ms", "s"],
+        Unit::Bytes => &["B", "KiB", "MiB", "GiB"],
+        _ => return round_up(value).to_string(),
+    };
+    let scale = |name: &str| value::scale(unit, name).unwrap_or(1.0);
+    // 999.5 ms is rounded to 1000 ms, which is 1 s.
+    let fits = |name: &&&str| {
+        round_up(value / scale(name)) < if unit == Unit::Bytes { 1024.0 } else { 1000.0 }
+    };
+    let name = names.iter().find(fits).unwrap_or(&names[names.len() - 1]);
+    format!("{} {name}", round_up(value / scale(name)))
+}
+
+/// Up to two digits. What is a hair above a round number is that number.
+fn round_up(value: f64) -> f64 {
+    let digit = value.max(f64::MIN_POSITIVE).log10().floor() - 1.0;
+    if digit < 0.0 {
+        let scale = 10f64.powf(-digit);
+        (value * scale - 1e-9).ceil() / scale
+    } else {
+        let scale = 10f64.powf(digit);
+        (value / scale - 1e-9).ceil() * scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_friendly_and_never_below() {
+        for (unit, value, text) in [
+            (Unit::Seconds, 11.175, "12 s"),
+            (Unit::Seconds, 0.000_947_5, "950 us"),
+            (Unit::Seconds, 0.6775, "680 ms"),
+            (Unit::Seconds, 0.9951, "1 s"),
+            (Unit::Seconds, 1.0, "1 s"),
+            (Unit::Seconds, 3e-9, "3 ns"),
+            (Unit::Seconds, 4321.0, "4400 s"),
+            (Unit::Bytes, 1076.0 * 1048576.0, "1.1 GiB"),
+            (Unit::Bytes, 15.0 * 1048576.0, "15 MiB"),
+            (Unit::Bytes, 700.0, "700 B"),
+        ] {
+            let written = friendly(unit, value);
+            assert_eq!(written, text);
+            let read = value::parse(unit, &written).unwrap();
+            assert!(read >= value * (1.0 - 1e-9), "{written} for {value}");
+        }
+        let mut value = 1e-9;
+        while value < 1e6 {
+            for unit in [Unit::Seconds, Unit::Bytes] {
+                let value = if unit == Unit::Bytes {
+                    value * 1e9
+                } else {
+                    value
+                };
+                let read = value::parse(unit, &friendly(unit, value)).unwrap();
+                assert!(
+                    read >= value * (1.0 - 1e-9) && read <= value * 1.12,
+                    "{value}"
+                );
+            }
+            value *= 1.037;
+        }
+    }
+
+    #[test]
+    fn a_head_room_is_a_percentage() {
+        assert_eq!(headroom("25%"), Ok(0.25));
+        assert_eq!(headroom(" 25 % "), Ok(0.25));
+        assert_eq!(headroom("100"), Ok(1.0));
+        for bad in ["-1%", "x", "", "NaN", "inf", "1001%"] {
+            assert!(headroom(bad).is_err(), "{bad}");
+        }
+    }
+}

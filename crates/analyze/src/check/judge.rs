@@ -1,0 +1,245 @@
+//! A recorded program against its budget: a verdict on every line.
+//!
+//! A line fails only if that is certain: what was measured is above the limit, and so is
+//! its whole 95 % interval. Where the interval reaches down to the limit nothing is
+//! certain, and a gate that failed then would fail builds at random. With too few starts
+//! for an interval, what was measured is all there is.
+
+use super::measure::{Measured, Sample, measured, warmest};
+use super::reason;
+use super::report::Value;
+use super::{
+    Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Quantity, Unit,
+    Verdict,
+};
+use crate::run::{RunReport, Temperature};
+use crate::stats::Interval;
+
+/// Checks a recording. What `recording`, `budget` and `name` of the result are called is
+/// left to the caller. An error is a sentence: there are fewer starts than the budget wants.
+pub fn check(
+    report: &RunReport,
+    budget: &Budget,
+    settings: CheckSettings,
+) -> Result<CheckReport, String> {
+    enough_starts(report, budget)?;
+    let mut samples = Samples {
+        report,
+        made: Vec::new(),
+    };
+    let mut lines: Vec<Line> = exit_codes(report, budget).into_iter().collect();
+    for limit in &budget.limits {
+        lines.push(samples.line(limit, settings));
+    }
+    let verdict = lines.iter().map(|line| line.verdict).max();
+    Ok(CheckReport {
+        schema: CHECK_SCHEMA.to_owned(),
+        preheat: String::new(),
+        name: String::new(),
+        recording: String::new(),
+        budget: None,
+        created: report.created.clone(),
+        command: report.command.clone(),
+        machine: report.machine.clone(),
+        settings,
+        starts: report.starts.len(),
+        verdict: match verdict {
+            None | Some(Verdict::NotMeasured) => Verdict::Pass,
+            Some(worst) => worst,
+        },
+        lines,
+        measured: measured(report).into_iter().map(value).collect(),
+    })
+}
+
+fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
+    let Some(least) = budget.starts else {
+        return Ok(());
+    };
+    let mut temperatures: Vec<Option<Temperature>> = (budget.limits.iter())
+        .map(|limit| limit.temperature)
+        .collect();
+    temperatures.push(None);
+    for temperature in temperatures {
+        let at = temperature.or_else(|| warmest(report));
+        let starts = report.starts.iter();
+        let made = starts.filter(|start| Some(start.temperature) == at).count();
+        // That there are none at all is for the line to tell.
+        if (made > 0 || temperature.is_none()) && made < least {
+            return Err(format!(
+                "the budget needs at least {least} starts, and the recording has {made}{}; record with `preheat run --starts {least}`",
+                at.map_or(String::new(), |at| format!(
+                    " at the temperature {}",
+                    at.as_str()
+                ))
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A line on how the starts ended: where the budget asks for it, or one ended otherwise.
+fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
+    let wanted = budget.exit_code.unwrap_or(0);
+    let other: Vec<i32> = (report.starts.iter())
+        .map(|start| start.exit_code)
+        .filter(|code| *code != wanted)
+        .collect();
+    if other.is_empty() && budget.exit_code.is_none() {
+        return None;
+    }
+    let starts = report.starts.len();
+    let shown = other.first().copied().unwrap_or(wanted);
+    let alike = other.iter().all(|code| *code == shown);
+    let reason = match other.len() {
+        0 => String::new(),
+        failed => format!(
+            "{failed} of {starts} starts ended with {}{shown}, and not with {wanted}",
+            if alike {
+                "exit code "
+            } else {
+                "other exit codes, the first with "
+            }
+        ),
+    };
+    Some(Line {
+        limit: LineKind::ExitCode,
+        cause: None,
+        temperature: None,
+        title: "exit code".to_owned(),
+        unit: Unit::ExitCode,
+        most: f64::from(wanted),
+        place: None,
+        measured: Some(Interval {
+            median: f64::from(shown),
+            low: None,
+            high: None,
+        }),
+        starts,
+        used: None,
+        verdict: if other.is_empty() {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
+        },
+        reason,
+        parts: Vec::new(),
+    })
+}
+
+/// The starts by temperature, each looked at once.
+struct Samples<'a> {
+    report: &'a RunReport,
+    made: Vec<(Temperature, Result<Sample<'a>, String>)>,
+}
+
+impl Samples<'_> {
+    fn measure(&mut self, of: Quantity, at: Option<Temperature>) -> Result<Measured, String> {
+        let temperature = at
+            .or_else(|| warmest(self.report))
+            .ok_or("the recording has no start")?;
+        let known = self.made.iter().position(|(made, _)| *made == temperature);
+        let known = known.unwrap_or_else(|| {
+            self.made
+                .push((temperature, Sample::of(self.report, temperature)));
+            self.made.len() - 1
+        });
+        match &self.made[known].1 {
+            Ok(sample) => sample.measure(of),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
+    fn line(&mut self, limit: &Limit, settings: CheckSettings) -> Line {
+        let Limit { of, most, .. } = *limit;
+        let found = self.measure(of, limit.temperature);
+        let warm = limit.temperature.is_none() || limit.temperature == warmest(self.report);
+        let (verdict, reason) = match &found {
+            Ok(found) => match verdict(&found.value, most) {
+                Verdict::Pass => (Verdict::Pass, String::new()),
+                other => (
+                    other,
+                    reason::above(of.unit(), most, &found.value, found.starts),
+                ),
+            },
+            Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.clone()),
+            Err(why) => (Verdict::Fail, format!("not measured: {why}")),
+        };
+        let found = found.ok();
+        let measured = found.map(|found| found.value);
+        let used = measured.and_then(|value| match (value.median, most) {
+            (0.0, _) => Some(0.0),
+            // Above a limit of zero, no share says how far.
+            (_, 0.0) => None,
+            (median, most) => Some(median / most),
+        });
+        let told = warm && measured.is_some() && verdict > Verdict::NotMeasured;
+        Line {
+            limit: of.into(),
+            cause: match of {
+                Quantity::Cause(cause) => Some(cause),
+                _ => None,
+            },
+            temperature: limit.temperature,
+            title: of.title().to_owned(),
+            unit: of.unit(),
+            most,
+            place: limit.place,
+            measured,
+            starts: found.map_or(0, |found| found.starts),
+            used,
+            verdict,
+            reason,
+            parts: if told {
+                reason::parts(self.report, of)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}
+
+fn verdict(value: &Interval, most: f64) -> Verdict {
+    if value.median <= most {
+        Verdict::Pass
+    } else if value.low.is_some_and(|low| low <= most) {
+        Verdict::Inconclusive
+    } else {
+        Verdict::Fail
+    }
+}
+
+fn value(found: Measured) -> Value {
+    Value {
+        quantity: found.of.into(),
+        cause: match found.of {
+            Quantity::Cause(cause) => Some(cause),
+            _ => None,
+        },
+        temperature: found.temperature,
+        title: found.of.title().to_owned(),
+        unit: found.of.unit(),
+        measured: found.value,
+        starts: found.starts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fails_only_if_that_is_certain() {
+        let value = |median, low, high| Interval { median, low, high };
+        for (found, expected) in [
+            (value(1.9, Some(1.5), Some(2.5)), Verdict::Pass),
+            (value(2.0, None, None), Verdict::Pass),
+            (value(2.1, Some(1.9), Some(2.3)), Verdict::Inconclusive),
+            (value(2.1, Some(2.0), Some(2.3)), Verdict::Inconclusive),
+            (value(2.2, Some(2.1), Some(2.3)), Verdict::Fail),
+            (value(2.1, None, None), Verdict::Fail),
+        ] {
+            assert_eq!(verdict(&found, 2.0), expected, "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What the starts of a recorded program took, with 95 % intervals.
+//!
+//! Everything is computed from the starts themselves, by the same rules as the report of
+//! the run: those that came to their first iteration count, and the very first of all
+//! only if there is no other.
+
+use super::Quantity;
+use crate::run::{Cause, DeviceBytes, RunReport, StartReport, Temperature};
+use crate::stats::{Interval, SeriesSummary, interval, plain_interval, summarize};
+
+/// One quantity, as measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Of what.
+    pub of: Quantity,
+    /// How cold the starts were made.
+    pub temperature: Temperature,
+    /// The estimate and its interval.
+    pub value: Interval,
+    /// How many starts it is from.
+    pub starts: usize,
+}
+
+/// All that was measured: of the warmest starts everything, of colder ones the time to
+/// first.
+pub fn measured(report: &RunReport) -> Vec<Measured> {
+    let mut all = Vec::new();
+    let warmest = warmest(report);
+    let mut temperatures: Vec<Temperature> = report
+        .starts
+        .iter()
+        .map(|start| start.temperature)
+        .collect();
+    temperatures.sort_unstable();
+    temperatures.dedup();
+    for temperature in temperatures {
+        let Ok(sample) = Sample::of(report, temperature) else {
+            continue;
+        };
+        let causes = Cause::ALL.map(Quantity::Cause);
+        let quantities = Quantity::PLAIN.into_iter().chain(causes);
+        all.extend(
+            quantities
+                .filter(|of| *of == Quantity::TimeToFirst || Some(temperature) == warmest)
+                .filter_map(|of| sample.measure(of).ok())
+                // A cause that took nothing is no cause.
+                .filter(|found| {
+                    !matches!(found.of, Quantity::Cause(_)) || found.value.median > 0.0
+                }),
+        );
+    }
+    all
+}
+
+/// The temperature whose numbers a report gives first.
+pub(super) fn warmest(report: &RunReport) -> Option<Temperature> {
+    let starts = report.starts.iter();
+    let came = starts.clone().filter(|start| start.time_to_first.is_some());
+    let warmest = came.map(|start| start.temperature).min();
+    warmest.or_else(|| starts.map(|start| start.temperature).min())
+}
+
+/// The starts of one temperature that count.
+pub(super) struct Sample<'a> {
+    temperature: Temperature,
+    starts: Vec<&'a StartReport>,
+    /// Whether they were recorded; else only how long they took in all is known.
+    recorded: bool,
+    series: Vec<Vec<f64>>,
+    summary: Option<SeriesSummary>,
+    seed: u64,
+    /// What the report itself knows of the device, if it is about these starts.
+    device: Option<&'a DeviceBytes>,
+}
+
+impl<'a> Sample<'a> {
+    /// The starts of a temperature; else a sentence that says why there are none.
+    pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, String> {
+        let all: Vec<&StartReport> = (report.starts.iter())
+            .filter(|start| start.temperature == temperature)
+            .collect();
+        if all.is_empty() {
+            return Err(format!(
+                "no start was made at the temperature {0}; record with --temperature {0}",
+                temperature.as_str()
+            ));
+        }
+        let seed = report.settings.seed;
+        let time = |start: &&&StartReport| start.time_to_first.is_some_and(|time| time > 0.0);
+        let came: Vec<&StartReport> = all.iter().filter(time).copied().collect();
+        let recorded = !came.is_empty();
+        let starts = counted(if recorded { came } else { all });
+        let series: Vec<Vec<f64>> = (starts.iter())
+            .filter(|start| !start.iterations.is_empty())
+            .map(|start| start.iterations.clone())
+            .collect();
+        Ok(Sample {
+            temperature,
+            recorded,
+            summary: summarize(&series, seed),
+            starts,
+            series,
+            seed,
+            device: (warmest(report) == Some(temperature))
+                .then_some(report.memory.device.as_ref())
+                .flatten(),
+        })
+    }
+
+    /// One quantity of them; else a sentence that says why it is not known.
+    pub(super) fn measure(&self, of: Quantity) -> Result<Measured, String> {
+        let (value, starts) = match of {
+            Quantity::TimeToFirst => self.times().ok_or("no start came to its end".to_owned())?,
+            Quantity::First
+            | Quantity::Steady
+            | Quantity::FirstRatio
+            | Quantity::Warmup
+            | Quantity::Excess => self.iterations(of)?,
+            Quantity::DeviceMemory => self
+                .bytes(|start| start.peak_device)
+                .or_else(|| self.device_of_report())
+                .ok_or("no device was used, or its memory is not known".to_owned())?,
+            Quantity::HostMemory => self
+                .bytes(|start| Some(start.peak_resident))
+                .ok_or("the resident size is not known".to_owned())?,
+            Quantity::Cause(cause) => self.cause(cause)?,
+        };
+        Ok(Measured {
+            of,
+            temperature: self.temperature,
+            value,
+            starts,
+        })
+    }
+
+    /// The times to first; where nothing was recorded, those to the end.
+    fn times(&self) -> Option<(Interval, usize)> {
+        let time = |start: &&StartReport| match self.recorded {
+            true => start.time_to_first,
+            false => Some(start.wall),
+        };
+        let possible = |time: &f64| time.is_finite() && *time > 0.0;
+        let times = self.starts.iter().filter_map(time).filter(possible);
+        self.over(times.map(|time| vec![time]).collect())
+    }
+
+    fn iterations(&self, of: Quantity) -> Result<(Interval, usize), String> {
+        let Some(summary) = &self.summary else {
+            return Err(
+                "no iterations were found; `preheat run --iterations` says what one is".to_owned(),
+            );
+        };
+        let steady = || {
+            let with = self.series.iter().zip(&summary.starts);
+            with.filter_map(|(values, start)| Some((values, start, start.steady_start?)))
+        };
+        let count = steady().count();
+        let found = match of {
+            Quantity::First => {
+                // As in the report: of the starts with a steady state, if any has one.
+                let firsts: Vec<Vec<f64>> = match count {
+                    0 => self.series.iter().map(|values| vec![values[0]]).collect(),
+                    _ => steady().map(|(values, ..)| vec![values[0]]).collect(),
+                };
+                self.over(firsts)
+            }
+            Quantity::Steady => self.over(
+                steady()
+                    .map(|(values, _, at)| values[at.max(1)..].to_vec())
+                    .collect(),
+            ),
+            Quantity::FirstRatio => summary.ratio.map(|ratio| (ratio, count)),
+            Quantity::Warmup => {
+                let counts: Vec<f64> = steady().map(|(_, _, at)| at as f64).collect();
+                plain_interval(&counts).map(|found| (never_below_zero(found), count))
+            }
+            _ => {
+                let excesses: Vec<f64> =
+                    steady().filter_map(|(_, start, _)| start.excess).collect();
+                plain_interval(&excesses).map(|found| (found, count))
+            }
+        };
+        found.ok_or("no start has a steady state: more iterations would show one".to_owned())
+    }
+
+    fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Interval, usize)> {
+        let sizes = self.starts.iter().filter_map(|start| of(start));
+        let known = sizes.filter(|bytes| *bytes > 0);
+        self.over(known.map(|bytes| vec![bytes as f64]).collect())
+    }
+
+    /// What documents say that were written before every start had its own number.
+    fn device_of_report(&self) -> Option<(Interval, usize)> {
+        let device = self.device?;
+        let most = device.first_peak.max(device.steady_peak.unwrap_or(0));
+        (most > 0)
+            .then(|| self.over(vec![vec![most as f64]]))
+            .flatten()
+    }
+
+    fn over(&self, values: Vec<Vec<f64>>) -> Option<(Interval, usize)> {
+        interval(&values, self.seed).map(|found| (found, values.len()))
+    }
+
+    /// A cause as the report gives it, its shares of each start's time together; the
+    /// interval is that of its seconds.
+    fn cause(&self, cause: Cause) -> Result<(Interval, usize), String> {
+        let all = |start: &StartReport| start.causes.iter().map(|part| part.seconds).sum::<f64>();
+        let with: Vec<&StartReport> = (self.starts.iter().copied())
+            .filter(|start| all(start) > 0.0)
+            .collect();
+        let of = |start: &StartReport| {
+            let parts = start.causes.iter().filter(|part| part.cause == cause);
+            parts.map(|part| part.seconds).sum::<f64>()
+        };
+        let seconds: Vec<f64> = with.iter().map(|start| of(start)).collect();
+        let found = plain_interval(&seconds).zip(self.times());
+        let Some((found, (time, _))) = found.filter(|_| self.recorded) else {
+            return Err("no start was recorded, so that no cause is known".to_owned());
+        };
+        let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
+        let estimate = shares / with.len() as f64 * time.median;
+        let found = Interval {
+            median: estimate,
+            low: found.low.map(|low| low.min(estimate)),
+            high: found.high.map(|high| high.max(estimate)),
+        };
+        Ok((never_below_zero(found), with.len()))
+    }
+}
+
+/// Which of these starts count: one that failed only if it came to an iteration, or if
+/// there is no other; the very first of all only if it is alone.
+fn counted(starts: Vec<&StartReport>) -> Vec<&StartReport> {
+    let good = |start: &&&StartReport| start.exit_code == 0 || !start.iterations.is_empty();
+    let mut counted: Vec<&StartReport> = starts.iter().filter(good).copied().collect();
+    if counted.is_empty() {
+        counted = starts;
+    }
+    if counted.len() > 1 {
+        counted.retain(|start| !start.first_start);
+    }
+    counted
+}
+
+fn never_below_zero(found: Interval) -> Interval {
+    Interval {
+        low: found.low.map(|low| low.max(0.0)),
+        ..found
+    }
+}

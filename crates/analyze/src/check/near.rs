@@ -1,0 +1,67 @@
+//! What somebody may have meant.
+
+/// The name that is nearest to what was written, if it is near enough to be meant.
+pub(super) fn nearest<'a>(
+    written: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Nobody mistypes a name into something much longer, and comparing costs length².
+    if written.len() > 64 {
+        return None;
+    }
+    let written = simple(written);
+    let found = names
+        .into_iter()
+        .map(|name| (distance(&written, &simple(name)), name))
+        .min_by_key(|(distance, _)| *distance);
+    let near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
+    found.filter(near).map(|(_, name)| name)
+}
+
+/// ` (did you mean …?)`, or nothing.
+pub(super) fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(written, names) {
+        Some(name) => format!(" (did you mean {name}?)"),
+        None => String::new(),
+    }
+}
+
+/// Without what people vary: case, dashes, underscores, spaces.
+fn simple(name: &str) -> Vec<char> {
+    name.chars()
+        .filter(|c| !matches!(c, ' ' | '-' | '_'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Letters to insert, leave out or change (Levenshtein).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, from) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, to) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(from != to);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_understood_and_strangers_are_not() {
+        let names = ["time_to_first", "first", "steady", "host_memory"];
+        assert_eq!(nearest("time-to-frist", names), Some("time_to_first"));
+        assert_eq!(nearest("Steadi", names), Some("steady"));
+        assert_eq!(nearest("hostmemory", names), Some("host_memory"));
+        assert_eq!(nearest("colour", names), None);
+        assert_eq!(nearest("", names), None);
+        assert_eq!(nearest(&"x".repeat(100_000), names), None);
+        assert_eq!(did_you_mean("fist", names), " (did you mean first?)");
+    }
+}

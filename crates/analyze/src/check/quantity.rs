@@ -1,0 +1,198 @@
+//! What a budget can limit, and in what unit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::Cause;
+use crate::stats::Interval;
+use crate::units;
+
+/// What can have a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// From `exec` to the end of the first iteration.
+    TimeToFirst,
+    /// The first iteration.
+    First,
+    /// The steady iteration.
+    Steady,
+    /// first ÷ steady.
+    FirstRatio,
+    /// Iterations before steady.
+    Warmup,
+    /// What warm-up cost over steady.
+    Excess,
+    /// The most device memory in use.
+    DeviceMemory,
+    /// The largest resident size.
+    HostMemory,
+    /// What one cause took on the path to the end of the first iteration.
+    Cause(Cause),
+}
+
+/// In what a quantity is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// A bare factor.
+    Ratio,
+    /// A number of iterations.
+    Iterations,
+    /// An exit code.
+    ExitCode,
+}
+
+impl Quantity {
+    /// All of them but the causes.
+    pub const PLAIN: [Quantity; 8] = [
+        Quantity::TimeToFirst,
+        Quantity::First,
+        Quantity::Steady,
+        Quantity::FirstRatio,
+        Quantity::Warmup,
+        Quantity::Excess,
+        Quantity::DeviceMemory,
+        Quantity::HostMemory,
+    ];
+
+    /// Its key in a budget; of all causes, `cause`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Quantity::TimeToFirst => "time_to_first",
+            Quantity::First => "first",
+            Quantity::Steady => "steady",
+            Quantity::FirstRatio => "first_ratio",
+            Quantity::Warmup => "warmup",
+            Quantity::Excess => "excess",
+            Quantity::DeviceMemory => "device_memory",
+            Quantity::HostMemory => "host_memory",
+            Quantity::Cause(_) => "cause",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Quantity::TimeToFirst => "time to first",
+            Quantity::First => "first iteration",
+            Quantity::Steady => "steady iteration",
+            Quantity::FirstRatio => "first / steady",
+            Quantity::Warmup => "warm-up",
+            Quantity::Excess => "excess",
+            Quantity::DeviceMemory => "device memory",
+            Quantity::HostMemory => "host memory",
+            Quantity::Cause(cause) => cause.as_str(),
+        }
+    }
+
+    /// In what it is measured.
+    pub fn unit(self) -> Unit {
+        match self {
+            Quantity::FirstRatio => Unit::Ratio,
+            Quantity::Warmup => Unit::Iterations,
+            Quantity::DeviceMemory | Quantity::HostMemory => Unit::Bytes,
+            _ => Unit::Seconds,
+        }
+    }
+}
+
+impl Unit {
+    /// A value for people, with its unit.
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Unit::Seconds => units::duration(value),
+            Unit::Bytes => units::bytes_f64(value),
+            Unit::Ratio => units::ratio(value),
+            Unit::Iterations if value == 1.0 => "1 iteration".to_owned(),
+            Unit::Iterations => format!("{} iterations", units::number(value)),
+            Unit::ExitCode => format!("{value:.0}"),
+        }
+    }
+
+    /// The two ends of an interval in the unit that its median is written in, `8.71–9.20`;
+    /// none unless both are there.
+    pub fn ends(self, interval: &Interval) -> Option<String> {
+        let (low, high) = (interval.low?, interval.high?);
+        let text = match self {
+            Unit::Seconds | Unit::Bytes => {
+                let scale = self.scale_of(interval.median);
+                let digits = |value: f64| digits_beside(value / scale, interval.median / scale);
+                format!("{}–{}", digits(low), digits(high))
+            }
+            _ => units::span(Some(low), Some(high))?,
+        };
+        (low.is_finite() && high.is_finite()).then_some(text)
+    }
+
+    /// How large the unit is that a value is written in.
+    fn scale_of(self, value: f64) -> f64 {
+        let written = self.write(value);
+        let unit = written.rsplit(' ').next().unwrap_or_default();
+        super::value::scale(self, unit).unwrap_or(1.0)
+    }
+}
+
+/// An end with as many decimals as three digits of the median have.
+fn digits_beside(end: f64, median: f64) -> String {
+    let magnitude = median.abs().max(f64::MIN_POSITIVE).log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 3.0) as usize;
+    // A zero is not below zero, however it came about.
+    let text = format!("{end:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(zero) if !zero.contains(|c: char| ('1'..='9').contains(&c)) => zero.to_owned(),
+        Some(below) => format!("−{below}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(median: f64, low: f64, high: f64) -> Interval {
+        Interval {
+            median,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    #[test]
+    fn every_value_has_its_unit() {
+        assert_eq!(Unit::Seconds.write(0.35), "350 ms");
+        assert_eq!(Unit::Bytes.write(1e9), "954 MiB");
+        assert_eq!(Unit::Ratio.write(50.0), "50.0×");
+        assert_eq!(Unit::Iterations.write(1.0), "1 iteration");
+        assert_eq!(Unit::Iterations.write(2.5), "2.5 iterations");
+        assert_eq!(Unit::ExitCode.write(139.0), "139");
+    }
+
+    #[test]
+    fn ends_have_the_unit_of_the_median() {
+        let ends = |unit: Unit, m, l, h| unit.ends(&interval(m, l, h)).unwrap();
+        assert_eq!(ends(Unit::Seconds, 8.94, 8.71, 9.2), "8.71–9.20");
+        assert_eq!(ends(Unit::Seconds, 0.9, 0.8, 1.1), "800–1100");
+        assert_eq!(ends(Unit::Seconds, 240.0, 180.0, 300.0), "3.00–5.00");
+        assert_eq!(ends(Unit::Seconds, 7e-7, 6e-7, 8e-7), "600–800");
+        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.001), "0.000–0.001");
+        assert_eq!(ends(Unit::Seconds, 0.001, -1e-9, 0.002), "0.00–2.00");
+        assert_eq!(ends(Unit::Bytes, 1.5 * 1024.0, 1024.0, 2048.0), "1.00–2.00");
+        assert_eq!(ends(Unit::Ratio, 716.0, 690.0, 741.0), "690–741");
+        assert_eq!(ends(Unit::Iterations, 1.0, 0.0, 2.0), "0–2.00");
+    }
+
+    #[test]
+    fn without_both_ends_there_is_none() {
+        let half = Interval {
+            low: None,
+            ..interval(1.0, 1.0, 2.0)
+        };
+        assert_eq!(Unit::Seconds.ends(&half), None);
+        let broken = interval(1.0, f64::NAN, 2.0);
+        assert_eq!(Unit::Seconds.ends(&broken), None);
+        assert_eq!(Unit::Bytes.ends(&interval(f64::NAN, f64::NAN, 2.0)), None);
+    }
+}

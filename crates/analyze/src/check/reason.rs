@@ -1,0 +1,68 @@
+//! Why a line does not pass, and what is behind what was measured.
+
+use super::report::Part;
+use super::{Quantity, Unit};
+use crate::run::{CauseSeconds, RunReport};
+use crate::stats::Interval;
+
+/// How many parts are told.
+const PARTS: usize = 3;
+
+/// What stands above a limit: by how much, and how certain that is.
+pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> String {
+    let measured = unit.write(value.median);
+    let limit = unit.write(most);
+    let of = match starts {
+        1 => "1 start".to_owned(),
+        _ => format!("{starts} starts"),
+    };
+    match (value.low, unit.ends(value)) {
+        (Some(low), Some(ends)) if low <= most => format!(
+            "{measured} is above the limit of {limit}, but its interval {ends} reaches down to it: more starts than {starts} would tell"
+        ),
+        (Some(_), Some(ends)) => {
+            format!("{measured} is above the limit of {limit}, and so is its whole interval {ends}")
+        }
+        _ => format!("{measured} is above the limit of {limit}; {of} give no interval"),
+    }
+}
+
+/// The largest parts of a quantity of the warmest starts.
+pub(super) fn parts(report: &RunReport, of: Quantity) -> Vec<Part> {
+    let part = |name: &str, unit, value| Part {
+        name: name.to_owned(),
+        unit,
+        value,
+    };
+    let mut parts: Vec<Part> = match of {
+        Quantity::TimeToFirst => (report.causes.iter())
+            .map(|cause| part(cause.cause.as_str(), Unit::Seconds, cause.seconds))
+            .collect(),
+        Quantity::Cause(cause) => (report.causes.iter())
+            .filter(|found| found.cause == cause)
+            .flat_map(|found| &found.items)
+            .map(|item| part(&item.name, Unit::Seconds, item.seconds))
+            .collect(),
+        Quantity::First | Quantity::FirstRatio | Quantity::Excess => (report.first_excess.iter())
+            .map(|CauseSeconds { cause, seconds }| part(cause.as_str(), Unit::Seconds, *seconds))
+            .collect(),
+        Quantity::DeviceMemory => match &report.memory.device {
+            Some(device) => [
+                ("context", device.context),
+                ("kernels", device.kernels),
+                ("allocated", device.used),
+                ("reserved", device.reserved),
+                ("libraries", device.workspaces),
+                ("other", device.other),
+            ]
+            .map(|(name, bytes)| part(name, Unit::Bytes, bytes as f64))
+            .to_vec(),
+            None => Vec::new(),
+        },
+        Quantity::Steady | Quantity::Warmup | Quantity::HostMemory => Vec::new(),
+    };
+    parts.retain(|part| part.value > 0.0);
+    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
+    parts.truncate(PARTS);
+    parts
+}

@@ -1,0 +1,226 @@
+//! A limit as people write it: `2 s`, `350 ms`, `1 GiB`, `50x`.
+
+use super::Unit;
+
+const TIMES: [(&str, f64); 8] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("μs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("min", 60.0),
+    ("h", 3600.0),
+];
+
+const SIZES: [(&str, f64); 9] = [
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1048576.0),
+    ("GiB", 1073741824.0),
+    ("TiB", 1099511627776.0),
+];
+
+/// No limit is longer than this; trying every part of it costs length².
+const LONGEST: usize = 64;
+
+/// How many seconds or bytes a unit of that name has.
+pub(super) fn scale(unit: Unit, name: &str) -> Option<f64> {
+    let (units, exact): (&[(&str, f64)], bool) = match unit {
+        Unit::Seconds => (&TIMES, true),
+        // Nobody means bits, and `gib` is as clear as `GiB`.
+        Unit::Bytes => (&SIZES, false),
+        _ => return None,
+    };
+    let same = |known: &str| known == name || (!exact && known.eq_ignore_ascii_case(name));
+    units
+        .iter()
+        .find(|(known, _)| same(known))
+        .map(|(_, scale)| *scale)
+}
+
+/// What a text says in seconds, bytes, or as a bare number; else a sentence.
+pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    if trimmed.len() > LONGEST {
+        return Err(format!("{} is no number; {}", quoted(text), written(unit)));
+    }
+    // `2e3 s` has an exponent, `2 EB` a unit: a number is the longest that is one.
+    let ends = trimmed.char_indices().map(|(at, _)| at);
+    let (number, name) = ends
+        .chain([trimmed.len()])
+        .filter_map(|at| Some((parse_number(&trimmed[..at])?, trimmed[at..].trim())))
+        .next_back()
+        .ok_or_else(|| format!("{} is no number; {}", quoted(text), written(unit)))?;
+    let factor = match (unit, name) {
+        (Unit::Ratio, "" | "x" | "×") => 1.0,
+        (Unit::Iterations, "" | "iteration" | "iterations") | (Unit::ExitCode, "") => 1.0,
+        (Unit::Seconds | Unit::Bytes, "") => {
+            return Err(format!("{} has no unit; {}", quoted(text), written(unit)));
+        }
+        _ => scale(unit, name).ok_or_else(|| stranger(unit, name))?,
+    };
+    // Divided by a whole number, 350 ms are exactly what 0.35 s are.
+    let value = match factor < 1.0 {
+        true => number / factor.recip().round(),
+        false => number * factor,
+    };
+    possible(unit, value, text)
+}
+
+/// A bare number as a limit.
+pub(super) fn bare(unit: Unit, number: f64) -> Result<f64, String> {
+    match unit {
+        Unit::Seconds | Unit::Bytes => Err(format!("{number} has no unit; {}", written(unit))),
+        _ => possible(unit, number, &number.to_string()),
+    }
+}
+
+/// Digits, a fraction and an exponent: what Rust reads beyond that (`inf`, `NaN`) is none.
+fn parse_number(text: &str) -> Option<f64> {
+    let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E' | '_');
+    let digits = text.trim_end();
+    if !digits.chars().all(plain) || digits.starts_with('_') || digits.ends_with('_') {
+        return None;
+    }
+    digits.replace('_', "").parse().ok()
+}
+
+/// Whether there can be such a limit.
+fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
+    let (least, most) = match unit {
+        Unit::Seconds => (1e-12, 1e9),
+        Unit::Bytes => (1.0, 1e18),
+        Unit::Ratio => (1e-6, 1e12),
+        Unit::Iterations => (0.0, 1e12),
+        Unit::ExitCode => (0.0, 255.0),
+    };
+    if unit == Unit::ExitCode && value.fract() != 0.0 {
+        return Err(format!(
+            "{} is no exit code; {}",
+            quoted(text),
+            written(unit)
+        ));
+    }
+    match value {
+        none if none.is_nan() => Err(format!("{} is no number; {}", quoted(text), written(unit))),
+        fine if (least..=most).contains(&fine) => Ok(fine),
+        low if low <= least => Err(match unit {
+            Unit::Iterations | Unit::ExitCode => {
+                format!("{} is below zero; {}", quoted(text), written(unit))
+            }
+            _ => format!(
+                "{} is not above zero, so that nothing could keep it; {}",
+                quoted(text),
+                written(unit)
+            ),
+        }),
+        _ => Err(format!("{} is too much; {}", quoted(text), written(unit))),
+    }
+}
+
+/// How such a limit is written.
+fn written(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "a time is written as \"2 s\", \"350 ms\" or \"80 us\"",
+        Unit::Bytes => "a size is written as \"1 GiB\", \"512 MB\" or \"4096 B\"",
+        Unit::Ratio => "a ratio is written as 50 or \"50x\"",
+        Unit::Iterations => "a number of iterations is written as 10",
+        Unit::ExitCode => "an exit code is a whole number from 0 to 255",
+    }
+}
+
+/// A unit that does not belong there.
+fn stranger(unit: Unit, name: &str) -> String {
+    let other = match unit {
+        Unit::Seconds if scale(Unit::Bytes, name).is_some() => " is a unit of sizes",
+        Unit::Seconds => " is no unit of time",
+        Unit::Bytes if scale(Unit::Seconds, name).is_some() => " is a unit of time",
+        Unit::Bytes => " is no unit of size",
+        _ => " is too much: it has no unit",
+    };
+    format!("{}{other}; {}", quoted(name), written(unit))
+}
+
+/// A text in quotes, short and without what steers a terminal.
+pub(super) fn quoted(text: &str) -> String {
+    let mut shown: String = text.chars().take(40).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    let clean: String = (shown.chars())
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    format!("\"{clean}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_write_limits_in_many_ways() {
+        for (unit, text, value) in [
+            (Unit::Seconds, "2 s", 2.0),
+            (Unit::Seconds, "350ms", 0.35),
+            (Unit::Seconds, " 80 us ", 80e-6),
+            (Unit::Seconds, "80 µs", 80e-6),
+            (Unit::Seconds, "1.5 min", 90.0),
+            (Unit::Seconds, "2e-3 s", 2e-3),
+            (Unit::Seconds, "1_000 ms", 1.0),
+            (Unit::Bytes, "1 GiB", 1073741824.0),
+            (Unit::Bytes, "512 MB", 512e6),
+            (Unit::Bytes, "512mib", 512.0 * 1048576.0),
+            (Unit::Bytes, "1e3 kB", 1e6),
+            (Unit::Ratio, "50", 50.0),
+            (Unit::Ratio, "50x", 50.0),
+            (Unit::Ratio, "50 ×", 50.0),
+            (Unit::Iterations, "10 iterations", 10.0),
+            (Unit::Iterations, "0", 0.0),
+            (Unit::ExitCode, "143", 143.0),
+        ] {
+            let found = parse(unit, text).unwrap();
+            assert!(
+                (found / value - 1.0).abs() < 1e-12 || found == value,
+                "{text}"
+            );
+        }
+        assert_eq!(bare(Unit::Ratio, 50.0), Ok(50.0));
+    }
+
+    #[test]
+    fn what_is_no_limit_is_a_sentence() {
+        for (unit, text, words) in [
+            (Unit::Seconds, "2", "has no unit"),
+            (Unit::Seconds, "0 s", "not above zero"),
+            (Unit::Seconds, "-1 s", "not above zero"),
+            (Unit::Seconds, "NaN s", "is no number"),
+            (Unit::Seconds, "inf", "is no number"),
+            (Unit::Seconds, "1e99 s", "too much"),
+            (Unit::Seconds, "1e999 s", "too much"),
+            (Unit::Seconds, "1 GiB", "unit of sizes"),
+            (Unit::Seconds, "2 sec", "no unit of time"),
+            (Unit::Seconds, "2 parsecs", "no unit of time"),
+            (Unit::Seconds, "", "is no number"),
+            (Unit::Bytes, "2 s", "unit of time"),
+            (Unit::Bytes, "0", "has no unit"),
+            (Unit::Bytes, "0 B", "not above zero"),
+            (Unit::Ratio, "0", "not above zero"),
+            (Unit::Ratio, "5 s", "has no unit"),
+            (Unit::Iterations, "-1", "below zero"),
+            (Unit::ExitCode, "1.5", "no exit code"),
+            (Unit::ExitCode, "256", "too much"),
+        ] {
+            let said = parse(unit, text).expect_err(text);
+            assert!(said.contains(words), "{text}: {said}");
+        }
+        assert!(parse(Unit::Seconds, &"1".repeat(1 << 20)).is_err());
+        assert!(bare(Unit::Seconds, 2.0).unwrap_err().contains("no unit"));
+        assert!(bare(Unit::Ratio, f64::NAN).is_err());
+        assert!(!quoted("a\u{1b}[31m").contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,70 @@
+//! A budget to be, as TOML: limits with head-room, and in comments what they are from.
+
+use preheat_analyze::check::{Draft, DraftLine, Quantity, Unit};
+use preheat_analyze::run::{RunReport, Temperature};
+
+use super::words::{starts, with_ends};
+use crate::html::command::command_line;
+use crate::terminal::{clean, width};
+use crate::units::bytes;
+
+/// The budget's text.
+pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
+    let machine = &report.machine;
+    let mut text = format!(
+        "# What {} may take at most; `preheat check` fails if it takes more.\n\
+         # Measured {}, preheat {}, {}:\n\
+         #   {}, {} cores, {}, {}\n\
+         # Each limit is {:.0} % above what was measured, rounded up.\n\n",
+        clean(&command_line(&report.command)),
+        clean(&report.created),
+        clean(&report.preheat),
+        starts(report.starts.len()),
+        clean(&machine.cpu),
+        machine.cores,
+        bytes(machine.memory),
+        clean(&machine.os),
+        draft.headroom * 100.0,
+    );
+    if let Some(count) = draft.starts {
+        text.push_str(&format!(
+            "starts = {count}  # fewer are not enough to judge\n"
+        ));
+    }
+    if let Some(code) = draft.exit_code {
+        text.push_str(&format!("exit_code = {code}  # of every start\n"));
+    }
+    let (colder, warm): (Vec<_>, Vec<_>) = draft.lines.iter().partition(|line| line.colder);
+    write(&mut text, &warm);
+    for temperature in [Temperature::Disk, Temperature::Caches] {
+        let of = |line: &&&DraftLine| line.measured.temperature == temperature;
+        let lines: Vec<&DraftLine> = colder.iter().filter(of).copied().collect();
+        if !lines.is_empty() {
+            text.push_str(&format!("\n[temperature.{}]\n", temperature.as_str()));
+            write(&mut text, &lines);
+        }
+    }
+    text
+}
+
+/// Limits below each other, their comments in one column.
+fn write(text: &mut String, lines: &[&DraftLine]) {
+    let settings: Vec<String> = lines.iter().map(|line| setting(line)).collect();
+    let column = settings.iter().map(|text| width(text)).max().unwrap_or(0);
+    for (setting, line) in settings.iter().zip(lines) {
+        let found = with_ends(line.measured.of.unit(), &line.measured.value);
+        text.push_str(&format!("{setting:<column$}  # measured {found}\n"));
+    }
+}
+
+fn setting(line: &DraftLine) -> String {
+    let of = line.measured.of;
+    let key = match of {
+        Quantity::Cause(cause) => format!("cause.\"{}\"", cause.as_str()),
+        _ => of.key().to_owned(),
+    };
+    match of.unit() {
+        Unit::Seconds | Unit::Bytes => format!("{key} = \"{}\"", line.most),
+        _ => format!("{key} = {}", line.most),
+    }
+}

@@ -1,0 +1,163 @@
+//! A check as test results in JUnit's XML, as Ant writes it and Jenkins, GitLab and others
+//! read it: one suite, each limit a test.
+//!
+//! There is no common schema of that format. What is written here keeps to both that are
+//! published, the one for Ant (elements in order, all attributes there, no time zone) and
+//! Jenkins' own. Test results know no doubt: what is inconclusive is *skipped*, unless it
+//! is to fail.
+
+use preheat_analyze::check::{CheckReport, Line, Unit, Verdict};
+
+use super::terminal::check_terminal;
+use super::words::{fails, title, why};
+use crate::html::command::command_line;
+use crate::terminal::Terminal;
+
+/// The report as an XML document.
+pub fn check_junit(report: &CheckReport) -> String {
+    let failed = report
+        .lines
+        .iter()
+        .filter(|line| fails(report, line))
+        .count();
+    let skipped = (report.lines.iter())
+        .filter(|line| line.verdict != Verdict::Pass && !fails(report, line))
+        .count();
+    let name = attribute(&format!("preheat check {}", report.name));
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite id=\"0\" \
+         name=\"{name}\" package=\"preheat\" timestamp=\"{}\" hostname=\"localhost\" \
+         tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"0\">\n    \
+         <properties>\n",
+        timestamp(&report.created),
+        report.lines.len(),
+    );
+    for (name, value) in properties(report) {
+        xml.push_str(&format!(
+            "      <property name=\"{name}\" value=\"{}\"/>\n",
+            attribute(&value)
+        ));
+    }
+    xml.push_str("    </properties>\n");
+    for line in &report.lines {
+        xml.push_str(&case(report, line));
+    }
+    let plain = Terminal {
+        width: 80,
+        color: false,
+        unicode: true,
+    };
+    xml.push_str(&format!(
+        "    <system-out>{}</system-out>\n    <system-err></system-err>\n  </testsuite>\n</testsuites>\n",
+        content(&check_terminal(report, &plain))
+    ));
+    xml
+}
+
+fn properties(report: &CheckReport) -> Vec<(&'static str, String)> {
+    let machine = &report.machine;
+    vec![
+        ("command", command_line(&report.command)),
+        ("recording", report.recording.clone()),
+        ("budget", report.budget.clone().unwrap_or_default()),
+        ("starts", report.starts.to_string()),
+        (
+            "machine",
+            format!("{}, {} cores, {}", machine.cpu, machine.cores, machine.os),
+        ),
+        ("preheat", report.preheat.clone()),
+    ]
+}
+
+fn case(report: &CheckReport, line: &Line) -> String {
+    // What was measured is the test's own time, so that its history is drawn.
+    let seconds = match (line.unit, &line.measured) {
+        (Unit::Seconds, Some(found)) if found.median > 0.0 && found.median.is_finite() => {
+            format!("{:.6}", found.median)
+        }
+        _ => "0".to_owned(),
+    };
+    let head = format!(
+        "    <testcase name=\"{}\" classname=\"{}\" time=\"{seconds}\"",
+        attribute(&title(line)),
+        attribute(&format!("preheat.{}", report.name)),
+    );
+    let (message, text) = (attribute(&line.reason), content(&why(line)));
+    match line.verdict {
+        Verdict::Pass => format!("{head}/>\n"),
+        verdict if fails(report, line) => format!(
+            "{head}>\n      <failure type=\"{}\" message=\"{message}\">{text}</failure>\n    </testcase>\n",
+            verdict.as_str()
+        ),
+        verdict => format!(
+            "{head}>\n      <skipped message=\"{}: {message}\"/>\n    </testcase>\n",
+            verdict.as_str()
+        ),
+    }
+}
+
+/// `2026-03-01T12:34:56`, without the time zone that is always UTC; the beginning of time
+/// where there is none.
+fn timestamp(created: &str) -> &str {
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    let time = created.get(..FORM.len()).unwrap_or_default();
+    let fits = |(c, form): (u8, &u8)| match form {
+        b'0' => c.is_ascii_digit(),
+        form => c == *form,
+    };
+    if time.len() == FORM.len() && time.bytes().zip(FORM).all(fits) {
+        time
+    } else {
+        "1970-01-01T00:00:00"
+    }
+}
+
+/// Text between elements. Characters that XML cannot hold at all become spaces.
+fn content(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' | '\t' => safe.push(c),
+            '\u{fffe}' | '\u{ffff}' => safe.push(' '),
+            c if c.is_control() => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Text within the quotes of an attribute, on one line.
+fn attribute(text: &str) -> String {
+    content(&text.replace(['\n', '\t'], " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_obeyed_and_nothing_is_no_xml() {
+        assert_eq!(
+            content("<a b=\"c\">]]>&\u{1b}\0\u{ffff}\n"),
+            "&lt;a b=&quot;c&quot;&gt;]]&gt;&amp;   \n"
+        );
+        assert_eq!(attribute("a\nb"), "a b");
+    }
+
+    #[test]
+    fn a_time_has_no_zone() {
+        assert_eq!(timestamp("2026-03-01T12:34:56Z"), "2026-03-01T12:34:56");
+        for odd in [
+            "",
+            "yesterday",
+            "2026-03-01 12:34:56Z",
+            "µµµµµµµµµµµµµµµµµµµ",
+        ] {
+            assert_eq!(timestamp(odd), "1970-01-01T00:00:00");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A check as Markdown, for the summary of a pipeline's run or a comment.
+
+use preheat_analyze::check::{CheckReport, Verdict};
+
+use super::words::{headline, measured, starts, title, told, used, why};
+use crate::html::command::command_line;
+use crate::terminal::clean;
+
+/// The report as Markdown (GitHub's), that ends with a newline.
+pub fn check_markdown(report: &CheckReport) -> String {
+    let mut text = format!(
+        "### {} preheat check: {}\n\n{}.\n\n",
+        mark(report.verdict),
+        escape(&report.name),
+        headline(report)
+    );
+    text.push_str("| | limit | at most | measured | used |\n|---|---|---:|---:|---:|\n");
+    for line in &report.lines {
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            mark(line.verdict),
+            escape(&title(line)),
+            line.unit.write(line.most),
+            measured(line),
+            used(line)
+        ));
+    }
+    for (at, line) in told(report).enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        let why = escape(&why(line));
+        text.push_str(&format!("{gap}- **{}**: {why}\n", escape(&title(line))));
+    }
+    let machine = &report.machine;
+    text.push_str(&format!(
+        "\n<sub>{} · {} · {} · {} cores · {} · preheat {}; measured with 95 % intervals over starts</sub>\n",
+        escape(&command_line(&report.command)),
+        starts(report.starts),
+        escape(&machine.cpu),
+        machine.cores,
+        escape(&report.created),
+        escape(&report.preheat)
+    ));
+    text
+}
+
+fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Fail => "❌",
+        Verdict::Inconclusive => "❔",
+        Verdict::NotMeasured => "➖",
+    }
+}
+
+/// `text` on one line, so that Markdown shows it and never obeys it. What begins a
+/// mention or a link is broken by an entity, since GitHub looks for those on its own.
+fn escape(text: &str) -> String {
+    let mut safe = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '@' => safe.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe.replace("://", ":&#47;/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_obeyed() {
+        assert_eq!(
+            escape("<b>|`x`*_\n@user [a](http://b)"),
+            "&lt;b&gt;\\|\\`x\\`\\*\\_ &#64;user \\[a\\](http:&#47;/b)"
+        );
+        assert_eq!(escape("8.94 s (8.71–9.20)"), "8.94 s (8.71–9.20)");
+    }
+}
