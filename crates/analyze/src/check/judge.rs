@@ -5,7 +5,7 @@
 //! certain, and a gate that failed then would fail builds at random. With too few starts
 //! for an interval, what was measured is all there is.
 
-use super::measure::{Measured, Sample, measured, warmest};
+use super::measure::{Measured, Samples, warmest};
 use super::reason;
 use super::report::Value;
 use super::{
@@ -23,13 +23,10 @@ pub fn check(
     settings: CheckSettings,
 ) -> Result<CheckReport, String> {
     enough_starts(report, budget)?;
-    let mut samples = Samples {
-        report,
-        made: Vec::new(),
-    };
+    let mut samples = Samples::of(report);
     let mut lines: Vec<Line> = exit_codes(report, budget).into_iter().collect();
     for limit in &budget.limits {
-        lines.push(samples.line(limit, settings));
+        lines.push(line(&mut samples, limit, settings));
     }
     let verdict = lines.iter().map(|line| line.verdict).max();
     Ok(CheckReport {
@@ -48,7 +45,8 @@ pub fn check(
             Some(worst) => worst,
         },
         lines,
-        measured: measured(report).into_iter().map(value).collect(),
+        measured: samples.all().into_iter().map(value).collect(),
+        notes: report.settings.ended_early.iter().cloned().collect(),
     })
 }
 
@@ -127,75 +125,52 @@ fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
     })
 }
 
-/// The starts by temperature, each looked at once.
-struct Samples<'a> {
-    report: &'a RunReport,
-    made: Vec<(Temperature, Result<Sample<'a>, String>)>,
-}
-
-impl Samples<'_> {
-    fn measure(&mut self, of: Quantity, at: Option<Temperature>) -> Result<Measured, String> {
-        let temperature = at
-            .or_else(|| warmest(self.report))
-            .ok_or("the recording has no start")?;
-        let known = self.made.iter().position(|(made, _)| *made == temperature);
-        let known = known.unwrap_or_else(|| {
-            self.made
-                .push((temperature, Sample::of(self.report, temperature)));
-            self.made.len() - 1
-        });
-        match &self.made[known].1 {
-            Ok(sample) => sample.measure(of),
-            Err(why) => Err(why.clone()),
-        }
-    }
-
-    fn line(&mut self, limit: &Limit, settings: CheckSettings) -> Line {
-        let Limit { of, most, .. } = *limit;
-        let found = self.measure(of, limit.temperature);
-        let warm = limit.temperature.is_none() || limit.temperature == warmest(self.report);
-        let (verdict, reason) = match &found {
-            Ok(found) => match verdict(&found.value, most) {
-                Verdict::Pass => (Verdict::Pass, String::new()),
-                other => (
-                    other,
-                    reason::above(of.unit(), most, &found.value, found.starts),
-                ),
-            },
-            Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.clone()),
-            Err(why) => (Verdict::Fail, format!("not measured: {why}")),
-        };
-        let found = found.ok();
-        let measured = found.map(|found| found.value);
-        let used = measured.and_then(|value| match (value.median, most) {
-            (0.0, _) => Some(0.0),
-            // Above a limit of zero, no share says how far.
-            (_, 0.0) => None,
-            (median, most) => Some(median / most),
-        });
-        let told = warm && measured.is_some() && verdict > Verdict::NotMeasured;
-        Line {
-            limit: of.into(),
-            cause: match of {
-                Quantity::Cause(cause) => Some(cause),
-                _ => None,
-            },
-            temperature: limit.temperature,
-            title: of.title().to_owned(),
-            unit: of.unit(),
-            most,
-            place: limit.place,
-            measured,
-            starts: found.map_or(0, |found| found.starts),
-            used,
-            verdict,
-            reason,
-            parts: if told {
-                reason::parts(self.report, of)
-            } else {
-                Vec::new()
-            },
-        }
+fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
+    let report = samples.report();
+    let Limit { of, most, .. } = *limit;
+    let found = samples.measure(of, limit.temperature);
+    let warm = limit.temperature.is_none() || limit.temperature == warmest(report);
+    let (verdict, reason) = match &found {
+        Ok(found) => match verdict(&found.value, most) {
+            Verdict::Pass => (Verdict::Pass, String::new()),
+            other => (
+                other,
+                reason::above(of.unit(), most, &found.value, found.starts),
+            ),
+        },
+        Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.clone()),
+        Err(why) => (Verdict::Fail, format!("not measured: {why}")),
+    };
+    let found = found.ok();
+    let measured = found.map(|found| found.value);
+    let used = measured.and_then(|value| match (value.median, most) {
+        (0.0, _) => Some(0.0),
+        // Above a limit of zero, no share says how far.
+        (_, 0.0) => None,
+        (median, most) => Some(median / most),
+    });
+    let told = warm && measured.is_some() && verdict > Verdict::NotMeasured;
+    Line {
+        limit: of.into(),
+        cause: match of {
+            Quantity::Cause(cause) => Some(cause),
+            _ => None,
+        },
+        temperature: limit.temperature,
+        title: of.title().to_owned(),
+        unit: of.unit(),
+        most,
+        place: limit.place,
+        measured,
+        starts: found.map_or(0, |found| found.starts),
+        used,
+        verdict,
+        reason,
+        parts: if told {
+            reason::parts(report, of)
+        } else {
+            Vec::new()
+        },
     }
 }
 

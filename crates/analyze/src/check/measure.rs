@@ -24,32 +24,69 @@ pub struct Measured {
 /// All that was measured: of the warmest starts everything, of colder ones the time to
 /// first.
 pub fn measured(report: &RunReport) -> Vec<Measured> {
-    let mut all = Vec::new();
-    let warmest = warmest(report);
-    let mut temperatures: Vec<Temperature> = report
-        .starts
-        .iter()
-        .map(|start| start.temperature)
-        .collect();
-    temperatures.sort_unstable();
-    temperatures.dedup();
-    for temperature in temperatures {
-        let Ok(sample) = Sample::of(report, temperature) else {
-            continue;
-        };
-        let causes = Cause::ALL.map(Quantity::Cause);
-        let quantities = Quantity::PLAIN.into_iter().chain(causes);
-        all.extend(
-            quantities
-                .filter(|of| *of == Quantity::TimeToFirst || Some(temperature) == warmest)
-                .filter_map(|of| sample.measure(of).ok())
-                // A cause that took nothing is no cause.
-                .filter(|found| {
-                    !matches!(found.of, Quantity::Cause(_)) || found.value.median > 0.0
-                }),
-        );
+    Samples::of(report).all()
+}
+
+/// The starts by temperature, each looked at once.
+pub(super) struct Samples<'a> {
+    report: &'a RunReport,
+    made: Vec<(Temperature, Result<Sample<'a>, String>)>,
+}
+
+impl<'a> Samples<'a> {
+    pub(super) fn of(report: &'a RunReport) -> Self {
+        Samples {
+            report,
+            made: Vec::new(),
+        }
     }
-    all
+
+    pub(super) fn report(&self) -> &'a RunReport {
+        self.report
+    }
+
+    /// One quantity, of the warmest starts if no temperature is named; else a sentence.
+    pub(super) fn measure(
+        &mut self,
+        of: Quantity,
+        at: Option<Temperature>,
+    ) -> Result<Measured, String> {
+        let warmest = || warmest(self.report);
+        let temperature = at.or_else(warmest).ok_or("the recording has no start")?;
+        let known = self.made.iter().position(|(made, _)| *made == temperature);
+        let known = known.unwrap_or_else(|| {
+            let sample = Sample::of(self.report, temperature);
+            self.made.push((temperature, sample));
+            self.made.len() - 1
+        });
+        match &self.made[known].1 {
+            Ok(sample) => sample.measure(of),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
+    pub(super) fn all(&mut self) -> Vec<Measured> {
+        let starts = self.report.starts.iter();
+        let mut temperatures: Vec<Temperature> = starts.map(|start| start.temperature).collect();
+        temperatures.sort_unstable();
+        temperatures.dedup();
+        let warmest = warmest(self.report);
+        let mut all = Vec::new();
+        for temperature in temperatures {
+            let causes = Cause::ALL.map(Quantity::Cause);
+            let quantities = Quantity::PLAIN.into_iter().chain(causes);
+            let wanted = quantities
+                .filter(|of| *of == Quantity::TimeToFirst || Some(temperature) == warmest);
+            let found = wanted.filter_map(|of| self.measure(of, Some(temperature)).ok());
+            // A cause that took nothing is no cause.
+            let there = |found: &Measured| match found.of {
+                Quantity::Cause(_) => found.value.median > 0.0,
+                _ => true,
+            };
+            all.extend(found.filter(there));
+        }
+        all
+    }
 }
 
 /// The temperature whose numbers a report gives first.
@@ -186,7 +223,14 @@ impl<'a> Sample<'a> {
     fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Interval, usize)> {
         let sizes = self.starts.iter().filter_map(|start| of(start));
         let known = sizes.filter(|bytes| *bytes > 0);
-        self.over(known.map(|bytes| vec![bytes as f64]).collect())
+        let (found, count) = self.over(known.map(|bytes| vec![bytes as f64]).collect())?;
+        // Means of logarithms leave a part of a byte.
+        let whole = Interval {
+            median: found.median.round(),
+            low: found.low.map(f64::round),
+            high: found.high.map(f64::round),
+        };
+        Some((whole, count))
     }
 
     /// What documents say that were written before every start had its own number.

@@ -80,7 +80,7 @@ impl Quantity {
             Quantity::First => "first iteration",
             Quantity::Steady => "steady iteration",
             Quantity::FirstRatio => "first / steady",
-            Quantity::Warmup => "warm-up",
+            Quantity::Warmup => "warm-up iterations",
             Quantity::Excess => "excess",
             Quantity::DeviceMemory => "device memory",
             Quantity::HostMemory => "host memory",
@@ -105,9 +105,8 @@ impl Unit {
         match self {
             Unit::Seconds => units::duration(value),
             Unit::Bytes => units::bytes_f64(value),
-            Unit::Ratio => units::ratio(value),
-            Unit::Iterations if value == 1.0 => "1 iteration".to_owned(),
-            Unit::Iterations => format!("{} iterations", units::number(value)),
+            Unit::Ratio => format!("{}×", units::number(value)),
+            Unit::Iterations => units::number(value),
             Unit::ExitCode => format!("{value:.0}"),
         }
     }
@@ -117,12 +116,13 @@ impl Unit {
     pub fn ends(self, interval: &Interval) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
-            Unit::Seconds | Unit::Bytes => {
+            Unit::Seconds | Unit::Bytes if interval.median != 0.0 => {
                 let scale = self.scale_of(interval.median);
                 let digits = |value: f64| digits_beside(value / scale, interval.median / scale);
                 format!("{}–{}", digits(low), digits(high))
             }
-            _ => units::span(Some(low), Some(high))?,
+            Unit::Ratio => units::span(Some(low), Some(high))?,
+            _ => format!("{}–{}", units::number(low), units::number(high)),
         };
         (low.is_finite() && high.is_finite()).then_some(text)
     }
@@ -140,7 +140,8 @@ fn digits_beside(end: f64, median: f64) -> String {
     let magnitude = median.abs().max(f64::MIN_POSITIVE).log10().floor();
     let decimals = (2.0 - magnitude).clamp(0.0, 3.0) as usize;
     // A zero is not below zero, however it came about.
-    let text = format!("{end:.decimals$}");
+    let scale = 10f64.powi(decimals as i32);
+    let text = format!("{:.decimals$}", (end * scale).round() / scale);
     match text.strip_prefix('-') {
         Some(zero) if !zero.contains(|c: char| ('1'..='9').contains(&c)) => zero.to_owned(),
         Some(below) => format!("−{below}"),
@@ -164,9 +165,8 @@ mod tests {
     fn every_value_has_its_unit() {
         assert_eq!(Unit::Seconds.write(0.35), "350 ms");
         assert_eq!(Unit::Bytes.write(1e9), "954 MiB");
-        assert_eq!(Unit::Ratio.write(50.0), "50.0×");
-        assert_eq!(Unit::Iterations.write(1.0), "1 iteration");
-        assert_eq!(Unit::Iterations.write(2.5), "2.5 iterations");
+        assert_eq!(Unit::Ratio.write(50.0), "50×");
+        assert_eq!(Unit::Iterations.write(2.5), "2.5");
         assert_eq!(Unit::ExitCode.write(139.0), "139");
     }
 
@@ -177,11 +177,13 @@ mod tests {
         assert_eq!(ends(Unit::Seconds, 0.9, 0.8, 1.1), "800–1100");
         assert_eq!(ends(Unit::Seconds, 240.0, 180.0, 300.0), "3.00–5.00");
         assert_eq!(ends(Unit::Seconds, 7e-7, 6e-7, 8e-7), "600–800");
-        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.001), "0.000–0.001");
+        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.001), "0–0.001");
         assert_eq!(ends(Unit::Seconds, 0.001, -1e-9, 0.002), "0.00–2.00");
         assert_eq!(ends(Unit::Bytes, 1.5 * 1024.0, 1024.0, 2048.0), "1.00–2.00");
+        // 3.125 is rounded up, as everywhere.
+        assert_eq!(ends(Unit::Seconds, 3.125, 3.125, 3.125), "3.13–3.13");
         assert_eq!(ends(Unit::Ratio, 716.0, 690.0, 741.0), "690–741");
-        assert_eq!(ends(Unit::Iterations, 1.0, 0.0, 2.0), "0–2.00");
+        assert_eq!(ends(Unit::Iterations, 1.0, 0.0, 2.0), "0–2");
     }
 
     #[test]

@@ -254,7 +254,7 @@ excess = "1e3 ms"
                 ("time to first", None, 2.0, 5),
                 ("first iteration", None, 0.35, 6),
                 ("first / steady", None, 50.0, 7),
-                ("warm-up", None, 3.0, 8),
+                ("warm-up iterations", None, 3.0, 8),
                 ("steady iteration", None, 80e-6, 9),
                 ("device memory", None, 1073741824.0, 10),
                 ("host memory", None, 512e6, 11),

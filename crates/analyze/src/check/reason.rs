@@ -12,18 +12,14 @@ const PARTS: usize = 3;
 pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> String {
     let measured = unit.write(value.median);
     let limit = unit.write(most);
-    let of = match starts {
-        1 => "1 start".to_owned(),
-        _ => format!("{starts} starts"),
-    };
+    let above = format!("{measured} against a limit of {limit}");
     match (value.low, unit.ends(value)) {
         (Some(low), Some(ends)) if low <= most => format!(
-            "{measured} is above the limit of {limit}, but its interval {ends} reaches down to it: more starts than {starts} would tell"
+            "{above}, but the interval {ends} reaches down to it: {starts} starts are too few to tell"
         ),
-        (Some(_), Some(ends)) => {
-            format!("{measured} is above the limit of {limit}, and so is its whole interval {ends}")
-        }
-        _ => format!("{measured} is above the limit of {limit}; {of} give no interval"),
+        (Some(_), Some(ends)) => format!("{above}, and the whole interval {ends} is above it"),
+        _ if starts == 1 => format!("{above}; one start gives no interval"),
+        _ => format!("{above}; {starts} starts give no interval"),
     }
 }
 

@@ -42,6 +42,8 @@ pub struct CheckReport {
     pub lines: Vec<Line>,
     /// All that was measured, limited or not.
     pub measured: Vec<Value>,
+    /// Sentences for people: what is doubtful about the recording.
+    pub notes: Vec<String>,
 }
 
 /// What the verdicts are to lead to.

@@ -2,22 +2,37 @@
 //! a list of `{name, unit, value, range, extra}`.
 
 use preheat_analyze::check::{CheckReport, Line, Unit, Value};
-use serde_json::{Map, json};
+use serde::Serialize;
 
 use super::words::{export_name, starts, with_ends};
+use crate::json::document;
+use crate::units::number;
 
 const MIB: f64 = 1048576.0;
+
+/// One number with its history to be.
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    /// Shown behind the value, where others write `± 3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    /// Shown when somebody points at it.
+    extra: String,
+}
 
 /// Everything that was measured, limited or not.
 pub fn check_benchmark_action(report: &CheckReport) -> String {
     let finite = |value: &&Value| value.measured.median.is_finite();
-    let entries: Vec<_> = (report.measured.iter().filter(finite))
+    let entries: Vec<Entry> = (report.measured.iter().filter(finite))
         .map(|value| entry(report, value))
         .collect();
-    crate::json::document(&entries)
+    document(&entries)
 }
 
-fn entry(report: &CheckReport, value: &Value) -> Map<String, serde_json::Value> {
+fn entry(report: &CheckReport, value: &Value) -> Entry {
     let (unit, scale) = match value.unit {
         Unit::Seconds => ("s", 1.0),
         Unit::Bytes => ("MiB", MIB),
@@ -26,25 +41,21 @@ fn entry(report: &CheckReport, value: &Value) -> Map<String, serde_json::Value> 
         Unit::ExitCode => ("", 1.0),
     };
     let found = &value.measured;
-    let mut entry = Map::new();
-    entry.insert("name".to_owned(), json!(export_name(report, value)));
-    entry.insert("unit".to_owned(), json!(unit));
-    entry.insert("value".to_owned(), json!(found.median / scale));
-    if let (Some(low), Some(high)) = (found.low, found.high) {
-        // Shown behind the value, where others write `± 3`.
-        let range = format!("{:.4} to {:.4}", low / scale, high / scale);
-        entry.insert("range".to_owned(), json!(range));
+    let ends = found.low.zip(found.high);
+    let mut extra = with_ends(value.unit, found);
+    if ends.is_some() {
+        extra.push_str(&format!(", 95 % interval over {}", starts(value.starts)));
     }
-    let mut extra = format!(
-        "{}, 95 % interval over {}",
-        with_ends(value.unit, found),
-        starts(value.starts)
-    );
     if let Some(line) = report.lines.iter().find(|line| is_of(line, value)) {
         extra.push_str(&format!("\nlimit {}", line.unit.write(line.most)));
     }
-    entry.insert("extra".to_owned(), json!(extra));
-    entry
+    Entry {
+        name: export_name(report, value),
+        unit,
+        value: found.median / scale,
+        range: ends.map(|(low, high)| format!("{}–{}", number(low / scale), number(high / scale))),
+        extra,
+    }
 }
 
 /// Whether a line limits this value.

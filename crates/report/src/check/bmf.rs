@@ -4,17 +4,30 @@
 //! Times are Bencher's own measure `latency`, which is in nanoseconds. For the others it
 //! has none; those here are created when they are first seen.
 
+use std::collections::BTreeMap;
+
 use preheat_analyze::check::{CheckReport, Unit};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::words::export_name;
+use crate::json::document;
 
 /// The longest name that Bencher takes for a benchmark.
 const LONGEST: usize = 1024;
 
+/// One number, with the ends of its interval.
+#[derive(Serialize)]
+struct Metric {
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower_value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper_value: Option<f64>,
+}
+
 /// Everything that was measured, limited or not.
 pub fn check_bmf(report: &CheckReport) -> String {
-    let mut benchmarks = Map::new();
+    let mut benchmarks: BTreeMap<String, BTreeMap<&str, Metric>> = BTreeMap::new();
     for value in &report.measured {
         let (measure, scale) = match value.unit {
             Unit::Seconds => ("latency", 1e9),
@@ -24,20 +37,17 @@ pub fn check_bmf(report: &CheckReport) -> String {
             Unit::ExitCode => continue,
         };
         let found = &value.measured;
-        let mut metric = Map::new();
-        for (name, number) in [
-            ("value", Some(found.median)),
-            ("lower_value", found.low),
-            ("upper_value", found.high),
-        ] {
-            if let Some(number) = number.filter(|number| number.is_finite()) {
-                metric.insert(name.to_owned(), json!(number * scale));
-            }
+        if !found.median.is_finite() {
+            continue;
         }
-        if metric.contains_key("value") {
-            let name = export_name(report, value).chars().take(LONGEST).collect();
-            benchmarks.insert(name, json!({ measure: metric }));
-        }
+        let name = export_name(report, value).chars().take(LONGEST).collect();
+        let end = |end: Option<f64>| end.filter(|end| end.is_finite()).map(|end| end * scale);
+        let metric = Metric {
+            value: found.median * scale,
+            lower_value: end(found.low),
+            upper_value: end(found.high),
+        };
+        benchmarks.insert(name, BTreeMap::from([(measure, metric)]));
     }
-    crate::json::document(&Value::Object(benchmarks))
+    document(&benchmarks)
 }

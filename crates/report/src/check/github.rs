@@ -6,6 +6,7 @@
 use preheat_analyze::check::{CheckReport, Line, Verdict};
 
 use super::words::{fails, title, told, why};
+use crate::terminal::clean;
 
 /// One workflow command for each line that does not pass; nothing if all do.
 pub fn check_github(report: &CheckReport) -> String {
@@ -29,10 +30,15 @@ fn command(report: &CheckReport, line: &Line) -> String {
         other => &format!(" ({})", other.as_str()),
     };
     let title = format!("{}: {}{verdict}", report.name, title(line));
-    properties.push(format!("title={}", property(&title)));
-    format!("::{level} {}::{}\n", properties.join(","), data(&why(line)))
+    properties.push(format!("title={}", property(&clean(&title))));
+    format!(
+        "::{level} {}::{}\n",
+        properties.join(","),
+        data(&clean(&why(line)))
+    )
 }
 
+/// The text of a message.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")

@@ -25,10 +25,14 @@ pub fn check_markdown(report: &CheckReport) -> String {
             used(line)
         ));
     }
-    for (at, line) in told(report).enumerate() {
+    let told =
+        told(report).map(|line| format!("**{}**: {}", escape(&title(line)), escape(&why(line))));
+    for (at, sentence) in told
+        .chain(report.notes.iter().map(|note| escape(note)))
+        .enumerate()
+    {
         let gap = if at == 0 { "\n" } else { "" };
-        let why = escape(&why(line));
-        text.push_str(&format!("{gap}- **{}**: {why}\n", escape(&title(line))));
+        text.push_str(&format!("{gap}- {sentence}\n"));
     }
     let machine = &report.machine;
     text.push_str(&format!(

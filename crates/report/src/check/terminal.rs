@@ -7,8 +7,10 @@ use crate::html::command::command_line;
 use crate::run::{bar, middle};
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
 
-/// The bar of what is used of a limit is this long, if there is room for it.
+/// The bar of what is used of a limit is this long; where there is little room shorter, but
+/// not below the second.
 const BAR: usize = 12;
+const LEAST_BAR: usize = 6;
 /// The names of limits are cut to this where there is little room.
 const LEAST_NAME: usize = 12;
 
@@ -35,6 +37,9 @@ pub fn check_terminal(report: &CheckReport, terminal: &Terminal) -> String {
 }
 
 fn head(screen: &mut Screen, report: &CheckReport) {
+    for note in &report.notes {
+        screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, note);
+    }
     let mut about = starts(report.starts);
     if let Some(budget) = &report.budget {
         about.push_str(&format!(" · budget {}", clean(budget)));
@@ -84,10 +89,9 @@ fn table(screen: &mut Screen, lines: &[Line]) {
     let room = screen.terminal.width;
     // What is narrow loses the bar, then the part of the limit, then the ends of names.
     let without = |share: usize| 2 + 2 + most + 2 + found + share;
-    let bars = if name + without(share + 2) + 2 + BAR <= room {
-        BAR
-    } else {
-        0
+    let bars = match room.saturating_sub(name + without(share + 2) + 2) {
+        little if little < LEAST_BAR => 0,
+        some => some.min(BAR),
     };
     let shares = name.min(LEAST_NAME) + without(share + 2) <= room;
     let rest = without(if shares { share + 2 } else { 0 } + if bars > 0 { bars + 2 } else { 0 });

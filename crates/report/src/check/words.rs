@@ -1,9 +1,15 @@
 //! What every rendering of a check says in the same words.
 
-use preheat_analyze::check::{CheckReport, Line, Part, Unit, Value, Verdict};
+use preheat_analyze::check::{CheckReport, Line, LineKind, Part, Unit, Value, Verdict};
+use preheat_analyze::run::Temperature;
 use preheat_analyze::stats::Interval;
 
+use crate::run::middle;
+use crate::terminal::clean;
 use crate::units::ABSENT;
+
+/// Names of what is behind a number are cut to this.
+const LONGEST_NAME: usize = 60;
 
 /// How it stands, in a sentence without its full stop.
 pub(super) fn headline(report: &CheckReport) -> String {
@@ -48,7 +54,6 @@ pub(super) fn title(line: &Line) -> String {
 /// What a value is called in exports: the program, the quantity, and the temperature
 /// unless it is that of a fresh process.
 pub(super) fn export_name(report: &CheckReport, value: &Value) -> String {
-    use preheat_analyze::run::Temperature;
     let name = format!("{}: {}", report.name, value.title);
     match value.temperature {
         Temperature::Process => name,
@@ -89,7 +94,10 @@ pub(super) fn used(line: &Line) -> String {
 
 /// What is behind it: `Python imports 6.96 s, idle 110 ms`; nothing if that is not known.
 pub(super) fn parts(line: &Line) -> String {
-    let part = |part: &Part| format!("{} {}", part.name, part.unit.write(part.value));
+    let part = |part: &Part| {
+        let name = middle(&clean(&part.name), LONGEST_NAME);
+        format!("{name} {}", part.unit.write(part.value))
+    };
     line.parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
@@ -97,7 +105,15 @@ pub(super) fn parts(line: &Line) -> String {
 pub(super) fn why(line: &Line) -> String {
     match parts(line) {
         none if none.is_empty() => format!("{}.", line.reason),
-        parts => format!("{}. Most of it: {parts}.", line.reason),
+        parts => {
+            let of = match line.limit {
+                LineKind::First | LineKind::FirstRatio | LineKind::Excess => {
+                    "What the first takes beyond a steady one"
+                }
+                _ => "Most of it",
+            };
+            format!("{}. {of}: {parts}.", line.reason)
+        }
     }
 }
 

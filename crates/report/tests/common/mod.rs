@@ -6,6 +6,7 @@
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
+pub mod check;
 mod claims;
 mod experiments;
 mod frameworks;
