@@ -2,8 +2,10 @@
 //! `jsonschema` in the environment that `PREHEAT_TEST_VENV` names. And the schema against
 //! the guide that describes it.
 
+#![allow(dead_code, reason = "each test uses its own part")]
+
 #[path = "../../../../tests/missing.rs"]
-mod missing;
+pub mod missing;
 
 use std::io::Write;
 use std::path::Path;

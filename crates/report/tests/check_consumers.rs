@@ -1,0 +1,180 @@
+//! What a check exports, read by what it is exported for, or by their published schemas.
+//!
+//! Jenkins' schema of JUnit's XML travels inside a package of PyPI's, which ./test unpacks;
+//! Ant's is described in `check/ant.xsd`. The metric format's and the benchmark action's
+//! are described here: they are a few lines each.
+
+mod common;
+mod validator;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::check;
+use preheat_report::{check_benchmark_action, check_bmf, check_junit};
+use serde_json::{Value, json};
+
+/// Validates a document; prints the counts that it gives and those that it has.
+const VALIDATE: &str = "
+import sys
+from lxml import etree
+schema, document = map(etree.parse, sys.argv[1:])
+etree.XMLSchema(schema).assertValid(document)
+suite = document.getroot()[0]
+print(*[suite.get(name) for name in ('tests', 'failures', 'skipped')])
+print(*[len(suite.findall('.//' + name)) for name in ('testcase', 'failure', 'skipped')])
+";
+
+/// The tests' Python, if it has that module.
+fn python_with(module: &str) -> Option<(PathBuf, PathBuf)> {
+    let venv = PathBuf::from(std::env::var_os("PREHEAT_TEST_VENV").unwrap_or_default());
+    let python = venv.join("bin/python");
+    let has = Command::new(&python)
+        .args(["-c", &format!("import {module}")])
+        .output()
+        .is_ok_and(|asked| asked.status.success());
+    if !has {
+        validator::missing::missing(module, "PREHEAT_TEST_VENV names no Python that has it");
+    }
+    has.then_some((python, venv))
+}
+
+#[test]
+fn junit_is_valid_for_ant_and_for_jenkins() {
+    let Some((python, venv)) = python_with("lxml") else {
+        return;
+    };
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check/ant.xsd");
+    let mut schemas = vec![own];
+    let published = venv.join("junit/junit-10.xsd");
+    if published.exists() {
+        schemas.push(published);
+    } else {
+        validator::missing::missing("junit_xsd", "Jenkins' schema is not in PREHEAT_TEST_VENV");
+    }
+    let directory = std::env::temp_dir().join(format!("preheat-junit-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    for (at, report) in check::all().iter().enumerate() {
+        let file = directory.join(format!("{at}.xml"));
+        std::fs::write(&file, check_junit(report)).unwrap();
+        for schema in &schemas {
+            let asked = Command::new(&python)
+                .args(["-c", VALIDATE])
+                .args([schema, &file])
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&asked.stdout);
+            let errors = String::from_utf8_lossy(&asked.stderr);
+            assert!(asked.status.success(), "{}: {errors}", schema.display());
+            let lines: Vec<&str> = said.lines().collect();
+            assert_eq!(lines[0], lines[1], "the counts are right");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
+/// Writes a schema where the validator finds it.
+fn validate(name: &str, schema: &Value, documents: &[Value]) {
+    let file = std::env::temp_dir().join(format!("preheat-{name}-{}.json", std::process::id()));
+    std::fs::write(&file, schema.to_string()).unwrap();
+    let verdicts = validator::validate(file.to_str().unwrap(), documents).unwrap_or_default();
+    let _ = std::fs::remove_file(&file);
+    for verdict in verdicts {
+        assert_eq!(verdict, "ok");
+    }
+}
+
+#[test]
+fn bencher_takes_the_metrics() {
+    // https://bencher.dev/docs/reference/bencher-metric-format/, with Bencher's lengths.
+    let schema = json!({
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": { "minLength": 1, "maxLength": 1024 },
+        "additionalProperties": {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": { "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 64 },
+            "additionalProperties": {
+                "type": "object",
+                "required": ["value"],
+                "additionalProperties": false,
+                "properties": {
+                    "value": { "type": "number" },
+                    "lower_value": { "type": "number" },
+                    "upper_value": { "type": "number" }
+                }
+            }
+        }
+    });
+    let documents: Vec<Value> = (check::all().iter())
+        .map(|report| serde_json::from_str(&check_bmf(report)).unwrap())
+        .collect();
+    validate("bmf", &schema, &documents);
+    let first = &documents[0]["train: time to first"]["latency"];
+    let nanoseconds = first["value"].as_f64().unwrap();
+    assert!((nanoseconds / 8.96e9 - 1.0).abs() < 0.001, "{first}");
+    assert!(first["lower_value"].as_f64().unwrap() < nanoseconds);
+}
+
+#[test]
+fn the_benchmark_action_takes_the_entries() {
+    // What its own reader asks for: see BenchmarkResult in its src/extract.ts.
+    let schema = json!({
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "required": ["name", "unit", "value"],
+            "additionalProperties": false,
+            "properties": {
+                "name": { "type": "string", "minLength": 1 },
+                "unit": { "type": "string", "minLength": 1 },
+                "value": { "type": "number" },
+                "range": { "type": "string" },
+                "extra": { "type": "string" }
+            }
+        }
+    });
+    let documents: Vec<Value> = (check::all().iter())
+        .map(|report| serde_json::from_str(&check_benchmark_action(report)).unwrap())
+        .collect();
+    validate("action", &schema, &documents);
+    // Its history is by name: no two may have the same.
+    for document in &documents {
+        let mut names: Vec<&str> = (document.as_array().unwrap().iter())
+            .filter_map(|entry| entry["name"].as_str())
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
+
+#[test]
+fn the_workflow_in_the_guide_is_one() {
+    let Some((python, _)) = python_with("check_jsonschema") else {
+        return;
+    };
+    let guide = validator::read("../../docs/check.md");
+    let workflow = guide.split("```yaml\n").nth(1).unwrap();
+    let workflow = workflow.split("```").next().unwrap();
+    let file = std::env::temp_dir().join(format!("preheat-workflow-{}.yml", std::process::id()));
+    std::fs::write(&file, workflow).unwrap();
+    let asked = Command::new(python)
+        .args(["-m", "check_jsonschema"])
+        .args(["--builtin-schema", "vendor.github-workflows"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_file(&file);
+    let said = String::from_utf8_lossy(&asked.stdout);
+    assert!(asked.status.success(), "{said}");
+    for words in [
+        "preheat run --starts 5",
+        "preheat check rec --github --junit",
+    ] {
+        assert!(workflow.contains(words), "{words}");
+    }
+}
