@@ -1,0 +1,181 @@
+//! What `preheat check` says of budgets, recordings and flags that are none: a sentence with
+//! the place, exit code 2, and never a panic.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::{Directory, Said, preheat, run};
+
+fn six() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/linear.json");
+    path.display().to_string()
+}
+
+/// Asserts a refusal in one sentence with these words.
+fn refused(said: &Said, words: &str) {
+    assert_eq!(said.code, Some(2), "{words}: {}{}", said.out, said.err);
+    assert!(said.out.is_empty(), "{}", said.out);
+    assert!(said.err.contains(words), "{words}: {}", said.err);
+    assert!(!said.err.contains("panicked"), "{}", said.err);
+    assert!(said.err.len() < 1500, "{}", said.err);
+}
+
+#[test]
+fn budgets() {
+    let directory = Directory::new();
+    let file = directory.join("preheat.toml");
+    let check = |bytes: &[u8], words: &str| {
+        fs::write(&file, bytes).unwrap();
+        let said = run(preheat()
+            .current_dir(directory.path())
+            .args(["check", &six()]));
+        refused(&said, words);
+    };
+    check(b"", "preheat.toml sets no limit; `preheat check --init");
+    check(b"# nothing\nstarts = 3\n", "preheat.toml sets no limit");
+    check(b"time_to_first = ", "preheat.toml:1:17: this is no TOML");
+    check(
+        b"\n\ntime_to_frist = \"2 s\"",
+        "preheat.toml:3:1: there is no limit \"time_to_frist\" (did you mean time_to_first?)",
+    );
+    check(
+        b"time_to_first = \"1 GiB\"",
+        "preheat.toml:1:17: time_to_first: \"GiB\" is a unit of sizes",
+    );
+    check(
+        b"first_ratio = nan",
+        "preheat.toml:1:15: first_ratio: \"NaN\" is no number",
+    );
+    check(
+        b"first = \"-2 s\"",
+        "preheat.toml:1:9: first: \"-2 s\" is not above zero",
+    );
+    check(
+        b"steady = \"0 s\"",
+        "preheat.toml:1:10: steady: \"0 s\" is not above zero",
+    );
+    check(
+        b"cause.\"pyhton imports\" = \"1 s\"",
+        "preheat.toml:1:7: there is no cause \"pyhton imports\" (did you mean Python imports?)",
+    );
+    check(
+        b"first = \"1 s\"\n\xff\xfe",
+        "preheat.toml:2:1: this is no text",
+    );
+    check(b"a\0b", "preheat.toml:1:4: this is no TOML");
+    check(
+        &vec![b'#'; 2 << 20],
+        "preheat.toml is no budget: it has more than 1024 KiB",
+    );
+    check(&b"[".repeat(500_000), "preheat.toml:1:");
+    check(
+        b"starts = 50\nfirst = \"1 s\"",
+        "the budget needs at least 50 starts, and the recording has 6",
+    );
+    fs::remove_file(&file).unwrap();
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["check", &six()]));
+    refused(
+        &said,
+        "there is no budget: no preheat.toml is here, and no flag sets a limit; `preheat check --init",
+    );
+    let said = run(preheat().args(["check", &six(), "--budget", "/no/such/budget"]));
+    refused(
+        &said,
+        "the budget /no/such/budget cannot be read: No such file",
+    );
+    let said = run(preheat().args(["check", &six(), "--budget", "/"]));
+    refused(&said, "the budget / cannot be read: Is a directory");
+    let said = run(preheat().args(["check", &six(), "--budget", "/dev/zero"]));
+    refused(&said, "/dev/zero is no budget");
+    let said = run(preheat().args(["check", "-", "--budget", "-"]));
+    refused(&said, "cannot both be standard input");
+}
+
+#[test]
+fn recordings() {
+    let directory = Directory::new();
+    let whole = fs::read_to_string(six()).unwrap();
+    let file = directory.join("run.json");
+    let check = |text: &str, words: &str| {
+        fs::write(&file, text).unwrap();
+        let said = run(preheat().current_dir(directory.path()).args([
+            "check",
+            "run.json",
+            "--time-to-first",
+            "2s",
+        ]));
+        refused(&said, words);
+    };
+    check("", "run.json is not JSON, or was cut off");
+    check(
+        &whole[..whole.len() / 2],
+        "run.json is not JSON, or was cut off",
+    );
+    check("[1, 2]", "run.json is no result of `preheat run`");
+    check(
+        "{\"schema\": \"preheat.run/2\"}",
+        "a newer preheat reads it",
+    );
+    check("{\"schema\": \"preheat.run/1\"}", "does not keep to it");
+    check(
+        &whole.replacen("\"iterations\": [", "\"iterations\": [-1.0,", 1),
+        "run.json has -1 s in start 1, which cannot be",
+    );
+    let said = run(preheat().args(["check", "/no/such/recording", "--first", "1s"]));
+    refused(&said, "/no/such/recording cannot be read");
+    let lab = six().replace("linear.json", "lab.json");
+    let said = run(preheat().args(["check", &lab, "--first", "1s"]));
+    refused(
+        &said,
+        "is a result of the lab, and budgets are for programs",
+    );
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["check", "--init", &lab]));
+    refused(&said, "is a result of the lab");
+    assert!(!directory.join("preheat.toml").exists());
+}
+
+#[test]
+fn flags() {
+    let six = six();
+    for (flags, words) in [
+        (&["--time-to-first", "2"][..], "has no unit"),
+        (&["--time-to-first", "-2s"], "not above zero"),
+        (&["--time-to-first", "NaN"], "is no number"),
+        (&["--device-memory", "2s"], "unit of time"),
+        (&["--first-ratio", "0"], "not above zero"),
+        (&["--warmup", "-1"], "below zero"),
+        (&["--cause", "python imports"], "'python imports=1.5s'"),
+        (&["--cause", "gravity=1s"], "there is no cause \"gravity\""),
+        (&["--cause", "idle=1"], "has no unit"),
+        (&["--exit-code", "256"], "256"),
+        (&["--starts", "0"], "whole number from 1"),
+        (&["--headroom", "25%"], "--init"),
+        (&["--force"], "--init"),
+        (
+            &["--init", "--headroom", "-5%"],
+            "a head-room is a percentage",
+        ),
+        (
+            &["--first", "1s", "--json", "/no/such/dir/x"],
+            "--json /no/such/dir/x cannot be written",
+        ),
+        (
+            &["--first", "1s", "--json", "-", "--bmf", "-"],
+            "name one place",
+        ),
+        (&["--first", "1s", "--name", ""], "--name"),
+        (
+            &["--first", "1s", "--iterations", "lines:x"],
+            "--iterations is for recordings",
+        ),
+    ] {
+        let said = run(preheat().arg("check").arg(&six).args(flags));
+        refused(&said, words);
+    }
+}
