@@ -42,8 +42,8 @@ pub enum Command {
     Lab(LabArguments),
     /// Did a change make the start slower? Two results or two commands, difference by difference
     Compare(CompareArguments),
-    /// Is a recording within its budget? Fails a pipeline if not
-    Check(CheckArguments),
+    // Described at its arguments: a doc comment here would hide the long description there.
+    Check(Box<CheckArguments>),
     /// Where does warm-up end? Iteration times of any benchmark tool, judged
     Classify(ClassifyArguments),
     /// Show a kept result again, on any machine

@@ -7,24 +7,25 @@ use preheat_analyze::check::{Limit, Quantity, headroom, limit};
 
 #[derive(Debug, Args)]
 #[command(
+    about = "Is a recording within its budget? Fails a pipeline if not",
     long_about = "Is a recording within its budget?
 
 A budget says what a program may take at most: `preheat.toml` in this directory, another file, or flags. Each limit passes if what was measured is within it, fails if the whole 95 % interval is above it, and is inconclusive in between. Fails a pipeline, and tells it why.",
     after_help = "Examples:
   preheat run --starts 5 --output rec -- python train.py
-  preheat check --init rec                       write preheat.toml from a recording
-  preheat check rec                              check one against it
+  preheat check --init rec                       write preheat.toml from it
+  preheat check rec                              check a recording against it
   preheat check rec --time-to-first 2s --cause 'python imports=1.5s'
   preheat check rec --github --junit junit.xml   in a pipeline
 
 A budget:
-  time_to_first = \"2 s\"                 first, steady, excess: times, too
-  first_ratio = 50                      first / steady
-  warmup = 3                            iterations before steady
-  device_memory = \"1 GiB\"               host_memory likewise; at most, each
-  cause.\"python imports\" = \"1.5 s\"      on the path to the end of the first iteration
-  starts = 5                            fewer are not enough to judge
-  [temperature.disk]                    the same for starts that were made colder
+  time_to_first = \"2 s\"              also first, steady, excess
+  first_ratio = 50                   first / steady
+  warmup = 3                         iterations before steady
+  device_memory = \"1 GiB\"            also host_memory; both at their peak
+  cause.\"python imports\" = \"1.5 s\"   until the end of the first iteration
+  starts = 5                         fewer are not enough to judge
+  [temperature.disk]                 the same for colder starts
   time_to_first = \"6 s\"
 
 Exit codes: 0 every limit is kept, or inconclusive; 1 a limit is not kept, was not measured, or a start failed; 2 wrong usage, an unreadable budget or recording, too few starts; 3 inconclusive, with --fail-on-inconclusive; 125 preheat itself failed."
@@ -69,7 +70,8 @@ pub struct CheckArguments {
     pub results: ResultArguments,
 }
 
-/// Limits as flags; they override those of the budget.
+// Limits as flags; they override those of the budget. (A doc comment here would become the
+// command's own description.)
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits, over those of the budget")]
 pub struct LimitArguments {
@@ -118,7 +120,7 @@ pub struct LimitArguments {
     pub exit_code: Option<i32>,
 }
 
-/// Where the result goes beside the terminal.
+// Where the result goes beside the terminal.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub struct ResultArguments {
