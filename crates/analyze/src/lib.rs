@@ -8,12 +8,15 @@
 //! - [`run`] knows recorded programs: causes ([`run::Cause`]), what follows from a
 //!   recording ([`run::RunReport`]), remedies.
 //! - [`check`] knows budgets: the limits of a recorded program, and whether it keeps them.
+//! - [`compare`] knows two of them: what changed, how sure that is, and why
+//!   ([`compare::CompareReport`]).
 //! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
 //!   follows from it ([`lab::LabReport`], with a verdict on every claim).
 
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod compare;
 pub mod lab;
 pub mod run;
 pub mod stats;

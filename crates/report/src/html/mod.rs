@@ -10,17 +10,20 @@
 
 pub(crate) mod bands;
 pub(crate) mod command;
+pub(crate) mod cut;
 mod digest;
 mod downsample;
 pub(crate) mod escape;
 pub(crate) mod facts;
 pub(crate) mod figure;
 pub(crate) mod frame;
+pub(crate) mod look;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
 mod sections;
 pub(crate) mod series;
+pub(crate) mod stack;
 pub(crate) mod svg;
 
 use preheat_analyze::lab::LabReport;

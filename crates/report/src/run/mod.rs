@@ -2,7 +2,7 @@
 
 mod html;
 mod terminal;
-mod words;
+pub(crate) mod words;
 
 pub use html::run_html;
 pub use terminal::run_terminal;

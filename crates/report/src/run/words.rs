@@ -14,7 +14,7 @@ const PINNED: u64 = 1 << 20;
 const FASTER: f64 = 0.9;
 
 /// A share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         p if !p.is_finite() => ABSENT.to_owned(),
         p if p >= 9.95 => format!("{p:.0} %"),
@@ -25,7 +25,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// `1 start`, `5 starts`.
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(crate) fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
@@ -33,12 +33,12 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 }
 
 /// The ends of a duration's interval in the unit of its median: `8.71–9.20`.
-pub(super) fn ends(interval: &Interval) -> Option<String> {
+pub(crate) fn ends(interval: &Interval) -> Option<String> {
     ends_and_unit(interval).map(|(ends, _)| ends)
 }
 
 /// The same with the unit: `8.71–9.20 s`.
-pub(super) fn time_span(interval: &Interval) -> Option<String> {
+pub(crate) fn time_span(interval: &Interval) -> Option<String> {
     ends_and_unit(interval).map(|(ends, unit)| format!("{ends} {unit}"))
 }
 
@@ -59,7 +59,7 @@ fn ends_and_unit(interval: &Interval) -> Option<(String, &'static str)> {
 }
 
 /// A duration that may be below zero, with a minus that is no hyphen.
-pub(super) fn signed(seconds: f64) -> String {
+pub(crate) fn signed(seconds: f64) -> String {
     match seconds < 0.0 {
         true => format!("−{}", duration(-seconds)),
         false => duration(seconds),
@@ -67,17 +67,17 @@ pub(super) fn signed(seconds: f64) -> String {
 }
 
 /// What an item waited, if that is a part of it worth telling.
-pub(super) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
+pub(crate) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
     waiting.filter(|waiting| *waiting >= WORTH_TELLING * seconds.max(f64::MIN_POSITIVE))
 }
 
 /// Page-locked memory, if it is worth telling.
-pub(super) fn pinned(bytes: u64) -> Option<u64> {
+pub(crate) fn pinned(bytes: u64) -> Option<u64> {
     (bytes >= PINNED).then_some(bytes)
 }
 
 /// The line of the program itself that asked for something: `train.py:12`.
-pub(super) fn own_line(detail: &str) -> Option<&str> {
+pub(crate) fn own_line(detail: &str) -> Option<&str> {
     match detail.rsplit_once(", from ") {
         Some((_, line)) => Some(line),
         None => detail.strip_prefix("asked for at "),
@@ -85,7 +85,7 @@ pub(super) fn own_line(detail: &str) -> Option<&str> {
 }
 
 /// Why there is no steady iteration to compare with, where there are too few of them.
-pub(super) fn too_few(report: &RunReport) -> Option<&'static str> {
+pub(crate) fn too_few(report: &RunReport) -> Option<&'static str> {
     let most = report.starts.iter().map(|start| start.iterations.len());
     match (report.iterations_by, report.class, most.max()) {
         (IterationsBy::None, ..) => None,
@@ -100,7 +100,7 @@ pub(super) fn too_few(report: &RunReport) -> Option<&'static str> {
 }
 
 /// How the iterations behave; nothing where that is not known.
-pub(super) fn shape(report: &RunReport) -> String {
+pub(crate) fn shape(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
         return why.to_owned();
     }
@@ -133,7 +133,7 @@ pub(super) fn shape(report: &RunReport) -> String {
 }
 
 /// A cause in a word or two.
-pub(super) fn short(cause: Cause) -> &'static str {
+pub(crate) fn short(cause: Cause) -> &'static str {
     match cause {
         Cause::ProcessStart => "start",
         Cause::LibraryLoading => "libraries",
@@ -158,7 +158,7 @@ pub(super) fn short(cause: Cause) -> &'static str {
 }
 
 /// What is done for a temperature. None of them contains another.
-pub(super) fn temperature(temperature: Temperature) -> &'static str {
+pub(crate) fn temperature(temperature: Temperature) -> &'static str {
     match temperature {
         Temperature::Process => "a fresh process",
         Temperature::Disk => "its files evicted from the page cache",
@@ -167,7 +167,7 @@ pub(super) fn temperature(temperature: Temperature) -> &'static str {
 }
 
 /// The temperatures, the slowest first.
-pub(super) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
+pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
     let mut rungs: Vec<_> = report.ladder.iter().collect();
     rungs.sort_by(|a, b| (b.time_to_first.median).total_cmp(&a.time_to_first.median));
     rungs

@@ -4,6 +4,7 @@
 //! is missing. Nothing is wider than the terminal, and without colour or Unicode
 //! nothing is lost but looks.
 
+pub(crate) mod cells;
 mod claims;
 mod columns;
 mod notes;

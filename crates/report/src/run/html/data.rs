@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use preheat_analyze::run::{Bar, Cause, ImportNode, RunView};
 use serde_json::{Value, json};
 
-use super::cut::cut;
+use crate::html::cut::cut;
 
 /// The most of each that is drawn.
 const BARS: usize = 3000;

@@ -4,8 +4,8 @@
 use preheat_analyze::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
 
 use super::super::words::{own_line, percent};
-use super::cut::cut;
 use super::words::{asked, first_of};
+use crate::html::cut::cut;
 use crate::units::duration;
 
 /// An item is named from this part of its cause on.

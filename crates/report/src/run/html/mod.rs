@@ -9,18 +9,16 @@
 //! `headline` is its first sentence, `words` what the sections share; each file in `sections` is one part of the
 //! page.
 
-mod cut;
 mod data;
 mod headline;
-mod look;
 mod sections;
-mod stack;
 mod words;
 
 use preheat_analyze::run::{RunReport, RunView};
 
 use crate::html::command::command_line;
 use crate::html::frame::Frame;
+use crate::html::look;
 use crate::html::page::Page;
 
 /// Rules beside those of every page.
@@ -28,9 +26,9 @@ const STYLE: &str = include_str!("style.css");
 /// The script: what the drawings share, how they are moved, what each shows.
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
-    include_str!("script/shared.js"),
-    include_str!("script/chart.js"),
-    include_str!("script/moves.js"),
+    include_str!("../../html/script/shared.js"),
+    include_str!("../../html/script/chart.js"),
+    include_str!("../../html/script/moves.js"),
     include_str!("script/charts.js"),
     "})();\n"
 );

@@ -3,7 +3,7 @@
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 use super::super::words::percent;
-use super::cells::{bar, durations, is_words, name as cut};
+use crate::terminal::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, fit, width};
 use crate::units::duration;
 

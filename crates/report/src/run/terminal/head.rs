@@ -4,8 +4,8 @@
 use preheat_analyze::run::{DeviceBytes, IterationsBy, RunReport};
 
 use super::super::words::{counted, ends, pinned, shape};
-use super::cells::middle;
 use crate::html::command::command_line;
+use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{ABSENT, TIE, bytes, duration, ratio, span, tie};
 

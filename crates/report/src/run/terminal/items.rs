@@ -3,7 +3,7 @@
 use preheat_analyze::run::{Cause, Item, RunReport};
 
 use super::super::words::{own_line, short, waited};
-use super::cells::{durations, is_words, name as cut};
+use crate::terminal::cells::{durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{bytes, duration};
 

@@ -4,7 +4,7 @@
 use preheat_analyze::run::RunReport;
 
 use super::super::words::{counted, ends, slowest_first, temperature};
-use super::cells::{bar, durations};
+use crate::terminal::cells::{bar, durations};
 use crate::terminal::{Screen, Style, width};
 use crate::units::duration;
 

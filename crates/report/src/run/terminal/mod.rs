@@ -6,7 +6,6 @@
 //! colour or Unicode nothing is lost but looks.
 
 mod causes;
-mod cells;
 mod excess;
 mod head;
 mod items;

@@ -2,7 +2,7 @@
 
 use preheat_analyze::run::Remedy;
 
-use super::cells::durations;
+use crate::terminal::cells::durations;
 use crate::terminal::{Screen, Style, width};
 use crate::units::bytes;
 

@@ -4,8 +4,8 @@
 use preheat_analyze::run::CauseSeconds;
 
 use super::super::RunPage;
-use super::super::look;
 use crate::html::figure::{Figure, Table, grid};
+use crate::html::look;
 use crate::html::scale::Axis;
 use crate::html::series::{POINTS_OF_LINE, Series, key};
 use crate::html::svg::{Anchor, Svg};

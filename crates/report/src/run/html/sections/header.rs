@@ -3,10 +3,10 @@
 
 use preheat_analyze::run::{IterationsBy, RunReport};
 
-use super::super::cut::cut;
 use super::super::headline::headline;
 use super::super::words::first_of;
 use crate::html::command::command_line;
+use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::run::words::{counted, shape, time_span, too_few};
 use crate::units::{bytes, duration, ratio, span, tie};

@@ -4,7 +4,7 @@
 use preheat_analyze::run::{ImportNode, RunView};
 
 use super::super::RunPage;
-use super::super::cut::cut;
+use crate::html::cut::cut;
 use crate::html::figure::{Figure, Table};
 use crate::units::duration;
 

@@ -3,11 +3,11 @@
 use preheat_analyze::run::{DeviceBytes, MemoryPoint, RunView};
 
 use super::super::RunPage;
-use super::super::stack::written;
 use super::super::words::first_of;
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
+use crate::html::stack::written;
 use crate::html::svg::{Anchor, Point, Svg};
 use crate::run::words::{percent, pinned};
 use crate::units::{bytes, bytes_f64, duration};

@@ -3,9 +3,9 @@
 use preheat_analyze::run::Remedy;
 
 use super::super::RunPage;
-use super::super::look;
 use super::super::words::code;
 use crate::html::escape::escape;
+use crate::html::look;
 use crate::run::words::percent;
 use crate::units::{bytes, duration, tie};
 

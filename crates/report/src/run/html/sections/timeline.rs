@@ -4,10 +4,10 @@
 use preheat_analyze::run::{Cause, RunView, Segment};
 
 use super::super::RunPage;
-use super::super::look;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table};
+use crate::html::look;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
 use crate::units::duration;
@@ -148,7 +148,7 @@ fn data(view: &RunView) -> Table {
             duration(part.end),
             duration(part.end - part.begin),
             part.cause.as_str().to_owned(),
-            super::super::cut::cut(&part.label, 90),
+            crate::html::cut::cut(&part.label, 90),
         ]);
     }
     table

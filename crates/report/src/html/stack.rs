@@ -2,14 +2,14 @@
 
 use preheat_analyze::run::Cause;
 
-use super::super::words::short;
 use super::look;
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
+use crate::run::words::short;
 use crate::units::duration;
 
 /// Where a bar is and how it is written on.
-pub(super) struct Stack<'a> {
+pub(crate) struct Stack<'a> {
     pub axis: &'a Axis,
     pub top: f64,
     pub height: f64,
@@ -64,6 +64,6 @@ impl Stack<'_> {
 }
 
 /// About how wide a text on a bar is.
-pub(super) fn written(text: &str) -> f64 {
+pub(crate) fn written(text: &str) -> f64 {
     text.chars().count() as f64 * 6.4
 }

@@ -59,17 +59,17 @@ fn look(cause: Cause) -> Look {
 
 /// The class of what is filled with a cause's colour; what is written on it has the
 /// class with an `n` for the `k`.
-pub(super) fn class(cause: Cause) -> String {
+pub(crate) fn class(cause: Cause) -> String {
     format!("k{}", cause.index())
 }
 
 /// The class of text on a cause's colour.
-pub(super) fn ink(cause: Cause) -> String {
+pub(crate) fn ink(cause: Cause) -> String {
     format!("n{}k", cause.index())
 }
 
 /// A square of the cause's look, for legends and tables.
-pub(super) fn square(cause: Cause) -> String {
+pub(crate) fn square(cause: Cause) -> String {
     format!(
         "<span class=\"square {}\" aria-hidden=\"true\"></span>",
         class(cause)
@@ -77,7 +77,7 @@ pub(super) fn square(cause: Cause) -> String {
 }
 
 /// What the colours mean, for the causes that are there.
-pub(super) fn key(causes: &[Cause]) -> String {
+pub(crate) fn key(causes: &[Cause]) -> String {
     let items: String = Cause::ALL
         .into_iter()
         .filter(|cause| causes.contains(cause))
@@ -90,7 +90,7 @@ pub(super) fn key(causes: &[Cause]) -> String {
 }
 
 /// The style sheet's part for the causes.
-pub(super) fn rules() -> String {
+pub(crate) fn rules() -> String {
     let variables = |dark: bool| -> String {
         let variable = |cause: Cause| {
             let (at, look) = (cause.index(), look(cause));
@@ -124,7 +124,7 @@ pub(super) fn rules() -> String {
 }
 
 /// The patterns that the rules name, in a drawing that is not seen.
-pub(super) fn patterns() -> String {
+pub(crate) fn patterns() -> String {
     let pattern = |cause: Cause| {
         let at = cause.index();
         let (size, marks) = match look(cause).pattern {

@@ -2,7 +2,7 @@
 //! from file is at both ends.
 
 /// At most `most` characters of `text`, with `…` for what is left out.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
         return text.to_owned();

@@ -1,10 +1,10 @@
 //! Small pieces of text that the tables here share.
 
-use crate::terminal::{fit, width};
+use super::text::{fit, width};
 use crate::units::{ABSENT, duration_parts};
 
 /// Durations below each other: numbers to the right, units to the left, all equally wide.
-pub(super) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
+pub(crate) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
     let parts: Vec<(String, &str)> = seconds
         .into_iter()
         .map(|value| duration_parts(value).unwrap_or((ABSENT.to_owned(), "")))
@@ -49,13 +49,13 @@ pub(crate) fn middle(text: &str, limit: usize) -> String {
 }
 
 /// Whether a name is words rather than a path or a signature.
-pub(super) fn is_words(text: &str) -> bool {
+pub(crate) fn is_words(text: &str) -> bool {
     text.contains(' ') && !text.contains(['/', ':', '<', '('])
 }
 
 /// A name in `limit` columns. A path loses its middle; words lose only whole ones, at
 /// their end.
-pub(super) fn name(text: &str, limit: usize) -> String {
+pub(crate) fn name(text: &str, limit: usize) -> String {
     if !is_words(text) {
         return middle(text, limit);
     }
