@@ -87,8 +87,10 @@ pub struct Side {
 /// A change whose size is below the floor is no regression, however large a part it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floors {
-    /// Of times.
+    /// Of times that are there once in a start: time to first, the first iteration.
     pub seconds: f64,
+    /// Of the steady iteration, which comes again and again.
+    pub steady: f64,
     /// Of memory.
     pub bytes: f64,
 }

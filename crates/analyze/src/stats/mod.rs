@@ -12,10 +12,13 @@
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
 //!   iterations within them; claims rest on these. [`plain_interval`] is for what may be
 //!   zero.
+//! - [`welch`] compares two samples, and [`holm`] judges many such comparisons together.
 //!
 //! What a number means for a user is not decided here.
 
+mod beta;
 mod class;
+mod holm;
 mod interval;
 mod order;
 mod outliers;
@@ -29,11 +32,14 @@ mod start;
 mod steady;
 mod student;
 mod sums;
+mod welch;
 
 pub use class::{Class, Consistency};
+pub use holm::holm;
 pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
 pub use order::{geometric_mean, median, quantile};
 pub use plain::plain_interval;
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize};
 pub use start::{StartSummary, summarize_start};
+pub use welch::{FEWEST, Mean, Welch, mean, welch};

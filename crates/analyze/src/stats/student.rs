@@ -1,9 +1,12 @@
 //! The normal and Student's t distribution, as far as intervals need them.
 //!
-//! Degrees of freedom are whole numbers here (starts less one), for which the t
-//! distribution has a closed form (Abramowitz & Stegun 26.7.3 and 26.7.4).
+//! Where degrees of freedom are whole numbers (starts less one), the t distribution has a
+//! closed form (Abramowitz & Stegun 26.7.3 and 26.7.4); where they are not (Welch), its
+//! tails are incomplete beta functions (26.7.1).
 
 use std::f64::consts::{FRAC_PI_2, PI};
+
+use super::beta;
 
 /// Φ(x), the share of a standard normal distribution below `x`. Absolute error below
 /// 1e-15, so that tails are right down to about 1e-12.
@@ -60,6 +63,29 @@ pub(super) fn t_quantile(within: f64, df: usize) -> f64 {
     0.5 * (low + high)
 }
 
+/// P(|T| > t) for any `df` > 0 degrees of freedom: the two-sided p-value.
+pub(super) fn t_beyond(t: f64, df: f64) -> f64 {
+    beta::incomplete(df / (df + t * t), 0.5 * df, 0.5)
+}
+
+/// The t with P(|T| ≤ t) = `within`, for any `df` > 0.
+pub(super) fn t_factor(within: f64, df: f64) -> f64 {
+    let beyond = 1.0 - within;
+    let (mut low, mut high) = (0.0, 1.0);
+    while t_beyond(high, df) > beyond && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if t_beyond(middle, df) > beyond {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +123,26 @@ mod tests {
             assert!((found - t).abs() < 1e-4, "df {df}: {found} is not {t}");
         }
         assert!((t_quantile(0.99, 7) - 3.4995).abs() < 1e-4);
+    }
+
+    #[test]
+    fn degrees_of_freedom_need_not_be_whole() {
+        for df in [1, 2, 3, 7, 20, 300] {
+            for t in [0.3, 1.0, 2.5, 6.0] {
+                let exact = 1.0 - t_within(t, df);
+                assert!((t_beyond(t, df as f64) - exact).abs() < 1e-12, "{df} {t}");
+            }
+            let whole = t_quantile(0.95, df);
+            assert!((t_factor(0.95, df as f64) - whole).abs() < 1e-9, "{df}");
+        }
+        let between = t_factor(0.95, 4.5);
+        assert!(t_factor(0.95, 5.0) < between && between < t_factor(0.95, 4.0));
+        // Far out it is still a number: scipy.stats.t.sf(30, 8.5) * 2.
+        let far = t_beyond(30.0, 8.5);
+        assert!(
+            (far / 6.357_509_021_620_188e-10 - 1.0).abs() < 1e-9,
+            "{far}"
+        );
+        assert_eq!(t_beyond(0.0, 3.3), 1.0);
     }
 }

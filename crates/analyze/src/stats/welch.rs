@@ -1,0 +1,220 @@
+//! Two samples: how far apart their means are, with a 95 % interval and a p-value.
+//!
+//! Welch 1947, "The generalization of 'Student's' problem when several different
+//! population variances are involved": neither as many starts nor the same noise are
+//! assumed on both sides, since a change may well make a program noisier. Degrees of
+//! freedom are those of Welch and Satterthwaite.
+//!
+//! A t interval rather than a bootstrap: with the five to ten starts that people make, the
+//! bootstrap's tails rest on a few values, and p-values that are adjusted for many
+//! quantities come from just those tails. Where noise has heavy tails the t test errs
+//! towards saying nothing, which is the right side.
+
+use super::student::{t_beyond, t_factor};
+
+/// From how many values on a side there is an interval.
+pub const FEWEST: usize = 3;
+
+/// A mean and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The arithmetic mean.
+    pub value: f64,
+    /// The ends of its interval; none with fewer than [`FEWEST`] values.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The difference of two means, second − first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Welch {
+    /// The difference.
+    pub difference: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How probable so large a difference is, either way, if there is none.
+    pub p: f64,
+}
+
+/// The mean of some finite values; none of nothing.
+pub fn mean(values: &[f64]) -> Option<Mean> {
+    let moments = Moments::of(values)?;
+    let interval = (values.len() >= FEWEST).then(|| {
+        let df = moments.count - 1.0;
+        let reach = match moments.variance > 0.0 {
+            true => t_factor(0.95, df) * (moments.variance / moments.count).sqrt(),
+            false => 0.0,
+        };
+        (moments.mean - reach, moments.mean + reach)
+    });
+    Some(Mean {
+        value: moments.mean,
+        interval,
+    })
+}
+
+/// Compares two samples of finite values; none with fewer than [`FEWEST`] on a side.
+///
+/// Where neither side varies at all, their difference is exact: equal ones give p = 1,
+/// others p = 0, and no interval has a width. That is right for what does not vary, as
+/// memory often does not; for small counts, which are equal by chance, it is not, and the
+/// caller has to know.
+pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
+    if first.len().min(second.len()) < FEWEST {
+        return None;
+    }
+    let (a, b) = (Moments::of(first)?, Moments::of(second)?);
+    let difference = b.mean - a.mean;
+    let (of_a, of_b) = (a.variance / a.count, b.variance / b.count);
+    let error = (of_a + of_b).sqrt();
+    if error == 0.0 {
+        return Some(Welch {
+            difference,
+            low: difference,
+            high: difference,
+            p: if difference == 0.0 { 1.0 } else { 0.0 },
+        });
+    }
+    // Shares of the whole, so that small variances do not underflow when squared.
+    let (share_a, share_b) = (of_a / (of_a + of_b), of_b / (of_a + of_b));
+    let df = 1.0 / (share_a.powi(2) / (a.count - 1.0) + share_b.powi(2) / (b.count - 1.0));
+    let reach = t_factor(0.95, df) * error;
+    Some(Welch {
+        difference,
+        low: difference - reach,
+        high: difference + reach,
+        p: t_beyond(difference / error, df),
+    })
+}
+
+struct Moments {
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Moments {
+    fn of(values: &[f64]) -> Option<Moments> {
+        let first = *values.first()?;
+        if values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let count = values.len() as f64;
+        // Relative to the first one: equal values have exactly no variance.
+        let shift = values.iter().map(|value| value - first).sum::<f64>() / count;
+        let mean = first + shift;
+        let squares = values.iter().map(|value| (value - mean).powi(2));
+        let same = values.iter().all(|value| *value == first);
+        let variance = match same || values.len() < 2 {
+            true => 0.0,
+            false => squares.sum::<f64>() / (count - 1.0),
+        };
+        Some(Moments {
+            count,
+            mean,
+            variance,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rng;
+    use super::*;
+
+    #[test]
+    fn it_is_what_scipy_says() {
+        // scipy.stats.ttest_ind(new, base, equal_var=False), its p-value and interval.
+        let found = welch(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0, 7.5]).unwrap();
+        for (found, expected) in [
+            (found.difference, 3.1),
+            (found.low, 0.934_441_645_745_974),
+            (found.high, 5.265_558_354_254_026),
+            (found.p, 0.012_916_663_336_192_17),
+        ] {
+            assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+        }
+        let swapped = welch(&[3.0, 4.0, 5.0, 6.0, 7.5], &[1.0, 2.0, 2.0, 3.0]).unwrap();
+        assert_eq!((swapped.low, swapped.p), (-found.high, found.p));
+    }
+
+    #[test]
+    fn what_does_not_vary_is_exact() {
+        let third = 1.0 / 3.0;
+        let same = welch(&[third; 4], &[third; 3]).unwrap();
+        assert_eq!((same.difference, same.p), (0.0, 1.0));
+        let other = welch(&[0.1; 3], &[0.3; 7]).unwrap();
+        assert_eq!(
+            (other.low, other.high, other.p),
+            (0.3 - 0.1, 0.3 - 0.1, 0.0)
+        );
+        // One that varies is enough for an interval.
+        let one = welch(&[1.0; 5], &[1.0, 2.0, 3.0]).unwrap();
+        assert!(one.low < 0.0 && one.high > 2.0 && one.p > 0.1);
+    }
+
+    #[test]
+    fn few_or_no_numbers_have_no_interval() {
+        assert_eq!(welch(&[1.0, 2.0], &[1.0, 2.0, 3.0]), None);
+        assert_eq!(welch(&[1.0, f64::NAN, 2.0], &[1.0, 2.0, 3.0]), None);
+        assert_eq!(mean(&[]), None);
+        let two = mean(&[1.0, 3.0]).unwrap();
+        assert_eq!((two.value, two.interval), (2.0, None));
+        let tiny = welch(&[1e-200, 2e-200, 4e-200], &[1e-200, 2e-200, 4e-200]).unwrap();
+        assert!(tiny.p.is_finite() && tiny.low.is_finite());
+    }
+
+    /// The share of intervals that hold the truth.
+    fn coverage(starts: (usize, usize), noise: (f64, f64), draw: fn(&mut Rng) -> f64) -> f64 {
+        let mut rng = Rng::new(11);
+        let mut sample = |count: usize, noise: f64| -> Vec<f64> {
+            (0..count).map(|_| noise * draw(&mut rng)).collect()
+        };
+        let rounds = 2000;
+        let held = (0..rounds).filter(|_| {
+            let (a, b) = (sample(starts.0, noise.0), sample(starts.1, noise.1));
+            let found = welch(&a, &b).unwrap();
+            found.low <= 0.0 && 0.0 <= found.high
+        });
+        held.count() as f64 / f64::from(rounds)
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_as_often_as_they_say() {
+        let normal: fn(&mut Rng) -> f64 = |rng| rng.normal();
+        // Student's t with three degrees of freedom: heavy tails.
+        let heavy: fn(&mut Rng) -> f64 = |rng| {
+            let chi: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+            rng.normal() / (chi / 3.0).sqrt()
+        };
+        for (words, starts, noise, draw, least, most) in [
+            ("10 against 10", (10, 10), (1.0, 1.0), normal, 0.94, 0.965),
+            ("5 against 5", (5, 5), (1.0, 1.0), normal, 0.94, 0.975),
+            ("3 against 3", (3, 3), (1.0, 1.0), normal, 0.94, 0.99),
+            (
+                "10 against 4, noisier",
+                (10, 4),
+                (1.0, 3.0),
+                normal,
+                0.93,
+                0.97,
+            ),
+            (
+                "9 against 9, heavy tails",
+                (9, 9),
+                (1.0, 1.0),
+                heavy,
+                0.94,
+                0.985,
+            ),
+        ] {
+            let share = coverage(starts, noise, draw);
+            println!(
+                "{words}: {:.1} % of the intervals hold the truth",
+                100.0 * share
+            );
+            assert!((least..=most).contains(&share), "{words}: {share}");
+        }
+    }
+}
