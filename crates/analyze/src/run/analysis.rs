@@ -2,13 +2,13 @@
 
 use super::examine::{Examined, StartAnalysis, examine};
 use super::facts::Facts;
-use super::items::{self, Listed, Tree};
+use super::items::{self, Tree};
 use super::iterations::{Decision, Seen, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
 use super::{
-    Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, StartReport,
-    memory, notes, remedies, viewing,
+    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView,
+    StartReport, memory, notes, remedies, viewing,
 };
 use crate::stats::{Interval, interval};
 
@@ -19,6 +19,8 @@ pub struct Findings {
     pub report: RunReport,
     /// What its page shows beside it.
     pub view: RunView,
+    /// All that is behind its causes; the document tells the largest of it.
+    pub behind: Behind,
     /// Each start by itself, for exporters.
     pub starts: Vec<StartAnalysis>,
 }
@@ -60,13 +62,14 @@ pub fn analyze(recording: &Recording) -> Findings {
         None => report.time_to_first = walls(&report, recording.manifest.settings.seed),
     }
     let mut view = RunView::default();
+    let mut behind = Behind::default();
     if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
         let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
-        let listed = items::list(examined, start, &trees);
+        behind = items::list(examined, start, &trees);
         report.memory = memory::report(recording, shown, start, examined);
         report.notes.extend(memory::note(start, examined));
         let causes = warmest.map(|group| &group.causes);
-        report.causes = causes_of(causes, examined, listed, &report);
+        report.causes = causes_of(causes, examined, &mut behind, &report);
         report.remedies = remedies::remedies(&remedies::Case {
             report: &report,
             start,
@@ -76,7 +79,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         });
         view = viewing::view(shown, start, examined, &trees);
     } else {
-        report.causes = causes_of(None, &nothing(), no_items(), &report);
+        report.causes = causes_of(None, &nothing(), &mut behind, &report);
     }
     let starts = (examined.iter().zip(&facts))
         .map(|(examined, facts)| examined.analysis(facts))
@@ -84,6 +87,7 @@ pub fn analyze(recording: &Recording) -> Findings {
     Findings {
         report,
         view,
+        behind,
         starts,
     }
 }
@@ -172,12 +176,12 @@ fn scale(report: &RunReport, examined: &Examined) -> f64 {
     }
 }
 
-/// The causes, largest first. Their items are those of the shown start, in proportion;
-/// what lies within an item has other causes too, so that it follows the start as a whole.
+/// The causes, largest first. Their items are those of the shown start, in proportion (and
+/// so are all that are behind them); what lies within an item has other causes too, so that it follows the start as a whole.
 fn causes_of(
     causes: Option<&[f64; CAUSES]>,
     examined: &Examined,
-    listed: [Listed; CAUSES],
+    behind: &mut Behind,
     report: &RunReport,
 ) -> Vec<CauseReport> {
     let total = report.time_to_first.median;
@@ -186,7 +190,7 @@ fn causes_of(
     unexplained[Cause::Unexplained.index()] = total;
     let causes = causes.unwrap_or(&unexplained);
     let mut reports: Vec<CauseReport> = Vec::new();
-    for (cause, mut listed) in Cause::ALL.into_iter().zip(listed) {
+    for (cause, items) in Cause::ALL.into_iter().zip(&mut behind.items) {
         let seconds = causes[cause.index()];
         let bytes = memory::of_cause(&report.memory, cause);
         if seconds <= 0.0 && bytes.is_none() {
@@ -195,7 +199,7 @@ fn causes_of(
         let shown = examined.causes[cause.index()];
         if shown > 0.0 {
             let scale = seconds / shown;
-            for item in &mut listed.items {
+            for item in items.iter_mut() {
                 let alone = item.inclusive <= item.seconds;
                 item.seconds *= scale;
                 item.inclusive = if alone {
@@ -205,22 +209,21 @@ fn causes_of(
                 };
                 item.waiting = item.waiting.map(|waiting| waiting * scale);
             }
+            if cause == Cause::PythonImports {
+                (behind.modules.iter_mut()).for_each(|module| module.own *= scale);
+            }
         }
         reports.push(CauseReport {
             cause,
             seconds,
             share: if total > 0.0 { seconds / total } else { 0.0 },
             device_bytes: bytes,
-            items: listed.items,
-            items_in_all: listed.in_all,
+            items: items.iter().take(items::MOST).cloned().collect(),
+            items_in_all: items.len() as u64,
         });
     }
     reports.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     reports
-}
-
-fn no_items() -> [Listed; CAUSES] {
-    std::array::from_fn(|_| Listed::default())
 }
 
 fn nothing() -> Examined {

@@ -10,6 +10,7 @@
 //! `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
 
 mod analysis;
+mod behind;
 mod calls;
 mod cause;
 mod examine;
@@ -32,6 +33,7 @@ mod viewing;
 mod waiting;
 
 pub use analysis::{Findings, analyze};
+pub use behind::{Behind, Module};
 pub use cause::Cause;
 pub use examine::{PathPart, StartAnalysis};
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};

@@ -9,11 +9,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::Item;
 use super::super::examine::seconds;
 use super::super::facts::Facts;
 use super::super::path::Sum;
 use super::super::trace::{Import, Process, Span, What};
+use super::super::{Item, Module};
 use super::empty;
 
 /// An import of at least this part of all is told.
@@ -174,6 +174,35 @@ pub(super) fn list(
         item.inclusive = item.inclusive.max(item.seconds);
     }
     items
+}
+
+/// Every module that took time on the path, or lies around one that did.
+pub(super) fn modules(
+    own: &HashMap<(usize, u32), Sum>,
+    trees: &[Tree],
+    facts: &[Facts],
+) -> Vec<Module> {
+    let mut modules = Vec::new();
+    for (place, tree) in trees.iter().enumerate() {
+        let imports = &facts[place].process.imports;
+        let took = |at: u32| own.get(&(place, at)).map_or(0, |sum| sum.nanoseconds);
+        let each: Vec<u64> = (0..imports.len() as u32).map(took).collect();
+        let inclusive = tree.inclusive(&each);
+        let mut places: Vec<Option<usize>> = vec![None; imports.len()];
+        for index in tree.order.iter().map(|at| *at as usize) {
+            if inclusive[index] == 0 {
+                continue;
+            }
+            places[index] = Some(modules.len());
+            modules.push(Module {
+                name: imports[index].name.clone(),
+                detail: sentence(&imports[index]),
+                parent: tree.parents[index].and_then(|parent| places[parent as usize]),
+                own: seconds(each[index]),
+            });
+        }
+    }
+    modules
 }
 
 fn sentence(import: &Import) -> String {

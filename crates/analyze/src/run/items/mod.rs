@@ -13,18 +13,11 @@ use std::collections::HashMap;
 use super::examine::{Examined, seconds};
 use super::facts::{Facts, Thing};
 use super::iterations::Seen;
-use super::path::{CAUSES, Meant, Sum};
-use super::{Cause, Item};
+use super::path::{Meant, Sum};
+use super::{Behind, Cause, Item};
 
 /// So many items of a cause are told.
-const MOST: usize = 20;
-
-/// The items of a cause, and how many there were.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Listed {
-    pub items: Vec<Item>,
-    pub in_all: u64,
-}
+pub(super) const MOST: usize = 20;
 
 /// The detail of what XLA compiled.
 pub(super) const BY_XLA: &str = "compiled by XLA";
@@ -64,8 +57,8 @@ pub(super) fn file_name(path: &str) -> &str {
     }
 }
 
-/// The items of each cause on the path, without what is steady work. Seconds.
-pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> [Listed; CAUSES] {
+/// All that is behind each cause on the path, without what is steady work. Seconds.
+pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind {
     let facts = start.facts;
     let mut by_name: HashMap<(Cause, String), Item> = HashMap::new();
     let mut imports: HashMap<(usize, u32), Sum> = HashMap::new();
@@ -105,31 +98,29 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> [Listed
     compiling::count(&mut by_name, facts, until);
     // What steady iterations have too is one item of its own.
     let steady = examined.causes[Cause::SteadyWork.index()];
-    let mut lists: [Listed; CAUSES] = std::array::from_fn(|_| Listed::default());
+    let mut behind = Behind::default();
+    let lists = &mut behind.items;
     for ((cause, _), item) in by_name {
-        lists[cause.index()].items.push(item);
+        lists[cause.index()].push(item);
     }
     if steady > 0.0 {
         let mut item = empty("one steady iteration");
         (item.seconds, item.inclusive, item.count) = (steady, steady, 1);
-        lists[Cause::SteadyWork.index()].items.push(item);
+        lists[Cause::SteadyWork.index()].push(item);
     }
-    lists[Cause::PythonImports.index()]
-        .items
-        .extend(imports::list(&imports, trees, facts, until));
-    for list in &mut lists {
+    lists[Cause::PythonImports.index()].extend(imports::list(&imports, trees, facts, until));
+    for list in lists {
         // Equal ones by name, so that a report is always the same.
-        list.items.sort_by(|a, b| {
+        list.sort_by(|a, b| {
             let order = b.seconds.total_cmp(&a.seconds);
             order.then_with(|| a.name.cmp(&b.name))
         });
-        list.items.retain(|item| item.seconds > 0.0);
+        list.retain(|item| item.seconds > 0.0);
         // What is no call, or began before what is looked at, is there once.
-        (list.items.iter_mut()).for_each(|item| item.count = item.count.max(1));
-        list.in_all = list.items.len() as u64;
-        list.items.truncate(MOST);
+        (list.iter_mut()).for_each(|item| item.count = item.count.max(1));
     }
-    lists
+    behind.modules = imports::modules(&imports, trees, facts);
+    behind
 }
 
 fn empty(name: &str) -> Item {

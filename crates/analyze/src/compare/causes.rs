@@ -1,0 +1,62 @@
+//! The causes on both sides, with what is behind their change.
+
+use super::judge::{By, Measured, measure};
+use super::runs::RunInput;
+use super::settings::Settings;
+use super::{CauseChange, Unit, items};
+use crate::run::Cause;
+
+/// A cause that was measured and not yet judged.
+pub(super) struct Measuring {
+    pub cause: Cause,
+    pub measured: Measured,
+}
+
+/// Compares each cause by itself.
+pub(super) fn measure_each(causes: Vec<(Cause, Vec<f64>, Vec<f64>, By)>) -> Vec<Measuring> {
+    let each = causes.into_iter();
+    each.map(|(cause, base, new, by)| Measuring {
+        cause,
+        measured: measure(&base, &new, by, Unit::Seconds),
+    })
+    .collect()
+}
+
+/// The causes with their verdicts and items, by the size of their difference. `inputs` are
+/// none where their items are not those of the starts that are compared.
+pub(super) fn judge_each(
+    causes: Vec<Measuring>,
+    adjusted: &[Option<f64>],
+    inputs: Option<(&RunInput, &RunInput)>,
+    settings: &Settings,
+) -> Vec<CauseChange> {
+    let mut changes: Vec<CauseChange> = Vec::new();
+    for (measuring, adjusted_p) in causes.into_iter().zip(adjusted) {
+        let Measuring { cause, measured } = measuring;
+        let verdict = measured.judge(*adjusted_p, settings).verdict;
+        let (items, items_in_all) = inputs
+            .map(|(base, new)| items::changed(base, new, cause))
+            .unwrap_or_default();
+        if let (Some(base), Some(new), Some(difference)) =
+            (measured.base, measured.new, measured.difference)
+        {
+            changes.push(CauseChange {
+                cause,
+                base,
+                new,
+                difference,
+                p: measured.p,
+                adjusted_p: *adjusted_p,
+                verdict,
+                items,
+                items_in_all,
+            });
+        }
+    }
+    changes.sort_by(|a, b| {
+        let size = |change: &CauseChange| change.difference.value.abs();
+        let order = size(b).total_cmp(&size(a));
+        order.then_with(|| a.cause.cmp(&b.cause))
+    });
+    changes
+}

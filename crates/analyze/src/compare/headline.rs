@@ -1,0 +1,267 @@
+//! The one thing to know: what changed, by how much, and what explains it.
+
+use super::starts::sum_of_differences;
+use super::words::{change, percent};
+use super::{CauseChange, Change, Headline, ItemChange, Quantity, Unit, Verdict};
+use crate::run::{Cause, RunReport};
+
+/// A cause or item that is this part of a change explains it.
+const MOST_OF_IT: f64 = 0.5;
+/// One that is less, but this part, is worth naming.
+const WORTH_NAMING: f64 = 0.2;
+
+/// The order in which a change is worth a headline.
+const BY_WEIGHT: [&str; 8] = [
+    "time-to-first",
+    "first",
+    "steady",
+    "device-memory",
+    "host-memory",
+    "excess",
+    "warmup",
+    "ratio",
+];
+
+/// What there is to tell.
+pub(super) struct Story<'a> {
+    pub quantities: &'a [Quantity],
+    pub causes: &'a [CauseChange],
+    /// Both reports, if what they say of the first iteration belongs to these starts.
+    pub excess: Option<(&'a RunReport, &'a RunReport)>,
+    /// Whether times to first are those to the end of the program.
+    pub to_end: bool,
+}
+
+/// The headline, and the verdict over all.
+pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
+    let by_weight = || {
+        let quantity = |id: &&str| story.quantities.iter().find(|quantity| quantity.id == **id);
+        BY_WEIGHT.iter().filter_map(quantity)
+    };
+    let changed = |quantity: &&Quantity| is_change(quantity.verdict);
+    // What fails the comparison comes first: it has to be explained.
+    let told = by_weight().find(|quantity| quantity.regressed);
+    if let Some(quantity) = told.or_else(|| by_weight().find(changed)) {
+        return (of_quantity(story, quantity), quantity.verdict);
+    }
+    if let Some(cause) = story.causes.iter().find(|cause| is_change(cause.verdict)) {
+        let text = format!(
+            "{}{}, and no sure change of {}",
+            change(cause.difference.value, Unit::Seconds),
+            behind(&[cause], ": "),
+            time_to_first(story),
+        );
+        return (with_cause(text, None, cause), over_all(story.quantities));
+    }
+    (unchanged(story), over_all(story.quantities))
+}
+
+fn is_change(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Slower | Verdict::Faster)
+}
+
+/// Where no quantity changed.
+fn over_all(quantities: &[Quantity]) -> Verdict {
+    let mut gated = quantities.iter().filter(|quantity| quantity.gated);
+    let mut some = false;
+    let all = gated.all(|quantity| {
+        some = true;
+        quantity.verdict == Verdict::Same
+    });
+    if all && some {
+        Verdict::Same
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
+    let by = quantity.difference.map_or(0.0, |by| by.value);
+    let size = change(by, quantity.unit);
+    let (text, cause) = match quantity.id.as_str() {
+        "time-to-first" => {
+            let causes = explaining(story.causes, by);
+            let text = format!("{size}{}", behind(&causes, ": "));
+            (text, causes.first().copied())
+        }
+        "first" => {
+            let cause = of_first(story, by);
+            let because = cause.map_or(String::new(), |cause| format!(": {}", cause.as_str()));
+            let text = format!("first iteration {size}{}{because}", part(quantity));
+            let cause = story.causes.iter().find(|known| Some(known.cause) == cause);
+            (text, cause)
+        }
+        _ => (format!("{} {size}{}", quantity.name, part(quantity)), None),
+    };
+    match cause {
+        Some(cause) => with_cause(text, Some(quantity), cause),
+        None => Headline {
+            text,
+            quantity: Some(quantity.id.clone()),
+            cause: None,
+            items: Vec::new(),
+        },
+    }
+}
+
+/// ` (+12 %)`, where that can be said.
+fn part(quantity: &Quantity) -> String {
+    let relative = quantity.relative;
+    relative.map_or(String::new(), |part| format!(" ({})", percent(part.value)))
+}
+
+fn with_cause(text: String, quantity: Option<&Quantity>, cause: &CauseChange) -> Headline {
+    Headline {
+        text,
+        quantity: quantity.map(|quantity| quantity.id.clone()),
+        cause: Some(cause.cause),
+        items: items(cause).iter().map(|item| item.name.clone()).collect(),
+    }
+}
+
+/// The causes that explain a change of this size: the largest alone, or the largest two.
+fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
+    // What the causes add up to differs a little from the change of the geometric mean.
+    let sum = sum_of_differences(causes);
+    let whole = if sum * by > 0.0 { sum } else { by };
+    let part = |cause: &CauseChange| cause.difference.value / whole;
+    let same_way: Vec<&CauseChange> = (causes.iter())
+        .filter(|cause| part(cause) >= WORTH_NAMING)
+        .take(2)
+        .collect();
+    match same_way[..] {
+        [first, ..] if part(first) >= MOST_OF_IT => vec![first],
+        _ => same_way,
+    }
+}
+
+/// `: Python imports, sympy is new`, or `: A (+1 s) and B (+0.9 s)`; nothing where nothing
+/// explains it.
+fn behind(causes: &[&CauseChange], before: &str) -> String {
+    match causes {
+        [] => String::new(),
+        [cause] => format!("{before}{}{}", cause.cause.as_str(), item_words(cause)),
+        several => {
+            let each: Vec<String> = (several.iter())
+                .map(|cause| {
+                    let size = change(cause.difference.value, Unit::Seconds);
+                    format!("{} ({size})", cause.cause.as_str())
+                })
+                .collect();
+            format!("{before}{}", each.join(" and "))
+        }
+    }
+}
+
+/// The items that make up the change of a cause: as few as explain most of it, two at the
+/// most; else the largest, if it is worth naming.
+fn items(cause: &CauseChange) -> Vec<&ItemChange> {
+    let whole = cause.difference.value;
+    let part = |item: &ItemChange| item.difference / whole;
+    let mut same_way: Vec<&ItemChange> = (cause.items.iter())
+        .filter(|item| part(item) >= WORTH_NAMING)
+        .collect();
+    match same_way[..] {
+        [first, ..] if part(first) >= MOST_OF_IT => same_way.truncate(1),
+        [first, second, ..] if part(first) + part(second) >= MOST_OF_IT => same_way.truncate(2),
+        _ => same_way.truncate(1),
+    }
+    same_way
+}
+
+fn item_words(cause: &CauseChange) -> String {
+    match items(cause)[..] {
+        [] => String::new(),
+        [item] => format!(", {} {}", item.name, item.change.words()),
+        [first, second, ..] if first.change == second.change => {
+            let words = match first.change {
+                Change::New => "are new",
+                Change::Gone => "are gone",
+                Change::Grown => "take longer",
+                Change::Shrunk => "take less",
+            };
+            format!(", {} and {} {words}", first.name, second.name)
+        }
+        [first, second, ..] => format!(
+            ", {} {} and {} {}",
+            first.name,
+            first.change.words(),
+            second.name,
+            second.change.words()
+        ),
+    }
+}
+
+/// The cause of a change of the first iteration: what it takes beyond a steady one, and
+/// what a steady one takes.
+fn of_first(story: &Story, by: f64) -> Option<Cause> {
+    let (base, new) = story.excess?;
+    let seconds = |report: &RunReport, cause: Cause| -> f64 {
+        let parts = (report.first_excess.iter()).filter(|part| part.cause == cause);
+        let beyond: f64 = parts.map(|part| part.seconds).sum();
+        match cause {
+            Cause::SteadyWork => beyond + report.steady.unwrap_or(0.0),
+            _ => beyond,
+        }
+    };
+    let change = |cause: &Cause| seconds(new, *cause) - seconds(base, *cause);
+    let largest = Cause::ALL
+        .into_iter()
+        .max_by(|a, b| (change(a) / by).total_cmp(&(change(b) / by)))?;
+    (change(&largest) / by >= MOST_OF_IT).then_some(largest)
+}
+
+fn time_to_first(story: &Story) -> &'static str {
+    if story.to_end {
+        "the time to the end"
+    } else {
+        "time to first"
+    }
+}
+
+/// No quantity changed for sure.
+fn unchanged(story: &Story) -> Headline {
+    let what = time_to_first(story);
+    let time = story.quantities.iter().find(|q| q.id == "time-to-first");
+    let relative = time.and_then(|time| time.relative);
+    let interval = relative.and_then(|by| Some((by.low?, by.high?)));
+    let text = match (time, interval) {
+        (Some(time), Some((low, high))) if time.verdict == Verdict::Same => format!(
+            "no change: {what} is the same, {} to {}",
+            percent(low),
+            percent(high)
+        ),
+        (Some(_), Some((low, high))) => format!(
+            "no sure change: {what} may be {} to {}; more starts will tell",
+            percent(low),
+            percent(high)
+        ),
+        (Some(time), None) => match time.difference {
+            Some(by) if by.value != 0.0 => {
+                let causes = explaining(story.causes, by.value);
+                let text = format!(
+                    "{}, not sure with so few starts{}",
+                    change(by.value, Unit::Seconds),
+                    behind(&causes, ": ")
+                );
+                return match causes.first() {
+                    Some(cause) => with_cause(text, None, cause),
+                    None => plain(text),
+                };
+            }
+            Some(_) => "no difference, and too few starts to be sure of it".to_owned(),
+            None => format!("nothing to compare: {}", time.why),
+        },
+        (None, _) => "nothing to compare: no start came to its first iteration".to_owned(),
+    };
+    plain(text)
+}
+
+pub(super) fn plain(text: String) -> Headline {
+    Headline {
+        text,
+        quantity: None,
+        cause: None,
+        items: Vec::new(),
+    }
+}

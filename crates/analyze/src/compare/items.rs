@@ -1,0 +1,193 @@
+//! What is behind the change of a cause: modules, libraries, kernels and calls that are
+//! new, gone, or take longer or shorter. Of the one start of each side that is shown,
+//! brought to the size of the mean.
+
+use std::collections::BTreeMap;
+
+use super::imports;
+use super::runs::RunInput;
+use super::{Change, ItemChange};
+use crate::run::{Cause, CauseReport, Item};
+
+/// So many are told.
+const MOST: usize = 20;
+/// Seconds below which nothing is told: the clock's own noise.
+const LEAST: f64 = 10e-6;
+
+/// A thing on both sides, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Both {
+    pub name: String,
+    pub detail: String,
+    pub base: f64,
+    pub new: f64,
+}
+
+/// The changed items of a cause, the largest change first, and how many there are in all.
+pub(super) fn changed(base: &RunInput, new: &RunInput, cause: Cause) -> (Vec<ItemChange>, u64) {
+    let modules = match (base.behind, new.behind, cause) {
+        (Some(base), Some(new), Cause::PythonImports) => Some((&base.modules, &new.modules)),
+        _ => None,
+    };
+    let both = match modules {
+        Some((base, new)) => imports::both(base, new),
+        None => by_name(&Known::of(base, cause), &Known::of(new, cause)),
+    };
+    let mut changes: Vec<ItemChange> = both.into_iter().filter_map(change).collect();
+    changes.sort_by(|a, b| {
+        let order = b.difference.abs().total_cmp(&a.difference.abs());
+        order.then_with(|| a.name.cmp(&b.name))
+    });
+    let in_all = changes.len() as u64;
+    changes.truncate(MOST);
+    (changes, in_all)
+}
+
+fn change(both: Both) -> Option<ItemChange> {
+    let difference = both.new - both.base;
+    let change = match (both.base > 0.0, both.new > 0.0) {
+        (false, _) => Change::New,
+        (_, false) => Change::Gone,
+        _ if difference > 0.0 => Change::Grown,
+        _ => Change::Shrunk,
+    };
+    (difference.abs() >= LEAST).then_some(ItemChange {
+        name: both.name,
+        detail: both.detail,
+        base: both.base,
+        new: both.new,
+        difference,
+        change,
+    })
+}
+
+/// What one side tells of a cause.
+struct Known {
+    /// By name: seconds, and what it was about.
+    items: BTreeMap<String, (f64, String)>,
+    /// What is not among them took at most this long.
+    untold: f64,
+}
+
+impl Known {
+    fn of(input: &RunInput, cause: Cause) -> Known {
+        if let Some(behind) = input.behind {
+            return Known::new(behind.of(cause), 0.0, cause);
+        }
+        let mut reports = input.report.causes.iter();
+        let Some(report) = reports.find(|report| report.cause == cause) else {
+            return Known::new(&[], 0.0, cause);
+        };
+        Known::new(&report.items, untold(report), cause)
+    }
+
+    fn new(items: &[Item], untold: f64, cause: Cause) -> Known {
+        let mut known = Known {
+            items: BTreeMap::new(),
+            untold,
+        };
+        for item in items {
+            let name = match cause {
+                // Which modules a document tells by themselves depends on their size.
+                Cause::PythonImports => {
+                    let name = item.name.trim_start_matches("other modules of ");
+                    imports::package(name)
+                }
+                _ => &item.name,
+            };
+            let entry = known.items.entry(name.to_owned()).or_default();
+            entry.0 += item.seconds;
+            if entry.1.is_empty() {
+                entry.1.clone_from(&item.detail);
+            }
+        }
+        known
+    }
+}
+
+/// A document keeps the largest items: the smallest of them bounds the others.
+fn untold(report: &CauseReport) -> f64 {
+    match report.items.last() {
+        Some(last) if report.items_in_all > report.items.len() as u64 => last.seconds,
+        _ => 0.0,
+    }
+}
+
+fn by_name(base: &Known, new: &Known) -> Vec<Both> {
+    let mut both: BTreeMap<&str, Both> = BTreeMap::new();
+    for (known, is_new) in [(base, false), (new, true)] {
+        for (name, (seconds, detail)) in &known.items {
+            let entry = both.entry(name).or_insert_with(|| Both {
+                name: name.clone(),
+                detail: String::new(),
+                base: 0.0,
+                new: 0.0,
+            });
+            if is_new {
+                entry.new = *seconds;
+            } else {
+                entry.base = *seconds;
+            }
+            entry.detail.clone_from(detail);
+        }
+    }
+    // One that the other side may have, only not among its largest, is not called new.
+    both.into_values()
+        .filter(|both| {
+            (both.base > 0.0 || both.new > 2.0 * base.untold)
+                && (both.new > 0.0 || both.base > 2.0 * new.untold)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(name: &str, seconds: f64) -> Item {
+        Item {
+            name: name.to_owned(),
+            detail: String::new(),
+            seconds,
+            inclusive: seconds,
+            count: 1,
+            bytes: None,
+            waiting: None,
+        }
+    }
+
+    #[test]
+    fn what_a_cut_list_may_hold_is_not_called_new() {
+        let cause = Cause::KernelLoading;
+        let base = Known::new(&[item("a", 0.5), item("b", 0.1)], 0.1, cause);
+        let new = Known::new(
+            &[item("a", 0.6), item("c", 0.15), item("d", 0.9)],
+            0.0,
+            cause,
+        );
+        let found: Vec<ItemChange> = (by_name(&base, &new).into_iter())
+            .filter_map(change)
+            .collect();
+        let words = |name: &str| {
+            let found = found.iter().find(|item| item.name == name);
+            found.map(|item| item.change)
+        };
+        assert_eq!(words("a"), Some(Change::Grown));
+        assert_eq!(words("b"), Some(Change::Gone));
+        assert_eq!(words("c"), None);
+        assert_eq!(words("d"), Some(Change::New));
+    }
+
+    #[test]
+    fn modules_of_documents_are_put_together_by_package() {
+        let cause = Cause::PythonImports;
+        let items = [
+            item("torch", 0.5),
+            item("torch._dynamo", 0.4),
+            item("other modules of torch", 0.1),
+        ];
+        let known = Known::new(&items, 0.0, cause);
+        assert_eq!(known.items.len(), 1);
+        assert!((known.items["torch"].0 - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,243 @@
+//! Two results of the lab: series by series.
+
+use super::headline::plain;
+use super::judge::{Asked, By, Measured, measure};
+use super::runs::{adjusted, is_inconclusive, judged};
+use super::settings::Settings;
+use super::words::{change, percent};
+use super::{
+    COMPARE_SCHEMA, CompareKind, CompareReport, Headline, Quantity, SeriesKey, Side, Unit, Verdict,
+    notes,
+};
+use crate::lab::{Experiment, LabReport, SampleKind, Series};
+use crate::stats::{StartSummary, summarize_start};
+
+/// Compares two results of the lab; the sources are their files, as they were named.
+pub fn compare_labs(
+    base: (&str, &LabReport),
+    new: (&str, &LabReport),
+    settings: &Settings,
+) -> CompareReport {
+    let matched = Matched::of(base.1, new.1);
+    let measured: Vec<Measured> = (matched.asked.iter())
+        .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
+        .collect();
+    let all: Vec<Option<f64>> = measured.iter().map(|measured| measured.p).collect();
+    let quantities = judged(matched.asked, measured, &adjusted(&all), settings);
+    let (headline, verdict) = headline(&quantities);
+    let (base, new) = (side(base.0, base.1), side(new.0, new.1));
+    let mut notes = notes::of_sides(&base, &new);
+    notes.extend(matched.notes);
+    CompareReport {
+        schema: COMPARE_SCHEMA.to_owned(),
+        preheat: settings.preheat.clone(),
+        kind: CompareKind::Lab,
+        base,
+        new,
+        max_regression: settings.max_regression,
+        floors: settings.floors,
+        headline,
+        verdict,
+        regressed: quantities.iter().any(|quantity| quantity.regressed),
+        inconclusive: is_inconclusive(&quantities),
+        quantities,
+        causes: Vec::new(),
+        notes,
+    }
+}
+
+fn side(source: &str, report: &LabReport) -> Side {
+    let starts = (report.experiments.iter())
+        .map(|experiment| experiment.starts)
+        .max()
+        .unwrap_or(0);
+    Side {
+        source: source.to_owned(),
+        command: report.command.clone(),
+        created: report.created.clone(),
+        preheat: report.preheat.clone(),
+        machine: report.machine.clone(),
+        device: Some(report.device.name.clone()),
+        temperature: None,
+        iterations_by: None,
+        iteration: String::new(),
+        starts,
+        counted_starts: starts.saturating_sub(1).max(starts.min(1)),
+    }
+}
+
+/// The series that both have.
+struct Matched {
+    asked: Vec<Asked>,
+    notes: Vec<String>,
+}
+
+impl Matched {
+    fn of(base: &LabReport, new: &LabReport) -> Matched {
+        let (of_base, of_new) = (all(base), all(new));
+        let mut asked = Vec::new();
+        for (key, series) in &of_base {
+            let other = of_new.iter().find(|(other, _)| other == key);
+            if let Some((_, other)) = other.filter(|(_, other)| other.kind == series.kind) {
+                asked.extend(of_series(key, series, other));
+            }
+        }
+        let lacking = |has: &[(SeriesKey, &Series)], lacks: &[(SeriesKey, &Series)]| {
+            let known = |key: &SeriesKey| lacks.iter().any(|(other, _)| other == key);
+            has.iter().filter(|(key, _)| !known(key)).count()
+        };
+        let mut notes = Vec::new();
+        for (side, count) in [
+            ("base", lacking(&of_base, &of_new)),
+            ("new", lacking(&of_new, &of_base)),
+        ] {
+            if count > 0 {
+                notes.push(format!("{count} series are in {side} alone"));
+            }
+        }
+        if base.settings.quick != new.settings.quick {
+            notes.push("only one side was measured with --quick".to_owned());
+        }
+        Matched { asked, notes }
+    }
+}
+
+fn all(report: &LabReport) -> Vec<(SeriesKey, &Series)> {
+    let key = |experiment: &Experiment, series: &Series| SeriesKey {
+        experiment: experiment.id,
+        subject: experiment.subject(),
+        variant: series.variant.clone(),
+        series: series.name.clone(),
+        size: series.size,
+    };
+    let experiments = report.experiments.iter();
+    experiments
+        .flat_map(|experiment| {
+            let series = experiment.series.iter();
+            series.map(move |series| (key(experiment, series), series))
+        })
+        .collect()
+}
+
+/// The starts that count: without the first, if there are others.
+fn counted(series: &Series) -> Vec<&[f64]> {
+    let later = series.iterations.iter().skip(1);
+    let mut starts: Vec<&[f64]> = later
+        .map(Vec::as_slice)
+        .filter(|of| !of.is_empty())
+        .collect();
+    if starts.is_empty() {
+        starts.extend(series.iterations.first().map(Vec::as_slice));
+        starts.retain(|of| !of.is_empty());
+    }
+    starts
+}
+
+fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
+    let (of_base, of_new) = (counted(base), counted(new));
+    let asked = |id, name, unit, base: Vec<f64>, new: Vec<f64>| Asked {
+        id,
+        name,
+        unit,
+        of: Some(key.clone()),
+        base,
+        new,
+        by: By::Factor,
+    };
+    let once = |name, unit, of: fn(&[f64]) -> f64| {
+        let each = |starts: &[&[f64]]| starts.iter().map(|start| of(start)).collect::<Vec<_>>();
+        vec![asked("value", name, unit, each(&of_base), each(&of_new))]
+    };
+    let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    match base.kind {
+        SampleKind::Stage => once("time", Unit::Seconds, |values| values[0]),
+        SampleKind::Memory => once("peak", Unit::Bytes, largest),
+        SampleKind::Count => once("count", Unit::Count, |values| values.iter().sum()),
+        SampleKind::Iterations => {
+            let summaries = |starts: &[&[f64]]| -> Vec<StartSummary> {
+                starts.iter().filter_map(|of| summarize_start(of)).collect()
+            };
+            let (base, new) = (summaries(&of_base), summaries(&of_new));
+            let each = |value: fn(&StartSummary) -> Option<f64>| {
+                let of = |starts: &[StartSummary]| starts.iter().filter_map(value).collect();
+                (of(&base), of(&new))
+            };
+            let first: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first));
+            let steady: (Vec<f64>, Vec<f64>) = each(|of| of.steady);
+            let ratio: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first / of.steady?));
+            let mut all = vec![
+                asked("first", "first", Unit::Seconds, first.0, first.1),
+                asked("steady", "steady", Unit::Seconds, steady.0, steady.1),
+                asked("ratio", "first ÷ steady", Unit::Ratio, ratio.0, ratio.1),
+            ];
+            all.retain(|asked| !(asked.base.is_empty() && asked.new.is_empty()));
+            all
+        }
+    }
+}
+
+/// The largest change, what fails the comparison first; and how many there are.
+fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
+    let size = |quantity: &Quantity| {
+        let part = quantity.relative.map_or(0.0, |part| part.value);
+        part.ln_1p().abs()
+    };
+    let changed: Vec<&Quantity> = (quantities.iter())
+        .filter(|quantity| matches!(quantity.verdict, Verdict::Slower | Verdict::Faster))
+        .collect();
+    let largest = (changed.iter()).max_by(|a, b| {
+        let gate = (a.regressed, a.gated).cmp(&(b.regressed, b.gated));
+        gate.then_with(|| size(a).total_cmp(&size(b)))
+    });
+    let Some(largest) = largest else {
+        let sure = |q: &Quantity| q.verdict == Verdict::Same;
+        let same = quantities.iter().filter(|q| sure(q)).count();
+        let gated = || quantities.iter().filter(|q| q.gated);
+        let verdict = match gated().all(sure) && gated().count() > 0 {
+            true => Verdict::Same,
+            false => Verdict::Inconclusive,
+        };
+        let text = match quantities.len() {
+            0 => "nothing to compare: the results have no series in common".to_owned(),
+            all => format!("no sure change: {same} of {all} quantities are the same for sure"),
+        };
+        return (plain(text), verdict);
+    };
+    let by = largest.difference.map_or(0.0, |by| by.value);
+    let part = largest.relative.map_or(0.0, |part| part.value);
+    let place = largest.of.as_ref().map_or(String::new(), place);
+    let mut text = format!(
+        "{} {}: {} ({})",
+        place,
+        largest.name,
+        change(by, largest.unit),
+        percent(part)
+    );
+    if changed.len() > 1 {
+        text.push_str(&format!(
+            "; {} of {} quantities changed",
+            changed.len(),
+            quantities.len()
+        ));
+    }
+    let headline = Headline {
+        text,
+        quantity: Some(largest.id.clone()),
+        cause: None,
+        items: Vec::new(),
+    };
+    (headline, largest.verdict)
+}
+
+/// A series in a sentence: `launch, cache empty, first launch (cuda)`.
+fn place(key: &SeriesKey) -> String {
+    let mut words = vec![key.experiment.id().to_owned()];
+    if !key.variant.is_empty() {
+        words.push(key.variant.clone());
+    }
+    words.push(key.series.clone());
+    if let Some(size) = key.size {
+        words.push(crate::units::bytes(size));
+    }
+    format!("{} ({})", words.join(", "), key.subject)
+}

@@ -1,0 +1,141 @@
+//! What differs beside the program, and what is missing: sentences for people.
+
+use super::runs::RunInput;
+use super::starts::Counted;
+use super::words::count;
+use super::{CompareReport, Side};
+use crate::lab::Machine;
+use crate::run::RunReport;
+use crate::stats::FEWEST;
+
+/// The notes of a comparison of runs.
+pub(super) fn of_runs(
+    report: &CompareReport,
+    base: &RunInput,
+    new: &RunInput,
+    counted: [&Counted; 2],
+) -> Vec<String> {
+    let mut notes = of_sides(&report.base, &report.new);
+    notes.extend(different(base.report, new.report));
+    for (side, counted) in [("base", counted[0]), ("new", counted[1])] {
+        let starts = counted.starts.len();
+        if starts < FEWEST {
+            notes.push(format!(
+                "{side}: {} of its starts count, and an interval needs {FEWEST}; record with --starts {} or more (the first is apart)",
+                count(starts),
+                FEWEST + 1,
+            ));
+        }
+        if counted.to_end && starts > 0 {
+            notes.push(format!(
+                "{side}: nothing was recorded, so that its times are those to the end of the program"
+            ));
+        }
+    }
+    for (side, input) in [("base", base), ("new", new)] {
+        if let Some(why) = &input.report.settings.ended_early {
+            notes.push(format!("{side}: {why}"));
+        }
+        let cut =
+            (input.report.causes.iter()).any(|cause| cause.items_in_all > cause.items.len() as u64);
+        if input.behind.is_none() && cut {
+            notes.push(format!(
+                "{side} is a document, which keeps the largest items of each cause: what is new or gone is told better from its recording"
+            ));
+        }
+    }
+    for quantity in &report.quantities {
+        if quantity.base.is_none() || quantity.new.is_none() {
+            notes.push(format!("{}: {}", quantity.name, quantity.why));
+        }
+    }
+    notes
+}
+
+/// What both kinds of comparisons look at.
+pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    if base.source == new.source && !base.source.is_empty() {
+        notes.push("both sides are the same result".to_owned());
+    }
+    let machines = machines(&base.machine, &new.machine);
+    if !machines.is_empty() {
+        notes.push(format!(
+            "the machines differ, and so may the times: {}",
+            machines.join(", ")
+        ));
+    }
+    if let (Some(of_base), Some(of_new)) = (&base.device, &new.device)
+        && of_base != of_new
+    {
+        notes.push(format!("the devices differ: {of_base} against {of_new}"));
+    }
+    if base.preheat != new.preheat {
+        notes.push(format!(
+            "base was recorded by preheat {}, new by {}",
+            base.preheat, new.preheat
+        ));
+    }
+    if let (Some(of_base), Some(of_new)) = (base.temperature, new.temperature)
+        && of_base != of_new
+    {
+        notes.push(format!(
+            "no temperature was measured on both sides: base is {}, new is {}",
+            of_base.as_str(),
+            of_new.as_str()
+        ));
+    }
+    if base.iterations_by != new.iterations_by {
+        notes.push(format!(
+            "an iteration is not the same on both sides: {} against {}; --iterations says what it is",
+            base.iteration, new.iteration
+        ));
+    }
+    notes
+}
+
+fn machines(base: &Machine, new: &Machine) -> Vec<String> {
+    let mut differ = Vec::new();
+    let mut text = |what: &str, base: String, new: String| {
+        if base != new {
+            differ.push(format!("{what} {base} against {new}"));
+        }
+    };
+    text("processor", base.cpu.clone(), new.cpu.clone());
+    text("cores", base.cores.to_string(), new.cores.to_string());
+    text("system", base.os.clone(), new.os.clone());
+    text("kernel", base.kernel.clone(), new.kernel.clone());
+    // What the kernel keeps for itself varies a little.
+    let (of_base, of_new) = (base.memory as f64, new.memory as f64);
+    if (of_base - of_new).abs() > 0.02 * of_base.max(of_new) {
+        let size = crate::units::bytes;
+        text("memory", size(base.memory), size(new.memory));
+    }
+    differ
+}
+
+/// What was set differently.
+fn different(base: &RunReport, new: &RunReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if base.settings.synchronize != new.settings.synchronize {
+        notes.push(
+            "only one side waited for the device at the end of each iteration (--synchronize)"
+                .to_owned(),
+        );
+    }
+    let value = |report: &RunReport, name: &str| {
+        let mut all = report.environment.iter();
+        all.find(|(known, _)| known == name)
+            .map(|(_, value)| value.clone())
+    };
+    let mut names: Vec<&str> = (base.environment.iter().chain(&new.environment))
+        .map(|(name, _)| name.as_str())
+        .filter(|name| value(base, name) != value(new, name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if !names.is_empty() {
+        notes.push(format!("the environment differs: {}", names.join(", ")));
+    }
+    notes
+}

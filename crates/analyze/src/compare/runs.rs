@@ -1,0 +1,145 @@
+//! Two recorded runs: from their starts to the document.
+
+use super::causes::{judge_each, measure_each};
+use super::headline::{Story, headline};
+use super::judge::{Asked, Measured, measure};
+use super::settings::Settings;
+use super::starts::{Counted, causes, counted, quantities, temperatures};
+use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
+use crate::run::{Behind, RunReport, Temperature};
+use crate::stats::holm;
+
+/// One side of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct RunInput<'a> {
+    /// The recording or file, as it was named.
+    pub source: &'a str,
+    /// What it shows.
+    pub report: &'a RunReport,
+    /// All that is behind its causes; none where only a document is there.
+    pub behind: Option<&'a Behind>,
+}
+
+/// Compares two runs.
+pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
+    let (cold_base, cold_new) = temperatures(base.report, new.report);
+    let of_base = counted(base.report, cold_base);
+    let of_new = counted(new.report, cold_new);
+    let asked = quantities(&of_base, &of_new, settings);
+    let measured: Vec<Measured> = (asked.iter())
+        .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
+        .collect();
+    let of_causes = measure_each(causes(&of_base, &of_new, settings));
+    let all: Vec<Option<f64>> = (measured.iter())
+        .chain(of_causes.iter().map(|cause| &cause.measured))
+        .map(|measured| measured.p)
+        .collect();
+    let adjusted = adjusted(&all);
+    let (of_quantities, adjusted_causes) = adjusted.split_at(measured.len());
+    let quantities = judged(asked, measured, of_quantities, settings);
+    // What a report tells of causes is of its own warmest starts.
+    let are_shown = shows(base.report, cold_base) && shows(new.report, cold_new);
+    let inputs = are_shown.then_some((base, new));
+    let causes = judge_each(of_causes, adjusted_causes, inputs, settings);
+    let (headline, verdict) = headline(&Story {
+        quantities: &quantities,
+        causes: &causes,
+        excess: are_shown.then_some((base.report, new.report)),
+        to_end: of_base.to_end || of_new.to_end,
+    });
+    let mut report = CompareReport {
+        schema: COMPARE_SCHEMA.to_owned(),
+        preheat: settings.preheat.clone(),
+        kind: CompareKind::Runs,
+        base: side(base, cold_base, &of_base),
+        new: side(new, cold_new, &of_new),
+        max_regression: settings.max_regression,
+        floors: settings.floors,
+        headline,
+        verdict,
+        regressed: quantities.iter().any(|quantity| quantity.regressed),
+        inconclusive: is_inconclusive(&quantities),
+        quantities,
+        causes,
+        notes: Vec::new(),
+    };
+    report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
+    report
+}
+
+/// Holm's adjustment of those that have a p-value.
+pub(super) fn adjusted(all: &[Option<f64>]) -> Vec<Option<f64>> {
+    let known: Vec<f64> = all.iter().flatten().copied().collect();
+    let mut adjusted = holm(&known).into_iter();
+    let mut next = || adjusted.next();
+    all.iter().map(|p| p.and_then(|_| next())).collect()
+}
+
+/// The quantities with their verdicts.
+pub(super) fn judged(
+    asked: Vec<Asked>,
+    measured: Vec<Measured>,
+    adjusted: &[Option<f64>],
+    settings: &Settings,
+) -> Vec<Quantity> {
+    let each = asked.into_iter().zip(measured).zip(adjusted);
+    each.map(|((asked, measured), adjusted_p)| {
+        let judged = measured.judge(*adjusted_p, settings);
+        let gated = settings.gates(asked.id);
+        let floor = match (asked.unit, asked.id) {
+            (Unit::Bytes, _) => settings.floors.bytes,
+            (Unit::Seconds, "steady") => settings.floors.steady,
+            (Unit::Seconds, _) => settings.floors.seconds,
+            _ => 0.0,
+        };
+        let change = measured.difference.map_or(0.0, |by| by.value);
+        Quantity {
+            id: asked.id.to_owned(),
+            name: asked.name.to_owned(),
+            unit: asked.unit,
+            of: asked.of,
+            base: measured.base,
+            new: measured.new,
+            difference: measured.difference,
+            relative: measured.relative,
+            p: measured.p,
+            adjusted_p: *adjusted_p,
+            verdict: judged.verdict,
+            why: judged.why,
+            gated,
+            regressed: gated && judged.beyond && change >= floor,
+        }
+    })
+    .collect()
+}
+
+pub(super) fn is_inconclusive(quantities: &[Quantity]) -> bool {
+    let mut gated = quantities.iter().filter(|quantity| quantity.gated);
+    gated.any(|quantity| quantity.verdict == Verdict::Inconclusive)
+}
+
+/// Whether what the report tells is of this temperature: it tells the warmest.
+fn shows(report: &RunReport, temperature: Temperature) -> bool {
+    let warmest = report.ladder.iter().map(|rung| rung.temperature).min();
+    warmest.is_none_or(|warmest| warmest == temperature)
+}
+
+fn side(input: &RunInput, temperature: Temperature, counted: &Counted) -> Side {
+    let report = input.report;
+    let same = report.starts.iter();
+    Side {
+        source: input.source.to_owned(),
+        command: report.command.clone(),
+        created: report.created.clone(),
+        preheat: report.preheat.clone(),
+        machine: report.machine.clone(),
+        device: None,
+        temperature: Some(temperature),
+        iterations_by: Some(report.iterations_by),
+        iteration: report.iteration.clone(),
+        starts: same
+            .filter(|start| start.temperature == temperature)
+            .count(),
+        counted_starts: counted.starts.len(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Which starts count, and what each of them says.
+
+use super::judge::{Asked, By};
+use super::settings::Settings;
+use super::{CauseChange, Unit};
+use crate::run::{Cause, RunReport, StartReport, Temperature};
+use crate::stats::{StartSummary, mean, summarize_start};
+
+/// The starts of one side that count, with what their iterations say.
+pub(super) struct Counted<'a> {
+    pub starts: Vec<&'a StartReport>,
+    /// Whether the times to first are those to the end of the program, because nothing was
+    /// recorded of any start.
+    pub to_end: bool,
+    summaries: Vec<Option<StartSummary>>,
+}
+
+/// The temperatures that are compared: the warmest that both have; else the warmest of
+/// each, which is not the same thing and is told.
+pub(super) fn temperatures(base: &RunReport, new: &RunReport) -> (Temperature, Temperature) {
+    let of = |report: &RunReport| {
+        let mut all: Vec<Temperature> = (report.starts.iter())
+            .map(|start| start.temperature)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|temperature| !counted(report, *temperature).starts.is_empty());
+        all
+    };
+    let (of_base, of_new) = (of(base), of(new));
+    let warmest = |of: &[Temperature]| of.first().copied().unwrap_or(Temperature::Process);
+    let common = of_base.iter().find(|of| of_new.contains(of));
+    match common {
+        Some(common) => (*common, *common),
+        None => (warmest(&of_base), warmest(&of_new)),
+    }
+}
+
+/// Those that came to their first iteration, and did not fail or came so far; without the
+/// very first, which may have found cold disks and caches, if there are others. As in
+/// the report of a run.
+pub(super) fn counted(report: &RunReport, temperature: Temperature) -> Counted<'_> {
+    let all = |came: fn(&StartReport) -> bool| -> Vec<&StartReport> {
+        (report.starts.iter())
+            .filter(|start| start.temperature == temperature && came(start))
+            .collect()
+    };
+    let mut starts = all(|start| start.time_to_first.is_some_and(|time| time > 0.0));
+    let to_end = starts.is_empty();
+    if to_end {
+        starts = all(|start| start.wall > 0.0);
+    }
+    let good = |start: &StartReport| start.exit_code == 0 || !start.iterations.is_empty();
+    if starts.iter().any(|start| good(start)) {
+        starts.retain(|start| good(start));
+    }
+    if starts.len() > 1 {
+        starts.retain(|start| !start.first_start);
+    }
+    let summaries = (starts.iter())
+        .map(|start| summarize_start(&start.iterations))
+        .collect();
+    Counted {
+        starts,
+        to_end,
+        summaries,
+    }
+}
+
+impl Counted<'_> {
+    /// The time to first of each start.
+    fn times(&self) -> Vec<f64> {
+        let time = |start: &&StartReport| match self.to_end {
+            true => Some(start.wall),
+            false => start.time_to_first,
+        };
+        self.starts.iter().filter_map(time).collect()
+    }
+
+    fn of_starts(&self, value: impl Fn(&StartReport) -> Option<f64>) -> Vec<f64> {
+        let starts = self.starts.iter();
+        starts.filter_map(|start| value(start)).collect()
+    }
+
+    fn of_iterations(&self, value: impl Fn(&StartSummary) -> Option<f64>) -> Vec<f64> {
+        let summaries = self.summaries.iter().flatten();
+        summaries.filter_map(value).collect()
+    }
+
+    /// A cause in each start; zeros where it did not occur.
+    fn cause(&self, cause: Cause) -> Vec<f64> {
+        let seconds = |start: &StartReport| {
+            let parts = start.causes.iter().filter(|part| part.cause == cause);
+            parts.map(|part| part.seconds).sum()
+        };
+        self.starts.iter().map(|start| seconds(start)).collect()
+    }
+}
+
+/// The quantities that at least one side has.
+pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> Vec<Asked> {
+    let whole = whole(base);
+    let average = |values: &[f64]| mean(values).map_or(0.0, |mean| mean.value);
+    let iterations = |value: fn(&StartSummary) -> Option<f64>| {
+        (base.of_iterations(value), new.of_iterations(value))
+    };
+    let starts =
+        |value: fn(&StartReport) -> Option<f64>| (base.of_starts(value), new.of_starts(value));
+    let by_factor = |id, name, unit, (base, new): (Vec<f64>, Vec<f64>)| Asked {
+        id,
+        name,
+        unit,
+        of: None,
+        base,
+        new,
+        by: By::Factor,
+    };
+    let warmup = iterations(|of| of.steady_start.map(|at| at as f64));
+    let excess = iterations(|of| of.excess);
+    let mut all = vec![
+        by_factor(
+            "time-to-first",
+            "time to first",
+            Unit::Seconds,
+            (base.times(), new.times()),
+        ),
+        by_factor(
+            "first",
+            "first iteration",
+            Unit::Seconds,
+            iterations(|of| Some(of.first)),
+        ),
+        by_factor(
+            "steady",
+            "steady iteration",
+            Unit::Seconds,
+            iterations(|of| of.steady),
+        ),
+        by_factor(
+            "ratio",
+            "first ÷ steady",
+            Unit::Ratio,
+            iterations(|of| Some(of.first / of.steady?)),
+        ),
+        Asked {
+            id: "warmup",
+            name: "warm-up",
+            unit: Unit::Iterations,
+            of: None,
+            // One iteration more or less is always within the margin.
+            by: By::Sum {
+                whole: average(&warmup.0).max(1.0 / settings.max_regression),
+                least: 0.5,
+            },
+            base: warmup.0,
+            new: warmup.1,
+        },
+        Asked {
+            id: "excess",
+            name: "excess",
+            unit: Unit::Seconds,
+            of: None,
+            by: By::Sum {
+                whole: whole.max(average(&excess.0).abs()),
+                least: settings.floors.seconds,
+            },
+            base: excess.0,
+            new: excess.1,
+        },
+        by_factor(
+            "device-memory",
+            "peak device memory",
+            Unit::Bytes,
+            starts(|start| start.peak_device.map(|bytes| bytes as f64)),
+        ),
+        by_factor(
+            "host-memory",
+            "peak host memory",
+            Unit::Bytes,
+            starts(|start| Some(start.peak_resident as f64).filter(|bytes| *bytes > 0.0)),
+        ),
+    ];
+    all.retain(|asked| !(asked.base.is_empty() && asked.new.is_empty()));
+    all
+}
+
+/// The causes that occur on a side, in the order of [`Cause::ALL`].
+pub(super) fn causes(
+    base: &Counted,
+    new: &Counted,
+    settings: &Settings,
+) -> Vec<(Cause, Vec<f64>, Vec<f64>, By)> {
+    if base.to_end || new.to_end || base.starts.is_empty() || new.starts.is_empty() {
+        return Vec::new();
+    }
+    let by = By::Sum {
+        whole: whole(base),
+        least: settings.floors.seconds,
+    };
+    let each = Cause::ALL.into_iter();
+    each.map(|cause| (cause, base.cause(cause), new.cause(cause), by))
+        .filter(|(_, base, new, _)| base.iter().chain(new).any(|seconds| *seconds > 0.0))
+        .collect()
+}
+
+/// What causes are parts of: the base's time to first.
+fn whole(base: &Counted) -> f64 {
+    mean(&base.times()).map_or(0.0, |mean| mean.value)
+}
+
+/// The difference of the time to first that the causes are parts of: arithmetic, so that
+/// theirs add up to it.
+pub(super) fn sum_of_differences(causes: &[CauseChange]) -> f64 {
+    causes.iter().map(|cause| cause.difference.value).sum()
+}
