@@ -1,4 +1,4 @@
-//! The documents `preheat.lab/1` and `preheat.run/1` as text.
+//! The documents `preheat.lab/1`, `preheat.run/1` and `preheat.compare/1` as text.
 //!
 //! Their fields and the order of those are the reports' own; only the layout is
 //! decided here: an object puts each field on a line, a list of bare values stays
@@ -7,6 +7,7 @@
 
 use std::io::{self, Write};
 
+use preheat_analyze::compare::CompareReport;
 use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::RunReport;
 use serde::Serialize;
@@ -19,6 +20,11 @@ pub fn lab_json(report: &LabReport) -> String {
 
 /// The report of a run as a JSON document that ends with a newline.
 pub fn run_json(report: &RunReport) -> String {
+    document(report)
+}
+
+/// A comparison as a JSON document that ends with a newline.
+pub fn compare_json(report: &CompareReport) -> String {
     document(report)
 }
 
@@ -189,6 +195,45 @@ mod tests {
         let iterations = serde_json::to_string(&report.starts[1].iterations).unwrap();
         let start = format!("\"iterations\": {iterations}");
         assert!(text.lines().any(|line| line.trim().starts_with(&start)));
+    }
+
+    #[test]
+    fn a_comparison_reads_back_as_the_same_report() {
+        use fixture::compare;
+        let all = [
+            compare::regression(),
+            compare::unchanged(),
+            compare::few(),
+            compare::faster(),
+            compare::lab(),
+            compare::hostile(),
+            compare::nothing(),
+        ];
+        for report in all {
+            let text = compare_json(&report);
+            assert!(text.starts_with("{\n  \"schema\": \"preheat.compare/1\",\n"));
+            assert!(text.ends_with("}\n"));
+            // The parser may miss a number's last bit: written again it is the same or
+            // nearly so, and everything that is no number is the same.
+            let back: CompareReport = serde_json::from_str(&text).unwrap();
+            let values = |report: &CompareReport| -> Vec<f64> {
+                let levels = report.quantities.iter().flat_map(|q| [&q.base, &q.new]);
+                let values = levels.flatten().flat_map(|level| level.values.clone());
+                values
+                    .chain(report.causes.iter().map(|c| c.difference.value))
+                    .collect()
+            };
+            for (a, b) in values(&report).iter().zip(values(&back)) {
+                assert!((a - b).abs() <= a.abs() * 1e-15);
+            }
+            let words = |report: &CompareReport| {
+                let words = report.quantities.iter();
+                let words = words.map(|q| (q.id.clone(), q.of.clone(), q.verdict, q.why.clone()));
+                (words.collect::<Vec<_>>(), report.headline.clone())
+            };
+            assert_eq!(words(&back), words(&report));
+            assert_eq!((&back.base, &back.new), (&report.base, &report.new));
+        }
     }
 
     #[test]

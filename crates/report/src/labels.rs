@@ -35,14 +35,19 @@ pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> Stri
 
 /// A series within its family: `from nothing`, `h2d pinned 4 MiB`, `conv, fresh`.
 pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
-    let name = short_name(&series.name);
-    let variant = match series.variant.as_str() {
+    label(experiment.id, &series.variant, &series.name, series.size)
+}
+
+/// The same by what a series is known by.
+pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<u64>) -> String {
+    let name = short_name(series);
+    let variant = match variant {
         // Only a matter of how often it was measured: the size says more.
         names::SWEEP => "",
         variant => variant,
     };
-    let mut label = match (experiment.id, series.name.as_str()) {
-        (ExperimentId::Alloc, names::ALLOCATE) if series.size.is_some() => String::new(),
+    let mut label = match (id, series) {
+        (ExperimentId::Alloc, names::ALLOCATE) if size.is_some() => String::new(),
         (ExperimentId::Prealloc, names::ALLOCATE_4_MIB) if !variant.is_empty() => {
             variant.to_owned()
         }
@@ -68,7 +73,7 @@ pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
         (ExperimentId::TrainInitialized, _) => join("initialized", name),
         _ => join(&variant.replace(", ", " "), name),
     };
-    if let Some(size) = series.size {
+    if let Some(size) = size {
         if !label.is_empty() {
             label.push(' ');
         }
@@ -79,10 +84,15 @@ pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
 
 /// A series with its family, where it stands alone: `infer · conv, fresh`.
 pub(crate) fn full(experiment: &Experiment, of: &Series) -> String {
-    let family = family(experiment.id);
-    let label = series(experiment, of);
-    if experiment.id == ExperimentId::Launch && !of.variant.is_empty() {
-        format!("{family} · {}: {label}", of.variant)
+    full_label(experiment.id, &of.variant, &of.name, of.size)
+}
+
+/// The same by what a series is known by.
+pub(crate) fn full_label(id: ExperimentId, variant: &str, name: &str, size: Option<u64>) -> String {
+    let family = family(id);
+    let label = label(id, variant, name, size);
+    if id == ExperimentId::Launch && !variant.is_empty() {
+        format!("{family} · {variant}: {label}")
     } else {
         format!("{family} · {label}")
     }

@@ -4,7 +4,7 @@ use preheat_analyze::check::{CheckReport, Line, Verdict};
 
 use super::words::{headline, measured, starts, title, told, used, why};
 use crate::html::command::command_line;
-use crate::run::{bar, middle};
+use crate::terminal::cells::{bar, middle};
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
 
 /// The bar of what is used of a limit is this long; where there is little room shorter, but

@@ -4,7 +4,7 @@ use preheat_analyze::check::{CheckReport, Line, LineKind, Part, Unit, Value, Ver
 use preheat_analyze::run::Temperature;
 use preheat_analyze::stats::Interval;
 
-use crate::run::middle;
+use crate::terminal::cells::middle;
 use crate::terminal::clean;
 use crate::units::ABSENT;
 

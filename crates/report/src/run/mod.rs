@@ -6,4 +6,3 @@ pub(crate) mod words;
 
 pub use html::run_html;
 pub use terminal::run_terminal;
-pub(crate) use terminal::{bar, middle};

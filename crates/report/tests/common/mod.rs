@@ -8,6 +8,7 @@
 
 pub mod check;
 mod claims;
+pub mod compare;
 mod experiments;
 mod frameworks;
 mod noise;

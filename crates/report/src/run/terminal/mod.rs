@@ -15,8 +15,6 @@ mod remedies;
 
 use preheat_analyze::run::RunReport;
 
-pub(crate) use cells::{bar, middle};
-
 use crate::terminal::{Screen, Terminal};
 
 /// The report as lines of text, none wider than the terminal.

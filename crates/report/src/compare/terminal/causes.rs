@@ -1,0 +1,178 @@
+//! The causes that changed: less to the left, more to the right, and what is behind them.
+
+use preheat_analyze::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
+
+use super::super::order::rest;
+use super::super::words::{changed, interval, signed};
+use super::bars::Sides;
+use super::look;
+use crate::terminal::cells::name as cut;
+use crate::terminal::{Screen, Style, clean, fit, width};
+use crate::units::duration;
+
+/// Columns of bars, and where there is much room.
+const BARS: usize = 14;
+const LONG_BARS: usize = 32;
+/// From this width on there is much room.
+const WIDE: usize = 110;
+/// Less room than this is not worth the bars.
+const LEAST_WIDTH: usize = 64;
+/// An inconclusive cause is shown if its difference is this part of the largest.
+const WORTH_SHOWING: f64 = 0.05;
+/// So many items of a cause are shown, if their difference is this part of the cause's.
+const ITEMS: usize = 4;
+const WORTH_NAMING: f64 = 0.02;
+
+/// The causes, if any are known.
+pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
+    if report.causes.is_empty() {
+        return;
+    }
+    let size = |change: &CauseChange| change.difference.value.abs();
+    let largest = report
+        .causes
+        .iter()
+        .map(size)
+        .filter(|size| size.is_finite());
+    let largest = largest.fold(0.0, f64::max);
+    let shown: Vec<&CauseChange> = report
+        .causes
+        .iter()
+        .filter(|change| match change.verdict {
+            verdict if changed(verdict) => true,
+            Verdict::Inconclusive => size(change) >= WORTH_SHOWING * largest,
+            _ => false,
+        })
+        .collect();
+    let hidden = |verdict: Verdict| {
+        let of = |changes: &mut dyn Iterator<Item = &CauseChange>| {
+            changes.filter(|change| change.verdict == verdict).count()
+        };
+        of(&mut report.causes.iter()) - of(&mut shown.iter().copied())
+    };
+    let (same, open) = (hidden(Verdict::Same), hidden(Verdict::Inconclusive));
+    screen.blank();
+    if shown.is_empty() {
+        let text = match open {
+            0 => format!("all {same} the same"),
+            _ => format!("{same} the same, {open} inconclusive"),
+        };
+        let lead = [(Style::Bold, "Causes"), (Style::Plain, "  ")];
+        screen.paragraph(&lead, 2, Style::Dim, &text);
+        return;
+    }
+    let lead = [(Style::Bold, "Causes"), (Style::Plain, "  ")];
+    let about = "what changed on the way from exec to the end of the first iteration";
+    screen.paragraph(&lead, 2, Style::Dim, about);
+    table(screen, &shown);
+    let rest = rest(same, open);
+    if !rest.is_empty() {
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &rest);
+    }
+}
+
+fn table(screen: &mut Screen, shown: &[&CauseChange]) {
+    let room = screen.terminal.width;
+    let bars = match room {
+        _ if room >= WIDE => LONG_BARS,
+        _ if room >= LEAST_WIDTH => BARS,
+        _ => 0,
+    };
+    let sides = Sides::new(shown.iter().map(|change| change.difference.value), bars);
+    let by: Vec<String> = shown
+        .iter()
+        .map(|change| signed(change.difference.value, Unit::Seconds))
+        .collect();
+    let within: Vec<String> = shown
+        .iter()
+        .map(|change| interval(&change.difference, Unit::Seconds).unwrap_or_default())
+        .collect();
+    // Where there is much room: from what to what.
+    let levels: Vec<String> = shown
+        .iter()
+        .filter(|_| room >= WIDE)
+        .map(|change| {
+            let [was, is] = [&change.base, &change.new].map(|level| duration(level.mean.value));
+            format!("{was} → {is}")
+        })
+        .collect();
+    let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or(0);
+    let (by_width, levels_width, mut within_width) =
+        (widest(&by), widest(&levels), widest(&within));
+    let names = shown.iter().map(|change| width(change.cause.as_str()));
+    let name = names.max().unwrap_or(0);
+    let verdicts = shown.iter().map(|change| width(change.verdict.as_str()));
+    let verdict = verdicts.max().unwrap_or(0);
+    let bar = if bars > 0 { bars + 1 + 2 } else { 0 };
+    if 2 + name + 2 + bar + by_width + 2 + within_width + 2 + verdict > room {
+        within_width = 0;
+    }
+    for (at, change) in shown.iter().enumerate() {
+        let (by, within) = (&by[at], &within[at]);
+        let style = look(change.verdict);
+        let mut line = vec![(
+            Style::Plain,
+            format!("  {:<name$}  ", fit(change.cause.as_str(), name)),
+        )];
+        if bars > 0 {
+            line.push((style, format!("{}  ", sides.bar(change.difference.value))));
+        }
+        line.push((style, format!("{by:>by_width$}")));
+        if let Some(levels) = levels.get(at) {
+            line.push((Style::Plain, format!("  {levels:<levels_width$}")));
+        }
+        if within_width > 0 {
+            line.push((Style::Dim, format!("  {within:<within_width$}")));
+        }
+        line.push((style, format!("  {}", change.verdict.as_str())));
+        screen.line(line);
+        items(screen, change);
+    }
+}
+
+/// What is behind a cause's change.
+fn items(screen: &mut Screen, change: &CauseChange) {
+    let worth = WORTH_NAMING * change.difference.value.abs();
+    let told: Vec<&ItemChange> = change
+        .items
+        .iter()
+        .filter(|item| item.difference.abs() >= worth)
+        .take(ITEMS)
+        .collect();
+    let by: Vec<String> = told
+        .iter()
+        .map(|item| signed(item.difference, Unit::Seconds))
+        .collect();
+    let column = by.iter().map(|text| width(text)).max().unwrap_or(0);
+    for (item, by) in told.iter().zip(&by) {
+        let room = screen.terminal.width.saturating_sub(4 + column + 2);
+        let lead = format!("    {by:>column$}  ");
+        screen.line(vec![(Style::Dim, lead), (Style::Plain, said(item, room))]);
+    }
+    let left = change.items_in_all.saturating_sub(told.len() as u64);
+    if !told.is_empty() && left > 0 {
+        let text = format!("and {left} smaller");
+        screen.line(vec![(Style::Dim, format!("    {:>column$}  {text}", ""))]);
+    }
+}
+
+/// `sympy is new · torch.utils._sympy.functions:12`, as much as there is room for.
+fn said(item: &ItemChange, room: usize) -> String {
+    use preheat_analyze::compare::Change;
+    let what = match item.change {
+        Change::New | Change::Gone => item.change.words().to_owned(),
+        Change::Grown | Change::Shrunk => format!(
+            "{}: {} → {}",
+            item.change.words(),
+            duration(item.base),
+            duration(item.new)
+        ),
+    };
+    let name = cut(&clean(&item.name), room.saturating_sub(width(&what) + 1));
+    let text = format!("{name} {what}");
+    let detail = clean(&item.detail);
+    match detail.is_empty() || width(&text) + 3 + width(&detail) > room {
+        true => text,
+        false => format!("{text} · {detail}"),
+    }
+}

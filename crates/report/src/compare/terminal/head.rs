@@ -1,0 +1,46 @@
+//! What changed, and the two that were compared.
+
+use preheat_analyze::compare::{CompareReport, Side};
+
+use super::super::words::changed;
+use super::look;
+use crate::html::command::command_line;
+use crate::run::words::counted;
+use crate::terminal::{Screen, Style, clean, joined};
+
+/// The headline, then a line for each side.
+pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
+    let style = match report.verdict {
+        verdict if changed(verdict) => look(verdict),
+        _ => Style::Bold,
+    };
+    let headline = clean(&report.headline.text);
+    screen.paragraph(&[], 0, style, &format!("{headline}."));
+    screen.blank();
+    let same = report.base.command == report.new.command;
+    for (name, side) in [("base  ", &report.base), ("new   ", &report.new)] {
+        let command = match (same, name) {
+            (true, "new   ") => String::new(),
+            _ => clean(&command_line(&side.command)),
+        };
+        let facts = [
+            clean(&side.source),
+            command,
+            starts(side),
+            side.created.clone(),
+        ];
+        screen.paragraph(&[(Style::Dim, name)], 6, Style::Plain, &joined(&facts));
+    }
+}
+
+/// How many starts count, and of how many.
+fn starts(side: &Side) -> String {
+    match side.starts == side.counted_starts {
+        true => counted(side.starts, "start"),
+        false => format!(
+            "{} of {}",
+            side.counted_starts,
+            counted(side.starts, "start")
+        ),
+    }
+}

@@ -1,0 +1,62 @@
+//! Two results of the lab: what changed, what is inconclusive, how much is the same.
+
+use preheat_analyze::compare::{CompareReport, Quantity};
+
+use super::super::order::{series, sorted};
+use super::table::{Row, Table};
+use crate::terminal::{Screen, Style, clean, width};
+
+/// So many are shown of each.
+const CHANGED: usize = 24;
+const OPEN: usize = 6;
+
+/// The tables, and how many are the same.
+pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
+    let sorted = sorted(report);
+    list(screen, "Changed", &sorted.changed, CHANGED, false);
+    list(screen, "Inconclusive", &sorted.inconclusive, OPEN, true);
+    let text = match sorted.same.len() {
+        0 => return,
+        1 => "1 other quantity is the same".to_owned(),
+        same => format!("{same} other quantities are the same"),
+    };
+    screen.blank();
+    screen.paragraph(&[], 0, Style::Dim, &text);
+}
+
+/// A table for each subject, that of the largest change first.
+fn list(screen: &mut Screen, title: &str, quantities: &[&Quantity], most: usize, quiet: bool) {
+    let shown = &quantities[..quantities.len().min(most)];
+    let mut subjects: Vec<&str> = Vec::new();
+    for quantity in shown {
+        if !subjects.contains(&subject(quantity)) {
+            subjects.push(subject(quantity));
+        }
+    }
+    let names = shown.iter().map(|quantity| width(&quantity.name));
+    let names = names.max().unwrap_or(0);
+    for of in subjects {
+        let rows = shown.iter().filter(|quantity| subject(quantity) == of);
+        let rows = rows.map(|quantity| {
+            let row = Row::new(label(quantity, names), quantity);
+            if quiet { row.without_verdict() } else { row }
+        });
+        screen.blank();
+        let table = Table::new(rows.collect(), screen.terminal.width);
+        table.show(screen, &format!("{title} · {}", clean(of)));
+    }
+    if quantities.len() > most {
+        let text = format!("  and {} more", quantities.len() - most);
+        screen.line(vec![(Style::Dim, text)]);
+    }
+}
+
+fn subject(quantity: &Quantity) -> &str {
+    quantity.of.as_ref().map_or("", |of| &of.subject)
+}
+
+/// `first   train · mlp, iteration`, with the series below each other.
+fn label(quantity: &Quantity, names: usize) -> String {
+    let series = quantity.of.as_ref().map_or(String::new(), series);
+    format!("{:<names$}  {}", clean(&quantity.name), clean(&series))
+}

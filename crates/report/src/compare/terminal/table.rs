@@ -1,0 +1,200 @@
+//! Quantities below each other: name, base, new, change, relative change, verdict.
+//!
+//! When there is little room columns give way in order: the change, long names, the
+//! relative change, then what it was and what it is.
+
+use preheat_analyze::compare::{Level, Quantity, Verdict};
+
+use super::super::words::{change, changed, percents, signed, value};
+use super::look;
+use crate::terminal::{Screen, Style, fit, width};
+use crate::units::ABSENT;
+
+/// A name may always be this long; what is longer is cut if need be.
+const USUAL_NAME: usize = 20;
+const LEAST_NAME: usize = 8;
+
+/// A row before it is aligned.
+pub(super) struct Row {
+    name: String,
+    base: String,
+    new: String,
+    change: String,
+    relative: String,
+    verdict: String,
+    of: Verdict,
+    regressed: bool,
+}
+
+impl Row {
+    /// A quantity under a name.
+    pub fn new(name: String, quantity: &Quantity) -> Row {
+        let level = |level: &Option<Level>| match level {
+            Some(level) => value(level.mean.value, quantity.unit),
+            None => ABSENT.to_owned(),
+        };
+        let within = quantity.relative.as_ref().and_then(percents);
+        let (by, relative) = match (quantity.verdict, within) {
+            // Of what is the same, how sure that is says enough.
+            (Verdict::Same, Some(within)) => (String::new(), format!("{within} %")),
+            (Verdict::Same, None) => (String::new(), change(quantity)),
+            _ => (
+                quantity
+                    .difference
+                    .map_or(String::new(), |by| signed(by.value, quantity.unit)),
+                change(quantity),
+            ),
+        };
+        Row {
+            name,
+            base: level(&quantity.base),
+            new: level(&quantity.new),
+            change: by,
+            relative,
+            verdict: quantity.verdict.word(quantity.unit).to_owned(),
+            of: quantity.verdict,
+            regressed: quantity.regressed,
+        }
+    }
+
+    /// The same without its verdict, where a title says it.
+    pub fn without_verdict(mut self) -> Row {
+        self.verdict.clear();
+        self
+    }
+}
+
+/// The rows and how wide their columns are; 0 for one that is not shown.
+pub(super) struct Table {
+    rows: Vec<Row>,
+    name: usize,
+    base: usize,
+    new: usize,
+    change: usize,
+    relative: usize,
+}
+
+impl Table {
+    /// As wide as the rows need, within `room`.
+    pub fn new(mut rows: Vec<Row>, room: usize) -> Table {
+        align(&mut rows, |row| &mut row.base);
+        align(&mut rows, |row| &mut row.new);
+        let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+        let mut table = Table {
+            name: widest(&|row| width(&row.name)),
+            base: widest(&|row| width(&row.base)).max(4),
+            new: widest(&|row| width(&row.new)).max(3),
+            change: match widest(&|row| width(&row.change)) {
+                0 => 0,
+                some => some.max(6),
+            },
+            relative: widest(&|row| width(&row.relative)),
+            rows,
+        };
+        if table.total() > room {
+            table.change = 0;
+        }
+        table.cut_name(room, USUAL_NAME);
+        if table.total() > room {
+            table.relative = 0;
+        }
+        if table.total() > room {
+            (table.base, table.new) = (0, 0);
+        }
+        table.cut_name(room, LEAST_NAME);
+        table
+    }
+
+    /// Columns to the left of the relative change.
+    fn left(&self) -> usize {
+        2 + self.name + gap(self.base) + gap(self.new) + gap(self.change)
+    }
+
+    /// The longest row. A verdict may stand nearer than its column.
+    fn total(&self) -> usize {
+        let right = |row: &Row| {
+            let relative = match self.relative {
+                0 => 0,
+                _ => width(&row.relative),
+            };
+            gap(relative) + gap(width(&row.verdict))
+        };
+        self.left() + self.rows.iter().map(right).max().unwrap_or(0)
+    }
+
+    fn cut_name(&mut self, room: usize, least: usize) {
+        let over = self.total().saturating_sub(room);
+        self.name = self.name.saturating_sub(over).max(self.name.min(least));
+    }
+
+    /// The heading and the rows.
+    pub fn show(&self, screen: &mut Screen, title: &str) {
+        let mut heading = vec![(
+            Style::Bold,
+            format!("{:<1$}", fit(title, self.name + 2), self.name + 2),
+        )];
+        for (text, column) in [
+            ("base", self.base),
+            ("new", self.new),
+            ("change", self.change),
+        ] {
+            heading.push((Style::Dim, right(text, column)));
+        }
+        if self.relative > 0 {
+            heading.push((Style::Dim, "  relative (95 %)".to_owned()));
+        }
+        screen.line(heading);
+        for row in &self.rows {
+            self.row(screen, row);
+        }
+    }
+
+    fn row(&self, screen: &mut Screen, row: &Row) {
+        let style = match row.of {
+            Verdict::Same => Style::Dim,
+            _ => Style::Plain,
+        };
+        let strong = if changed(row.of) { look(row.of) } else { style };
+        let sign = if row.regressed { "✗ " } else { "  " };
+        let mut line = vec![
+            (look(row.of), sign.to_owned()),
+            (
+                style,
+                format!("{:<1$}", fit(&row.name, self.name), self.name),
+            ),
+            (style, right(&row.base, self.base)),
+            (style, right(&row.new, self.new)),
+            (strong, right(&row.change, self.change)),
+        ];
+        if self.relative > 0 {
+            let after = self.left() + gap(width(&row.verdict));
+            let room = screen.terminal.width.saturating_sub(after + 2);
+            let column = self.relative.min(room);
+            line.push((style, format!("  {:<column$}", row.relative)));
+        }
+        line.push((look(row.of), format!("  {}", row.verdict)));
+        screen.line(line);
+    }
+}
+
+fn gap(column: usize) -> usize {
+    if column == 0 { 0 } else { column + 2 }
+}
+
+fn right(text: &str, column: usize) -> String {
+    match column {
+        0 => String::new(),
+        column => format!("  {text:>column$}"),
+    }
+}
+
+/// Pads units to the right, so that they begin below each other.
+fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut String) {
+    let unit = |text: &str| text.split_once(' ').map_or(0, |(_, unit)| width(unit) + 1);
+    let longest = rows.iter_mut().map(|row| unit(of(row))).max().unwrap_or(0);
+    for row in rows {
+        let text = of(row);
+        let short = longest - unit(text);
+        text.push_str(&" ".repeat(short));
+    }
+}

@@ -1,0 +1,202 @@
+//! Numbers of a comparison for people: levels, differences and their intervals, each in
+//! its unit, and verdicts.
+
+use preheat_analyze::compare::{Estimate, Quantity, Unit, Verdict};
+
+use crate::units::{ABSENT, bytes_f64, duration, number, ratio};
+
+/// From here on a percentage needs no decimals.
+const WHOLE: f64 = 9.95;
+
+/// Ends of an interval that are nearer than this need a decimal.
+const NEAR: f64 = 0.02;
+
+/// A value: `7.04 s`, `861 MiB`, `715×`, `12`.
+pub(super) fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds if value < 0.0 => format!("−{}", duration(-value)),
+        Unit::Seconds => duration(value),
+        Unit::Bytes => bytes_f64(value),
+        Unit::Ratio => ratio(value).replace('-', "−"),
+        Unit::Iterations | Unit::Count => number(value).replace('-', "−"),
+    }
+}
+
+/// A difference with its sign: `+1.9 s`, `−200 MiB`, `0`.
+pub(super) fn signed(difference: f64, unit: Unit) -> String {
+    match difference {
+        d if d > 0.0 && d.is_finite() => format!("+{}", value(d, unit)),
+        d if d == 0.0 => "0".to_owned(),
+        d => value(d, unit),
+    }
+}
+
+/// A part with its sign: `+27 %`, `−0.4 %`, `0 %`.
+pub(super) fn percent(part: f64) -> String {
+    match part * 100.0 {
+        p if !p.is_finite() => ABSENT.to_owned(),
+        p if p.abs() < 0.05 => "0 %".to_owned(),
+        p if p > 0.0 => format!("+{} %", digits(p)),
+        p => format!("−{} %", digits(-p)),
+    }
+}
+
+/// A margin: `5 %`, `0.5 %`.
+pub(super) fn margin(part: f64) -> String {
+    match part {
+        part if part.is_finite() => format!("{} %", number(part * 100.0)),
+        _ => ABSENT.to_owned(),
+    }
+}
+
+fn digits(percent: f64) -> String {
+    match percent {
+        p if p >= 1e5 => format!("{p:.0e}"),
+        p if p >= WHOLE => format!("{p:.0}"),
+        p => format!("{p:.1}"),
+    }
+}
+
+/// The ends of a part's interval: `26 to 28`. With a decimal only where they are near
+/// each other: they stand in a column.
+pub(super) fn percents(of: &Estimate) -> Option<String> {
+    let (low, high) = ends(of)?;
+    let small = low.abs().max(high.abs()) * 100.0 < WHOLE;
+    let decimals = usize::from(small && high - low < NEAR);
+    let end = |part: f64| {
+        let percent = part * 100.0;
+        match format!("{:.decimals$}", percent.abs()) {
+            _ if percent.abs() >= 1e5 => format!("{percent:.0e}"),
+            zero if zero.chars().all(|c| "0.".contains(c)) => "0".to_owned(),
+            text if percent < 0.0 => format!("−{text}"),
+            text => text,
+        }
+    };
+    Some(match (end(low), end(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    })
+}
+
+/// The ends of a difference's interval in one unit: `1.82 to 1.99 s`.
+pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
+    let (low, high) = ends(of)?;
+    let (scale, name) = scale(low.abs().max(high.abs()), unit);
+    let end = |value: f64| number(value / scale).replace('-', "−");
+    Some(match (end(low), end(high)) {
+        (low, high) if low == high => format!("{low}{name}"),
+        (low, high) => format!("{low} to {high}{name}"),
+    })
+}
+
+/// Both ends, if both are numbers.
+pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
+    match (of.low, of.high) {
+        (Some(low), Some(high)) if low.is_finite() && high.is_finite() => Some((low, high)),
+        _ => None,
+    }
+}
+
+/// The unit in which numbers up to `most` are written, and what follows them.
+fn scale(most: f64, unit: Unit) -> (f64, String) {
+    let text = value(most, unit);
+    let scale = match (unit, text.rsplit(' ').next()) {
+        (Unit::Seconds, Some("ns")) => 1e-9,
+        (Unit::Seconds, Some("µs")) => 1e-6,
+        (Unit::Seconds, Some("ms")) => 1e-3,
+        (Unit::Seconds, Some("min")) => 60.0,
+        (Unit::Bytes, Some("KiB")) => 1024.0,
+        (Unit::Bytes, Some("MiB")) => 1048576.0,
+        (Unit::Bytes, Some("GiB")) => 1073741824.0,
+        (Unit::Bytes, Some("TiB")) => 1099511627776.0,
+        _ => 1.0,
+    };
+    let name = match unit {
+        Unit::Seconds | Unit::Bytes => text.rsplit(' ').next().map(|name| format!(" {name}")),
+        Unit::Ratio => Some("×".to_owned()),
+        Unit::Iterations | Unit::Count => None,
+    };
+    (scale, name.unwrap_or_default())
+}
+
+/// A change as a part with its interval, `+27 % (26 to 28)`; where there is no part, as
+/// a difference, `+3 (1 to 5)`.
+pub(super) fn change(quantity: &Quantity) -> String {
+    let (change, ends) = match (&quantity.relative, &quantity.difference) {
+        (Some(part), _) => (percent(part.value), percents(part)),
+        (None, Some(by)) => (signed(by.value, quantity.unit), interval(by, quantity.unit)),
+        (None, None) => return String::new(),
+    };
+    match ends {
+        // Ends that are one number say no more than the change.
+        Some(ends) if ends.contains(" to ") => format!("{change} ({ends})"),
+        _ => change,
+    }
+}
+
+/// Whether a verdict says that something changed.
+pub(super) fn changed(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate {
+            value,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    #[test]
+    fn differences_have_a_sign_and_their_unit() {
+        assert_eq!(signed(1.9, Unit::Seconds), "+1.9 s");
+        assert_eq!(signed(-0.12, Unit::Seconds), "−120 ms");
+        assert_eq!(signed(0.0, Unit::Bytes), "0");
+        assert_eq!(signed(-2097152.0, Unit::Bytes), "−2 MiB");
+        assert_eq!(signed(48.0, Unit::Ratio), "+48.0×");
+        assert_eq!(signed(-9.0, Unit::Iterations), "−9");
+        assert_eq!(signed(f64::NAN, Unit::Seconds), "–");
+        assert_eq!(signed(f64::INFINITY, Unit::Seconds), "–");
+    }
+
+    #[test]
+    fn parts_have_as_many_digits_as_they_need() {
+        for (part, text) in [
+            (0.2701, "+27 %"),
+            (-0.0042, "−0.4 %"),
+            (0.0001, "0 %"),
+            (12.0, "+1200 %"),
+            (1e9, "+1e11 %"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(percent(part), text);
+        }
+        assert_eq!(margin(0.05), "5 %");
+        assert_eq!(margin(0.005), "0.5 %");
+        assert_eq!(margin(f64::NAN), "–");
+    }
+
+    #[test]
+    fn intervals_are_in_one_unit() {
+        let of = |low, high| estimate(low, low, high);
+        let seconds = |low, high| interval(&of(low, high), Unit::Seconds);
+        assert_eq!(seconds(1.82, 1.99).unwrap(), "1.82 to 1.99 s");
+        assert_eq!(seconds(-0.0004, 0.012).unwrap(), "−0.4 to 12 ms");
+        assert_eq!(interval(&of(1.0, 5.0), Unit::Iterations).unwrap(), "1 to 5");
+        let mib = 1048576.0;
+        assert_eq!(
+            interval(&of(256.0 * mib, 256.0 * mib), Unit::Bytes).unwrap(),
+            "256 MiB"
+        );
+        assert_eq!(seconds(f64::NAN, 1.0), None);
+        assert_eq!(percents(&of(0.2584, 0.2824)).unwrap(), "26 to 28");
+        assert_eq!(percents(&of(0.191, 0.209)).unwrap(), "19 to 21");
+        assert_eq!(percents(&of(0.062, 0.07)).unwrap(), "6.2 to 7.0");
+        assert_eq!(percents(&of(-0.004, 0.026)).unwrap(), "0 to 3");
+        assert_eq!(percents(&of(0.0, 0.0)).unwrap(), "0");
+    }
+}
