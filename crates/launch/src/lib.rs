@@ -3,7 +3,7 @@
 //!
 //! The flow: look at the program ([`record`]) → place the recorder → for each start:
 //! make it as cold as asked, inject, run, look at it from outside, wait → write down
-//! what happened (`recording.json`). The command itself cannot tell: its standard
+//! what happened (`recording.json`). Several commands take turns ([`record_in_turn`]). The command itself cannot tell: its standard
 //! streams, terminal, process group, signals and exit code are what they would be
 //! without preheat.
 //!
@@ -26,7 +26,9 @@ mod series;
 mod signals;
 mod start;
 mod temperature;
+mod turns;
 
 pub use error::LaunchError;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
-pub use series::record;
+pub use series::STDERR;
+pub use turns::{record, record_in_turn};

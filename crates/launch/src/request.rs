@@ -59,13 +59,15 @@ pub struct Request<'a> {
     pub files_of: &'a dyn Fn(&Path) -> Vec<PathBuf>,
 }
 
-/// Where a series of starts stands; told before each of them.
+/// Where one or several series of starts stand; told before each of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Starts that are done.
     pub done: usize,
     /// Starts that are planned.
     pub total: usize,
+    /// Which request the next one is of, by its place.
+    pub series: usize,
     /// How cold the next one is made.
     pub temperature: Temperature,
     /// Time since the series began.

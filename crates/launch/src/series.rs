@@ -1,8 +1,9 @@
-//! The series of starts: from a request to a recording.
+//! The starts of one command: from a request to a recording, one by one.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use preheat_analyze::run::{Evicted, Manifest, StartInfo, Temperature};
@@ -17,131 +18,170 @@ use crate::recording::{Left, cannot_create, describe, prepare};
 use crate::signals::{self, Signals};
 use crate::start::{Ended, Start};
 use crate::temperature::{self, Caches};
-use crate::{LaunchError, Progress, Request, manifest, plan};
+use crate::{LaunchError, Request, manifest, plan};
 
-/// Run the command as often and as cold as asked; `progress` is told before each start.
-///
-/// A command that cannot be started at all is an error. One that fails, or leaves no
-/// recording, is a result: the manifest says so. Only one series runs at a time.
-pub fn record(
-    request: &Request<'_>,
-    progress: impl FnMut(&Progress),
-) -> Result<Manifest, LaunchError> {
-    let name = request.command.first().ok_or_else(|| {
-        LaunchError::Usage("there is no command to run; name one after --".into())
-    })?;
-    let pattern = request.pattern()?;
-    let program = program::find(name)?;
-    let placed = place::place()?;
-    let output = prepare(&request.output)?;
-    let mut series = Series {
-        request,
-        pattern,
-        program,
-        placed,
-        input: input::look(),
-        files: BTreeSet::new(),
-        manifest: describe(request),
-        output,
-        began: Instant::now(),
-    };
-    series.run(progress).inspect_err(|_| {
-        // Works only if nothing is in it, and then it is of no use.
-        let _ = fs::remove_dir(&series.output);
-    })?;
-    Ok(series.manifest)
+/// The file in a start's directory that has what it wrote to standard error.
+pub const STDERR: &str = "stderr.txt";
+
+/// What several series have in common when one of them has its turn.
+pub(crate) struct Turn {
+    /// When the first start of all began.
+    pub began: Instant,
+    /// What is to fit into the budget still.
+    pub longest: Duration,
 }
 
-struct Series<'a> {
+/// The starts of one command, made one by one.
+pub(crate) struct Series<'a> {
     request: &'a Request<'a>,
+    /// Whether others take turns with it.
+    among_several: bool,
     pattern: Option<Regex>,
     program: Program,
     placed: Placed,
     input: Input,
+    /// How cold each start is made, in order.
+    order: Vec<Temperature>,
     /// What the starts so far have read.
     files: BTreeSet<PathBuf>,
-    manifest: Manifest,
+    pub manifest: Manifest,
     output: PathBuf,
-    began: Instant,
+    /// How long the longest start so far took.
+    pub longest: Duration,
 }
 
-impl Series<'_> {
-    fn run(&mut self, mut progress: impl FnMut(&Progress)) -> Result<(), LaunchError> {
-        let mut order = plan::order(
-            &self.request.temperatures,
-            self.manifest.settings.starts,
-            self.request.seed,
+impl<'a> Series<'a> {
+    /// All that can go wrong before the first start does so here.
+    pub(crate) fn new(
+        request: &'a Request<'a>,
+        among_several: bool,
+    ) -> Result<Series<'a>, LaunchError> {
+        let name = request.command.first().ok_or_else(|| {
+            LaunchError::Usage("there is no command to run; name one after --".into())
+        })?;
+        let pattern = request.pattern()?;
+        let program = program::find(name)?;
+        let placed = place::place()?;
+        let output = prepare(&request.output)?;
+        let manifest = describe(request);
+        let order = plan::order(
+            &request.temperatures,
+            manifest.settings.starts,
+            request.seed,
         );
-        if self.input == Input::Once && order.len() > 1 {
-            match self.request.starts {
-                None => {
-                    order.truncate(1);
-                    self.end_early("standard input is a pipe, which can be read only once, so one start was made; give it a file, or --starts if the command reads nothing".into());
-                }
-                Some(_) => self.note("standard input is a pipe, which can be read only once: starts after the first had an empty one".into()),
-            }
+        let mut series = Series {
+            request,
+            among_several,
+            pattern,
+            program,
+            placed,
+            input: input::look(),
+            order,
+            files: BTreeSet::new(),
+            manifest,
+            output,
+            longest: Duration::ZERO,
+        };
+        series.look_at_input();
+        Ok(series)
+    }
+
+    fn look_at_input(&mut self) {
+        if self.input != Input::Once {
+            return;
         }
-        let signals = Signals::take();
-        let mut longest = Duration::ZERO;
-        for (number, &temperature) in order.iter().enumerate() {
-            if number > 0 && self.is_over(number, order.len(), longest) {
-                break;
-            }
-            progress(&Progress {
-                done: number,
-                total: order.len(),
-                temperature,
-                elapsed: self.began.elapsed(),
-            });
-            let before = Instant::now();
-            match self.start(number, temperature, &signals) {
-                Ok(start) => self.manifest.starts.push(start),
-                Err(why) if number == 0 => return Err(why),
-                Err(_) if self.is_over(number, order.len(), Duration::ZERO) => break,
-                Err(why) => {
+        if self.among_several {
+            self.note(
+                "standard input is a pipe, which can be read only once: no start was given it"
+                    .into(),
+            );
+        } else if self.order.len() > 1 && self.request.starts.is_none() {
+            self.order.truncate(1);
+            self.end_early("standard input is a pipe, which can be read only once, so one start was made; give it a file, or --starts if the command reads nothing".into());
+        } else if self.order.len() > 1 {
+            self.note("standard input is a pipe, which can be read only once: starts after the first had an empty one".into());
+        }
+    }
+
+    /// How many starts are to be made.
+    pub(crate) fn planned(&self) -> usize {
+        self.order.len()
+    }
+
+    /// How cold the start with this number is made; none if there is none.
+    pub(crate) fn temperature(&self, number: usize) -> Option<Temperature> {
+        self.order.get(number).copied()
+    }
+
+    /// Make the start with this number.
+    pub(crate) fn next(&mut self, number: usize, signals: &Signals) -> Result<(), LaunchError> {
+        let Some(temperature) = self.temperature(number) else {
+            return Ok(());
+        };
+        let before = Instant::now();
+        match self.start(number, temperature, signals) {
+            Ok(start) => self.manifest.starts.push(start),
+            Err(why) => {
+                if signals::interrupted() {
+                    self.end_early(self.interrupted(number));
+                } else {
                     self.end_early(format!("start {} could not be made: {why}", number + 1));
-                    break;
                 }
+                return Err(why);
             }
-            longest = longest.max(before.elapsed());
-            self.save();
         }
+        self.longest = self.longest.max(before.elapsed());
         self.save();
         Ok(())
     }
 
+    /// Whether the last start failed.
+    pub(crate) fn failed(&self) -> bool {
+        let last = self.manifest.starts.last();
+        last.is_some_and(|start| start.exit_code != 0)
+    }
+
+    /// Nothing was recorded: a directory that is empty is of no use.
+    pub(crate) fn leave_nothing(&self) {
+        // Works only if nothing is in it.
+        let _ = fs::remove_dir(&self.output);
+    }
+
+    fn interrupted(&self, number: usize) -> String {
+        format!("{}: preheat was asked to end", self.made(number))
+    }
+
+    fn made(&self, number: usize) -> String {
+        format!("{number} of {} starts were made", self.order.len())
+    }
+
     /// Whether no further start is to be made; the manifest says why.
-    fn is_over(&mut self, number: usize, total: usize, longest: Duration) -> bool {
+    pub(crate) fn is_over(&mut self, number: usize, turn: &Turn) -> bool {
         if self.manifest.settings.ended_early.is_some() {
             return true;
         }
-        let made = format!("{number} of {total} starts were made");
-        let failed = self
-            .manifest
-            .starts
-            .iter()
-            .rev()
+        let made = self.made(number);
+        let failed = (self.manifest.starts.iter().rev())
             .take_while(|start| start.exit_code != 0)
             .count();
-        // Asked for by number, a single failure may be one of them.
-        let enough = if self.request.starts.is_some() { 2 } else { 1 };
+        // Asked for by number, a single failure may be one of them; but what is compared
+        // has to work.
+        let enough = if self.request.starts.is_some() && !self.among_several {
+            2
+        } else {
+            1
+        };
+        let budget = self.request.budget();
         let why = if signals::interrupted() {
-            format!("{made}: preheat was asked to end")
+            self.interrupted(number)
         } else if failed >= enough {
-            let code = self
-                .manifest
-                .starts
-                .last()
-                .map_or(0, |start| start.exit_code);
+            let last = self.manifest.starts.last();
+            let code = last.map_or(0, |start| start.exit_code);
             format!("{made}: the command failed with exit code {code}")
-        } else if self
-            .request
-            .budget()
-            .is_some_and(|budget| self.began.elapsed() + longest > budget)
-        {
+        } else if budget.is_some_and(|budget| turn.began.elapsed() + turn.longest > budget) {
             format!(
                 "{made}: another would have taken more than {} s in all; --starts asks for as many as it says",
-                self.request.budget().unwrap_or_default().as_secs()
+                budget.unwrap_or_default().as_secs()
             )
         } else {
             return false;
@@ -181,8 +221,12 @@ impl Series<'_> {
             variables: self.variables(&directory, piped, caches.as_ref())?,
             program: &self.program,
             command: &self.request.command,
-            input: self.input.of_start(number),
-            quiet: number > 0 && !self.request.output_of_all,
+            input: match self.among_several && self.input == Input::Once {
+                true => Stdio::null(),
+                false => self.input.of_start(number),
+            },
+            quiet: (number > 0 || self.among_several) && !self.request.output_of_all,
+            errors: self.errors(&directory),
             lines: through.zip(self.pattern.clone()),
             directory: &directory,
             limit: self.request.limit,
@@ -192,6 +236,13 @@ impl Series<'_> {
             let _ = fs::remove_dir_all(&directory);
         })?;
         Ok(self.finished(name, &directory, temperature, evicted, ended))
+    }
+
+    /// Where a start that nobody sees complains to: of a failed one it must be known why.
+    fn errors(&self, directory: &Path) -> Option<File> {
+        (self.among_several && !self.request.output_of_all)
+            .then(|| File::create(directory.join(STDERR)).ok())
+            .flatten()
     }
 
     /// What is set for a start.
@@ -241,6 +292,9 @@ impl Series<'_> {
         evicted: Option<Evicted>,
         ended: Ended,
     ) -> StartInfo {
+        if ended.exit_code == 0 {
+            let _ = fs::remove_file(directory.join(STDERR));
+        }
         let left = Left::in_directory(directory, ended.pid);
         let unrecorded = match (left, &self.program.unrecorded) {
             (Left::Nothing, Some(why)) => Some(format!("{why}; it was run unrecorded")),
@@ -271,14 +325,14 @@ impl Series<'_> {
         }
     }
 
-    fn save(&mut self) {
+    pub(crate) fn save(&mut self) {
         if let Err(why) = manifest::save(&self.manifest, &self.output) {
             let place = self.output.join(manifest::NAME);
             self.note(format!("{} cannot be written: {why}", place.display()));
         }
     }
 
-    fn end_early(&mut self, why: String) {
+    pub(crate) fn end_early(&mut self, why: String) {
         self.manifest.settings.ended_early.get_or_insert(why);
     }
 

@@ -1,5 +1,6 @@
 //! One start: the command in a fresh process, looked at from outside until it ends.
 
+use std::fs::File;
 use std::io;
 use std::io::{PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
@@ -27,6 +28,8 @@ pub(crate) struct Start<'a> {
     pub input: Stdio,
     /// Whether its output goes nowhere.
     pub quiet: bool,
+    /// Where its standard error goes then; nowhere if there is none.
+    pub errors: Option<File>,
     /// The way of its standard output through preheat, and what its lines are matched
     /// with.
     pub lines: Option<(Through, Regex)>,
@@ -110,7 +113,8 @@ impl Start<'_> {
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(std::mem::replace(&mut self.input, Stdio::null()));
         if self.quiet {
-            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let errors = self.errors.take().map_or_else(Stdio::null, Stdio::from);
+            command.stdout(Stdio::null()).stderr(errors);
         }
         if let Some((through, _)) = &self.lines {
             command.stdout(through.stdout()?);
