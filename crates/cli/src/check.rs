@@ -118,7 +118,7 @@ fn summarize(report: &CheckReport) {
 
 fn code(report: &CheckReport) -> ExitCode {
     match report.verdict {
-        Verdict::Fail => ExitCode::from(exit::NOT_KEPT),
+        Verdict::Fail => ExitCode::from(exit::REGRESSED),
         Verdict::Inconclusive if report.settings.fail_on_inconclusive => {
             ExitCode::from(exit::INCONCLUSIVE)
         }

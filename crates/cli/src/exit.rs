@@ -4,11 +4,11 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// A limit of a budget is not kept.
-pub const NOT_KEPT: u8 = 1;
+/// A check failed, or a comparison regressed.
+pub const REGRESSED: u8 = 1;
 /// Wrong usage or unreadable input.
 pub const USAGE: u8 = 2;
-/// Nothing is certain, where that was asked to fail.
+/// Inconclusive, where asked to fail on it.
 pub const INCONCLUSIVE: u8 = 3;
 /// preheat itself failed.
 pub const FAILED: u8 = 125;

@@ -12,11 +12,13 @@ mod exit;
 mod kept;
 mod lab;
 mod output;
+mod place;
 mod progress;
 mod report;
 mod run;
 mod show;
 mod terminal;
+mod words;
 
 use std::process::ExitCode;
 

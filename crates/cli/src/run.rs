@@ -15,12 +15,13 @@ use preheat_report::{run_html, run_terminal};
 
 use crate::args::RunArguments;
 use crate::exit::{Usage, complain};
+use crate::place;
 use crate::progress::{Bar, Progress};
 use crate::show::Targets;
 use crate::terminal;
 
 /// The page that lies in every recording.
-const PAGE: &str = "report.html";
+pub const PAGE: &str = "report.html";
 
 pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
@@ -31,7 +32,8 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
         )
         .into());
     }
-    let output = directory(arguments)?;
+    let stem = format!("preheat-{}", name(&arguments.command));
+    let output = place::directory(arguments.output.as_deref(), &stem)?;
     let request = request(arguments, &output);
 
     let recorded = {
@@ -97,29 +99,6 @@ fn failed(why: &LaunchError, output: &Path) -> ExitCode {
 fn code(manifest: &Manifest) -> ExitCode {
     let failed = manifest.starts.iter().find(|start| start.exit_code != 0);
     ExitCode::from(failed.map_or(0, |start| (start.exit_code & 0xff) as u8))
-}
-
-/// The recording's directory: what was asked for, else the first free name here.
-fn directory(arguments: &RunArguments) -> Result<PathBuf> {
-    if let Some(output) = &arguments.output {
-        let taken = fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some());
-        if taken || output.is_file() {
-            return Err(Usage(format!(
-                "--output {} is there already; name a new directory, or remove it",
-                output.display()
-            ))
-            .into());
-        }
-        return Ok(output.clone());
-    }
-    let name = name(&arguments.command);
-    let numbered = std::iter::once(format!("preheat-{name}"))
-        .chain((2..).map(|number| format!("preheat-{name}-{number}")));
-    // A directory that cannot be made here is for the recorder to tell.
-    Ok(numbered
-        .map(PathBuf::from)
-        .find(|path| fs::symlink_metadata(path).is_err())
-        .unwrap_or_default())
 }
 
 /// What the command is called: `train` for `python -u src/train.py`, `serve` for

@@ -31,4 +31,5 @@ mod turns;
 pub use error::LaunchError;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
+pub use signals::interrupted;
 pub use turns::{record, record_in_turn};

@@ -143,7 +143,7 @@ pub(crate) fn forget_terminal() {
 }
 
 /// Whether somebody asked for an end since the signals were taken.
-pub(crate) fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 

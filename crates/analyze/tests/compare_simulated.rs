@@ -1,0 +1,171 @@
+//! The verdicts of comparisons on generated runs, whose truth is known.
+
+mod simulated;
+
+use preheat_analyze::compare::{
+    CompareKind, CompareReport, Quantity, RunInput, Settings, Verdict, compare_runs,
+};
+use preheat_analyze::run::RunReport;
+use preheat_analyze::stats::Rng;
+use simulated::{Noise, Truth, heavy_tailed, run};
+
+const COMPARISONS: usize = 1000;
+
+fn compared(base: &RunReport, new: &RunReport) -> CompareReport {
+    let input = |report| RunInput {
+        source: "",
+        report,
+        behind: None,
+    };
+    let settings = Settings::new(CompareKind::Runs, "0");
+    compare_runs(&input(base), &input(new), &settings)
+}
+
+fn quantity<'a>(report: &'a CompareReport, id: &str) -> &'a Quantity {
+    let mut all = report.quantities.iter();
+    all.find(|quantity| quantity.id == id).expect("it is there")
+}
+
+fn is_alarm(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Slower | Verdict::Faster)
+}
+
+fn alarms(report: &CompareReport) -> bool {
+    let quantities = report.quantities.iter().map(|quantity| quantity.verdict);
+    let causes = report.causes.iter().map(|cause| cause.verdict);
+    quantities.chain(causes).any(is_alarm)
+}
+
+/// Compares runs of both truths, so many times; the share for which `holds`.
+fn shares<const N: usize>(
+    base: &Truth,
+    new: &Truth,
+    seed: u64,
+    holds: [fn(&CompareReport) -> bool; N],
+) -> [f64; N] {
+    let mut rng = Rng::new(seed);
+    let mut counts = [0usize; N];
+    for _ in 0..COMPARISONS {
+        let (base, new) = (run(base, &mut rng), run(new, &mut rng));
+        let report = compared(&base, &new);
+        for (count, holds) in counts.iter_mut().zip(holds) {
+            *count += usize::from(holds(&report));
+        }
+    }
+    counts.map(|count| count as f64 / COMPARISONS as f64)
+}
+
+fn truth(starts: usize, noise: f64, draw: Noise) -> Truth {
+    Truth {
+        starts,
+        first: 0.5,
+        noise,
+        draw,
+    }
+}
+
+/// Of equal programs at most one comparison of twenty says that anything at all differs.
+fn false_alarms(words: &str, same: &Truth, seed: u64) {
+    let [alarms, failures] = shares(same, same, seed, [alarms, |report| report.regressed]);
+    println!(
+        "{words}: {:.1} % of {COMPARISONS} comparisons have a false alarm, {:.1} % fail",
+        100.0 * alarms,
+        100.0 * failures
+    );
+    assert!(alarms <= 0.05, "{words}: {alarms}");
+    assert!(failures <= 0.005, "{words}: {failures}");
+}
+
+#[test]
+fn equal_programs_raise_no_alarm_with_ten_starts() {
+    false_alarms("3 % noise, 10 starts", &truth(10, 0.03, Rng::normal), 1);
+}
+
+#[test]
+fn nor_do_they_with_heavy_tails() {
+    false_alarms("heavy tails, 10 starts", &truth(10, 0.03, heavy_tailed), 2);
+}
+
+#[test]
+fn nor_with_five_starts() {
+    false_alarms("3 % noise, 5 starts", &truth(5, 0.03, Rng::normal), 3);
+}
+
+#[test]
+fn nor_with_much_noise_and_few_starts() {
+    false_alarms("20 % noise, 4 starts", &truth(4, 0.2, Rng::normal), 4);
+}
+
+#[test]
+fn nor_where_one_side_has_more_starts_and_more_noise() {
+    let (base, new) = (truth(20, 0.02, Rng::normal), truth(5, 0.08, Rng::normal));
+    let [share] = shares(
+        &base,
+        &new,
+        5,
+        [|report| {
+            // What is noisier is larger in the mean: only its middle is the same.
+            is_alarm(quantity(report, "time-to-first").verdict)
+                || is_alarm(quantity(report, "first").verdict)
+        }],
+    );
+    println!("20 starts against 5 noisier ones: {:.1} %", 100.0 * share);
+    assert!(share <= 0.05, "{share}");
+}
+
+#[test]
+fn a_first_iteration_that_is_ten_percent_slower_is_found() {
+    let base = truth(10, 0.03, Rng::normal);
+    let new = Truth {
+        first: 0.55,
+        ..base
+    };
+    let [found, fails, wrong] = shares(
+        &base,
+        &new,
+        6,
+        [
+            |report| quantity(report, "first").verdict == Verdict::Slower,
+            |report| report.regressed,
+            |report| quantity(report, "first").verdict == Verdict::Faster,
+        ],
+    );
+    println!(
+        "10 % slower at 3 % noise, 10 starts: found in {:.1} %, fails the comparison in {:.1} %",
+        100.0 * found,
+        100.0 * fails
+    );
+    assert!(found >= 0.9, "{found}");
+    assert!(fails >= 0.6, "{fails}");
+    assert_eq!(wrong, 0.0);
+}
+
+#[test]
+fn equal_programs_are_called_the_same_where_noise_allows_it() {
+    let same = truth(10, 0.01, Rng::normal);
+    let [share] = shares(
+        &same,
+        &same,
+        7,
+        [|report| report.verdict == Verdict::Same && !report.inconclusive],
+    );
+    println!("1 % noise: the same in {:.1} %", 100.0 * share);
+    assert!(share >= 0.9, "{share}");
+}
+
+#[test]
+fn intervals_of_the_change_hold_the_truth() {
+    let base = truth(10, 0.03, Rng::normal);
+    let new = Truth { first: 0.6, ..base };
+    let [share] = shares(
+        &base,
+        &new,
+        8,
+        [|report| {
+            let relative = quantity(report, "first").relative.expect("both have it");
+            relative.low < Some(0.2) && Some(0.2) < relative.high
+        }],
+    );
+    println!("{:.1} % of the intervals hold the truth", 100.0 * share);
+    assert!((0.93..=0.97).contains(&share), "{share}");
+}

@@ -1,0 +1,144 @@
+//! Runs of a program whose truth is known: causes, iterations and memory with noise.
+
+use preheat_analyze::lab::Machine;
+use preheat_analyze::run::{
+    Cause, CauseSeconds, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport, RunSettings,
+    StartReport, Temperature,
+};
+use preheat_analyze::stats::{Interval, Rng};
+
+/// How noise is drawn: a number around 0 with a deviation of about 1.
+pub type Noise = fn(&mut Rng) -> f64;
+
+/// Student's t with three degrees of freedom, brought to a deviation of 1: heavy tails.
+pub fn heavy_tailed(rng: &mut Rng) -> f64 {
+    let chi: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+    rng.normal() / chi.sqrt()
+}
+
+/// A program, as it truly is.
+#[derive(Clone, Copy)]
+pub struct Truth {
+    pub starts: usize,
+    /// The first iteration, in seconds.
+    pub first: f64,
+    /// Start-to-start noise, as a part.
+    pub noise: f64,
+    pub draw: Noise,
+}
+
+/// What a start of a training script on a GPU consists of, before its first iteration.
+const CAUSES: [(Cause, f64); 12] = [
+    (Cause::ProcessStart, 0.02),
+    (Cause::LibraryLoading, 0.3),
+    (Cause::PythonImports, 1.2),
+    (Cause::DriverInit, 0.1),
+    (Cause::ContextCreation, 0.15),
+    (Cause::LibrarySetUp, 0.1),
+    (Cause::DeviceAllocation, 0.005),
+    (Cause::HostToDevice, 0.003),
+    (Cause::WaitingForDevice, 0.01),
+    (Cause::OwnCpu, 0.3),
+    (Cause::Idle, 0.05),
+    (Cause::Unexplained, 0.02),
+];
+const STEADY: f64 = 0.02;
+const ITERATIONS: usize = 30;
+
+/// A run of it.
+pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
+    let starts: Vec<StartReport> = (0..truth.starts)
+        .map(|at| start(truth, at == 0, rng))
+        .collect();
+    let nothing = Interval {
+        median: 0.0,
+        low: None,
+        high: None,
+    };
+    RunReport {
+        schema: RUN_SCHEMA.to_owned(),
+        preheat: "0.1.0".to_owned(),
+        created: "2026-01-01T00:00:00Z".to_owned(),
+        command: vec!["python".to_owned(), "train.py".to_owned()],
+        directory: "/".to_owned(),
+        machine: Machine {
+            os: "Linux".to_owned(),
+            kernel: "6".to_owned(),
+            cpu: "a processor".to_owned(),
+            cores: 16,
+            memory: 1 << 37,
+        },
+        settings: RunSettings {
+            iterations: "auto".to_owned(),
+            starts: truth.starts,
+            seed: 1,
+            limit: 1 << 28,
+            synchronize: false,
+            ended_early: None,
+        },
+        environment: Vec::new(),
+        iterations_by: IterationsBy::Python,
+        iteration: "steps of SGD".to_owned(),
+        time_to_first: nothing,
+        first: None,
+        steady: None,
+        ratio: None,
+        class: None,
+        consistency: None,
+        warmup: None,
+        excess: None,
+        counted_starts: truth.starts - 1,
+        causes: Vec::new(),
+        first_excess: Vec::new(),
+        memory: MemoryReport::default(),
+        ladder: Vec::new(),
+        remedies: Vec::new(),
+        starts,
+        notes: Vec::new(),
+    }
+}
+
+fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
+    let mut noisy = |value: f64, noise: f64| value * (noise * (truth.draw)(rng)).exp();
+    // The clock of a start is faster or slower as a whole, too.
+    let clock = noisy(1.0, truth.noise / 3.0);
+    let first = noisy(truth.first, truth.noise);
+    let mut iterations = vec![first];
+    iterations.extend((1..ITERATIONS).map(|_| clock * noisy(STEADY, truth.noise)));
+    let mut causes: Vec<CauseSeconds> = (CAUSES.iter())
+        .map(|(cause, seconds)| CauseSeconds {
+            cause: *cause,
+            seconds: clock * noisy(*seconds, truth.noise),
+        })
+        .collect();
+    for (cause, seconds) in [
+        (Cause::KernelLoading, first - STEADY),
+        (Cause::SteadyWork, STEADY),
+    ] {
+        causes.push(CauseSeconds { cause, seconds });
+    }
+    // Now and then something was not in a cache.
+    if noisy(1.0, 1.0) > 3.0 {
+        causes.push(CauseSeconds {
+            cause: Cause::KernelCompilation,
+            seconds: 0.04,
+        });
+    }
+    let resident = noisy(3e9, 0.01) as u64;
+    let slow = if first_start { 1.5 } else { 1.0 };
+    causes.iter_mut().for_each(|part| part.seconds *= slow);
+    let time_to_first: f64 = causes.iter().map(|part| part.seconds).sum();
+    StartReport {
+        temperature: Temperature::Process,
+        first_start,
+        exit_code: 0,
+        time_to_first: Some(time_to_first),
+        wall: time_to_first + 1.0,
+        causes,
+        iterations,
+        peak_resident: resident,
+        // What a framework takes from the device hardly varies.
+        peak_device: Some((1800 << 20) + (resident % 3) * 4096),
+        evicted: None,
+    }
+}
