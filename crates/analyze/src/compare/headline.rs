@@ -119,7 +119,8 @@ fn with_cause(text: String, quantity: Option<&Quantity>, cause: &CauseChange) ->
     }
 }
 
-/// The causes that explain a change of this size: the largest alone, or the largest two.
+/// The causes that explain a change of this size: the largest, and the next if it is at
+/// least half of it.
 fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
     // What the causes add up to differs a little from the change of the geometric mean.
     let sum = sum_of_differences(causes);
@@ -130,7 +131,7 @@ fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
         .take(2)
         .collect();
     match same_way[..] {
-        [first, ..] if part(first) >= MOST_OF_IT => vec![first],
+        [first, second] if part(second) < MOST_OF_IT * part(first) => vec![first],
         _ => same_way,
     }
 }
@@ -156,6 +157,13 @@ fn behind(causes: &[&CauseChange], before: &str) -> String {
 /// The items that make up the change of a cause: as few as explain most of it, two at the
 /// most; else the largest, if it is worth naming.
 fn items(cause: &CauseChange) -> Vec<&ItemChange> {
+    // What is behind these are threads and ways of waiting: they name nothing.
+    if matches!(
+        cause.cause,
+        Cause::OwnCpu | Cause::Idle | Cause::SteadyWork | Cause::Unexplained
+    ) {
+        return Vec::new();
+    }
     let whole = cause.difference.value;
     let part = |item: &ItemChange| item.difference / whole;
     let mut same_way: Vec<&ItemChange> = (cause.items.iter())

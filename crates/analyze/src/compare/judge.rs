@@ -229,7 +229,7 @@ impl Measured {
             (None, _) => "base has none".to_owned(),
             (_, None) => "new has none".to_owned(),
             (Some(base), Some(new)) => format!(
-                "{FEWEST} starts of each side have to count, and {} of base and {} of new do",
+                "an interval needs {FEWEST} starts of each side, and {} of base and {} of new count",
                 count(base.values.len()),
                 count(new.values.len()),
             ),
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(said.verdict, Verdict::Inconclusive);
         assert_eq!(
             said.why,
-            "3 starts of each side have to count, and 1 of base and 1 of new do"
+            "an interval needs 3 starts of each side, and 1 of base and 1 of new count"
         );
         assert_eq!(found.difference.unwrap().value, 8.0);
         let (_, said) = judged(&[], &[9.0; 5], By::Factor, Unit::Bytes);

@@ -17,16 +17,17 @@ pub(super) fn of_runs(
 ) -> Vec<String> {
     let mut notes = of_sides(&report.base, &report.new);
     notes.extend(different(base.report, new.report));
+    let [of_base, of_new] = counted.map(|counted| counted.starts.len());
+    if of_base.min(of_new) < FEWEST {
+        notes.push(format!(
+            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; record with --starts {} or more, as the first is apart",
+            count(of_base),
+            count(of_new),
+            FEWEST + 1,
+        ));
+    }
     for (side, counted) in [("base", counted[0]), ("new", counted[1])] {
-        let starts = counted.starts.len();
-        if starts < FEWEST {
-            notes.push(format!(
-                "{side}: {} of its starts count, and an interval needs {FEWEST}; record with --starts {} or more (the first is apart)",
-                count(starts),
-                FEWEST + 1,
-            ));
-        }
-        if counted.to_end && starts > 0 {
+        if counted.to_end && !counted.starts.is_empty() {
             notes.push(format!(
                 "{side}: nothing was recorded, so that its times are those to the end of the program"
             ));

@@ -1,4 +1,5 @@
 //! Runs of a program whose truth is known: causes, iterations and memory with noise.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use preheat_analyze::lab::Machine;
 use preheat_analyze::run::{

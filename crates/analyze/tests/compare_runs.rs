@@ -1,0 +1,287 @@
+//! What a comparison of two runs tells: the headline, its causes and items, the gate and
+//! the notes.
+
+mod simulated;
+
+use preheat_analyze::compare::{
+    Change, CompareKind, CompareReport, RunInput, Settings, Verdict, compare_runs,
+};
+use preheat_analyze::run::{Behind, Cause, CauseSeconds, Item, Module, RunReport, Temperature};
+use preheat_analyze::stats::Rng;
+use simulated::{Truth, run};
+
+fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {
+    let truth = Truth {
+        starts,
+        first: 0.5,
+        noise,
+        draw: Rng::normal,
+    };
+    let mut rng = Rng::new(seed);
+    (run(&truth, &mut rng), run(&truth, &mut rng))
+}
+
+/// Each start of the run takes this much longer, because of this.
+fn plant(report: &mut RunReport, cause: Cause, seconds: f64) {
+    for start in &mut report.starts {
+        match start.causes.iter_mut().find(|part| part.cause == cause) {
+            Some(part) => part.seconds += seconds,
+            None => start.causes.push(CauseSeconds { cause, seconds }),
+        }
+        start.time_to_first = start.time_to_first.map(|time| time + seconds);
+    }
+}
+
+fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
+    Module {
+        name: name.to_owned(),
+        detail: String::new(),
+        parent,
+        own,
+    }
+}
+
+fn with_modules(modules: Vec<Module>) -> Behind {
+    Behind {
+        modules,
+        ..Behind::default()
+    }
+}
+
+fn compared(base: (&RunReport, &Behind), new: (&RunReport, &Behind)) -> CompareReport {
+    compared_with(base, new, &Settings::new(CompareKind::Runs, "0.1.0"))
+}
+
+fn compared_with(
+    base: (&RunReport, &Behind),
+    new: (&RunReport, &Behind),
+    settings: &Settings,
+) -> CompareReport {
+    let input = |source, (report, behind)| RunInput {
+        source,
+        report,
+        behind: Some(behind),
+    };
+    compare_runs(&input("a", base), &input("b", new), settings)
+}
+
+fn verdict(report: &CompareReport, id: &str) -> Verdict {
+    let found = report.quantities.iter().find(|quantity| quantity.id == id);
+    found.expect("it is there").verdict
+}
+
+#[test]
+fn the_headline_names_the_planted_import() {
+    let (base, mut new) = reports(10, 0.01, 1);
+    plant(&mut new, Cause::PythonImports, 1.9);
+    let before = with_modules(vec![module("torch", None, 1.2)]);
+    let after = with_modules(vec![
+        module("torch", None, 1.2),
+        module("helpers", None, 0.01),
+        module("sympy", Some(1), 0.5),
+        module("sympy.core", Some(2), 1.39),
+    ]);
+    let report = compared((&base, &before), (&new, &after));
+    assert_eq!(report.headline.text, "+1.9 s: Python imports, sympy is new");
+    assert_eq!(report.headline.quantity.as_deref(), Some("time-to-first"));
+    assert_eq!(report.headline.cause, Some(Cause::PythonImports));
+    assert_eq!(report.headline.items, ["sympy"]);
+    assert_eq!((report.verdict, report.regressed), (Verdict::Slower, true));
+    assert_eq!(report.causes[0].cause, Cause::PythonImports);
+    assert_eq!(report.causes[0].items[0].change, Change::New);
+    // The causes add up to the change.
+    let sum: f64 = report.causes.iter().map(|c| c.difference.value).sum();
+    assert!((sum - 1.9).abs() < 0.1, "{sum}");
+
+    let report = compared((&new, &after), (&base, &before));
+    assert_eq!(
+        report.headline.text,
+        "−1.9 s: Python imports, sympy is gone"
+    );
+    assert_eq!((report.verdict, report.regressed), (Verdict::Faster, false));
+}
+
+#[test]
+fn two_causes_are_named_where_none_is_most_of_it() {
+    let (base, mut new) = reports(10, 0.01, 2);
+    plant(&mut new, Cause::KernelLoading, 0.6);
+    plant(&mut new, Cause::KernelCompilation, 0.5);
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let text = &report.headline.text;
+    assert!(text.contains(" s: kernel loading (+"), "{text}");
+    assert!(text.contains(" and kernel compilation (+"), "{text}");
+}
+
+#[test]
+fn two_items_are_named_together() {
+    let (base, mut new) = reports(10, 0.01, 3);
+    plant(&mut new, Cause::LibraryLoading, 1.0);
+    let item = |name: &str, seconds| Item {
+        name: name.to_owned(),
+        detail: String::new(),
+        seconds,
+        inclusive: seconds,
+        count: 1,
+        bytes: None,
+        waiting: None,
+    };
+    let mut after = Behind::default();
+    after.items[Cause::LibraryLoading.index()] = vec![
+        item("libone.so", 0.45),
+        item("libtwo.so", 0.4),
+        item("libthree.so", 0.1),
+    ];
+    let report = compared((&base, &Behind::default()), (&new, &after));
+    let text = &report.headline.text;
+    assert!(
+        text.ends_with("library loading, libone.so and libtwo.so are new"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_slower_first_iteration_is_told_where_the_time_to_first_hides_it() {
+    let (base, mut new) = reports(10, 0.03, 4);
+    for start in &mut new.starts {
+        start.iterations[0] *= 1.2;
+    }
+    new.first_excess = vec![CauseSeconds {
+        cause: Cause::KernelLoading,
+        seconds: 0.1,
+    }];
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let text = &report.headline.text;
+    assert!(text.starts_with("first iteration +"), "{text}");
+    assert!(text.ends_with("%): kernel loading"), "{text}");
+    assert!(report.regressed);
+    // The gate is what it is asked to be.
+    let mut settings = Settings::new(CompareKind::Runs, "0");
+    settings.gate = vec!["steady".to_owned()];
+    let steady = compared_with((&base, &nothing), (&new, &nothing), &settings);
+    assert!(!steady.regressed);
+    settings.gate = vec!["first".to_owned()];
+    settings.floors.seconds = 0.2;
+    let floored = compared_with((&base, &nothing), (&new, &nothing), &settings);
+    assert_eq!(verdict(&floored, "first"), Verdict::Slower);
+    assert!(!floored.regressed, "0.1 s is below the floor");
+    settings.floors.seconds = 1e-3;
+    settings.max_regression = 0.3;
+    let allowed = compared_with((&base, &nothing), (&new, &nothing), &settings);
+    assert!(!allowed.regressed, "20 % are allowed");
+}
+
+#[test]
+fn memory_that_grew_fails_although_all_is_faster() {
+    let (mut base, mut new) = reports(10, 0.01, 5);
+    plant(&mut base, Cause::Idle, 1.0);
+    for start in &mut new.starts {
+        start.peak_device = start.peak_device.map(|bytes| 2 * bytes);
+    }
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(verdict(&report, "time-to-first"), Verdict::Faster);
+    assert!(report.regressed);
+    let text = &report.headline.text;
+    assert_eq!(text, "peak device memory +1.76 GiB (+100 %)");
+}
+
+#[test]
+fn what_did_not_change_says_how_well_that_is_known() {
+    let (base, new) = reports(10, 0.01, 6);
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(report.verdict, Verdict::Same);
+    let text = &report.headline.text;
+    assert!(
+        text.starts_with("no change: time to first is the same, −"),
+        "{text}"
+    );
+    let (base, new) = reports(5, 0.5, 7);
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    assert!(report.inconclusive && !report.regressed);
+    assert!(report.headline.text.contains("more starts will tell"));
+}
+
+#[test]
+fn few_starts_decide_nothing_and_say_so() {
+    let nothing = Behind::default();
+    for starts in [1, 2, 3] {
+        let (base, mut new) = reports(starts, 0.01, 8);
+        plant(&mut new, Cause::Idle, 5.0);
+        let report = compared((&base, &nothing), (&new, &nothing));
+        assert!(report.inconclusive && !report.regressed);
+        let mut all = report.quantities.iter();
+        assert!(all.all(|quantity| {
+            quantity.verdict == Verdict::Inconclusive
+                && quantity.p.is_none()
+                && quantity
+                    .why
+                    .contains("an interval needs 3 starts of each side")
+        }));
+        let text = &report.headline.text;
+        assert!(text.contains("not sure with so few starts: idle"), "{text}");
+        assert!(
+            report
+                .notes
+                .iter()
+                .any(|note| note.starts_with("too few starts"))
+        );
+    }
+}
+
+#[test]
+fn nothing_that_can_be_compared_is_refused() {
+    let nothing = Behind::default();
+    let (base, mut new) = reports(6, 0.01, 9);
+    new.machine.cpu = "another".to_owned();
+    new.machine.cores = 4;
+    new.preheat = "0.2.0".to_owned();
+    new.environment = vec![("CUDA_MODULE_LOADING".to_owned(), "EAGER".to_owned())];
+    for start in &mut new.starts {
+        start.temperature = Temperature::Disk;
+        start.peak_device = None;
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    for part in [
+        "processor a processor against another, cores 16 against 4",
+        "base was recorded by preheat 0.1.0, new by 0.2.0",
+        "no temperature was measured on both sides: base is process, new is disk",
+        "the environment differs: CUDA_MODULE_LOADING",
+        "peak device memory: new has none",
+    ] {
+        let told = report.notes.iter().any(|note| note.contains(part));
+        assert!(told, "{part}: {:#?}", report.notes);
+    }
+    assert_eq!(verdict(&report, "time-to-first"), Verdict::Same);
+    assert_eq!(verdict(&report, "device-memory"), Verdict::Inconclusive);
+}
+
+#[test]
+fn runs_without_anything_are_compared_too() {
+    let nothing = Behind::default();
+    let (mut base, mut new) = reports(6, 0.01, 10);
+    // Nothing was recorded: the time to the end is all there is.
+    for start in base.starts.iter_mut().chain(&mut new.starts) {
+        start.time_to_first = None;
+        start.causes.clear();
+        start.iterations.clear();
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(verdict(&report, "time-to-first"), Verdict::Same);
+    assert!(report.causes.is_empty());
+    assert!(
+        report
+            .headline
+            .text
+            .contains("the time to the end is the same")
+    );
+    base.starts.clear();
+    new.starts.clear();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert!(report.quantities.is_empty());
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    assert!(report.headline.text.starts_with("nothing to compare"));
+}
