@@ -34,12 +34,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         color: std::env::var_os("COLOR").is_some(),
         unicode: true,
     };
-    let view = run_view::view();
+    let (base, new) = (run_view::shorter(), run_view::view());
     print!(
         "{}",
         match format.as_str() {
             "json" => compare_json(&report),
-            "html" => compare_html(&report, Some(&view), Some(&view)),
+            "html" if which.ends_with(".json") => compare_html(&report, None, None),
+            "html" => compare_html(&report, Some(&base), Some(&new)),
             _ => compare_terminal(&report, &terminal),
         }
     );

@@ -9,6 +9,9 @@ use crate::units::TIE;
 /// So many are named; a result of the lab may have many.
 const NAMED: usize = 5;
 
+/// What makes a comparison that is inconclusive fail.
+pub(super) const FLAG: &str = "--fail-on-inconclusive";
+
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
@@ -57,10 +60,14 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     if !report.inconclusive || open.is_empty() {
         return (Decision::Passed, format!("{text}."));
     }
+    // What only one side has does not become clearer.
+    let more = match open.iter().any(|quantity| quantity.difference.is_some()) {
+        true => "More starts would tell; with",
+        false => "With",
+    };
     text = format!(
-        "{text}. Inconclusive: {}. More starts would tell; with --fail-on-inconclusive this is \
-         exit code 3.",
-        some(&open, |quantity| name(quantity))
+        "{text}. Inconclusive: {}. {more} {FLAG} this is exit code 3.",
+        some(&open, name)
     );
     (Decision::Inconclusive, text)
 }

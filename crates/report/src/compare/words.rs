@@ -5,6 +5,8 @@ use preheat_analyze::compare::{Estimate, Quantity, Unit, Verdict};
 
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio};
 
+/// No time, size or share is larger; a document can say anything.
+const MOST: f64 = 1e18;
 /// From here on a percentage needs no decimals.
 const WHOLE: f64 = 9.95;
 
@@ -14,6 +16,7 @@ const NEAR: f64 = 0.02;
 /// A value: `7.04 s`, `861 MiB`, `715×`, `12`.
 pub(super) fn value(value: f64, unit: Unit) -> String {
     match unit {
+        _ if value.abs() > MOST => ABSENT.to_owned(),
         Unit::Seconds if value < 0.0 => format!("−{}", duration(-value)),
         Unit::Seconds => duration(value),
         Unit::Bytes => bytes_f64(value),
@@ -34,7 +37,7 @@ pub(super) fn signed(difference: f64, unit: Unit) -> String {
 /// A part with its sign: `+27 %`, `−0.4 %`, `0 %`.
 pub(super) fn percent(part: f64) -> String {
     match part * 100.0 {
-        p if !p.is_finite() => ABSENT.to_owned(),
+        p if !p.is_finite() || p.abs() > MOST => ABSENT.to_owned(),
         p if p.abs() < 0.05 => "0 %".to_owned(),
         p if p > 0.0 => format!("+{} %", digits(p)),
         p => format!("−{} %", digits(-p)),
@@ -89,10 +92,10 @@ pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
     })
 }
 
-/// Both ends, if both are numbers.
+/// Both ends, if both are numbers that can be.
 pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
     match (of.low, of.high) {
-        (Some(low), Some(high)) if low.is_finite() && high.is_finite() => Some((low, high)),
+        (Some(low), Some(high)) if low.abs() <= MOST && high.abs() <= MOST => Some((low, high)),
         _ => None,
     }
 }

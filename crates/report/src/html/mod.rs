@@ -9,8 +9,10 @@
 //! of a run (`crate::run::html`) is made with the same tools.
 
 pub(crate) mod bands;
+pub(crate) mod code;
 pub(crate) mod command;
 pub(crate) mod cut;
+pub(crate) mod data;
 mod digest;
 mod downsample;
 pub(crate) mod escape;
@@ -18,6 +20,7 @@ pub(crate) mod facts;
 pub(crate) mod figure;
 pub(crate) mod frame;
 pub(crate) mod look;
+pub(crate) mod moving;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
@@ -32,6 +35,9 @@ use crate::headline::headline;
 use crate::overview::overview;
 use frame::Frame;
 use page::Page;
+
+/// Rules that the pages about programs share.
+pub(crate) const PROGRAM_STYLE: &str = include_str!("program.css");
 
 /// The report as one self-contained HTML file.
 pub fn lab_html(report: &LabReport) -> String {

@@ -82,6 +82,41 @@ impl Axis {
         }
     }
 
+    /// A linear axis from the least to the greatest value, with air on both sides; none
+    /// if no value is a number.
+    pub fn between(
+        values: impl Iterator<Item = f64>,
+        most: usize,
+        name: impl Fn(f64) -> String,
+    ) -> Option<Axis> {
+        let (low, high) = extent(values)?;
+        let air = match (high - low) * 0.08 {
+            // One value only: a hundredth of it.
+            air if air > 0.0 => air,
+            _ => low.abs().max(f64::MIN_POSITIVE * 1e3) * 0.01,
+        };
+        let (low, high) = (low - air, high + air);
+        if !(high - low).is_finite() || high <= low {
+            return None;
+        }
+        let step = round_step(high - low, most);
+        let first = (low / step).ceil();
+        let count = ((high / step).floor() - first).clamp(0.0, 20.0) as usize;
+        let ticks = (0..=count)
+            .map(|at| (first + at as f64) * step)
+            .map(|value| (value, name(value)))
+            .collect();
+        Some(Axis {
+            log: false,
+            shift: 0.0,
+            low,
+            high,
+            from: 0.0,
+            to: 1.0,
+            ticks,
+        })
+    }
+
     /// An axis of iterations from 0, before the first, that gives the first ones
     /// the room: logarithmic, one further on.
     pub fn after_iterations(last: f64) -> Axis {
@@ -263,6 +298,20 @@ mod tests {
                 .at(4096.0)
                 .is_finite()
         );
+    }
+
+    #[test]
+    fn an_axis_between_values_has_air_and_round_ticks() {
+        let axis = Axis::between([7.0, 9.0, f64::NAN].into_iter(), 4, |v| format!("{v}"));
+        let axis = axis.unwrap().over(0.0, 100.0);
+        assert_eq!(axis.ticks.len(), 3);
+        assert!(axis.at(7.0) > 5.0 && axis.at(9.0) < 95.0);
+        let one = Axis::between([3.0].into_iter(), 4, |v| format!("{v}")).unwrap();
+        assert!((one.over(0.0, 10.0).at(3.0) - 5.0).abs() < 0.1);
+        assert!(Axis::between([f64::NAN].into_iter(), 4, |v| format!("{v}")).is_none());
+        let zero = Axis::between([0.0, 0.0].into_iter(), 4, |v| format!("{v}"));
+        assert!(zero.is_none_or(|axis| axis.at(0.0).is_finite()));
+        assert!(Axis::between([-1e308, 1e308].into_iter(), 4, |v| format!("{v}")).is_none());
     }
 
     #[test]

@@ -63,6 +63,15 @@ impl Stack<'_> {
     }
 }
 
+/// Parts that can be drawn, in the order of a program's life.
+pub(crate) fn in_order(parts: impl Iterator<Item = (Cause, f64)>) -> Vec<(Cause, f64)> {
+    let mut parts: Vec<(Cause, f64)> = parts
+        .filter(|(_, seconds)| seconds.is_finite() && *seconds > 0.0)
+        .collect();
+    parts.sort_by_key(|(cause, _)| *cause);
+    parts
+}
+
 /// About how wide a text on a bar is.
 pub(crate) fn written(text: &str) -> f64 {
     text.chars().count() as f64 * 6.4

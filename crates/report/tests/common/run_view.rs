@@ -105,6 +105,26 @@ pub fn view() -> RunView {
     }
 }
 
+/// The same of a program that does less: without what it did from 5.12 s to 7.02 s.
+pub fn shorter() -> RunView {
+    const CUT: (f64, f64) = (5.12, 7.02);
+    let moved = |time: f64| match time {
+        time if time <= CUT.0 => time,
+        time => (time - (CUT.1 - CUT.0)).max(CUT.0),
+    };
+    let mut view = view();
+    view.until = moved(view.until);
+    for part in &mut view.path {
+        (part.begin, part.end) = (moved(part.begin), moved(part.end));
+    }
+    view.path.retain(|part| part.end > part.begin);
+    for (begin, end) in &mut view.iterations {
+        (*begin, *end) = (moved(*begin), moved(*end));
+    }
+    view.rows.clear();
+    view
+}
+
 fn row(name: &str, lines: &'static str) -> Row {
     let bar = |span: Span| Bar {
         begin: span.begin,

@@ -3,12 +3,11 @@
 use preheat_analyze::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
-use super::super::words::{changed, interval, signed};
+use super::super::words::{changed, interval, signed, value};
 use super::bars::Sides;
 use super::look;
 use crate::terminal::cells::name as cut;
 use crate::terminal::{Screen, Style, clean, fit, width};
-use crate::units::duration;
 
 /// Columns of bars, and where there is much room.
 const BARS: usize = 14;
@@ -92,7 +91,8 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         .iter()
         .filter(|_| room >= WIDE)
         .map(|change| {
-            let [was, is] = [&change.base, &change.new].map(|level| duration(level.mean.value));
+            let [was, is] =
+                [&change.base, &change.new].map(|level| value(level.mean.value, Unit::Seconds));
             format!("{was} → {is}")
         })
         .collect();
@@ -164,8 +164,8 @@ fn said(item: &ItemChange, room: usize) -> String {
         Change::Grown | Change::Shrunk => format!(
             "{}: {} → {}",
             item.change.words(),
-            duration(item.base),
-            duration(item.new)
+            value(item.base, Unit::Seconds),
+            value(item.new, Unit::Seconds)
         ),
     };
     let name = cut(&clean(&item.name), room.saturating_sub(width(&what) + 1));

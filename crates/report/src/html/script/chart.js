@@ -74,7 +74,7 @@ class Chart {
     for (const mark of this.marks) {
       const x = this.at(mark.at);
       if (x >= 0 && x <= width) {
-        svg.append(shape("line", {class: mark.look, x1: x, x2: x, y1: AXIS - 6, y2: this.height}));
+        svg.append(shape("line", {class: mark.look, x1: x, x2: x, y1: mark.top ?? AXIS - 6, y2: mark.bottom ?? this.height}));
       }
     }
     for (const head of this.heads) {

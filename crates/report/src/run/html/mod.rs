@@ -16,22 +16,17 @@ mod words;
 
 use preheat_analyze::run::{RunReport, RunView};
 
+use crate::html::PROGRAM_STYLE;
 use crate::html::command::command_line;
 use crate::html::frame::Frame;
 use crate::html::look;
+use crate::html::moving::script;
 use crate::html::page::Page;
 
 /// Rules beside those of every page.
 const STYLE: &str = include_str!("style.css");
-/// The script: what the drawings share, how they are moved, what each shows.
-const SCRIPT: &str = concat!(
-    "(() => {\n\"use strict\";\n",
-    include_str!("../../html/script/shared.js"),
-    include_str!("../../html/script/chart.js"),
-    include_str!("../../html/script/moves.js"),
-    include_str!("script/charts.js"),
-    "})();\n"
-);
+/// What its drawings show.
+const CHARTS: &str = include_str!("script/charts.js");
 
 /// The page while it grows.
 type RunPage<'a> = Page<'a, RunReport>;
@@ -50,10 +45,10 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
     sections::method::add(&mut page);
     Frame {
         title: format!("preheat run: {}", command_line(&report.command)),
-        style: &format!("{STYLE}{}", look::rules()),
+        style: &format!("{PROGRAM_STYLE}{STYLE}{}", look::rules()),
         header: format!("{}{}", look::patterns(), sections::header::html(report)),
         body: format!("{}{}", page.finish(), data::block(view)),
-        script: SCRIPT,
+        script: &script(CHARTS),
         version: &report.preheat,
     }
     .html()

@@ -4,13 +4,13 @@
 use preheat_analyze::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
-use super::super::words::{asked, first_of, in_order};
+use super::super::words::{asked, first_of};
 use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
 use crate::html::look::{self, key};
 use crate::html::scale::{Axis, round_step};
-use crate::html::stack::Stack;
+use crate::html::stack::{Stack, in_order};
 use crate::html::svg::{Anchor, Svg};
 use crate::run::words::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};

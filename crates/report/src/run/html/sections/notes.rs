@@ -1,7 +1,7 @@
 //! What is missing or doubtful, and under which conditions it was recorded.
 
 use super::super::RunPage;
-use super::super::words::code;
+use crate::html::code::code;
 use crate::html::escape::escape;
 use crate::html::facts::facts;
 use crate::run::words::counted;

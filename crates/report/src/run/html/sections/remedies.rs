@@ -3,7 +3,7 @@
 use preheat_analyze::run::Remedy;
 
 use super::super::RunPage;
-use super::super::words::code;
+use crate::html::code::code;
 use crate::html::escape::escape;
 use crate::html::look;
 use crate::run::words::percent;

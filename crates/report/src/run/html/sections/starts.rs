@@ -4,12 +4,12 @@
 use preheat_analyze::run::{Cause, Rung, StartReport};
 
 use super::super::RunPage;
-use super::super::words::{in_order, parts};
+use super::super::words::parts;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::figure::{Figure, Table};
 use crate::html::look;
 use crate::html::scale::{Axis, round_step};
-use crate::html::stack::Stack;
+use crate::html::stack::{Stack, in_order};
 use crate::html::svg::Svg;
 use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};

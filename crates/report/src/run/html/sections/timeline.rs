@@ -1,13 +1,14 @@
 //! The time line from exec to the third iteration, thread by thread. The script draws
 //! it; without the script there is the path alone, as a still picture.
 
-use preheat_analyze::run::{Cause, RunView, Segment};
+use preheat_analyze::run::{Cause, RunView};
 
 use super::super::RunPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::escape::escape;
+use crate::html::data::longest;
 use crate::html::figure::{Figure, Table};
 use crate::html::look;
+use crate::html::moving::help;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
 use crate::units::duration;
@@ -65,43 +66,6 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     );
 }
 
-/// How the drawings are moved.
-fn help() -> String {
-    let keys = [
-        ("+ −", "zoom"),
-        ("← →", "move"),
-        ("0", "all of it"),
-        ("Home End", "to the beginning, to the end"),
-        (", .", "select the bar before, after"),
-        ("↑ ↓", "select above, below"),
-        ("Enter", "zoom to what is selected"),
-        ("Esc", "select nothing"),
-    ];
-    let keys: String = keys
-        .iter()
-        .map(|(key, what)| format!("<dt>{}</dt><dd>{}</dd>", escape(key), escape(what)))
-        .collect();
-    format!(
-        "<details class=\"data\"><summary>How to move in it</summary><p>Drag to move; click to \
-         select; double-click to zoom to a bar. The wheel zooms with Ctrl held, or once the \
-         picture has been clicked. Keys, once it has been clicked or reached with Tab:</p>\
-         <dl class=\"keys\">{keys}</dl></details>"
-    )
-}
-
-/// The longest parts, in order of time.
-fn longest(view: &RunView, most: usize) -> Vec<&Segment> {
-    let mut parts: Vec<&Segment> = view
-        .path
-        .iter()
-        .filter(|part| part.end > part.begin)
-        .collect();
-    parts.sort_by(|a, b| (b.end - b.begin).total_cmp(&(a.end - a.begin)));
-    parts.truncate(most);
-    parts.sort_by(|a, b| a.begin.total_cmp(&b.begin));
-    parts
-}
-
 fn draw(layout: Layout, view: &RunView) -> Svg {
     let layout = Layout {
         left: 4.0,
@@ -113,7 +77,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
     let step = round_step(view.until, layout.ticks);
     let mut bands = Bands::new(layout, &[true], Axis::from_zero(view.until, step, duration));
     let top = bands.middle(0) - 11.0;
-    for part in longest(view, STILL) {
+    for part in longest(&view.path, STILL, |part| (part.begin, part.end)) {
         let (from, to) = (bands.axis.at(part.begin), bands.axis.at(part.end));
         let say = format!(
             "{}: {} {}",
@@ -142,7 +106,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
 fn data(view: &RunView) -> Table {
     let mut table = Table::new(&["from", "to", "time", "cause", "most of it"]);
     table.words = vec![3, 4];
-    for part in longest(view, DATA) {
+    for part in longest(&view.path, DATA, |part| (part.begin, part.end)) {
         table.rows.push(vec![
             duration(part.begin),
             duration(part.end),

@@ -1,0 +1,235 @@
+//! `preheat compare` of kept results: recordings of an H200, results of the lab, and input
+//! that is wrong.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use preheat_analyze::compare::{CompareKind, CompareReport, Verdict};
+use serde_json::Value;
+
+mod support;
+use support::{Directory, Said, preheat, run};
+
+fn compare(directory: &Directory, arguments: &[&str]) -> Said {
+    run(preheat()
+        .current_dir(directory.path())
+        .args(["compare", "--json", "compare.json"])
+        .args(arguments))
+}
+
+fn compared(directory: &Directory) -> CompareReport {
+    let text = fs::read_to_string(directory.join("compare.json")).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a comparison")
+}
+
+fn unpack(directory: &Directory, name: &str) {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
+    let unpacked = Command::new("tar")
+        .arg("-xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(directory.path())
+        .status();
+    assert!(
+        unpacked.is_ok_and(|status| status.success()),
+        "tar unpacks it"
+    );
+}
+
+fn lab() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/lab.json")
+}
+
+#[test]
+fn recordings_of_a_gpu_are_compared() {
+    let directory = Directory::new();
+    unpack(&directory, "linear");
+    unpack(&directory, "resnet50-train");
+    let said = compare(&directory, &["linear", "linear"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report = compared(&directory);
+    assert!(
+        report
+            .quantities
+            .iter()
+            .all(|q| q.difference.is_some_and(|by| by.value == 0.0))
+    );
+    assert!(
+        report
+            .causes
+            .iter()
+            .all(|c| c.difference.value == 0.0 && c.items.is_empty())
+    );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note == "both sides are the same result")
+    );
+    assert!(report.quantities.iter().any(|q| q.id == "device-memory"));
+    let said = compare(&directory, &["linear", "linear", "--fail-on-inconclusive"]);
+    assert_eq!(said.code, Some(3), "one start each decides nothing");
+
+    let said = compare(
+        &directory,
+        &["linear", "resnet50-train", "--html", "page.html"],
+    );
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report = compared(&directory);
+    let text = &report.headline.text;
+    assert!(text.contains("not sure with so few starts"), "{text}");
+    assert!(text.contains("kernel loading"), "{text}");
+    let loading = report
+        .causes
+        .iter()
+        .find(|cause| cause.cause.as_str() == "kernel loading")
+        .expect("kernels are loaded");
+    assert_eq!(loading.items[0].name, "cuLibraryLoadData");
+    assert!(
+        loading
+            .items
+            .iter()
+            .any(|item| item.name.contains("softmax"))
+    );
+}
+
+#[test]
+fn results_of_the_lab_are_compared_series_by_series() {
+    let directory = Directory::new();
+    let mut document: Value = serde_json::from_slice(&fs::read(lab()).unwrap()).unwrap();
+    fs::write(directory.join("base.json"), document.to_string()).unwrap();
+    // Creating a context takes three times as long.
+    for experiment in document["experiments"].as_array_mut().unwrap() {
+        if experiment["id"] != "init" {
+            continue;
+        }
+        for series in experiment["series"].as_array_mut().unwrap() {
+            if series["name"] == "create context" {
+                for value in series["iterations"].as_array_mut().unwrap() {
+                    value[0] = (value[0].as_f64().unwrap() * 3.0).into();
+                }
+            }
+        }
+    }
+    fs::write(directory.join("new.json"), document.to_string()).unwrap();
+    let said = compare(&directory, &["base.json", "new.json"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let report = compared(&directory);
+    assert_eq!(report.kind, CompareKind::Lab);
+    let text = &report.headline.text;
+    assert!(
+        text.starts_with("init, create context (cuda) time: +"),
+        "{text}"
+    );
+    let changed: Vec<&str> = (report.quantities.iter())
+        .filter(|quantity| quantity.verdict == Verdict::Slower)
+        .filter_map(|quantity| Some(quantity.of.as_ref()?.series.as_str()))
+        .collect();
+    assert_eq!(changed, ["create context"]);
+    assert_eq!(report.quantities.iter().filter(|q| q.regressed).count(), 1);
+    let said = compare(&directory, &["base.json", "base.json"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let changed = |q: &preheat_analyze::compare::Quantity| {
+        matches!(q.verdict, Verdict::Slower | Verdict::Faster)
+    };
+    assert!(!compared(&directory).quantities.iter().any(changed));
+}
+
+#[test]
+fn input_that_is_wrong_is_told_in_a_sentence() {
+    let directory = Directory::new();
+    unpack(&directory, "linear");
+    let lab = lab();
+    let lab = lab.to_str().expect("its path is text");
+    let run_document = run(preheat()
+        .current_dir(directory.path())
+        .args(["report", "linear", "--json", "run.json"]));
+    assert_eq!(run_document.code, Some(0), "{}", run_document.err);
+    let text = fs::read_to_string(directory.join("run.json")).unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.join(name), text).unwrap();
+    write("empty.json", "");
+    write("cut.json", &text[..text.len() / 2]);
+    write("other.json", "{\"schema\": \"preheat.check/1\"}");
+    write("newer.json", "{\"schema\": \"preheat.run/7\"}");
+    let mut wrong: Value = serde_json::from_str(&text).unwrap();
+    wrong["starts"][0]["time_to_first"] = (-1.0).into();
+    write("negative.json", &wrong.to_string());
+    fs::create_dir(directory.join("nothing")).unwrap();
+    for (arguments, part) in [
+        (&["linear", "absent.json"][..], "absent.json cannot be read"),
+        (
+            &["linear", "empty.json"],
+            "empty.json is not JSON, or was cut off",
+        ),
+        (
+            &["cut.json", "linear"],
+            "cut.json is not JSON, or was cut off",
+        ),
+        (&["linear", "other.json"], "is no result of `preheat run`"),
+        (&["linear", "newer.json"], "a newer preheat reads it"),
+        (&["negative.json", "linear"], "-1 s in start 1"),
+        (&["linear", "nothing"], "nothing"),
+        (
+            &["linear", "python train.py"],
+            "compare two kept results, or two commands",
+        ),
+        (
+            &["python train.py", "run.json"],
+            "run.json is a kept result",
+        ),
+        (&["linear", lab], "compare two of a kind"),
+        (&[lab, "run.json"], "BASE is a result of `preheat lab`"),
+        (
+            &["linear", "run.json", "--starts", "4"],
+            "--starts is for commands",
+        ),
+        (
+            &["linear", "linear", "--output", "x"],
+            "--output is for commands",
+        ),
+        (
+            &["run.json", "run.json", "--iterations", "kernels"],
+            "--iterations is for recordings",
+        ),
+        (&["-", "-"], "only one of the two"),
+        (
+            &["true | cat", "true"],
+            "BASE is no command that can be run: `|` is for a shell",
+        ),
+        (&["true", "echo 'a"], "NEW is no command that can be run"),
+        (&["true", ""], "it is empty"),
+        (&["linear", "linear", "--max-regression", "5"], "as in 5%"),
+        (
+            &["linear", "linear", "--min-change", "fast"],
+            "a time is a number with its unit",
+        ),
+        (
+            &["linear", "linear", "--gate", "speed"],
+            "there is no such quantity",
+        ),
+        (
+            &["true", "true", "--all-output", "--html", "-"],
+            "the commands' own",
+        ),
+        (&["linear"], "<NEW>"),
+    ] {
+        let said = compare(&directory, arguments);
+        assert_eq!(
+            said.code,
+            Some(2),
+            "{arguments:?}: {}{}",
+            said.out,
+            said.err
+        );
+        assert!(said.err.contains(part), "{arguments:?}: {}", said.err);
+        assert!(!said.err.contains("panicked"), "{}", said.err);
+    }
+    // One of them from standard input.
+    let piped = fs::File::open(directory.join("run.json")).unwrap();
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["compare", "linear", "-"])
+        .stdin(piped));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+}

@@ -1,0 +1,73 @@
+//! What the script draws: both paths from exec to the end of the first iteration.
+
+use preheat_analyze::compare::CompareReport;
+use preheat_analyze::run::{Cause, RunView, Segment};
+use serde_json::{Value, json};
+
+use crate::html::command::command_line;
+use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain};
+
+/// The most parts of a path that are drawn.
+const SEGMENTS: usize = 1500;
+
+/// The element that holds the data.
+pub(super) fn block(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
+    let mut names = Names::default();
+    let mut sides: Vec<Value> = Vec::new();
+    let until = views.into_iter().flatten().map(end).fold(0.0, f64::max);
+    let about = [("base", &report.base), ("new", &report.new)];
+    for (view, (name, side)) in views.into_iter().zip(about) {
+        let Some(view) = view else { continue };
+        let path: Vec<Value> = parts(view, SEGMENTS)
+            .iter()
+            .map(|part| {
+                json!([
+                    micros(part.begin),
+                    micros(part.end),
+                    part.cause.index(),
+                    names.of(&part.label, NAME)
+                ])
+            })
+            .collect();
+        let first = view
+            .iterations
+            .first()
+            .filter(|(begin, _)| begin.is_finite());
+        sides.push(json!({
+            "name": name,
+            "command": plain(&command_line(&side.command), DETAIL),
+            "path": path,
+            "first": micros(end(view)),
+            "iteration": first.map(|(begin, _)| micros(*begin)),
+        }));
+    }
+    element(&json!({
+        "until": micros(until),
+        "causes": Cause::ALL.map(Cause::as_str),
+        "sides": sides,
+        "names": names.all,
+    }))
+}
+
+/// The end of the first iteration; where nothing repeats, of all that is shown.
+pub(super) fn end(view: &RunView) -> f64 {
+    let first = view.iterations.first().map(|(_, end)| *end);
+    let end = first.filter(|end| end.is_finite()).unwrap_or(view.until);
+    if end.is_finite() { end.max(0.0) } else { 0.0 }
+}
+
+/// The longest parts of the path until there, in order.
+pub(super) fn parts(view: &RunView, most: usize) -> Vec<Segment> {
+    let end = end(view);
+    let inside: Vec<Segment> = view
+        .path
+        .iter()
+        .filter(|part| part.begin < end)
+        .map(|part| Segment {
+            end: part.end.min(end),
+            ..part.clone()
+        })
+        .collect();
+    let longest = longest(&inside, most, |part| (part.begin, part.end));
+    longest.into_iter().cloned().collect()
+}

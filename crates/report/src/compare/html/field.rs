@@ -1,0 +1,162 @@
+//! Differences around a line at zero: a dot for each, a whisker for its interval, and a
+//! band for the margin within which nothing is a regression.
+//!
+//! Small differences need as much room as large ones, so the scale is linear within the
+//! margin and becomes logarithmic beyond (the inverse hyperbolic sine).
+
+use preheat_analyze::compare::{Estimate, Verdict};
+
+use super::class;
+use crate::compare::words::{ends, margin};
+use crate::html::escape::escape;
+
+/// Where there is no margin, the scale bends here.
+const USUAL_MARGIN: f64 = 0.05;
+/// Names on the scale are at least so far apart, as a part of its width.
+const APART: f64 = 0.14;
+
+/// The scale that all differences of a table share.
+pub(super) struct Field {
+    margin: Option<f64>,
+    bend: f64,
+    /// The difference at both ends.
+    most: f64,
+}
+
+impl Field {
+    /// Room for all `parts`.
+    pub fn new<'a>(parts: impl Iterator<Item = &'a Estimate>, margin: f64) -> Field {
+        let margin = Some(margin).filter(|margin| *margin > 0.0 && margin.is_finite());
+        let bend = margin.unwrap_or(USUAL_MARGIN);
+        let most = parts
+            .flat_map(|part| [Some(part.value), part.low, part.high])
+            .flatten()
+            .map(f64::abs)
+            .filter(|part| part.is_finite())
+            .fold(2.0 * bend, f64::max)
+            // A document can say anything.
+            .min(1e6);
+        Field {
+            margin,
+            bend,
+            most: most * 1.08,
+        }
+    }
+
+    /// The place of a difference in per cent of the width.
+    fn at(&self, part: f64) -> f64 {
+        let share = (part / self.bend).asinh() / (self.most / self.bend).asinh();
+        let share = if share.is_finite() { share } else { 0.0 };
+        50.0 + share.clamp(-1.0, 1.0) * 50.0
+    }
+
+    fn band(&self) -> String {
+        let Some(margin) = self.margin else {
+            return String::new();
+        };
+        let (from, to) = (self.at(-margin), self.at(margin));
+        format!(
+            "<span class=\"band\" style=\"left:{from:.1}%;width:{:.1}%\"></span>",
+            to - from
+        )
+    }
+
+    /// The names above the scale.
+    pub fn axis(&self) -> String {
+        let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+        let steps = steps.into_iter().chain((1..6).map(|p| 10f64.powi(p)));
+        let mut named = vec![self.bend];
+        for step in steps.filter(|step| *step > self.bend && *step < self.most) {
+            let last = named.last().copied().unwrap_or_default();
+            let (from, to) = (self.at(last), self.at(step));
+            if to - from >= APART * 100.0 && to <= 96.0 {
+                named.push(step);
+            }
+        }
+        let name = |part: f64| {
+            format!(
+                "<span class=\"at\" style=\"left:{:.1}%\">{}</span>",
+                self.at(part),
+                escape(&margin(part).replace('-', "−"))
+            )
+        };
+        let names: String = named
+            .iter()
+            .flat_map(|part| [-part, *part])
+            .map(name)
+            .collect();
+        format!(
+            "<span class=\"field axis\" aria-hidden=\"true\"><span class=\"at\" style=\"left:50%\">0</span>{names}</span>"
+        )
+    }
+
+    /// The drawing of one difference; `say` is what hovering over it shows.
+    pub fn draw(&self, part: Option<&Estimate>, verdict: Verdict, say: &str) -> String {
+        let mut html = format!(
+            "<span class=\"field {}\" title=\"{}\" aria-hidden=\"true\">{}<span class=\"zero\"></span>",
+            class(verdict),
+            escape(say),
+            self.band()
+        );
+        if let Some(part) = part {
+            if let Some((low, high)) = ends(part) {
+                let (from, to) = (self.at(low.min(high)), self.at(low.max(high)));
+                html.push_str(&format!(
+                    "<span class=\"whisker\" style=\"left:{from:.1}%;width:{:.1}%\"></span>",
+                    to - from
+                ));
+            }
+            if part.value.is_finite() {
+                html.push_str(&format!(
+                    "<span class=\"dot\" style=\"left:{:.1}%\"></span>",
+                    self.at(part.value)
+                ));
+            }
+        }
+        html.push_str("</span>");
+        html
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate {
+            value,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    #[test]
+    fn zero_is_in_the_middle_and_all_fits() {
+        let parts = [part(0.27, 0.26, 0.28), part(-0.02, -0.03, -0.01)];
+        let field = Field::new(parts.iter(), 0.05);
+        assert_eq!(field.at(0.0), 50.0);
+        assert!(field.at(0.28) > 90.0 && field.at(0.28) < 100.0);
+        assert!((field.at(0.1) + field.at(-0.1) - 100.0).abs() < 1e-9);
+        // Small differences are told apart beside large ones.
+        assert!(field.at(0.05) - 50.0 > 12.0);
+        assert!(field.axis().contains(">5 %<") && field.axis().contains(">−20 %<"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_drawn() {
+        let bad = part(f64::NAN, f64::NAN, f64::INFINITY);
+        let field = Field::new([&bad].into_iter(), f64::NAN);
+        let html = field.draw(Some(&bad), Verdict::Inconclusive, "\"x\"");
+        assert!(!html.contains("dot") && !html.contains("whisker") && !html.contains("band"));
+        assert!(html.contains("title=\"&quot;x&quot;\""));
+        assert!(!field.axis().contains("NaN"));
+    }
+
+    #[test]
+    fn what_is_far_out_is_at_the_end() {
+        let far = part(1e300, -1e300, 1e300);
+        let field = Field::new([&far].into_iter(), 0.05);
+        assert_eq!(field.at(1e300), 100.0);
+        assert_eq!(field.at(-1e300), 0.0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Quantities as a table: base, new, the change, and where that lies around zero.
+
+use preheat_analyze::compare::{Level, Quantity};
+
+use super::field::Field;
+use super::{class, sign};
+use crate::compare::words::{change, interval, signed, value};
+use crate::html::escape::escape;
+use crate::units::{ABSENT, tie};
+
+/// The table. `name` gives a row its name and what stands below it, which may be empty.
+pub(super) fn table(
+    quantities: &[&Quantity],
+    margin: f64,
+    name: impl Fn(&Quantity) -> (String, String),
+) -> String {
+    if quantities.is_empty() {
+        return String::new();
+    }
+    let parts = quantities.iter().filter_map(|q| q.relative.as_ref());
+    let field = Field::new(parts, margin);
+    let rows: String = quantities
+        .iter()
+        .map(|quantity| row(quantity, &field, name(quantity)))
+        .collect();
+    format!(
+        "<table class=\"quantities\"><thead><tr><th scope=\"col\">quantity</th>\
+         <th scope=\"col\" class=\"n\">base</th><th scope=\"col\" class=\"n\">new</th>\
+         <th scope=\"col\" class=\"n\">change</th><th scope=\"col\">{}</th>\
+         <th scope=\"col\">relative, 95&nbsp;% interval</th><th scope=\"col\">verdict</th></tr></thead>\
+         <tbody>{rows}</tbody></table>",
+        field.axis()
+    )
+}
+
+fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> String {
+    let level = |level: &Option<Level>| match level {
+        Some(level) => value(level.mean.value, quantity.unit),
+        None => ABSENT.to_owned(),
+    };
+    let by = quantity
+        .difference
+        .map_or(String::new(), |by| signed(by.value, quantity.unit));
+    let within = quantity
+        .difference
+        .and_then(|by| interval(&by, quantity.unit));
+    let say = match within {
+        Some(within) => format!("{name}: {by}, 95 % interval {within}"),
+        None => format!("{name}: {by}"),
+    };
+    let below = match below.as_str() {
+        "" => String::new(),
+        text => format!("<small>{}</small>", escape(text)),
+    };
+    let why = match quantity.why.as_str() {
+        "" => String::new(),
+        why => format!("<small>{}</small>", escape(&tie(why))),
+    };
+    let regressed = match quantity.regressed {
+        true => "<small class=\"fails\">regressed</small>",
+        false => "",
+    };
+    let cell = |label: &str, text: &str| {
+        format!(
+            "<td class=\"n\" data-label=\"{label}\">{}</td>",
+            escape(&tie(text))
+        )
+    };
+    format!(
+        "<tr><th scope=\"row\">{}{below}</th>{}{}{}<td class=\"drawn\">{}</td>\
+         <td class=\"part\">{}</td><td class=\"verdict\"><span class=\"badge {}\"><span>{}</span> {}</span>{regressed}{why}</td></tr>\n",
+        escape(&name),
+        cell("base", &level(&quantity.base)),
+        cell("new", &level(&quantity.new)),
+        cell("change", &by),
+        field.draw(quantity.relative.as_ref(), quantity.verdict, &say),
+        escape(&tie(&change(quantity))),
+        class(quantity.verdict),
+        sign(quantity.verdict),
+        quantity.verdict.word(quantity.unit),
+    )
+}

@@ -1,0 +1,112 @@
+//! The top of the page: what changed and why, what was decided, the quantities that
+//! matter most, and the two that were compared.
+
+use preheat_analyze::compare::{CompareKind, CompareReport, Level, Quantity, Side, Verdict};
+
+use super::super::class;
+use crate::compare::gate::{Decision, FLAG, gate};
+use crate::compare::words::{change, percents, signed, value};
+use crate::html::command::command_line;
+use crate::html::cut::cut;
+use crate::html::escape::escape;
+use crate::html::facts::facts;
+use crate::run::words::counted;
+use crate::terminal::clean;
+use crate::units::{ABSENT, TIE, tie};
+
+/// The header.
+pub(in crate::compare::html) fn html(report: &CompareReport) -> String {
+    let (decision, text) = gate(report);
+    let look = match decision {
+        Decision::Regressed => "fails",
+        Decision::Inconclusive => "open",
+        Decision::Passed => "holds",
+    };
+    let mut html = format!(
+        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat compare</p>\n<h1>{}.</h1>\n\
+         <p class=\"gate {look}\"><span>{}</span></p>\n",
+        escape(&tie(&cut(&clean(&report.headline.text), 300))),
+        escape(&tie(&cut(&text, 600))).replace(FLAG, &format!("<code>{FLAG}</code>")),
+    );
+    let tiles = tiles(report);
+    if !tiles.is_empty() {
+        html.push_str(&format!("<div class=\"tiles\">{tiles}</div>\n"));
+    }
+    html.push_str(&format!(
+        "<div class=\"facts\">{}{}</div>\n</header>\n",
+        side("base", &report.base),
+        side("new", &report.new)
+    ));
+    html
+}
+
+/// The quantities of a run that matter most.
+fn tiles(report: &CompareReport) -> String {
+    if report.kind == CompareKind::Lab {
+        return String::new();
+    }
+    let find = |id: &str| report.quantities.iter().find(|quantity| quantity.id == id);
+    let memory = find("device-memory").or_else(|| find("host-memory"));
+    [find("time-to-first"), find("first"), find("steady"), memory]
+        .into_iter()
+        .flatten()
+        .map(tile)
+        .collect()
+}
+
+fn tile(quantity: &Quantity) -> String {
+    let level = |level: &Option<Level>| match level {
+        Some(level) => value(level.mean.value, quantity.unit),
+        None => ABSENT.to_owned(),
+    };
+    let (was, is) = (level(&quantity.base), level(&quantity.new));
+    let big = match (quantity.verdict, &quantity.difference) {
+        (Verdict::Same, _) => quantity.verdict.word(quantity.unit).to_owned(),
+        (_, Some(by)) => signed(by.value, quantity.unit),
+        (_, None) => ABSENT.to_owned(),
+    };
+    // A number stays with its interval.
+    let change = change(quantity).replace(' ', &TIE.to_string());
+    let more = match (quantity.verdict, &quantity.relative) {
+        (Verdict::Same, Some(part)) => match percents(part) {
+            Some(within) => format!("{was} → {is}, {within} %"),
+            None => format!("{was} → {is}"),
+        },
+        (verdict, _) => {
+            let word = verdict.word(quantity.unit);
+            let parts = [format!("{was} → {is}"), change, word.to_owned()];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            parts.join(", ")
+        }
+    };
+    format!(
+        "<section class=\"tile\"><p class=\"name\">{}</p><p class=\"big {}\">{}</p>\
+         <p class=\"more\">{}</p></section>",
+        escape(&quantity.name),
+        class(quantity.verdict),
+        escape(&tie(&big)),
+        escape(&tie(&more))
+    )
+}
+
+fn side(name: &str, side: &Side) -> String {
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    let starts = match side.starts == side.counted_starts {
+        true => counted(side.starts, "start"),
+        false => format!(
+            "{} of {}",
+            side.counted_starts,
+            counted(side.starts, "start")
+        ),
+    };
+    let rows = [
+        row("command", cut(&clean(&command_line(&side.command)), 300)),
+        row("counted", starts),
+        row("an iteration is", cut(&clean(&side.iteration), 120)),
+        row("device", side.device.clone().unwrap_or_default()),
+        row("machine", side.machine.cpu.clone()),
+        row("recorded", side.created.clone()),
+        row("by", format!("preheat {}", side.preheat)),
+    ];
+    facts(name, &clean(&side.source), &rows)
+}

@@ -1,0 +1,121 @@
+//! Every start as a dot: what differs between the sides against what differs between
+//! starts.
+
+use preheat_analyze::compare::{Level, Quantity};
+
+use super::super::ComparePage;
+use crate::compare::words::{ends, value};
+use crate::html::figure::{Figure, Table, grid};
+use crate::html::scale::Axis;
+use crate::html::svg::{Anchor, Mark, Svg};
+use crate::units::ABSENT;
+
+/// The quantities whose starts are shown.
+const SHOWN: [&str; 3] = ["time-to-first", "first", "steady"];
+/// A drawing, and where its parts are.
+const WIDTH: f64 = 360.0;
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 34.0;
+const ROW: f64 = 54.0;
+/// So many starts of a side are drawn.
+const DRAWN: usize = 200;
+
+/// The section.
+pub(in crate::compare::html) fn add(page: &mut ComparePage) {
+    let report = page.report;
+    let figures: Vec<String> = SHOWN
+        .iter()
+        .filter_map(|id| report.quantities.iter().find(|quantity| quantity.id == *id))
+        .filter_map(|quantity| figure(page, quantity))
+        .collect();
+    let lead = "A dot is a start that counts, the line below the dots their mean with its 95 % \
+                interval. The very first start of a side is apart: it may have found cold disks \
+                and caches.";
+    page.section("starts", "Starts", lead, &grid(&figures));
+}
+
+fn figure(page: &mut ComparePage, quantity: &Quantity) -> Option<String> {
+    let sides: Vec<(&str, &Level)> = [("base", &quantity.base), ("new", &quantity.new)]
+        .into_iter()
+        .filter_map(|(name, level)| Some((name, level.as_ref()?)))
+        .collect();
+    let unit = quantity.unit;
+    let all = sides.iter().flat_map(|(_, level)| {
+        let mean = &level.mean;
+        let ends = [Some(mean.value), mean.low, mean.high];
+        level
+            .values
+            .iter()
+            .copied()
+            .chain(ends.into_iter().flatten())
+    });
+    let axis = Axis::between(all, 4, |at| value(at, unit))?.over(LEFT, WIDTH - RIGHT);
+    let bottom = TOP + ROW * sides.len() as f64;
+    let mut svg = Svg::new(WIDTH, bottom + 6.0);
+    for (at, name) in &axis.ticks {
+        let x = axis.at(*at);
+        svg.line("grid-line", (x, TOP - 8.0), (x, bottom));
+        let anchor = match x {
+            x if x > WIDTH - 30.0 => Anchor::End,
+            _ => Anchor::Middle,
+        };
+        svg.text("tick", anchor, (x, 16.0), name);
+    }
+    let mut data = Table::new(&["side", "start", "value"]);
+    for (row, (name, level)) in sides.iter().enumerate() {
+        let middle = TOP + ROW * (row as f64 + 0.5) - 6.0;
+        svg.text("label", Anchor::Start, (4.0, middle + 5.0), name);
+        for (at, start) in level.values.iter().enumerate().take(DRAWN) {
+            data.rows.push(vec![
+                (*name).to_owned(),
+                (at + 1).to_string(),
+                value(*start, unit),
+            ]);
+            if !start.is_finite() {
+                continue;
+            }
+            // Starts that lie together are still told apart.
+            let off = [0.0, -7.0, 7.0, -3.5, 3.5][at % 5];
+            let say = format!("{name}, start {}: {}", at + 1, value(*start, unit));
+            let class = format!("mark of-{name}");
+            svg.mark(Mark::Circle, &class, (axis.at(*start), middle + off), &say);
+        }
+        mean(&mut svg, &axis, level, middle + 20.0);
+    }
+    let description = sides
+        .iter()
+        .map(|(name, level)| format!("{name}: {}.", value(level.mean.value, unit)))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let title = quantity.name.clone();
+    let figure = Figure {
+        note: match sides.as_slice() {
+            [(_, base), (_, new)] => format!(
+                "{} → {}",
+                value(base.mean.value, unit),
+                value(new.mean.value, unit)
+            ),
+            _ => ABSENT.to_owned(),
+        },
+        drawings: vec![svg.finish(&page.id(), "strip", &title, &description)],
+        data,
+        title,
+        ..Figure::default()
+    };
+    Some(figure.html())
+}
+
+fn mean(svg: &mut Svg, axis: &Axis, level: &Level, y: f64) {
+    if let Some((low, high)) = ends(&level.mean) {
+        let (from, to) = (axis.at(low.min(high)), axis.at(low.max(high)));
+        svg.line("mean-line", (from, y), (to, y));
+        for x in [from, to] {
+            svg.line("mean-line", (x, y - 3.0), (x, y + 3.0));
+        }
+    }
+    if level.mean.value.is_finite() {
+        let x = axis.at(level.mean.value);
+        svg.line("mean-line strong-line", (x, y - 6.0), (x, y + 6.0));
+    }
+}

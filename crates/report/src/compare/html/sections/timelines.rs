@@ -1,0 +1,146 @@
+//! Both time lines, one under the other on one axis. The script draws them; without it
+//! they are a still picture.
+
+use preheat_analyze::compare::CompareReport;
+use preheat_analyze::run::{Cause, RunView};
+
+use super::super::ComparePage;
+use super::super::data::{end, parts};
+use crate::html::bands::{Bands, Layout, NARROW, WIDE};
+use crate::html::cut::cut;
+use crate::html::escape::escape;
+use crate::html::figure::{Figure, Table};
+use crate::html::look;
+use crate::html::moving::help;
+use crate::html::scale::{Axis, round_step};
+use crate::html::svg::Svg;
+use crate::units::duration;
+
+/// Of each path, so many parts are in the still picture and in the data: the longest.
+const STILL: usize = 150;
+const DATA: usize = 40;
+
+/// The section; a sentence where there are no time lines.
+pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunView>; 2]) {
+    let missing = missing(page.report, views);
+    let sides: Vec<(&str, &RunView)> = ["base", "new"]
+        .into_iter()
+        .zip(views)
+        .filter_map(|(name, view)| Some((name, view?)))
+        .collect();
+    let until = sides.iter().map(|(_, view)| end(view)).fold(0.0, f64::max);
+    if sides.is_empty() || until <= 0.0 {
+        page.section("timelines", "Time lines", "", &missing);
+        return;
+    }
+    let causes: Vec<Cause> = sides
+        .iter()
+        .flat_map(|(_, view)| parts(view, usize::MAX))
+        .map(|part| part.cause)
+        .collect();
+    let still = [WIDE, NARROW].map(|layout| {
+        draw(layout, &sides, until).finish(
+            &page.id(),
+            layout.class,
+            "The paths from exec to the end of the first iteration",
+            "Each instant in the colour of its cause, base above new.",
+        )
+    });
+    let moving = format!(
+        "<div class=\"moving\" id=\"timelines-chart\" hidden></div>\
+         <noscript><p class=\"note\">With JavaScript this is a picture that can be zoomed.</p>{}\
+         </noscript>",
+        still.concat()
+    );
+    let figure = Figure {
+        title: "From exec to the end of the first iteration".to_owned(),
+        note: "What the program was waiting on at each instant, of one start of each side: the \
+               one nearest to the median. Both on one axis."
+            .to_owned(),
+        key: look::key(&causes),
+        drawings: vec![moving],
+        data: data(&sides),
+        ..Figure::default()
+    };
+    let html = format!("{}{missing}{}", figure.html(), help());
+    page.section("timelines", "Time lines", "", &html);
+}
+
+/// A sentence on what has no time line.
+fn missing(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
+    let text = match views {
+        [Some(_), Some(_)] => return String::new(),
+        [None, None] => {
+            "There are no time lines: they need the recordings, and the documents that were \
+             compared do not hold them."
+                .to_owned()
+        }
+        [base, _] => {
+            let (name, side) = match base {
+                None => ("base", &report.base),
+                Some(_) => ("new", &report.new),
+            };
+            format!(
+                "There is no time line of {name}: {} does not hold one, a recording does.",
+                cut(&side.source, 80)
+            )
+        }
+    };
+    format!("<p class=\"note\">{}</p>", escape(&text))
+}
+
+fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
+    let layout = Layout {
+        left: if layout.roomy { 70.0 } else { 4.0 },
+        right: layout.width - 4.0,
+        row: layout.row + 16.0,
+        middle: layout.middle + 8.0,
+        label: layout.label + if layout.roomy { 8.0 } else { 0.0 },
+        ..layout
+    };
+    let step = round_step(until, layout.ticks);
+    let rows = vec![true; sides.len()];
+    let mut bands = Bands::new(layout, &rows, Axis::from_zero(until, step, duration));
+    for (row, (name, view)) in sides.iter().enumerate() {
+        bands.name(row, name);
+        let top = bands.middle(row) - 11.0;
+        for part in parts(view, STILL) {
+            let (from, to) = (bands.axis.at(part.begin), bands.axis.at(part.end));
+            let say = format!(
+                "{name}: {} {} {}",
+                part.cause.as_str(),
+                cut(&part.label, 80),
+                duration(part.end - part.begin)
+            );
+            bands.svg.rect(
+                &format!("bar {}", look::class(part.cause)),
+                (from, top),
+                ((to - from).max(0.6), 22.0),
+                &say,
+            );
+        }
+        let at = bands.axis.at(end(view));
+        bands
+            .svg
+            .line("first-line", (at, top - 3.0), (at, top + 26.0));
+    }
+    bands.svg
+}
+
+fn data(sides: &[(&str, &RunView)]) -> Table {
+    let mut table = Table::new(&["side", "from", "to", "time", "cause", "most of it"]);
+    table.words = vec![4, 5];
+    for (name, view) in sides {
+        for part in parts(view, DATA) {
+            table.rows.push(vec![
+                (*name).to_owned(),
+                duration(part.begin),
+                duration(part.end),
+                duration(part.end - part.begin),
+                part.cause.as_str().to_owned(),
+                cut(&part.label, 90),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,85 @@
+//! The document of a comparison against its schema.
+
+mod common;
+mod validator;
+
+use preheat_analyze::compare::CompareReport;
+use preheat_analyze::run::Cause;
+use preheat_report::compare_json;
+use validator::validate;
+
+const SCHEMA: &str = "../../docs/schema/preheat.compare-1.schema.json";
+const GUIDE: &str = "../../docs/compare-json.md";
+
+fn document(report: &CompareReport) -> serde_json::Value {
+    serde_json::from_str(&compare_json(report)).unwrap()
+}
+
+#[test]
+fn the_schema_takes_what_is_written() {
+    use common::compare;
+    let documents = [
+        compare::regression(),
+        compare::unchanged(),
+        compare::few(),
+        compare::memory(),
+        compare::faster(),
+        compare::lab(),
+        compare::hostile(),
+        compare::hostile_lab(),
+        compare::nothing(),
+    ]
+    .map(|report| document(&report));
+    for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
+        assert_eq!(verdict, "ok");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_not_a_comparison() {
+    let good = document(&common::compare::regression());
+    let with = |pointer: &str, value: serde_json::Value| {
+        let mut document = good.clone();
+        *document.pointer_mut(pointer).expect(pointer) = value;
+        document
+    };
+    let mut unknown = good.clone();
+    unknown["surprise"] = 1.into();
+    let mut without = good.clone();
+    without.as_object_mut().unwrap().remove("verdict");
+    let documents = [
+        unknown,
+        without,
+        with("/schema", "preheat.compare/2".into()),
+        with("/kind", "programs".into()),
+        with("/verdict", "worse".into()),
+        with("/max_regression", "5%".into()),
+        with("/headline/text", serde_json::Value::Null),
+        with("/quantities/0/id", "time".into()),
+        with("/quantities/0/difference/value", serde_json::Value::Null),
+        with("/quantities/0/p", 2.into()),
+        with("/causes/0/cause", "magic".into()),
+        with("/causes/0/items/0/change", "moved".into()),
+        with("/base/machine/cores", 0.into()),
+    ];
+    let verdicts = validate(SCHEMA, &documents).unwrap_or_default();
+    for (index, verdict) in verdicts.iter().enumerate() {
+        assert!(
+            verdict.starts_with("refused"),
+            "document {index}: {verdict}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_knows_every_cause() {
+    let schema: serde_json::Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
+    let named = schema["$defs"]["cause"]["enum"].as_array().unwrap();
+    let named: Vec<&str> = named.iter().filter_map(|name| name.as_str()).collect();
+    assert_eq!(named, Cause::ALL.map(Cause::as_str));
+}
+
+#[test]
+fn the_guide_names_every_field_of_the_schema() {
+    validator::guide_names_every_field(GUIDE, SCHEMA);
+}
