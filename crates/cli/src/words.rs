@@ -118,4 +118,19 @@ mod tests {
             assert!(why.contains(part), "{text}: {why}");
         }
     }
+
+    #[test]
+    fn any_text_is_split_or_refused_and_quoted_words_come_back() {
+        let mut rng = preheat_analyze::stats::Rng::new(1);
+        let alphabet: Vec<char> = " \t\n'\"\\$`|&;<>()*?[~#=aé\0".chars().collect();
+        for _ in 0..20_000 {
+            let length = rng.below(12);
+            let text: String = (0..length)
+                .map(|_| alphabet[rng.below(alphabet.len())])
+                .collect();
+            let _ = split(&text);
+            let word = text.replace('\'', "");
+            assert_eq!(split(&format!("run '{word}'")).unwrap(), ["run", &word]);
+        }
+    }
 }

@@ -15,10 +15,17 @@ fn document(report: &CompareReport) -> serde_json::Value {
     serde_json::from_str(&compare_json(report)).unwrap()
 }
 
+/// The document that the guide shows.
+fn example() -> serde_json::Value {
+    let text = validator::example(GUIDE);
+    serde_json::from_str::<CompareReport>(&text).expect("the example is a comparison");
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn the_schema_takes_what_is_written() {
     use common::compare;
-    let documents = [
+    let mut documents = [
         compare::regression(),
         compare::unchanged(),
         compare::few(),
@@ -29,7 +36,9 @@ fn the_schema_takes_what_is_written() {
         compare::hostile_lab(),
         compare::nothing(),
     ]
-    .map(|report| document(&report));
+    .map(|report| document(&report))
+    .to_vec();
+    documents.push(example());
     for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
         assert_eq!(verdict, "ok");
     }

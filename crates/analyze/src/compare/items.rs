@@ -93,7 +93,7 @@ impl Known {
                     let name = item.name.trim_start_matches("other modules of ");
                     imports::package(name)
                 }
-                _ => &item.name,
+                _ => without_number(&item.name),
             };
             let entry = known.items.entry(name.to_owned()).or_default();
             entry.0 += item.seconds;
@@ -102,6 +102,17 @@ impl Known {
             }
         }
         known
+    }
+}
+
+/// `ptxas` for `ptxas (4711)`: a process has another number in every start.
+fn without_number(name: &str) -> &str {
+    let numbered = name
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("));
+    match numbered {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
     }
 }
 
@@ -176,6 +187,18 @@ mod tests {
         assert_eq!(words("b"), Some(Change::Gone));
         assert_eq!(words("c"), None);
         assert_eq!(words("d"), Some(Change::New));
+    }
+
+    #[test]
+    fn processes_are_the_same_by_another_number() {
+        for (name, known) in [
+            ("ptxas (4711)", "ptxas"),
+            ("ptxas", "ptxas"),
+            ("void f(int)", "void f(int)"),
+            ("gcc (a)", "gcc (a)"),
+        ] {
+            assert_eq!(without_number(name), known);
+        }
     }
 
     #[test]

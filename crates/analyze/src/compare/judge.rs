@@ -20,7 +20,7 @@
 //!   p-value is never below that of the exact permutation test, 2 ÷ (n + m choose n).
 
 use super::settings::Settings;
-use super::words::{count, percent};
+use super::words::{change, count, percent};
 use super::{Estimate, Level, SeriesKey, Unit, Verdict};
 use crate::stats::{FEWEST, mean, welch};
 
@@ -62,6 +62,7 @@ pub(super) struct Measured {
     part: Option<Estimate>,
     /// The smallest such part that is a change.
     least: f64,
+    unit: Unit,
 }
 
 /// What is said of it.
@@ -76,17 +77,21 @@ pub(super) struct Judged {
 pub(super) fn measure(base: &[f64], new: &[f64], by: By, unit: Unit) -> Measured {
     let positive = base.iter().chain(new).all(|value| *value > 0.0);
     match by {
-        By::Factor if positive => factor(base, new),
+        By::Factor if positive => factor(base, new, unit),
         // A zero has no logarithm.
         By::Factor => {
             let whole = mean(base).map_or(0.0, |mean| mean.value.abs());
             sum(base, new, whole, 0.0, unit)
         }
-        By::Sum { whole, least } => sum(base, new, whole, least, unit),
+        By::Sum { whole, least } => Measured {
+            // Of what may be zero a part says little: it is judged as a part of the whole.
+            relative: None,
+            ..sum(base, new, whole, least, unit)
+        },
     }
 }
 
-fn factor(base: &[f64], new: &[f64]) -> Measured {
+fn factor(base: &[f64], new: &[f64], unit: Unit) -> Measured {
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base_logs, new_logs) = (logs(base), logs(new));
     let level = |values: &[f64], logs: &[f64]| {
@@ -126,6 +131,7 @@ fn factor(base: &[f64], new: &[f64]) -> Measured {
         p: tested.map(|tested| tested.p),
         part: relative,
         least: 0.0,
+        unit,
     }
 }
 
@@ -167,6 +173,7 @@ fn sum(base: &[f64], new: &[f64], whole: f64, least: f64, unit: Unit) -> Measure
         p,
         part: of(whole),
         least: least / whole,
+        unit,
         base,
         new,
         difference,
@@ -207,20 +214,26 @@ impl Measured {
             Verdict::Inconclusive
         };
         let why = match verdict {
-            Verdict::Inconclusive => match self.relative {
-                Some(Estimate {
-                    low: Some(low),
-                    high: Some(high),
-                    ..
-                }) => format!("it may be {} to {}", percent(low), percent(high)),
-                _ => "the starts differ too much among themselves".to_owned(),
-            },
+            Verdict::Inconclusive => self.why_not_sure(),
             _ => String::new(),
         };
         Judged {
             verdict,
             why,
             beyond: verdict == Verdict::Slower && low > margin,
+        }
+    }
+
+    fn why_not_sure(&self) -> String {
+        let ends = |of: Option<Estimate>| of.and_then(|of| Some((of.low?, of.high?)));
+        match (ends(self.relative), ends(self.difference)) {
+            (Some((low, high)), _) => format!("it may be {} to {}", percent(low), percent(high)),
+            (_, Some((low, high))) => format!(
+                "it may be {} to {}",
+                change(low, self.unit),
+                change(high, self.unit)
+            ),
+            _ => "the starts differ too much among themselves".to_owned(),
         }
     }
 

@@ -215,7 +215,8 @@ pub struct Quantity {
     pub new: Option<Level>,
     /// new − base; none if a side has no number.
     pub difference: Option<Estimate>,
-    /// (new − base) ÷ base; none also where base is zero.
+    /// (new − base) ÷ base; none also where base is zero, and of what is compared by its
+    /// difference (warm-up, excess).
     pub relative: Option<Estimate>,
     /// How probable so large a change is by chance alone; none without an interval.
     pub p: Option<f64>,

@@ -62,10 +62,10 @@ pub struct CompareArguments {
     pub iterations: Option<String>,
 
     #[command(flatten)]
-    pub live: LiveArguments,
+    pub show: ShowArguments,
 
     #[command(flatten)]
-    pub show: ShowArguments,
+    pub live: LiveArguments,
 }
 
 /// What can be asked for only where commands are run.
