@@ -99,7 +99,10 @@ mod tests {
         let values: usize = report
             .starts
             .iter()
-            .map(|start| 4 + start.causes.len() + start.iterations.len())
+            .map(|start| {
+                let totals = 3 + usize::from(start.peak_device.is_some());
+                totals + start.causes.len() + start.iterations.len()
+            })
             .sum();
         assert_eq!(text.lines().count(), 1 + values);
         assert!(text.lines().all(|line| line.split(',').count() == 7));

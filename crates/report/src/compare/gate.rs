@@ -41,36 +41,55 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
         let text = "Nothing was measured that could fail the comparison.".to_owned();
         return (Decision::Inconclusive, text);
     }
-    let mut text = format!("No regression beyond {margin}");
+    let open = match report.inconclusive {
+        true => of(Verdict::Inconclusive),
+        false => vec![],
+    };
+    let all = open.len() == gated().count();
+    let mut text = match open.len() {
+        0 => format!("No regression beyond {margin}."),
+        _ if !all => format!("No regression beyond {margin} is shown."),
+        count => format!(
+            "Inconclusive: whether one of the {count} gated quantities regressed beyond {margin} \
+             cannot be told."
+        ),
+    };
     let beyond = |quantity: &Quantity| {
         let low = quantity.relative.and_then(|part| part.low);
         low.is_some_and(|low| low > report.max_regression)
     };
     let (small, unsure): (Vec<&Quantity>, Vec<&Quantity>) =
         of(Verdict::Slower).into_iter().partition(|q| beyond(q));
-    for (why, those) in [
-        ("More than it was, but not surely by so much", unsure),
-        ("More, but too little to count", small),
-    ] {
-        if !those.is_empty() {
-            text = format!("{text}. {why}: {}", some(&those, with_change));
-        }
+    let told = [
+        (
+            "More than it was, but not surely by so much",
+            unsure,
+            with_change as Say,
+        ),
+        ("More, but too little to count", small, with_change),
+        (
+            "Inconclusive",
+            if all { vec![] } else { open.clone() },
+            name,
+        ),
+    ];
+    for (what, those, say) in told.iter().filter(|(_, those, _)| !those.is_empty()) {
+        text.push_str(&format!(" {what}: {}.", some(those, say)));
     }
-    let open = of(Verdict::Inconclusive);
-    if !report.inconclusive || open.is_empty() {
-        return (Decision::Passed, format!("{text}."));
+    if open.is_empty() {
+        return (Decision::Passed, text);
     }
     // What only one side has does not become clearer.
     let more = match open.iter().any(|quantity| quantity.difference.is_some()) {
         true => "More starts would tell; with",
         false => "With",
     };
-    text = format!(
-        "{text}. Inconclusive: {}. {more} {FLAG} this is exit code 3.",
-        some(&open, name)
-    );
+    text.push_str(&format!(" {more} {FLAG} this is exit code 3."));
     (Decision::Inconclusive, text)
 }
+
+/// What is said of a quantity.
+type Say = fn(&Quantity) -> String;
 
 fn with_change(quantity: &Quantity) -> String {
     // A number stays with its interval.
@@ -103,7 +122,7 @@ mod tests {
             (
                 compare::regression(),
                 Decision::Regressed,
-                "Regressed beyond 5 %: time to first +27 % (26 to 28), host memory +6.6 % (6.2 to 7.1). \
+                "Regressed beyond 5 %: time to first +27 % (26 to 28), peak host memory +6.6 % (6.2 to 7.1). \
                  Exit code 1.",
             ),
             (
@@ -114,9 +133,8 @@ mod tests {
             (
                 compare::few(),
                 Decision::Inconclusive,
-                "No regression beyond 5 %. Inconclusive: time to first, first iteration, steady \
-                 iteration, device memory, host memory. More starts would tell; with \
-                 --fail-on-inconclusive this is exit code 3.",
+                "Inconclusive: whether one of the 5 gated quantities regressed beyond 5 % cannot be \
+                 told. More starts would tell; with --fail-on-inconclusive this is exit code 3.",
             ),
             (
                 compare::nothing(),
@@ -142,7 +160,7 @@ mod tests {
         assert_eq!(
             plain(&gate(&report).1),
             "No regression beyond 5 %. More than it was, but not surely by so much: time to first \
-             +27 % (3 to 28). More, but too little to count: host memory +6.6 % (6.2 to 7.1)."
+             +27 % (3 to 28). More, but too little to count: peak host memory +6.6 % (6.2 to 7.1)."
         );
     }
 

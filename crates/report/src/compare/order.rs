@@ -56,6 +56,33 @@ pub(super) fn name(quantity: &Quantity) -> String {
     }
 }
 
+/// Why some are inconclusive, each reason once: as sentences without an end. Where there
+/// is an interval, that says it.
+pub(super) fn reasons(quantities: &[&Quantity]) -> Vec<String> {
+    let open = quantities
+        .iter()
+        .filter(|quantity| quantity.verdict == Verdict::Inconclusive);
+    let count = open.clone().count();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let sure = |quantity: &Quantity| quantity.difference.is_some_and(|by| by.low.is_some());
+    for quantity in open.filter(|quantity| !quantity.why.is_empty() && !sure(quantity)) {
+        match reasons.iter_mut().find(|(why, _)| *why == quantity.why) {
+            Some((_, names)) => names.push(&quantity.name),
+            None => reasons.push((&quantity.why, vec![&quantity.name])),
+        }
+    }
+    let told = reasons.into_iter().map(|(why, mut names)| {
+        // Where it holds for all that are, their names say nothing.
+        let all = names.len() == count;
+        names.dedup();
+        match all {
+            true => format!("inconclusive: {why}"),
+            false => format!("{} inconclusive: {why}", names.join(", ")),
+        }
+    });
+    told.collect()
+}
+
 /// How many are the same and how many inconclusive: `9 the same, 2 inconclusive`.
 pub(super) fn rest(same: usize, inconclusive: usize) -> String {
     match (same, inconclusive) {

@@ -3,6 +3,7 @@
 
 use preheat_analyze::compare::{Estimate, Quantity, Unit, Verdict};
 
+use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio};
 
 /// No time, size or share is larger; a document can say anything.
@@ -29,7 +30,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
 pub(super) fn signed(difference: f64, unit: Unit) -> String {
     match difference {
         d if d > 0.0 && d.is_finite() => format!("+{}", value(d, unit)),
-        d if d == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         d => value(d, unit),
     }
 }
@@ -137,6 +138,21 @@ pub(super) fn change(quantity: &Quantity) -> String {
     }
 }
 
+/// A sentence as it stands alone: with a capital and a full stop.
+pub(super) fn sentence(text: &str) -> String {
+    let text = clean(text);
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return text;
+    };
+    let end = if text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{end}", first.to_uppercase(), letters.as_str())
+}
+
 /// Whether a verdict says that something changed.
 pub(super) fn changed(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::Slower)
@@ -201,5 +217,13 @@ mod tests {
         assert_eq!(percents(&of(0.062, 0.07)).unwrap(), "6.2 to 7.0");
         assert_eq!(percents(&of(-0.004, 0.026)).unwrap(), "0 to 3");
         assert_eq!(percents(&of(0.0, 0.0)).unwrap(), "0");
+    }
+
+    #[test]
+    fn a_sentence_has_a_capital_and_a_full_stop() {
+        assert_eq!(sentence("no change: it is"), "No change: it is.");
+        assert_eq!(sentence("+1.9 s: sympy is new"), "+1.9 s: sympy is new.");
+        assert_eq!(sentence("Done.\u{1b}"), "Done.");
+        assert_eq!(sentence(""), "");
     }
 }

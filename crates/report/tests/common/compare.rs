@@ -1,15 +1,17 @@
 //! Made-up comparisons that look like real ones: a training that came to import sympy,
 //! the same with nothing changed, with too few starts, with more memory, and of the lab.
 
+mod lab;
 mod parts;
 
 use preheat_analyze::compare::{
     COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Estimate, Floors, Headline, Quantity,
-    SeriesKey, Unit, Verdict,
+    Unit, Verdict,
 };
-use preheat_analyze::lab::{ExperimentId, names};
 use preheat_analyze::run::Cause;
 
+#[allow(unused_imports, reason = "each test uses its own part")]
+pub use lab::{hostile_lab, lab};
 use parts::{cause, estimate, quantity, side};
 
 const MIB: f64 = 1048576.0;
@@ -75,7 +77,7 @@ pub fn regression() -> CompareReport {
         cause(Cause::SteadyWork, (0.000758, 0.00076), &[], 0),
     ];
     report.headline = Headline {
-        text: "+1.9 s to first (+27 %, 1.82 s to 1.99 s): Python imports, sympy is new".to_owned(),
+        text: "+1.9 s: Python imports, sympy is new".to_owned(),
         quantity: Some("time-to-first".to_owned()),
         cause: Some(Cause::PythonImports),
         items: vec!["sympy".to_owned()],
@@ -94,8 +96,7 @@ pub fn unchanged() -> CompareReport {
         let mean = change.base.mean.value;
         *change = cause(change.cause, (mean, mean * 1.001), &[], 0);
     }
-    report.headline.text =
-        "No change of time to first: one of 1.4 % would have been seen".to_owned();
+    report.headline.text = "no change: time to first is the same, −0.9 % to +1.3 %".to_owned();
     report
 }
 
@@ -125,7 +126,7 @@ pub fn few() -> CompareReport {
         (change.p, change.adjusted_p) = (None, None);
     }
     report.headline.text =
-        "Too few starts to tell: 2 of base and 2 of new count, and 3 of each are needed".to_owned();
+        "+148 ms, not sure with so few starts: Python imports, sympy is new".to_owned();
     report
 }
 
@@ -140,11 +141,11 @@ pub fn memory() -> CompareReport {
     report.quantities = changed.quantities;
     (report.verdict, report.regressed, report.inconclusive) =
         (Verdict::Slower, changed.regressed, changed.inconclusive);
-    report.headline.text = "+256 MiB of device memory (+30 %); no change of time to first".into();
+    report.headline.text = "peak device memory +256 MiB (+30 %)".into();
     report.headline.quantity = Some("device-memory".to_owned());
     report.notes = vec![
-        "The machines differ: base was recorded on Intel(R) Xeon(R) Platinum 8480+, new on AMD \
-         EPYC 9554."
+        "the machines differ, and so may the times: processor Intel(R) Xeon(R) Platinum 8480+ \
+         against AMD EPYC 9554"
             .to_owned(),
     ];
     report.new.machine.cpu = "AMD EPYC 9554".to_owned();
@@ -174,117 +175,11 @@ pub fn faster() -> CompareReport {
             .collect();
         *change = cause(change.cause, (base, new), &items, items.len() as u64);
     }
-    report.headline.text =
-        "−1.9 s to first (−21 %, 1.82 s to 1.99 s): Python imports, sympy is gone".to_owned();
+    report.headline.text = "−1.9 s: Python imports, sympy is gone".to_owned();
     report.verdict = Verdict::Faster;
     judged(&mut report);
     report
 }
-
-/// Two results of the lab.
-pub fn lab() -> CompareReport {
-    let mut report = runs(BEFORE.map(|value| (value, value)), 9);
-    report.kind = CompareKind::Lab;
-    report.causes = vec![];
-    report.quantities = vec![];
-    for side in [&mut report.base, &mut report.new] {
-        side.command = ["preheat", "lab"].map(str::to_owned).to_vec();
-        side.iterations_by = None;
-        side.temperature = None;
-        side.iteration = String::new();
-        (side.starts, side.counted_starts) = (5, 4);
-    }
-    let series: [(ExperimentId, &str, &str, &str, Option<u64>, Means3); 6] = [
-        (
-            ExperimentId::Train,
-            "torch on cuda",
-            "mlp",
-            names::ITERATION,
-            None,
-            [(0.31, 0.372), (0.00123, 0.00124), (252.0, 300.0)],
-        ),
-        (
-            ExperimentId::Alloc,
-            "cuda",
-            "",
-            names::ALLOCATE,
-            Some(4 << 20),
-            [(2.1e-4, 1.4e-4), (9.5e-5, 9.4e-5), (2.2, 1.5)],
-        ),
-        (
-            ExperimentId::Transfer,
-            "cuda",
-            "",
-            names::H2D_PINNED,
-            Some(64 << 20),
-            [(0.0013, 0.00131), (0.0012, 0.0012), (1.08, 1.09)],
-        ),
-        (
-            ExperimentId::Transfer,
-            "cuda",
-            "",
-            names::H2D_PAGEABLE,
-            Some(64 << 20),
-            [(0.0083, 0.0082), (0.0061, 0.0061), (1.36, 1.35)],
-        ),
-        (
-            ExperimentId::Infer,
-            "torch on cuda",
-            "conv",
-            names::FRESH_INPUT,
-            None,
-            [(1.27, 1.28), (0.0021, 0.00211), (605.0, 607.0)],
-        ),
-        (
-            ExperimentId::Launch,
-            "cpu",
-            "",
-            names::LAUNCH_FROM_SOURCE,
-            None,
-            [(0.0042, 0.0042), (0.0031, 0.0031), (1.35, 1.36)],
-        ),
-    ];
-    for (experiment, subject, variant, name, size, means) in series {
-        let of = SeriesKey {
-            experiment,
-            subject: subject.to_owned(),
-            variant: variant.to_owned(),
-            series: name.to_owned(),
-            size,
-        };
-        let kinds = [
-            ("first", "first", Unit::Seconds),
-            ("steady", "steady", Unit::Seconds),
-            ("ratio", "ratio", Unit::Ratio),
-        ];
-        let spread = if name == names::FRESH_INPUT {
-            0.06
-        } else {
-            0.008
-        };
-        for ((id, title, unit), means) in kinds.into_iter().zip(means) {
-            let mut quantity = quantity(id, title, unit, means, spread, 4);
-            quantity.of = Some(of.clone());
-            quantity.gated = id != "ratio";
-            quantity.regressed &= quantity.gated;
-            report.quantities.push(quantity);
-        }
-    }
-    report.headline = Headline {
-        text: "train of torch on cuda: first +62 ms (+20 %); alloc of cuda is faster".to_owned(),
-        quantity: Some("first".to_owned()),
-        cause: None,
-        items: vec![],
-    };
-    report.verdict = Verdict::Slower;
-    judged(&mut report);
-    report.notes = vec![
-        "3 series of base are not in new: overlap on torch on cuda (2), pool on cuda.".to_owned(),
-    ];
-    report
-}
-
-type Means3 = [(f64, f64); 3];
 
 /// A report whose names and sentences try to break out of whatever shows them.
 pub fn hostile() -> CompareReport {
@@ -308,18 +203,6 @@ pub fn hostile() -> CompareReport {
         item.detail = bad.repeat(5);
     }
     report.notes.push(bad.to_owned());
-    report
-}
-
-/// A report of the lab with such names.
-pub fn hostile_lab() -> CompareReport {
-    let bad = "<script>alert(\"x\" & 'y')</script>\u{1b}[31m\n,;";
-    let mut report = lab();
-    for of in report.quantities.iter_mut().filter_map(|q| q.of.as_mut()) {
-        of.subject = bad.to_owned();
-        of.variant = bad.to_owned();
-        of.series = bad.repeat(3);
-    }
     report
 }
 
@@ -366,7 +249,7 @@ pub fn broken() -> CompareReport {
 pub fn nothing() -> CompareReport {
     let mut report = runs(BEFORE.map(|value| (value, value)), 0);
     report.quantities.clear();
-    report.headline.text = "Nothing can be compared: base and new have no number in common".into();
+    report.headline.text = "nothing to compare: no start came to its first iteration".into();
     report.verdict = Verdict::Inconclusive;
     (report.regressed, report.inconclusive) = (false, false);
     report
@@ -413,8 +296,8 @@ fn quantities(means: Means, starts: usize) -> Vec<Quantity> {
         ("ratio", "first ÷ steady", Unit::Ratio),
         ("warmup", "warm-up", Unit::Iterations),
         ("excess", "excess", Unit::Seconds),
-        ("device-memory", "device memory", Unit::Bytes),
-        ("host-memory", "host memory", Unit::Bytes),
+        ("device-memory", "peak device memory", Unit::Bytes),
+        ("host-memory", "peak host memory", Unit::Bytes),
     ];
     let mut all: Vec<Quantity> = kinds
         .into_iter()

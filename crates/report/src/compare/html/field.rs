@@ -65,8 +65,9 @@ impl Field {
     pub fn axis(&self) -> String {
         let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
         let steps = steps.into_iter().chain((1..6).map(|p| 10f64.powi(p)));
-        let mut named = vec![self.bend];
-        for step in steps.filter(|step| *step > self.bend && *step < self.most) {
+        let mut named: Vec<f64> = Vec::new();
+        let steps = steps.filter(|step| *step > self.bend && *step < self.most);
+        for step in std::iter::once(self.bend).chain(steps) {
             let last = named.last().copied().unwrap_or_default();
             let (from, to) = (self.at(last), self.at(step));
             if to - from >= APART * 100.0 && to <= 96.0 {

@@ -4,7 +4,8 @@ use preheat_analyze::compare::{Level, Quantity};
 
 use super::field::Field;
 use super::{class, sign};
-use crate::compare::words::{change, interval, signed, value};
+use crate::compare::order::reasons;
+use crate::compare::words::{change, interval, sentence, signed, value};
 use crate::html::escape::escape;
 use crate::units::{ABSENT, tie};
 
@@ -23,12 +24,16 @@ pub(super) fn table(
         .iter()
         .map(|quantity| row(quantity, &field, name(quantity)))
         .collect();
+    let whys: String = reasons(quantities)
+        .iter()
+        .map(|why| format!("<p class=\"note\">{}</p>", escape(&tie(&sentence(why)))))
+        .collect();
     format!(
         "<table class=\"quantities\"><thead><tr><th scope=\"col\">quantity</th>\
          <th scope=\"col\" class=\"n\">base</th><th scope=\"col\" class=\"n\">new</th>\
          <th scope=\"col\" class=\"n\">change</th><th scope=\"col\">{}</th>\
          <th scope=\"col\">relative, 95&nbsp;% interval</th><th scope=\"col\">verdict</th></tr></thead>\
-         <tbody>{rows}</tbody></table>",
+         <tbody>{rows}</tbody></table>{whys}",
         field.axis()
     )
 }
@@ -52,10 +57,6 @@ fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> S
         "" => String::new(),
         text => format!("<small>{}</small>", escape(text)),
     };
-    let why = match quantity.why.as_str() {
-        "" => String::new(),
-        why => format!("<small>{}</small>", escape(&tie(why))),
-    };
     let regressed = match quantity.regressed {
         true => "<small class=\"fails\">regressed</small>",
         false => "",
@@ -68,7 +69,7 @@ fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> S
     };
     format!(
         "<tr><th scope=\"row\">{}{below}</th>{}{}{}<td class=\"drawn\">{}</td>\
-         <td class=\"part\">{}</td><td class=\"verdict\"><span class=\"badge {}\"><span>{}</span> {}</span>{regressed}{why}</td></tr>\n",
+         <td class=\"part\">{}</td><td class=\"verdict\"><span class=\"badge {}\"><span>{}</span> {}</span>{regressed}</td></tr>\n",
         escape(&name),
         cell("base", &level(&quantity.base)),
         cell("new", &level(&quantity.new)),

@@ -39,7 +39,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
         .iter()
         .filter(|change| match change.verdict {
             verdict if changed(verdict) => true,
-            Verdict::Inconclusive => size(change) >= WORTH_SHOWING * largest,
+            Verdict::Inconclusive => largest > 0.0 && size(change) >= WORTH_SHOWING * largest,
             _ => false,
         })
         .collect();
@@ -54,6 +54,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     if shown.is_empty() {
         let text = match open {
             0 => format!("all {same} the same"),
+            _ if same == 0 => format!("all {open} inconclusive"),
             _ => format!("{same} the same, {open} inconclusive"),
         };
         let lead = [(Style::Bold, "Causes"), (Style::Plain, "  ")];

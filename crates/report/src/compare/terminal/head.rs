@@ -2,7 +2,7 @@
 
 use preheat_analyze::compare::{CompareReport, Side};
 
-use super::super::words::changed;
+use super::super::words::{changed, sentence};
 use super::look;
 use crate::html::command::command_line;
 use crate::run::words::counted;
@@ -14,8 +14,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
         verdict if changed(verdict) => look(verdict),
         _ => Style::Bold,
     };
-    let headline = clean(&report.headline.text);
-    screen.paragraph(&[], 0, style, &format!("{headline}."));
+    screen.paragraph(&[], 0, style, &sentence(&report.headline.text));
     screen.blank();
     let same = report.base.command == report.new.command;
     for (name, side) in [("base  ", &report.base), ("new   ", &report.new)] {

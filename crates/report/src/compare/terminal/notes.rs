@@ -3,6 +3,7 @@
 use preheat_analyze::compare::CompareReport;
 
 use super::super::gate::{Decision, gate};
+use super::super::words::sentence;
 use crate::terminal::{Screen, Style};
 
 /// The notes, then the decision.
@@ -10,7 +11,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     if !report.notes.is_empty() {
         screen.title("Notes");
         for note in &report.notes {
-            screen.paragraph(&[(Style::Dim, "  • ")], 4, Style::Plain, note);
+            screen.paragraph(&[(Style::Dim, "  • ")], 4, Style::Plain, &sentence(note));
         }
     }
     screen.blank();

@@ -5,11 +5,13 @@
 
 use preheat_analyze::compare::{Level, Quantity, Verdict};
 
-use super::super::words::{change, changed, percents, signed, value};
+use super::super::words::{change, changed, interval, percents, signed, value};
 use super::look;
 use crate::terminal::{Screen, Style, fit, width};
 use crate::units::ABSENT;
 
+/// What stands above the relative changes.
+const RELATIVE: &str = "relative (95 %)";
 /// A name may always be this long; what is longer is cut if need be.
 const USUAL_NAME: usize = 20;
 const LEAST_NAME: usize = 8;
@@ -33,23 +35,26 @@ impl Row {
             Some(level) => value(level.mean.value, quantity.unit),
             None => ABSENT.to_owned(),
         };
-        let within = quantity.relative.as_ref().and_then(percents);
-        let (by, relative) = match (quantity.verdict, within) {
-            // Of what is the same, how sure that is says enough.
-            (Verdict::Same, Some(within)) => (String::new(), format!("{within} %")),
-            (Verdict::Same, None) => (String::new(), change(quantity)),
-            _ => (
-                quantity
-                    .difference
-                    .map_or(String::new(), |by| signed(by.value, quantity.unit)),
-                change(quantity),
-            ),
+        let by = quantity
+            .difference
+            .map_or(String::new(), |by| signed(by.value, quantity.unit));
+        let within = match (&quantity.relative, &quantity.difference) {
+            (Some(part), _) => percents(part).map(|ends| format!("{ends} %")),
+            (None, by) => by.and_then(|by| interval(&by, quantity.unit)),
+        };
+        let relative = match (quantity.verdict, within) {
+            // How sure it is says enough; the number is in the column before.
+            (Verdict::Same | Verdict::Inconclusive, Some(within)) => within,
+            _ => change(quantity),
         };
         Row {
             name,
             base: level(&quantity.base),
             new: level(&quantity.new),
-            change: by,
+            change: match quantity.verdict {
+                Verdict::Same => String::new(),
+                _ => by,
+            },
             relative,
             verdict: quantity.verdict.word(quantity.unit).to_owned(),
             of: quantity.verdict,
@@ -119,7 +124,11 @@ impl Table {
             };
             gap(relative) + gap(width(&row.verdict))
         };
-        self.left() + self.rows.iter().map(right).max().unwrap_or(0)
+        let heading = match self.relative {
+            0 => 0,
+            _ => gap(width(RELATIVE)),
+        };
+        self.left() + self.rows.iter().map(right).fold(heading, usize::max)
     }
 
     fn cut_name(&mut self, room: usize, least: usize) {
@@ -141,7 +150,7 @@ impl Table {
             heading.push((Style::Dim, right(text, column)));
         }
         if self.relative > 0 {
-            heading.push((Style::Dim, "  relative (95 %)".to_owned()));
+            heading.push((Style::Dim, format!("  {RELATIVE}")));
         }
         screen.line(heading);
         for row in &self.rows {

@@ -122,7 +122,7 @@ pub fn quantity(
         verdict,
         why: match (verdict, starts) {
             (Verdict::Inconclusive, 0..3) => {
-                format!("{starts} starts count on a side, and 3 are needed")
+                format!("an interval needs 3 starts of each side, and {starts} of base count")
             }
             (Verdict::Inconclusive, _) => "the starts vary too much for ± 5 %".to_owned(),
             _ => String::new(),
@@ -156,8 +156,8 @@ pub fn cause(
         new: *is,
         difference: is - was,
         change: match (*was, *is) {
-            (was, _) if was == 0.0 => Change::New,
-            (_, is) if is == 0.0 => Change::Gone,
+            (0.0, _) => Change::New,
+            (_, 0.0) => Change::Gone,
             (was, is) if is > was => Change::Grown,
             _ => Change::Shrunk,
         },

@@ -217,7 +217,7 @@ fn items(change: &CauseChange) -> String {
     let mut table = Table::new(&["what", "change", "base", "new", "", "about"]);
     table.words = vec![4, 5];
     let time = |seconds: f64| match seconds {
-        seconds if seconds == 0.0 => String::new(),
+        0.0 => String::new(),
         seconds => value(seconds, Unit::Seconds),
     };
     for item in &change.items {

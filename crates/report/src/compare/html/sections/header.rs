@@ -5,7 +5,7 @@ use preheat_analyze::compare::{CompareKind, CompareReport, Level, Quantity, Side
 
 use super::super::class;
 use crate::compare::gate::{Decision, FLAG, gate};
-use crate::compare::words::{change, percents, signed, value};
+use crate::compare::words::{change, percents, sentence, signed, value};
 use crate::html::command::command_line;
 use crate::html::cut::cut;
 use crate::html::escape::escape;
@@ -23,9 +23,9 @@ pub(in crate::compare::html) fn html(report: &CompareReport) -> String {
         Decision::Passed => "holds",
     };
     let mut html = format!(
-        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat compare</p>\n<h1>{}.</h1>\n\
+        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat compare</p>\n<h1>{}</h1>\n\
          <p class=\"gate {look}\"><span>{}</span></p>\n",
-        escape(&tie(&cut(&clean(&report.headline.text), 300))),
+        escape(&tie(&sentence(&cut(&report.headline.text, 300)))),
         escape(&tie(&cut(&text, 600))).replace(FLAG, &format!("<code>{FLAG}</code>")),
     );
     let tiles = tiles(report);

@@ -3,7 +3,7 @@
 use preheat_analyze::compare::{CompareKind, Side};
 
 use super::super::ComparePage;
-use crate::compare::words::margin;
+use crate::compare::words::{margin, sentence};
 use crate::html::code::code;
 use crate::html::escape::escape;
 use crate::html::facts::facts;
@@ -15,7 +15,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let notes: String = report
         .notes
         .iter()
-        .map(|note| format!("<li>{}</li>", code(&escape(&tie(note)))))
+        .map(|note| format!("<li>{}</li>", code(&escape(&tie(&sentence(note))))))
         .collect();
     let mut html = match notes.is_empty() {
         true => String::new(),
