@@ -54,14 +54,11 @@ fn is_kept(argument: &str) -> bool {
     if argument == "-" || kept::is_recording(path) || (is_json && !argument.contains(' ')) {
         return true;
     }
-    // A pipe is read only once: it is not looked into.
-    let Ok(file) = path.is_file().then(|| fs::File::open(path)).transpose() else {
-        return false;
-    };
+    // Only a plain file is looked into: what a pipe holds can be read only once.
     let mut head = [0; 64];
-    let length = file.and_then(|mut file| file.read(&mut head).ok());
-    let head = head[..length.unwrap_or(0)].trim_ascii_start();
-    head.first() == Some(&b'{')
+    let read = || fs::File::open(path)?.read(&mut head);
+    let length = path.is_file().then(read).and_then(Result::ok).unwrap_or(0);
+    head[..length].trim_ascii_start().first() == Some(&b'{')
 }
 
 fn command(place: &str, text: &str) -> Result<Vec<String>> {
