@@ -12,8 +12,11 @@ use crate::html::escape::escape;
 
 /// Where there is no margin, the scale bends here.
 const USUAL_MARGIN: f64 = 0.05;
-/// Names on the scale are at least so far apart, as a part of its width.
-const APART: f64 = 0.14;
+/// The scale goes this far for the ends of an interval, and this far for a change.
+const FAR: f64 = 10.0;
+const FURTHEST: f64 = 1000.0;
+/// A sign of a name on the scale takes about so many per cent of its width.
+const SIGN: f64 = 2.4;
 
 /// The scale that all differences of a table share.
 pub(super) struct Field {
@@ -28,14 +31,16 @@ impl Field {
     pub fn new<'a>(parts: impl Iterator<Item = &'a Estimate>, margin: f64) -> Field {
         let margin = Some(margin).filter(|margin| *margin > 0.0 && margin.is_finite());
         let bend = margin.unwrap_or(USUAL_MARGIN);
-        let most = parts
-            .flat_map(|part| [Some(part.value), part.low, part.high])
-            .flatten()
-            .map(f64::abs)
-            .filter(|part| part.is_finite())
-            .fold(2.0 * bend, f64::max)
-            // A document can say anything.
-            .min(1e6);
+        // An end that is far out says only that it is; a change has its place.
+        let far = |part: f64, most: f64| match part.abs() {
+            part if part.is_finite() => part.min(most),
+            _ => 0.0,
+        };
+        let most = parts.fold(2.0 * bend, |most, part| {
+            let ends = [part.low, part.high].into_iter().flatten();
+            let ends = ends.map(|end| far(end, FAR)).fold(0.0, f64::max);
+            most.max(ends).max(far(part.value, FURTHEST))
+        });
         Field {
             margin,
             bend,
@@ -65,26 +70,28 @@ impl Field {
     pub fn axis(&self) -> String {
         let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
         let steps = steps.into_iter().chain((1..6).map(|p| 10f64.powi(p)));
-        let mut named: Vec<f64> = Vec::new();
         let steps = steps.filter(|step| *step > self.bend && *step < self.most);
+        let mut named: Vec<(f64, String)> = Vec::new();
+        let mut end = self.at(0.0) + SIGN;
         for step in std::iter::once(self.bend).chain(steps) {
-            let last = named.last().copied().unwrap_or_default();
-            let (from, to) = (self.at(last), self.at(step));
-            if to - from >= APART * 100.0 && to <= 96.0 {
-                named.push(step);
+            let text = margin(step);
+            let half = (text.chars().count() + 2) as f64 * SIGN / 2.0;
+            let at = self.at(step);
+            if at - half >= end && at + half <= 102.0 {
+                end = at + half;
+                named.push((step, text));
             }
         }
-        let name = |part: f64| {
+        let name = |part: f64, text: &str| {
             format!(
                 "<span class=\"at\" style=\"left:{:.1}%\">{}</span>",
                 self.at(part),
-                escape(&margin(part).replace('-', "−"))
+                escape(text)
             )
         };
         let names: String = named
             .iter()
-            .flat_map(|part| [-part, *part])
-            .map(name)
+            .flat_map(|(part, text)| [name(-part, &format!("−{text}")), name(*part, text)])
             .collect();
         format!(
             "<span class=\"field axis\" aria-hidden=\"true\"><span class=\"at\" style=\"left:50%\">0</span>{names}</span>"
@@ -159,5 +166,9 @@ mod tests {
         let field = Field::new([&far].into_iter(), 0.05);
         assert_eq!(field.at(1e300), 100.0);
         assert_eq!(field.at(-1e300), 0.0);
+        // The ends of an interval do not press all else together.
+        let unsure = part(0.2, -0.9, 1e5);
+        let field = Field::new([&unsure].into_iter(), 0.05);
+        assert!(field.at(0.2) > 65.0, "{}", field.at(0.2));
     }
 }

@@ -7,6 +7,7 @@ use preheat_analyze::compare::{Level, Quantity, Verdict};
 
 use super::super::words::{change, changed, interval, percents, signed, value};
 use super::look;
+use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, fit, width};
 use crate::units::ABSENT;
 
@@ -169,7 +170,7 @@ impl Table {
             (look(row.of), sign.to_owned()),
             (
                 style,
-                format!("{:<1$}", fit(&row.name, self.name), self.name),
+                format!("{:<1$}", cut(&row.name, self.name), self.name),
             ),
             (style, right(&row.base, self.base)),
             (style, right(&row.new, self.new)),
@@ -183,6 +184,18 @@ impl Table {
         }
         line.push((look(row.of), format!("  {}", row.verdict)));
         screen.line(line);
+    }
+}
+
+/// A name in `limit` columns. Series differ at their ends, so the middle of what follows
+/// the quantity goes.
+fn cut(name: &str, limit: usize) -> String {
+    match name.rsplit_once("  ") {
+        Some((quantity, series)) if width(quantity) + 2 + LEAST_NAME <= limit => {
+            let series = middle(series, limit - width(quantity) - 2);
+            format!("{quantity}  {series}")
+        }
+        _ => fit(name, limit),
     }
 }
 
@@ -205,5 +218,18 @@ fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut String) {
         let text = of(row);
         let short = longest - unit(text);
         text.push_str(&" ".repeat(short));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_series_gives_way() {
+        let name = "first   launch · cache empty: long, no sync";
+        assert_eq!(cut(name, 60), name);
+        assert_eq!(cut(name, 30), "first   launch · ca…g, no sync");
+        assert_eq!(cut("peak device memory", 10), "peak devi…");
     }
 }

@@ -35,7 +35,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         html
     };
     let changed = match sorted.changed.is_empty() {
-        true => "<p>Nothing that was measured on both sides changed.</p>".to_owned(),
+        true => "<p>Nothing that both sides measured surely changed.</p>".to_owned(),
         false => drawn(&sorted.changed),
     };
     page.section("changed", "What changed", &lead, &changed);
