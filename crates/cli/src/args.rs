@@ -21,6 +21,10 @@ use preheat_analyze::run::Temperature;
 
 use crate::show::{ExportArguments, ShowArguments};
 
+/// What a command is, in a line and in some sentences, before how it is used.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
 /// Measures, explains and removes GPU cold start.
 #[derive(Debug, Parser)]
 #[command(
@@ -54,9 +58,8 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "How cold is this machine?
-
-Measures the first against the steady driver initialization, allocation, transfer, kernel launch, training iteration and inference, each start in a fresh process, natively and in the frameworks that a Python has, and says of twenty common claims whether they hold here.",
+    before_help = "Measures the first against the steady driver initialization, allocation, transfer, kernel launch, training iteration and inference, each start in a fresh process, natively and in the frameworks that a Python has, and says of twenty common claims whether they hold here.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat lab                                   all experiments, about a minute
   preheat lab --quick                           a first impression in seconds
@@ -120,9 +123,8 @@ pub struct LabArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "How cold is my program?
-
-Runs the command, unmodified, in fresh processes; finds its iterations; and says how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The command's own output, input and exit code are untouched; the report goes to standard error.",
+    before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and says how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The command's own output, input and exit code are untouched; the report goes to standard error.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once
@@ -194,9 +196,8 @@ pub struct RunArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Show a kept result again, on any machine.
-
-A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote is shown as it is.",
+    before_help = "A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote is shown as it is.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat report preheat-train                     a recording
   preheat report preheat-train --perfetto t.pftrace

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use preheat_analyze::check::{Limit, Quantity, headroom, limit};
 
+use super::TEMPLATE;
+
 #[derive(Debug, Args)]
 #[command(
     about = "Is a recording within its budget? Fails a pipeline if not",
-    long_about = "Is a recording within its budget?
-
-A budget says what a program may take at most: `preheat.toml` in this directory, another file, or flags. Each limit passes if what was measured is within it, fails if the whole 95 % interval is above it, and is inconclusive in between. Fails a pipeline, and tells it why.",
+    before_help = "A budget says what a program may take at most: `preheat.toml` in this directory, another file, or flags. Each limit passes if what was measured is within it, fails if the whole 95 % interval is above it, and is inconclusive in between. Fails a pipeline, and tells it why.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat run --starts 5 --output rec -- python train.py
   preheat check --init rec                       write preheat.toml from it

@@ -7,16 +7,15 @@ use clap::Args;
 use preheat_analyze::compare::{DEFAULT_GATE, QUANTITIES};
 use preheat_analyze::run::Temperature;
 
-use super::{iterations, seconds, starts, temperature};
+use super::{TEMPLATE, iterations, seconds, starts, temperature};
 use crate::show::ShowArguments;
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Did a change make the start slower?
-
-Compares two recordings of `preheat run`, two results that --json wrote, or two commands that are run now, their starts interleaved at random. For time to first, the first and the steady iteration, warm-up, memory and every cause it tells the difference with its 95 % interval and a verdict (faster, slower, same, inconclusive), and which cause and which module, library or kernel explains it.
+    before_help = "Compares two recordings of `preheat run`, two results that --json wrote, or two commands that are run now, their starts interleaved at random. For time to first, the first and the steady iteration, warm-up, memory and every cause it tells the difference with its 95 % interval and a verdict (faster, slower, same, inconclusive), and which cause and which module, library or kernel explains it.
 
 A verdict of faster or slower takes into account how many quantities are looked at: two equal programs are told apart in at most one comparison of twenty. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is not below --min-change.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat compare preheat-train preheat-train-2        two recordings
   preheat compare main.json branch.json                two results of run --json or lab --json
