@@ -141,6 +141,28 @@ fn two_items_are_named_together() {
 }
 
 #[test]
+fn iterations_of_different_kinds_fail_nothing() {
+    let (mut base, mut new) = reports(10, 0.03, 4);
+    for start in &mut new.starts {
+        start.iterations.iter_mut().for_each(|time| *time *= 2.0);
+    }
+    let nothing = Behind::default();
+    for (of_base, of_new, fails) in [
+        ("steps of SGD", "steps of SGD", true),
+        ("steps of SGD", "steps of Adam", true),
+        ("steps of SGD", "calls of Linear", false),
+    ] {
+        of_base.clone_into(&mut base.iteration);
+        of_new.clone_into(&mut new.iteration);
+        let report = compared((&base, &nothing), (&new, &nothing));
+        assert_eq!(report.regressed, fails, "{of_base} against {of_new}");
+        assert_eq!(verdict(&report, "steady"), Verdict::Slower);
+        let told = |note: &String| note.contains(of_base) && note.contains(of_new);
+        assert_eq!(report.notes.iter().any(told), of_base != of_new);
+    }
+}
+
+#[test]
 fn a_slower_first_iteration_is_told_where_the_time_to_first_hides_it() {
     let (base, mut new) = reports(10, 0.03, 4);
     for start in &mut new.starts {

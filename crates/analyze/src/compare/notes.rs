@@ -1,6 +1,6 @@
 //! What differs beside the program, and what is missing: sentences for people.
 
-use super::runs::RunInput;
+use super::runs::{RunInput, are_alike};
 use super::starts::Counted;
 use super::words::count;
 use super::{CompareReport, Side};
@@ -16,6 +16,7 @@ pub(super) fn of_runs(
     counted: [&Counted; 2],
 ) -> Vec<String> {
     let mut notes = of_sides(&report.base, &report.new);
+    notes.extend(iterations(base.report, new.report));
     notes.extend(different(base.report, new.report));
     let [of_base, of_new] = counted.map(|counted| counted.starts.len());
     if of_base.min(of_new) < FEWEST {
@@ -86,13 +87,19 @@ pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
             of_new.as_str()
         ));
     }
-    if base.iterations_by != new.iterations_by {
-        notes.push(format!(
-            "an iteration is not the same on both sides: {} against {}; --iterations says what it is",
-            base.iteration, new.iteration
+    notes
+}
+
+/// Whether an iteration is the same thing.
+fn iterations(base: &RunReport, new: &RunReport) -> Option<String> {
+    let (of_base, of_new) = (&base.iteration, &new.iteration);
+    if !are_alike(base, new) {
+        return Some(format!(
+            "an iteration is not the same on both sides: {of_base} against {of_new}; what is told of first and steady ones is of different things and fails nothing, and --iterations says what an iteration is"
         ));
     }
-    notes
+    (of_base != of_new)
+        .then(|| format!("iterations of base are {of_base}, those of new are {of_new}"))
 }
 
 fn machines(base: &Machine, new: &Machine) -> Vec<String> {

@@ -22,6 +22,10 @@ pub struct RunInput<'a> {
 
 /// Compares two runs.
 pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
+    let settings = &match are_alike(base.report, new.report) {
+        true => settings.clone(),
+        false => settings.without_iterations(),
+    };
     let (cold_base, cold_new) = temperatures(base.report, new.report);
     let of_base = counted(base.report, cold_base);
     let of_new = counted(new.report, cold_new);
@@ -65,6 +69,16 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     };
     report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
     report
+}
+
+/// Whether iterations are of one kind on both sides: steps of an optimizer are, whichever
+/// it is, and a model's calls are something else.
+pub(super) fn are_alike(base: &RunReport, new: &RunReport) -> bool {
+    let kind = |report: &RunReport| {
+        let first_word = report.iteration.split(' ').next();
+        (report.iterations_by, first_word.map(str::to_owned))
+    };
+    kind(base) == kind(new)
 }
 
 /// Holm's adjustment of those that have a p-value.

@@ -58,6 +58,16 @@ impl Settings {
         }
     }
 
+    /// Without what is only told of iterations.
+    pub(super) fn without_iterations(&self) -> Settings {
+        let of_iterations = ["first", "steady", "ratio", "warmup", "excess"];
+        let mut settings = self.clone();
+        settings
+            .gate
+            .retain(|id| !of_iterations.contains(&id.as_str()));
+        settings
+    }
+
     pub(super) fn gates(&self, id: &str) -> bool {
         let id = if id == "value" { "first" } else { id };
         self.gate.iter().any(|gated| gated == id)
