@@ -10,6 +10,7 @@
 //! - [`check`] knows budgets: the limits of a recorded program, and whether it keeps them.
 //! - [`compare`] knows two of them: what changed, how sure that is, and why
 //!   ([`compare::CompareReport`]).
+//! - [`classify`] knows iteration times from elsewhere, and what follows from them.
 //! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
 //!   follows from it ([`lab::LabReport`], with a verdict on every claim).
 
@@ -17,6 +18,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod classify;
 pub mod lab;
 pub mod run;
 pub mod stats;

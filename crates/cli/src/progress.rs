@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use crate::terminal;
 
-/// Where a series of starts stands.
+/// Where a series of starts, or of files, stands.
 pub struct Progress {
-    /// Starts that are done.
+    /// How many are done.
     pub done: usize,
-    /// Starts that are planned.
+    /// How many are planned.
     pub total: usize,
+    /// What they are: `starts`, `files`.
+    pub of: &'static str,
     /// What comes next.
     pub next: String,
     /// Since the first start.
@@ -24,6 +26,7 @@ impl From<&preheat_lab::Progress> for Progress {
         Progress {
             done: lab.done,
             total: lab.total,
+            of: "starts",
             next: lab.next.clone(),
             elapsed: lab.elapsed,
             budget_used: lab.budget_used,
@@ -36,6 +39,7 @@ impl From<&preheat_launch::Progress> for Progress {
         Progress {
             done: launch.done,
             total: launch.total,
+            of: "starts",
             next: format!("temperature: {}", launch.temperature.as_str()),
             elapsed: launch.elapsed,
             budget_used: None,
@@ -88,11 +92,12 @@ fn line(progress: &Progress, width: usize) -> String {
     let full = (share * BAR as f64) as usize;
     let seconds = progress.elapsed.as_secs();
     let text = format!(
-        "{}{} {}/{} starts  {}:{:02}  {}",
+        "{}{} {}/{} {}  {}:{:02}  {}",
         "█".repeat(full),
         "░".repeat(BAR - full),
         progress.done,
         progress.total,
+        progress.of,
         seconds / 60,
         seconds % 60,
         progress.next
@@ -109,6 +114,7 @@ mod tests {
         let progress = Progress {
             done: 3,
             total: 10,
+            of: "starts",
             next: "infer (mlp, large) · torch on cuda".repeat(5),
             elapsed: Duration::from_secs(83),
             budget_used: Some(2.0),

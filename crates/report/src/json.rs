@@ -1,4 +1,4 @@
-//! The documents `preheat.lab/1`, `preheat.run/1` and `preheat.compare/1` as text.
+//! The documents `preheat.lab/1`, `preheat.run/1`, `preheat.compare/1` and their kin as text.
 //!
 //! Their fields and the order of those are the reports' own; only the layout is
 //! decided here: an object puts each field on a line, a list of bare values stays
@@ -7,6 +7,7 @@
 
 use std::io::{self, Write};
 
+use preheat_analyze::classify::ClassifyReport;
 use preheat_analyze::compare::CompareReport;
 use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::RunReport;
@@ -20,6 +21,11 @@ pub fn lab_json(report: &LabReport) -> String {
 
 /// The report of a run as a JSON document that ends with a newline.
 pub fn run_json(report: &RunReport) -> String {
+    document(report)
+}
+
+/// What iteration times show, as a JSON document that ends with a newline.
+pub fn classify_json(report: &ClassifyReport) -> String {
     document(report)
 }
 

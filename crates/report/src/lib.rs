@@ -4,7 +4,8 @@
 //! a person at a prompt, [`lab_html`] for a person with a browser, [`lab_json`] for
 //! programs. Of a run likewise: [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], and
 //! [`run_perfetto`] for the time line of its recording. Of a comparison:
-//! [`compare_terminal`], [`compare_html`], [`compare_json`]. Nothing here measures, decides
+//! [`compare_terminal`], [`compare_html`], [`compare_json`]; of judged iteration times:
+//! [`classify_terminal`], [`classify_html`], [`classify_json`]. Nothing here measures, decides
 //! or judges: the numbers, classes and verdicts are the report's own, and every
 //! renderer shows the same ones.
 //!
@@ -13,12 +14,14 @@
 //!   what is missing at the bottom
 //! - `terminal`, `html`, `json` – the renderers
 //! - `check` – the renderers of a recording against its budget
+//! - `classify` – the renderers of judged iteration times
 //! - `run` – the renderers of a recorded program; `perfetto` – its time line
 //! - `compare` – the renderers of a comparison
 
 #![forbid(unsafe_code)]
 
 mod check;
+mod classify;
 mod compare;
 mod csv;
 mod gaps;
@@ -36,10 +39,11 @@ pub use check::{
     check_benchmark_action, check_bmf, check_draft, check_github, check_json, check_junit,
     check_markdown, check_terminal,
 };
+pub use classify::{ClassifySketch, classify_html, classify_terminal};
 pub use compare::{compare_html, compare_terminal};
 pub use csv::run_csv;
 pub use html::lab_html;
-pub use json::{compare_json, lab_json, run_json};
+pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
 pub use terminal::{Terminal, hanging, lab_terminal};

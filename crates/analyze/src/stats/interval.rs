@@ -22,11 +22,11 @@ use super::rng::Rng;
 use super::student::{normal_cdf, t_quantile};
 
 /// How many resamples are drawn.
-const RESAMPLES: usize = 2000;
+pub(super) const RESAMPLES: usize = 2000;
 /// A percentile that fewer resamples than this lie beyond is not trusted alone.
 const FEW_BEYOND: f64 = 10.0;
 /// From how many starts on there is an interval.
-const MIN_STARTS: usize = 3;
+pub(super) const MIN_STARTS: usize = 3;
 
 /// An estimate and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,14 +144,19 @@ fn bounds(groups: &[&[Unit]], starts: usize, center: f64, error: f64, seed: u64)
             means[0] - means[1]
         })
         .collect();
-    draws.sort_unstable_by(f64::total_cmp);
+    ends(&mut draws, starts, center, error)
+}
 
+/// The ends of the 95 % interval of a mean over `starts` (at least two), from what its
+/// resamples gave and from its standard error.
+pub(super) fn ends(draws: &mut [f64], starts: usize, center: f64, error: f64) -> (f64, f64) {
+    draws.sort_unstable_by(f64::total_cmp);
     let n = starts as f64;
     let t = t_quantile(0.95, starts - 1);
     let tail = normal_cdf(-(n / (n - 1.0)).sqrt() * t);
-    let low = quantile_of_sorted(&draws, tail);
-    let high = quantile_of_sorted(&draws, 1.0 - tail);
-    if tail * (RESAMPLES as f64) < FEW_BEYOND {
+    let low = quantile_of_sorted(draws, tail);
+    let high = quantile_of_sorted(draws, 1.0 - tail);
+    if tail * (draws.len() as f64) < FEW_BEYOND {
         (low.min(center - t * error), high.max(center + t * error))
     } else {
         (low, high)
@@ -169,7 +174,7 @@ fn resampled_mean(group: &[Unit], rng: &mut Rng) -> f64 {
 }
 
 /// The mean, and the square of its standard error (0 for one value).
-fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
+pub(super) fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();

@@ -45,7 +45,14 @@ pub struct SeriesSummary {
 /// Summarizes the iteration times of several starts. `None` without starts, or if one
 /// of them has no iterations or a time that is not finite and above zero.
 pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
-    let summaries = summarize_each(starts)?;
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    summarize_on(starts, seed, threads)
+}
+
+/// [`summarize`] on at most this many threads, for callers that have threads of their
+/// own. The result is the same.
+pub fn summarize_on(starts: &[Vec<f64>], seed: u64, threads: usize) -> Option<SeriesSummary> {
+    let summaries = summarize_each(starts, threads)?;
     let classes: Vec<Class> = summaries.iter().map(|s| s.class).collect();
     let over = |value: fn(&StartSummary) -> Option<f64>| {
         let values: Vec<f64> = summaries.iter().filter_map(value).collect();
@@ -84,13 +91,13 @@ pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
     })
 }
 
-fn summarize_each(starts: &[Vec<f64>]) -> Option<Vec<StartSummary>> {
+fn summarize_each(starts: &[Vec<f64>], most: usize) -> Option<Vec<StartSummary>> {
     let iterations: usize = starts.iter().map(Vec::len).sum();
-    let threads = match thread::available_parallelism() {
-        Ok(most) if iterations >= WORTH_A_THREAD => most.min(NonZero::new(starts.len())?).get(),
+    let threads = match iterations {
+        WORTH_A_THREAD.. => most.min(starts.len()),
         _ => 1,
     };
-    if threads == 1 {
+    if threads <= 1 {
         return starts.iter().map(|s| summarize_start(s)).collect();
     }
     let mut results: Vec<Option<StartSummary>> = vec![None; starts.len()];
@@ -147,6 +154,9 @@ mod tests {
         assert_eq!(found.starts[3].class, Class::ColdFirst);
         let alone: Vec<_> = starts.iter().map(|s| summarize_start(s).unwrap()).collect();
         assert_eq!(found.starts, alone);
+        for threads in [0, 1, 3, 100] {
+            assert_eq!(summarize_on(&starts, 7, threads), Some(found.clone()));
+        }
         let ratio = found.ratio.unwrap();
         assert!(!ratio.is_below(1.0));
     }

@@ -14,7 +14,7 @@ pub(crate) mod command;
 pub(crate) mod cut;
 pub(crate) mod data;
 mod digest;
-mod downsample;
+pub(crate) mod downsample;
 pub(crate) mod escape;
 pub(crate) mod facts;
 pub(crate) mod figure;

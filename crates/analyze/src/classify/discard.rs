@@ -1,0 +1,68 @@
+//! How many iterations to discard.
+//!
+//! One number for all starts of a benchmark, since a benchmark tool takes one. It should
+//! cover the starts: after so many iterations they are steady. The largest `steady_start`
+//! would do, but of a hundred starts one has a late hiccup, and it would set the number for
+//! all. So it is the least number that covers at least 95 % of the starts that settle: the
+//! largest one up to nineteen starts, and one in twenty may be later beyond that.
+
+use super::report::Start;
+use crate::stats::Class;
+
+/// The part of the settling starts that is covered.
+const COVERED: f64 = 0.95;
+
+/// For the starts of a benchmark of this class; none if it has no steady state.
+pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
+    if class == Class::NoSteadyState {
+        return None;
+    }
+    let mut warmups: Vec<usize> = starts.iter().filter_map(|s| s.steady_start).collect();
+    warmups.sort_unstable();
+    let covering = (COVERED * warmups.len() as f64).ceil() as usize;
+    let covered = *warmups.get(covering.checked_sub(1)?)?;
+    // That the first is slow may be known only from all starts together.
+    Some(match class {
+        Class::Flat => covered,
+        _ => covered.max(1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(warmups: &[Option<usize>]) -> Vec<Start> {
+        let start = |steady_start: &Option<usize>| Start {
+            class: Class::Warmup,
+            iterations: 100,
+            steady_start: *steady_start,
+            first: 1.0,
+            steady: None,
+            excess: None,
+        };
+        warmups.iter().map(start).collect()
+    }
+
+    #[test]
+    fn few_starts_are_all_covered_and_of_many_one_in_twenty_is_not() {
+        let few = starts(&[Some(3), Some(90), None, Some(4)]);
+        assert_eq!(discard(Class::Warmup, &few), Some(90));
+        let mut many = vec![Some(5); 19];
+        many.push(Some(70));
+        assert_eq!(discard(Class::Warmup, &starts(&many)), Some(5));
+        many.pop();
+        many[7] = Some(70);
+        assert_eq!(discard(Class::Warmup, &starts(&many)), Some(70));
+    }
+
+    #[test]
+    fn the_class_has_a_word() {
+        let flat = starts(&[Some(0), Some(0), Some(0)]);
+        assert_eq!(discard(Class::Flat, &flat), Some(0));
+        assert_eq!(discard(Class::ColdFirst, &flat), Some(1));
+        assert_eq!(discard(Class::NoSteadyState, &flat), None);
+        assert_eq!(discard(Class::Warmup, &starts(&[None])), None);
+        assert_eq!(discard(Class::Flat, &[]), None);
+    }
+}

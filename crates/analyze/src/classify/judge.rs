@@ -1,0 +1,195 @@
+//! The times of one benchmark → what they show.
+
+use super::discard::discard;
+use super::report::{Benchmark, Start};
+use super::{Format, Measures, Times};
+use crate::stats::{self, SeriesSummary};
+use crate::units::duration;
+
+/// From how many starts on there are intervals.
+const ENOUGH_STARTS: usize = 3;
+/// Iterations that are rarely so long or so short.
+const USUAL: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
+
+/// Judges one benchmark of this file, on at most so many threads. `None` without starts, or
+/// if one of them has no iterations or a time that is not finite and above zero.
+pub fn judge(
+    times: &Times,
+    file: &str,
+    format: Format,
+    seed: u64,
+    threads: usize,
+) -> Option<Benchmark> {
+    let found = stats::summarize_on(&times.starts, seed, threads)?;
+    let starts: Vec<Start> = (times.starts.iter().zip(&found.starts))
+        .map(|(values, start)| Start {
+            class: start.class,
+            iterations: values.len(),
+            steady_start: start.steady_start,
+            first: start.first,
+            steady: start.steady,
+            excess: start.excess,
+        })
+        .collect();
+    let settled = starts.iter().filter(|start| start.steady.is_some()).count();
+    // Of the starts that the ratio is from, so that the three divide.
+    let counts = |start: &&Start| settled == 0 || start.steady.is_some();
+    let firsts: Vec<Vec<f64>> = (starts.iter().filter(counts))
+        .map(|start| vec![start.first])
+        .collect();
+    let steadies: Vec<Vec<f64>> = (times.starts.iter().zip(&starts))
+        .filter_map(|(values, start)| Some(values[start.steady_start?.max(1)..].to_vec()))
+        .collect();
+    let excesses: Vec<f64> = starts.iter().filter_map(|start| start.excess).collect();
+    Some(Benchmark {
+        name: times.name.clone(),
+        file: file.to_owned(),
+        format,
+        measures: times.measures,
+        class: found.class,
+        consistency: found.consistency,
+        settled,
+        first: stats::interval(&firsts, seed)?,
+        steady: stats::interval(&steadies, seed),
+        ratio: found.ratio,
+        excess: stats::mean_interval(&excesses, seed),
+        discard: discard(found.class, &starts),
+        notes: notes(times, format, &found, settled),
+        starts,
+    })
+}
+
+/// What a reader should know beside the numbers.
+fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -> Vec<String> {
+    let mut notes = times.notes.clone();
+    let starts = times.starts.len();
+    let longest = times.starts.iter().map(Vec::len).max().unwrap_or(0);
+    let many = times.measures.plural();
+    if longest < 3 {
+        notes.push(format!(
+            "a steady state needs three {many} or more, and there are {longest}"
+        ));
+    } else if settled > 0 && settled < starts {
+        let (others, are) = match starts - settled {
+            1 => ("1 start has".to_owned(), "is"),
+            n => (format!("{n} starts have"), "are"),
+        };
+        notes.push(format!(
+            "{others} no steady state and {are} left out of first, steady, ratio and excess"
+        ));
+    }
+    if times.measures == Measures::Iterations && settled > 0 && settled < ENOUGH_STARTS {
+        notes.push(format!(
+            "intervals need three starts or more that settle, and there {}",
+            if settled == 1 { "is 1" } else { "are 2" }
+        ));
+    }
+    let typical = found.steady.unwrap_or(found.first);
+    if !format.has_unit() && !USUAL.contains(&typical) {
+        notes.push(format!(
+            "an iteration of {} is unusual: if the file is not in seconds, name its unit with --unit",
+            duration(typical)
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Class, Consistency, Rng};
+
+    fn times(starts: Vec<Vec<f64>>) -> Times {
+        Times {
+            name: "b".to_owned(),
+            measures: Measures::Iterations,
+            starts,
+            notes: vec!["said by the file".to_owned()],
+        }
+    }
+
+    /// A start whose first `slow` iterations take three times as long.
+    fn start(rng: &mut Rng, n: usize, slow: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| if i < slow { 0.03 } else { 0.01 })
+            .map(|level| level * (0.01 * rng.normal()).exp())
+            .collect()
+    }
+
+    fn judged(times: &Times) -> Benchmark {
+        judge(times, "f.csv", Format::WarmupStats, 1, 1).unwrap()
+    }
+
+    #[test]
+    fn a_warm_up_has_all_its_numbers() {
+        let mut rng = Rng::new(1);
+        let warmups = [20, 21, 25, 20, 22];
+        let found = judged(&times(
+            warmups.iter().map(|n| start(&mut rng, 200, *n)).collect(),
+        ));
+        assert_eq!(found.class, Class::Warmup);
+        assert_eq!(found.consistency, Consistency::Consistent);
+        assert_eq!((found.settled, found.discard), (5, Some(25)));
+        assert_eq!(found.iterations(), (200, 200));
+        let begins: Vec<_> = found.starts.iter().map(|s| s.steady_start).collect();
+        assert_eq!(begins, warmups.map(Some));
+        // Each is near the truth, and its interval is around it.
+        let (first, steady) = (found.first, found.steady.unwrap());
+        let (ratio, excess) = (found.ratio.unwrap(), found.excess.unwrap());
+        for (found, truth) in [(first, 0.03), (steady, 0.01), (ratio, 3.0), (excess, 0.432)] {
+            assert!((found.median / truth - 1.0).abs() < 0.05, "{found:?}");
+            assert!(found.low.unwrap() <= found.median && found.median <= found.high.unwrap());
+        }
+        assert!((first.median / steady.median / ratio.median - 1.0).abs() < 1e-9);
+        assert_eq!(found.notes, ["said by the file"]);
+    }
+
+    #[test]
+    fn starts_that_do_not_settle_are_told_and_left_out() {
+        let mut rng = Rng::new(2);
+        let mut starts: Vec<_> = (0..4).map(|_| start(&mut rng, 100, 1)).collect();
+        starts.push((0..100).map(|i| 0.01 + 0.001 * f64::from(i)).collect());
+        let found = judged(&times(starts));
+        assert_eq!(found.class, Class::ColdFirst);
+        assert_eq!(found.consistency, Consistency::BadInconsistent);
+        assert_eq!((found.settled, found.discard), (4, Some(1)));
+        assert!(found.notes[1].starts_with("1 start has no steady state and is left out"));
+    }
+
+    #[test]
+    fn what_is_too_short_or_alone_says_so() {
+        let found = judged(&times(vec![vec![0.1, 0.1]; 4]));
+        assert_eq!(found.class, Class::NoSteadyState);
+        assert_eq!(
+            (found.steady, found.ratio, found.excess),
+            (None, None, None)
+        );
+        assert_eq!((found.settled, found.discard), (0, None));
+        assert!(found.notes[1].contains("three iterations or more, and there are 2"));
+        let found = judged(&times(vec![start(&mut Rng::new(3), 50, 1)]));
+        assert_eq!((found.first.low, found.discard), (None, Some(1)));
+        assert!(
+            found.notes[1].ends_with("and there is 1"),
+            "{:?}",
+            found.notes
+        );
+    }
+
+    #[test]
+    fn days_and_fractions_of_nanoseconds_are_doubted() {
+        let mut rng = Rng::new(4);
+        let days: Vec<f64> = start(&mut rng, 50, 1).iter().map(|t| t * 1e8).collect();
+        let list = times(vec![days]);
+        let doubts = |found: Benchmark| found.notes.iter().any(|n| n.contains("--unit"));
+        assert!(doubts(judged(&list)));
+        let jmh = judge(&list, "f", Format::Jmh, 1, 1).unwrap();
+        assert!(!doubts(jmh));
+    }
+
+    #[test]
+    fn what_is_not_a_time_is_not_judged() {
+        for bad in [vec![], vec![vec![]], vec![vec![1.0, f64::NAN]]] {
+            assert_eq!(judge(&times(bad), "f", Format::Json, 1, 1), None);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The iterations of some benchmarks, drawn. Those first that need a look: without a steady
+//! state, then slowdowns, then warm-ups.
+
+use preheat_analyze::classify::{Benchmark, ClassifyReport, Start};
+use preheat_analyze::stats::Consistency;
+
+use crate::classify::{ClassifySketch, words};
+use crate::html::figure::{Figure, Table, folded, grid, legend};
+use crate::html::page::Page;
+use crate::html::plot::Plot;
+use crate::html::scale::{Axis, extent};
+use crate::html::svg::Point;
+use crate::units::{ABSENT, duration, ratio};
+
+/// So many benchmarks are drawn, and so many of them are shown at once.
+const DRAWN: usize = 48;
+const OPEN: usize = 6;
+/// So many starts the data of a drawing has.
+const ROWS: usize = 40;
+
+/// The section.
+pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySketch>]) {
+    let report = page.report;
+    let names = words::names(report);
+    let mut order: Vec<usize> = (0..report.benchmarks.len())
+        .filter(|at| sketches.get(*at).is_some_and(Option::is_some))
+        .collect();
+    // Few are shown in their own order.
+    if order.len() > OPEN {
+        order.sort_by_key(|at| {
+            let benchmark = &report.benchmarks[*at];
+            let mixed = benchmark.consistency == Consistency::BadInconsistent;
+            std::cmp::Reverse((benchmark.class, mixed))
+        });
+    }
+    let mut figures: Vec<String> = Vec::new();
+    for at in order.iter().take(DRAWN) {
+        let (Some(Some(sketch)), benchmark) = (sketches.get(*at), &report.benchmarks[*at]) else {
+            continue;
+        };
+        let id = page.id();
+        figures.extend(figure(&id, &names[*at], benchmark, sketch));
+    }
+    if figures.is_empty() {
+        return;
+    }
+    let mut lead =
+        "Every start is a line; both scales are logarithmic, so that the first ones can be \
+                    told apart. What is left of the upright line is to be discarded."
+            .to_owned();
+    if figures.len() < report.benchmarks.len() {
+        lead.push_str(&format!(
+            " {} of {} benchmarks are drawn, those first that settle worst.",
+            figures.len(),
+            report.benchmarks.len()
+        ));
+    }
+    let rest = figures.split_off(figures.len().min(OPEN));
+    let key = legend(&[
+        (None, "start", "a start".to_owned()),
+        (None, "level", "steady".to_owned()),
+        (None, "discard", "discard until here".to_owned()),
+    ]);
+    let html = format!(
+        "{key}{}{}",
+        grid(&figures),
+        folded(&format!("{} more", rest.len()), &grid(&rest))
+    );
+    page.section("iterations", "Iterations", &lead, &html);
+}
+
+fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) -> Option<String> {
+    let line = |start: &Vec<(usize, f64)>| -> Vec<Point> {
+        let points = start.iter().filter(|(_, time)| *time > 0.0);
+        points.map(|(at, time)| ((at + 1) as f64, *time)).collect()
+    };
+    let lines: Vec<Vec<Point>> = sketch.starts.iter().map(line).collect();
+    let steady = benchmark.steady.map(|steady| steady.median);
+    let times = || lines.iter().flatten().map(|(_, time)| *time).chain(steady);
+    extent(times())?;
+    let (_, longest) = benchmark.iterations();
+    let x = Axis::log_of([1.0, longest as f64].into_iter(), 8, |value| {
+        format!("{value:.0}")
+    })?;
+    let mut plot = Plot::new(
+        x,
+        Axis::times(times(), 6)?,
+        benchmark.measures.singular(),
+        "time",
+    );
+    if let Some(steady) = steady {
+        plot.level("level", steady);
+    }
+    plot.bundle("start", &lines);
+    if let Some(discard @ 1..) = benchmark.discard {
+        // Between the last that is discarded and the first that is kept.
+        plot.upright(
+            "discard-line",
+            (discard as f64 * (discard as f64 + 1.0)).sqrt(),
+        );
+    }
+    let mut note = format!(
+        "{} · {}",
+        words::behaviour(benchmark),
+        words::extent(benchmark)
+    );
+    let of: usize = benchmark.starts.iter().map(|start| start.iterations).sum();
+    if sketch.points() < of {
+        note.push_str(&format!(", {} of {of} points drawn", sketch.points()));
+    }
+    let figure = Figure {
+        title: name.to_owned(),
+        drawings: vec![plot.finish(id, name, &note)],
+        note,
+        data: table(&benchmark.starts),
+        ..Figure::default()
+    };
+    Some(figure.html())
+}
+
+/// Start by start.
+fn table(starts: &[Start]) -> Table {
+    let mut table = Table::new(&[
+        "start",
+        "class",
+        "steady after",
+        "first",
+        "steady",
+        "ratio",
+        "excess",
+    ]);
+    table.words = vec![1];
+    let absent = || ABSENT.to_owned();
+    for (at, start) in starts.iter().enumerate().take(ROWS) {
+        table.rows.push(vec![
+            (at + 1).to_string(),
+            start.class.to_string(),
+            start.steady_start.map_or_else(absent, |n| n.to_string()),
+            duration(start.first),
+            start.steady.map_or_else(absent, duration),
+            start
+                .steady
+                .map_or_else(absent, |steady| ratio(start.first / steady)),
+            start.excess.map_or_else(absent, duration),
+        ]);
+    }
+    table
+}

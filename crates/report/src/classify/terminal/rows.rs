@@ -1,0 +1,93 @@
+//! Many benchmarks, a line each.
+
+use preheat_analyze::classify::{Benchmark, ClassifyReport};
+use preheat_analyze::stats::{Class, Consistency};
+
+use super::grid::{Column, Grid};
+use crate::classify::words;
+use crate::terminal::{Screen, Style, clean};
+use crate::units::{ABSENT, ratio, span};
+
+use super::time;
+
+/// A name needs so much room, before an interval has any.
+const NAME: usize = 20;
+const INTERVAL: &str = "95 %";
+/// A ratio from here on is set in bold.
+const STRIKING: f64 = 10.0;
+
+/// The table.
+pub(super) fn show(screen: &mut Screen, report: &ClassifyReport) {
+    if report.benchmarks.is_empty() {
+        return;
+    }
+    screen.blank();
+    let column = |name, right| Column { name, right };
+    let names = words::names(report);
+    let mut grid = Grid {
+        columns: vec![
+            column("benchmark", false),
+            column("first", true),
+            column("steady", true),
+            column("ratio", true),
+            column(INTERVAL, false),
+            column("class", false),
+            column("discard", true),
+        ],
+        rows: (names.iter().zip(&report.benchmarks))
+            .map(|(name, benchmark)| row(name, benchmark))
+            .collect(),
+    };
+    let longest = names.iter().map(|name| name.chars().count()).max();
+    let wanted = longest.unwrap_or(0).min(NAME);
+    if grid.room_of_first(screen.terminal.width) < wanted {
+        grid.remove(INTERVAL);
+    }
+    grid.show(screen);
+    let mixed = |b: &Benchmark| b.consistency != Consistency::Consistent;
+    if report.benchmarks.iter().any(mixed) {
+        screen.blank();
+        screen.paragraph(&[], 2, Style::Dim, "* not all starts behave so");
+    }
+}
+
+fn row(name: &str, benchmark: &Benchmark) -> Vec<(Style, String)> {
+    let absent = || ABSENT.to_owned();
+    let star = match benchmark.consistency {
+        Consistency::Consistent => "",
+        _ => "*",
+    };
+    let striking = benchmark.ratio.is_some_and(|r| r.median >= STRIKING);
+    let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));
+    vec![
+        (Style::Plain, clean(name)),
+        (Style::Plain, time(benchmark.first.median)),
+        (
+            Style::Plain,
+            benchmark.steady.map_or_else(absent, |s| time(s.median)),
+        ),
+        (
+            if striking { Style::Bold } else { Style::Plain },
+            benchmark.ratio.map_or_else(absent, |r| ratio(r.median)),
+        ),
+        (Style::Dim, interval.unwrap_or_default()),
+        (
+            of_class(benchmark.class),
+            format!("{}{star}", benchmark.class),
+        ),
+        (
+            Style::Plain,
+            benchmark.discard.map_or_else(absent, |n| n.to_string()),
+        ),
+    ]
+}
+
+/// How a class looks.
+pub(super) fn of_class(class: Class) -> Style {
+    match class {
+        Class::Flat => Style::Green,
+        Class::ColdFirst | Class::Warmup => Style::Plain,
+        Class::Slowdown => Style::Yellow,
+        Class::NoSteadyState => Style::Red,
+    }
+}

@@ -1,0 +1,191 @@
+//! What judged times show, in sentences that every renderer shares.
+
+use std::collections::HashMap;
+
+use preheat_analyze::classify::{Benchmark, ClassifyReport, Measures};
+use preheat_analyze::stats::{Class, Consistency, Interval};
+
+use crate::units::{duration, ratio};
+
+/// Classes in the order in which they are told.
+pub(super) const CLASSES: [Class; 5] = [
+    Class::Flat,
+    Class::ColdFirst,
+    Class::Warmup,
+    Class::Slowdown,
+    Class::NoSteadyState,
+];
+
+/// `1 file`, `2 files`.
+pub(super) fn count(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    }
+}
+
+/// What all of it shows, without the full stop.
+pub(super) fn headline(report: &ClassifyReport) -> String {
+    match &report.benchmarks[..] {
+        [] => "Nothing could be judged".to_owned(),
+        [one] => format!("{}: {}", one.name, behaviour(one)),
+        all => {
+            let classes: Vec<String> = (CLASSES.into_iter())
+                .map(|class| (report.count(class), class))
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, class)| match class {
+                    Class::NoSteadyState => format!("{count} with {class}"),
+                    _ => format!("{count} {class}"),
+                })
+                .collect();
+            format!("{} benchmarks: {}", all.len(), classes.join(", "))
+        }
+    }
+}
+
+/// How one benchmark behaves, as the end of a sentence.
+pub(super) fn behaviour(benchmark: &Benchmark) -> String {
+    let one = benchmark.measures.singular();
+    let times = benchmark.ratio.map_or(String::new(), |interval| {
+        format!("{} a steady one", ratio(interval.median))
+    });
+    let after = |count: Option<usize>| {
+        let count = count.unwrap_or(0);
+        self::count(count, one, benchmark.measures.plural())
+    };
+    match benchmark.class {
+        Class::Flat => format!("flat, as fast from the first {one} on as ever after"),
+        Class::ColdFirst => format!("only the first {one} is slow, {times}"),
+        Class::Warmup => format!(
+            "steady after {}; the first takes {times}",
+            after(benchmark.discard)
+        ),
+        Class::Slowdown => format!(
+            "a slowdown, steady after {} and slower than before",
+            after(benchmark.discard)
+        ),
+        Class::NoSteadyState => "no steady state".to_owned(),
+    }
+}
+
+/// What to discard, sentence by sentence: of iterations, then of whole starts.
+pub(super) fn discard(report: &ClassifyReport) -> Vec<String> {
+    [Measures::Iterations, Measures::Starts]
+        .into_iter()
+        .filter_map(|measures| {
+            let these: Vec<&Benchmark> = (report.benchmarks.iter())
+                .filter(|b| b.measures == measures)
+                .collect();
+            (!these.is_empty()).then(|| discard_of(&these, measures))
+        })
+        .collect()
+}
+
+fn discard_of(these: &[&Benchmark], measures: Measures) -> String {
+    let settled: Vec<usize> = these.iter().filter_map(|b| b.discard).collect();
+    let open = these.len() - settled.len();
+    let most = settled.iter().copied().max();
+    let of_each = match measures {
+        Measures::Iterations => " of each start",
+        Measures::Starts => "",
+    };
+    let mut text = match most {
+        None => String::new(),
+        Some(0) => format!("No {} needs to be discarded", measures.singular()),
+        Some(1) => format!("Discard the first {}{of_each}", measures.singular()),
+        Some(n) => format!("Discard the first {n} {}{of_each}", measures.plural()),
+    };
+    if let (Some(most @ 1..), 2..) = (most, settled.len()) {
+        let need = settled.iter().filter(|count| **count == most).count();
+        match these.iter().find(|b| b.discard == Some(most)) {
+            Some(one) if need == 1 => {
+                let next = settled.iter().copied().filter(|n| *n < most).max();
+                let next = next.unwrap_or(0);
+                text.push_str(&format!(
+                    ": {} needs as many, and {next} cover the others",
+                    one.name
+                ));
+            }
+            _ => text.push_str(&format!(": {need} of {} need as many", settled.len())),
+        }
+    }
+    if open == 0 {
+        return text + ".";
+    }
+    if !text.is_empty() {
+        text.push_str(". ");
+    }
+    let without = match (these.len(), open) {
+        (1, _) => "It has".to_owned(),
+        (_, 1) => "1 benchmark has".to_owned(),
+        (_, n) => format!("{n} benchmarks have"),
+    };
+    text + &format!(
+        "{without} no steady state: no number of {} makes what is left steady; run longer, or \
+         look for what changes.",
+        measures.plural()
+    )
+}
+
+/// `10 starts of 2000 iterations`, `12 starts`.
+pub(super) fn extent(benchmark: &Benchmark) -> String {
+    let (least, most) = benchmark.iterations();
+    if benchmark.measures == Measures::Starts {
+        return count(most, "start", "starts");
+    }
+    let starts = count(benchmark.starts.len(), "start", "starts");
+    match least == most {
+        true => format!("{starts} of {}", count(most, "iteration", "iterations")),
+        false => format!("{starts} of {least} to {most} iterations"),
+    }
+}
+
+/// Whether the starts agree, as words behind the class; empty for a single start.
+pub(super) fn agreement(benchmark: &Benchmark) -> String {
+    let starts = benchmark.starts.len();
+    let alike = (benchmark.starts.iter())
+        .filter(|start| start.class == benchmark.class)
+        .count();
+    match benchmark.consistency {
+        _ if starts < 2 => String::new(),
+        // All look flat alone; together they show a slow first.
+        Consistency::Consistent if alike == 0 => "seen over all starts together".to_owned(),
+        Consistency::Consistent => "all starts alike".to_owned(),
+        mixed => format!("{alike} of {starts} starts, {mixed}"),
+    }
+}
+
+/// The two ends of an interval of times.
+pub(super) fn time_span(interval: &Interval) -> Option<String> {
+    let (low, high) = (interval.low?, interval.high?);
+    (low.is_finite() && high.is_finite())
+        .then(|| format!("{} to {}", duration(low), duration(high)))
+}
+
+/// What each benchmark is called: by its file too, where another one has its name.
+pub(super) fn names(report: &ClassifyReport) -> Vec<String> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for benchmark in &report.benchmarks {
+        *seen.entry(&benchmark.name).or_default() += 1;
+    }
+    let name = |benchmark: &Benchmark| match seen.get(benchmark.name.as_str()) {
+        Some(1) | None => benchmark.name.clone(),
+        _ => format!("{} ({})", benchmark.name, benchmark.file),
+    };
+    report.benchmarks.iter().map(name).collect()
+}
+
+/// Notes, each with the number of benchmarks that have it, the most frequent first.
+pub(super) fn notes(report: &ClassifyReport) -> Vec<(usize, &str)> {
+    let mut notes: Vec<(usize, &str)> = Vec::new();
+    let mut index: HashMap<&str, usize> = HashMap::new();
+    for note in report.benchmarks.iter().flat_map(|b| &b.notes) {
+        let at = *index.entry(note).or_insert_with(|| {
+            notes.push((0, note));
+            notes.len() - 1
+        });
+        notes[at].0 += 1;
+    }
+    notes.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    notes
+}

@@ -1,0 +1,356 @@
+//! JSON, value by value, as far as files of times need it.
+//!
+//! A reader says what it expects next and what it does with it; what it does not care for is
+//! passed over. So a document of any size is read with the memory of what is kept of it, every
+//! error has line, column and path, and a `NaN` (which Python writes, and JSON does not
+//! know) is told by its name. That is why this is not serde_json.
+
+use crate::Result;
+use crate::error::{Error, quoted};
+use crate::source::Source;
+
+/// The longest text that is kept: names and units.
+const LONGEST: usize = 64 << 10;
+/// The longest number, in digits.
+const LONGEST_NUMBER: usize = 512;
+/// The deepest nesting of what is passed over.
+const DEEPEST: usize = 128;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    Number,
+    Text,
+    /// `true`, `false` or `null`.
+    Word,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Object => "an object",
+            Kind::Array => "a list",
+            Kind::Number => "a number",
+            Kind::Text => "a text",
+            Kind::Word => "true, false or null",
+        }
+    }
+}
+
+/// One step into the document.
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// A document that is being read.
+pub(crate) struct Json<'a, 's> {
+    source: &'a mut Source<'s>,
+    path: Vec<Step>,
+    /// The number that was read last, as it is written.
+    pub digits: String,
+}
+
+impl<'a, 's> Json<'a, 's> {
+    pub fn new(source: &'a mut Source<'s>) -> Json<'a, 's> {
+        Json {
+            source,
+            path: Vec::new(),
+            digits: String::new(),
+        }
+    }
+
+    /// An error at this place.
+    pub fn fail(&self, what: impl Into<String>) -> Error {
+        self.source.fail(what).within(|| self.place())
+    }
+
+    /// The path to this place: `.benchmarks[0].runs[3]`.
+    fn place(&self) -> String {
+        let plain = |key: &str| {
+            !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        let step = |step: &Step| match step {
+            Step::Key(key) if plain(key) => format!(".{key}"),
+            Step::Key(key) => format!("[{}]", quoted(key.as_bytes())),
+            Step::Index(at) => format!("[{at}]"),
+        };
+        self.path.iter().map(step).collect()
+    }
+
+    /// The next byte that says something, which stays the next one.
+    fn peek(&mut self) -> Result<u8> {
+        loop {
+            match self.source.peek()? {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => {
+                    self.source.next()?;
+                }
+                Some(byte) => return Ok(byte),
+                None => return Err(self.fail("the file ends here: was it cut off?")),
+            }
+        }
+    }
+
+    /// What comes next.
+    pub fn kind(&mut self) -> Result<Kind> {
+        Ok(match self.peek()? {
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b'"' => Kind::Text,
+            b'-' if self.source.ahead(2)?.get(1) == Some(&b'I') => return Err(self.no_value()?),
+            b'-' | b'0'..=b'9' => Kind::Number,
+            b't' | b'f' | b'n' => Kind::Word,
+            _ => return Err(self.no_value()?),
+        })
+    }
+
+    /// That what comes next is no value.
+    fn no_value(&mut self) -> Result<Error> {
+        let ahead = self.source.ahead(64)?;
+        let end = |byte: &u8| byte.is_ascii_whitespace() || b",:[]{}\"".contains(byte);
+        let length = ahead.iter().position(end).unwrap_or(ahead.len()).max(1);
+        let word = ahead[..length].to_vec();
+        Ok(self.fail(match &*word {
+            b"NaN" | b"nan" | b"Infinity" | b"-Infinity" | b"inf" | b"Inf" => {
+                format!("{} is no time", String::from_utf8_lossy(&word))
+            }
+            _ => format!("{} is no JSON value", quoted(&word)),
+        }))
+    }
+
+    /// That something else was expected.
+    fn expected(&mut self, expected: Kind) -> Result<()> {
+        match self.kind()? {
+            kind if kind == expected => Ok(()),
+            kind => Err(self.fail(format!(
+                "{} is expected here, and this is {}",
+                expected.name(),
+                kind.name()
+            ))),
+        }
+    }
+
+    /// An object, key by key; `each` reads the value.
+    pub fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+        self.expected(Kind::Object)?;
+        self.source.next()?;
+        let mut first = true;
+        while self.another(b'}', first)? {
+            first = false;
+            if self.peek()? != b'"' {
+                return Err(self.fail("a key in quotation marks is expected here"));
+            }
+            let key = self.text()?;
+            if self.peek()? != b':' {
+                return Err(self.fail("a colon is expected behind a key"));
+            }
+            self.source.next()?;
+            self.path.push(Step::Key(key.clone()));
+            each(self, &key)?;
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    /// A list, element by element; `each` reads the value.
+    pub fn array(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
+        self.expected(Kind::Array)?;
+        self.source.next()?;
+        let mut count = 0;
+        while self.another(b']', count == 0)? {
+            self.path.push(Step::Index(count));
+            each(self, count)?;
+            self.path.pop();
+            count += 1;
+        }
+        Ok(())
+    }
+
+    /// Passes over what separates values; false at the end.
+    fn another(&mut self, end: u8, first: bool) -> Result<bool> {
+        let byte = self.peek()?;
+        if byte == end {
+            self.source.next()?;
+            return Ok(false);
+        }
+        if first {
+            return Ok(true);
+        }
+        if byte != b',' {
+            let end = char::from(end);
+            return Err(self.fail(format!("a comma or {end} is expected here")));
+        }
+        self.source.next()?;
+        if self.peek()? == end {
+            return Err(self.fail("a value is expected behind a comma"));
+        }
+        Ok(true)
+    }
+
+    /// A number; `digits` has it as it is written.
+    pub fn number(&mut self) -> Result<f64> {
+        self.expected(Kind::Number)?;
+        self.digits.clear();
+        while let Some(byte) = self.source.peek()? {
+            if !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
+                break;
+            }
+            if self.digits.len() == LONGEST_NUMBER {
+                return Err(self.fail(format!("no number has {LONGEST_NUMBER} digits")));
+            }
+            self.digits.push(char::from(byte));
+            self.source.next()?;
+        }
+        match self.digits.parse() {
+            Ok(value) if is_json(self.digits.as_bytes()) => Ok(value),
+            _ => Err(self.fail(format!("{} is no number", quoted(self.digits.as_bytes())))),
+        }
+    }
+
+    /// A text.
+    pub fn text(&mut self) -> Result<String> {
+        self.expected(Kind::Text)?;
+        let mut text = Vec::new();
+        self.characters(&mut |byte| {
+            text.push(byte);
+            text.len() <= LONGEST
+        })?;
+        String::from_utf8(text).map_err(|_| self.fail("this text is no UTF-8"))
+    }
+
+    /// The bytes of a text, its marks and escapes taken away. `take` says whether it can
+    /// take more.
+    fn characters(&mut self, take: &mut dyn FnMut(u8) -> bool) -> Result<()> {
+        self.source.next()?;
+        loop {
+            let more = match self.source.next()? {
+                None => return Err(self.fail("the file ends within a text: was it cut off?")),
+                Some(b'"') => return Ok(()),
+                Some(b'\\') => {
+                    let c = self.escape()?;
+                    let mut bytes = [0; 4];
+                    c.encode_utf8(&mut bytes).bytes().all(&mut *take)
+                }
+                Some(byte @ ..0x20) => {
+                    let what = format!("a text has no bare control character such as {byte:#04x}");
+                    return Err(self.fail(what));
+                }
+                Some(byte) => take(byte),
+            };
+            if !more {
+                return Err(self.fail(format!("this text is longer than {LONGEST} bytes")));
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        Ok(match self.source.next()? {
+            Some(b'n') => '\n',
+            Some(b't') => '\t',
+            Some(b'r') => '\r',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'u') => {
+                let unit = self.hexadecimal()?;
+                let pair =
+                    (0xd800..0xdc00).contains(&unit) && self.source.ahead(2)?.starts_with(b"\\u");
+                if pair {
+                    self.source.next()?;
+                    self.source.next()?;
+                    let low = self.hexadecimal()?;
+                    let both = 0x10000 + ((unit - 0xd800) << 10) + low.wrapping_sub(0xdc00);
+                    char::from_u32(both).unwrap_or(char::REPLACEMENT_CHARACTER)
+                } else {
+                    // Half of a pair, as names cut in the middle have it.
+                    char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+            }
+            _ => return Err(self.fail("there is no such escape in JSON")),
+        })
+    }
+
+    fn hexadecimal(&mut self) -> Result<u32> {
+        let mut value = 0;
+        for _ in 0..4 {
+            let digit = self.source.next()?.map(char::from);
+            let Some(digit) = digit.and_then(|c| c.to_digit(16)) else {
+                return Err(self.fail("\\u needs four hexadecimal digits"));
+            };
+            value = value << 4 | digit;
+        }
+        Ok(value)
+    }
+
+    /// Passes over a value of any kind.
+    pub fn skip(&mut self) -> Result<()> {
+        self.skip_within(0)
+    }
+
+    fn skip_within(&mut self, depth: usize) -> Result<()> {
+        if depth == DEEPEST {
+            return Err(self.fail(format!("this is nested more than {DEEPEST} levels deep")));
+        }
+        match self.kind()? {
+            Kind::Object => self.object(|json, _| json.skip_within(depth + 1)),
+            Kind::Array => self.array(|json, _| json.skip_within(depth + 1)),
+            Kind::Number => self.number().map(drop),
+            Kind::Text => self.characters(&mut |_| true),
+            Kind::Word => self.word().map(drop),
+        }
+    }
+
+    /// `true`, `false` or `null`.
+    pub fn word(&mut self) -> Result<Option<bool>> {
+        self.expected(Kind::Word)?;
+        for (word, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+            let ahead = self.source.ahead(word.len() + 1)?;
+            let whole = |byte: &u8| !byte.is_ascii_alphanumeric();
+            if ahead.starts_with(word.as_bytes()) && ahead.get(word.len()).is_none_or(whole) {
+                for _ in word.bytes() {
+                    self.source.next()?;
+                }
+                return Ok(value);
+            }
+        }
+        Err(self.no_value()?)
+    }
+
+    /// The end of the document.
+    pub fn end(&mut self) -> Result<()> {
+        while let Some(byte) = self.source.peek()? {
+            if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                return Err(self.fail("something follows the end of the document"));
+            }
+            self.source.next()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether JSON writes a number so: no leading zero or plus, digits around a point.
+fn is_json(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(text);
+    if whole == 0 || (whole > 1 && text[0] == b'0') {
+        return false;
+    }
+    let mut rest = &text[whole..];
+    if let [b'.', fraction @ ..] = rest {
+        let count = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+        rest = &fraction[count..];
+    }
+    match rest {
+        [] => true,
+        [b'e' | b'E', b'+' | b'-', power @ ..] | [b'e' | b'E', power @ ..] => {
+            !power.is_empty() && digits(power) == power.len()
+        }
+        _ => false,
+    }
+}

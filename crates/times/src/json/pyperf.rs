@@ -1,0 +1,146 @@
+//! pyperf's JSON: `{"benchmarks": [{"runs": [{"warmups": [[loops, time], …], "values":
+//! […]}], "metadata": …}], "metadata": …}`, in seconds.
+//!
+//! A run is a start, and its warm-ups are its first iterations. A run without values only
+//! calibrated how many loops the others make: it is no start. The metadata that all
+//! benchmarks share stand behind them, so all are held until those are known.
+
+use preheat_analyze::classify::{Format, Measures};
+
+use super::pull::{Json, Kind};
+use super::{Reading, own_unit, time, times};
+use crate::Result;
+use crate::starts::Starts;
+
+/// What was read of it.
+#[derive(Default)]
+pub(super) struct Pyperf {
+    benchmarks: Vec<Entry>,
+    common: Metadata,
+}
+
+#[derive(Default)]
+struct Entry {
+    starts: Starts,
+    own: Metadata,
+    calibrations: usize,
+    /// The most loops that a warm-up says it made.
+    loops: f64,
+}
+
+#[derive(Default)]
+struct Metadata {
+    name: Option<String>,
+    unit: Option<String>,
+    loops: Option<f64>,
+}
+
+impl Pyperf {
+    /// The list of benchmarks.
+    pub fn benchmarks(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
+        own_unit(json, Format::Pyperf, reading.settings)?;
+        json.array(|json, _| {
+            let mut entry = Entry::default();
+            let mut has_runs = false;
+            json.object(|json, key| match key {
+                "metadata" => metadata(json, &mut entry.own),
+                "runs" => {
+                    has_runs = true;
+                    json.array(|json, _| entry.run(json, reading))
+                }
+                _ => json.skip(),
+            })?;
+            if !has_runs {
+                return Err(json.fail("this benchmark has no runs, as those of pyperf have"));
+            }
+            self.benchmarks.push(entry);
+            Ok(())
+        })
+    }
+
+    /// What all benchmarks share.
+    pub fn metadata(&mut self, json: &mut Json) -> Result<()> {
+        metadata(json, &mut self.common)
+    }
+
+    /// All of it is there.
+    pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
+        for (at, entry) in self.benchmarks.into_iter().enumerate() {
+            let (own, common) = (entry.own, &self.common);
+            let name = own.name.or_else(|| common.name.clone());
+            let name = name.unwrap_or_else(|| reading.settings.name.clone());
+            let unit = own.unit.as_ref().or(common.unit.as_ref());
+            if let Some(unit) = unit.filter(|unit| *unit != "second") {
+                return Err(json.fail(format!(
+                    "benchmark {}, \"{name}\", measures {unit}s and not time",
+                    at + 1
+                )));
+            }
+            let loops = own.loops.or(common.loops).unwrap_or(1.0).max(entry.loops);
+            let mut notes = Vec::new();
+            if loops > 1.0 {
+                notes.push(
+                    "each time is the mean of many loops: what the very first call costs is \
+                     spread over them; `--loops 1` of pyperf shows it"
+                        .to_owned(),
+                );
+            }
+            match entry.calibrations {
+                0 => {}
+                1 => notes.push("1 run that only calibrated is no start".to_owned()),
+                n => notes.push(format!("{n} runs that only calibrated are no starts")),
+            }
+            match entry
+                .starts
+                .finish(name.clone(), Measures::Iterations, notes)
+            {
+                Some(times) => reading.give(json, Format::Pyperf, times)?,
+                None => reading.notes.push(format!("{name} has no values")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    fn run(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
+        // Warm-ups come first in time, and behind the values in the file.
+        let mut values = Starts::default();
+        let mut warmups = Starts::default();
+        let held = &mut reading.held;
+        json.object(|json, key| match key {
+            "values" => times(json, &mut values, 1.0, held),
+            "warmups" => json.array(|json, _| {
+                json.array(|json, at| match at {
+                    0 => {
+                        self.loops = self.loops.max(json.number()?);
+                        Ok(())
+                    }
+                    _ => time(json, &mut warmups, 1.0, held),
+                })
+            }),
+            _ => json.skip(),
+        })?;
+        if values.last_is_empty() {
+            self.calibrations += 1;
+            return Ok(());
+        }
+        (self.starts.begin())
+            .and_then(|()| self.starts.append(warmups))
+            .and_then(|()| self.starts.append(values))
+            .and_then(|()| self.starts.mixed(reading.settings))
+            .map_err(|why| json.fail(why))
+    }
+}
+
+fn metadata(json: &mut Json, to: &mut Metadata) -> Result<()> {
+    json.object(|json, key| {
+        match (key, json.kind()?) {
+            ("name", Kind::Text) => to.name = Some(json.text()?),
+            ("unit", Kind::Text) => to.unit = Some(json.text()?),
+            ("loops", Kind::Number) => to.loops = Some(json.number()?),
+            _ => json.skip()?,
+        }
+        Ok(())
+    })
+}

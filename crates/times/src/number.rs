@@ -1,0 +1,82 @@
+//! What a time may be.
+
+use std::ops::RangeInclusive;
+
+/// Seconds that an iteration can take: from a picosecond to thirty years. What is outside is
+/// in another unit, or no time.
+const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e9;
+
+/// The time in seconds; else why it is none. `text` is how the file writes it.
+pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, String> {
+    let seconds = value / in_a_second;
+    if value.is_nan() {
+        Err(format!("{text} is no time: every iteration needs one"))
+    } else if value == 0.0 {
+        Err(format!(
+            "{text} is no time of an iteration: the clock was too coarse, or nothing ran"
+        ))
+    } else if value < 0.0 {
+        Err(format!("{text} is no time: it is below 0"))
+    } else if !POSSIBLE.contains(&seconds) {
+        let why = match seconds > 1.0 {
+            true => "it would take over thirty years",
+            false => "it would take less than a picosecond",
+        };
+        Err(format!(
+            "{text} is no time of an iteration: {why}; --unit s|ms|us|ns names another unit"
+        ))
+    } else {
+        Ok(seconds)
+    }
+}
+
+/// A number as text writes it, without what only Rust takes for one.
+pub(crate) fn parse(text: &str) -> Option<f64> {
+    let usual = |b: u8| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let named = ["nan", "inf", "infinity"];
+    let bare = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    if text.bytes().all(usual) || named.contains(&&*bare) {
+        text.parse().ok()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_above_zero_and_possible() {
+        assert_eq!(time(250.0, 1e3, "250"), Ok(0.25));
+        assert_eq!(time(1e9, 1.0, "1e9"), Ok(1e9));
+        for (value, why) in [
+            (0.0, "too coarse"),
+            (-0.0, "too coarse"),
+            (-1.0, "below 0"),
+            (f64::NAN, "every iteration needs one"),
+            (f64::INFINITY, "thirty years"),
+            (f64::NEG_INFINITY, "below 0"),
+            (3e12, "thirty years; --unit"),
+            (1e-13, "picosecond; --unit"),
+        ] {
+            let said = time(value, 1.0, "this").unwrap_err();
+            assert!(
+                said.starts_with("this is no time") && said.contains(why),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_as_people_and_programs_write_them() {
+        for (text, value) in [("1", 1.0), ("+1.5e-3", 1.5e-3), (".5", 0.5), ("1E3", 1e3)] {
+            assert_eq!(parse(text), Some(value));
+        }
+        assert!(parse("NaN").is_some_and(f64::is_nan));
+        assert_eq!(parse("-inf"), Some(f64::NEG_INFINITY));
+        for bad in ["", "a", "1 2", "0x10", "1_000", "1,5", "12ms", "--1", "e"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Which form a file has, by what it begins with.
+
+use std::io::Read;
+
+use preheat_analyze::classify::{Format, Times};
+
+use crate::error::{Error, quoted};
+use crate::source::{BUFFER, Source};
+use crate::{Result, Settings, csv, json, lines, unpack};
+
+/// What is unpacked elsewhere, by its first bytes.
+const PACKED: [(&[u8], &str, &str); 4] = [
+    (b"\x1f\x8b", "gzip", "gunzip -c"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", "zstd -dc"),
+    (b"\xfd7zXZ\0", "xz", "xz -dc"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+];
+
+/// Reads a file of whatever form.
+pub(crate) fn read(
+    input: impl Read,
+    settings: &Settings,
+    take: &mut dyn FnMut(Format, Times),
+) -> Result<Vec<String>> {
+    let mut source = Source::new(Box::new(input));
+    if source.ahead(3)?.starts_with(b"BZh") {
+        source = Source::new(Box::new(unpack::bzip2(source)));
+        if source.ahead(3)?.starts_with(b"BZh") {
+            return Err(Error::new("it is compressed twice; unpack it once"));
+        }
+    }
+    let ahead = source.ahead(BUFFER)?;
+    for (begin, name, command) in PACKED {
+        if ahead.starts_with(begin) {
+            return Err(Error::new(format!(
+                "it is compressed with {name}; `{command} FILE | preheat classify -` unpacks it"
+            )));
+        }
+    }
+    let wide = [b"\xff\xfe", b"\xfe\xff"]
+        .iter()
+        .any(|b| ahead.starts_with(*b));
+    if wide || ahead.contains(&0) {
+        return Err(Error::new(format!(
+            "it is no text of a known form (UTF-8 or ASCII); it begins with {}",
+            quoted(&ahead[..ahead.len().min(16)])
+        )));
+    }
+    if ahead.starts_with(b"\xef\xbb\xbf") {
+        source.skip(3);
+    }
+    let ahead = source.ahead(BUFFER)?;
+    match ahead.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Err(Error::new("it is empty")),
+        Some(b'{' | b'[') => json::read(&mut source, settings, take),
+        Some(_) if is_table(ahead) => csv::read(&mut source, settings, take),
+        Some(_) => lines::read(&mut source, settings, take),
+    }
+}
+
+/// Whether the first line that says something has three cells or more.
+fn is_table(ahead: &[u8]) -> bool {
+    let mut lines = ahead.split(|byte| *byte == b'\n');
+    let says = |line: &&[u8]| {
+        let line = line.trim_ascii();
+        !line.is_empty() && !line.starts_with(b"#")
+    };
+    let first = lines.find(says).unwrap_or_default();
+    first.iter().filter(|byte| **byte == b',').count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> String {
+        let mut take = |_, _| panic!("nothing can be read");
+        let error = read(bytes, &Settings::default(), &mut take).unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn what_is_no_times_is_told() {
+        assert_eq!(refused(b""), "it is empty");
+        assert_eq!(refused(b" \n\t\r\n"), "it is empty");
+        assert_eq!(refused(b"\xef\xbb\xbf"), "it is empty");
+        assert!(refused(b"\x1f\x8b\x08...").contains("`gunzip -c FILE | preheat classify -`"));
+        assert!(refused(b"PK\x03\x04").contains("zip"));
+        assert!(refused(b"\xff\xfe1\0").contains("no text of a known form"));
+        assert!(refused(b"\x7fELF\x02\x01\0\0").ends_with("it begins with \" ELF    \""));
+        assert!(refused(b"BZh9 is no compressed data").contains("damaged"));
+    }
+
+    #[test]
+    fn a_table_has_three_cells() {
+        assert!(is_table(b"# c\n\nidx, name, 0\n"));
+        assert!(!is_table(b"0,5\n0,6,7\n"));
+        assert!(!is_table(b"0.5\n"));
+    }
+}

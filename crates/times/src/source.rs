@@ -1,0 +1,137 @@
+//! Bytes with their place, and a look ahead.
+//!
+//! Everything is read through this one buffer, so that the memory of reading does not
+//! depend on the file, and every error knows its line and column.
+
+use std::io::{self, Read};
+
+use crate::error::Error;
+
+/// Bytes that are buffered, and so the furthest look ahead.
+pub(crate) const BUFFER: usize = 64 << 10;
+
+/// Where the bytes come from.
+pub(crate) struct Source<'a> {
+    input: Box<dyn Read + 'a>,
+    buffer: Box<[u8]>,
+    at: usize,
+    end: usize,
+    ended: bool,
+    line: u64,
+    /// How many bytes of the line are behind.
+    column: u64,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(input: Box<dyn Read + 'a>) -> Source<'a> {
+        Source {
+            input,
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            at: 0,
+            end: 0,
+            ended: false,
+            line: 1,
+            column: 0,
+        }
+    }
+
+    /// The line and column of the next byte, counted from 1.
+    pub fn place(&self) -> (u64, u64) {
+        (self.line, self.column + 1)
+    }
+
+    /// An error here.
+    pub fn fail(&self, what: impl Into<String>) -> Error {
+        Error::at(self.place(), what)
+    }
+
+    /// What comes next, as far as is known and at least `count` bytes (no more than
+    /// [`BUFFER`]), if the file has as many.
+    pub fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
+        let count = count.min(BUFFER);
+        if self.at + count > BUFFER {
+            self.buffer.copy_within(self.at..self.end, 0);
+            (self.at, self.end) = (0, self.end - self.at);
+        }
+        while !self.ended && self.end - self.at < count {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.at..self.end])
+    }
+
+    /// The next byte, which stays the next one.
+    #[inline]
+    pub fn peek(&mut self) -> io::Result<Option<u8>> {
+        while self.at == self.end {
+            if self.ended {
+                return Ok(None);
+            }
+            (self.at, self.end) = (0, 0);
+            self.fill()?;
+        }
+        Ok(Some(self.buffer[self.at]))
+    }
+
+    /// The next byte, if there is one.
+    #[inline]
+    pub fn next(&mut self) -> io::Result<Option<u8>> {
+        let next = self.peek()?;
+        match next {
+            Some(b'\n') => {
+                self.line += 1;
+                self.column = 0;
+            }
+            Some(_) => self.column += 1,
+            None => return Ok(None),
+        }
+        self.at += 1;
+        Ok(next)
+    }
+
+    /// Passes over bytes that were looked at and are no part of the text.
+    pub fn skip(&mut self, count: usize) {
+        self.at = (self.at + count).min(self.end);
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        match self.input.read(&mut self.buffer[self.end..]) {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.end += count,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(why),
+        }
+        Ok(())
+    }
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.peek()?.is_none() {
+            return Ok(0);
+        }
+        let count = to.len().min(self.end - self.at);
+        to[..count].copy_from_slice(&self.buffer[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_over_the_buffers_edge() {
+        let text = "abc\n".repeat(BUFFER / 4) + "xyz";
+        let mut source = Source::new(Box::new(text.as_bytes()));
+        assert_eq!(source.ahead(BUFFER).unwrap().len(), BUFFER);
+        for (at, expected) in text.bytes().enumerate() {
+            assert!(text.as_bytes()[at..].starts_with(&source.ahead(7).unwrap()[..1]));
+            assert_eq!(source.peek().unwrap(), Some(expected));
+            assert_eq!(source.next().unwrap(), Some(expected));
+        }
+        assert_eq!(source.place(), (BUFFER as u64 / 4 + 1, 4));
+        assert_eq!(source.next().unwrap(), None);
+        assert_eq!(source.ahead(5).unwrap(), b"");
+    }
+}

@@ -1,0 +1,75 @@
+//! Units of time.
+
+use std::str::FromStr;
+
+/// In which unit the times of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    #[default]
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Unit; 4] = [
+        Unit::Seconds,
+        Unit::Milliseconds,
+        Unit::Microseconds,
+        Unit::Nanoseconds,
+    ];
+
+    /// Its sign, in ASCII.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::Milliseconds => "ms",
+            Unit::Microseconds => "us",
+            Unit::Nanoseconds => "ns",
+        }
+    }
+
+    /// How many of it a second has. Dividing by a whole number rounds once; multiplying by
+    /// 1e-9, which no float is, would round twice.
+    pub(crate) fn in_a_second(self) -> f64 {
+        match self {
+            Unit::Seconds => 1.0,
+            Unit::Milliseconds => 1e3,
+            Unit::Microseconds => 1e6,
+            Unit::Nanoseconds => 1e9,
+        }
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Unit, String> {
+        match text {
+            "µs" | "μs" => Ok(Unit::Microseconds),
+            _ => (Unit::ALL.into_iter().find(|unit| unit.as_str() == text))
+                .ok_or_else(|| "there is no such unit; there are s, ms, us, ns".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_by_their_signs() {
+        for unit in Unit::ALL {
+            assert_eq!(unit.as_str().parse(), Ok(unit));
+        }
+        assert_eq!("µs".parse(), Ok(Unit::Microseconds));
+        assert!("m".parse::<Unit>().unwrap_err().contains("s, ms, us, ns"));
+        assert_eq!(1500.0 / Unit::Milliseconds.in_a_second(), 1.5);
+    }
+}
