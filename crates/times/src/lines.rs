@@ -34,7 +34,7 @@ pub(crate) fn read(
             number::time(value, in_a_second, text)
                 .and_then(|seconds| starts.push(seconds, &mut held))
                 .map_err(at)?;
-        } else if !(comment && more) && !starts.last_is_empty() {
+        } else if !(starts.last_is_empty() || comment && more) {
             starts.mixed(settings).map_err(at)?;
             if more {
                 starts.begin().map_err(at)?;

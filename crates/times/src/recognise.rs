@@ -49,8 +49,15 @@ pub(crate) fn read(
     if ahead.starts_with(b"\xef\xbb\xbf") {
         source.skip(3);
     }
+    // However much of it there is.
+    while source
+        .peek()?
+        .is_some_and(|byte| byte.is_ascii_whitespace())
+    {
+        source.next()?;
+    }
     let ahead = source.ahead(BUFFER)?;
-    match ahead.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    match ahead.first() {
         None => Err(Error::new("it is empty")),
         Some(b'{' | b'[') => json::read(&mut source, settings, take),
         Some(_) if is_table(ahead) => csv::read(&mut source, settings, take),

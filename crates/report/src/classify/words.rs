@@ -95,16 +95,20 @@ fn discard_of(these: &[&Benchmark], measures: Measures) -> String {
         Some(1) => format!("Discard the first {}{of_each}", measures.singular()),
         Some(n) => format!("Discard the first {n} {}{of_each}", measures.plural()),
     };
+    if let (Some(most @ 1..), Measures::Starts) = (most, measures) {
+        text.push_str(&format!(", as `hyperfine --warmup {most}` does"));
+    }
     if let (Some(most @ 1..), 2..) = (most, settled.len()) {
         let need = settled.iter().filter(|count| **count == most).count();
         match these.iter().find(|b| b.discard == Some(most)) {
             Some(one) if need == 1 => {
                 let next = settled.iter().copied().filter(|n| *n < most).max();
-                let next = next.unwrap_or(0);
-                text.push_str(&format!(
-                    ": {} needs as many, and {next} cover the others",
-                    one.name
-                ));
+                let others = match next.unwrap_or(0) {
+                    0 => "the others need none".to_owned(),
+                    1 => "1 covers the others".to_owned(),
+                    n => format!("{n} cover the others"),
+                };
+                text.push_str(&format!(": {} needs as many, {others}", one.name));
             }
             _ => text.push_str(&format!(": {need} of {} need as many", settled.len())),
         }

@@ -8,6 +8,7 @@
 
 pub mod check;
 mod claims;
+pub mod classify;
 pub mod compare;
 mod experiments;
 mod frameworks;

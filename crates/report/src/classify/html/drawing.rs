@@ -1,8 +1,8 @@
 //! The iterations of some benchmarks, drawn. Those first that need a look: without a steady
 //! state, then slowdowns, then warm-ups.
 
-use preheat_analyze::classify::{Benchmark, ClassifyReport, Start};
-use preheat_analyze::stats::Consistency;
+use preheat_analyze::classify::{Benchmark, ClassifyReport};
+use preheat_analyze::stats::{Consistency, Interval};
 
 use crate::classify::{ClassifySketch, words};
 use crate::html::figure::{Figure, Table, folded, grid, legend};
@@ -10,7 +10,7 @@ use crate::html::page::Page;
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, extent};
 use crate::html::svg::Point;
-use crate::units::{ABSENT, duration, ratio};
+use crate::units::{ABSENT, duration, ratio, span};
 
 /// So many benchmarks are drawn, and so many of them are shown at once.
 const DRAWN: usize = 48;
@@ -112,14 +112,14 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
         title: name.to_owned(),
         drawings: vec![plot.finish(id, name, &note)],
         note,
-        data: table(&benchmark.starts),
+        data: table(benchmark),
         ..Figure::default()
     };
     Some(figure.html())
 }
 
-/// Start by start.
-fn table(starts: &[Start]) -> Table {
+/// All starts together with their intervals, then start by start.
+fn table(benchmark: &Benchmark) -> Table {
     let mut table = Table::new(&[
         "start",
         "class",
@@ -131,7 +131,24 @@ fn table(starts: &[Start]) -> Table {
     ]);
     table.words = vec![1];
     let absent = || ABSENT.to_owned();
-    for (at, start) in starts.iter().enumerate().take(ROWS) {
+    let within = |number: String, span: Option<String>| match span {
+        Some(span) => format!("{number} ({span})"),
+        None => number,
+    };
+    let time = |i: Interval| within(duration(i.median), words::time_span(&i));
+    let times = |i: Interval| within(ratio(i.median), span(i.low, i.high));
+    if benchmark.starts.len() > 1 {
+        table.rows.push(vec![
+            "all (95 %)".to_owned(),
+            benchmark.class.to_string(),
+            benchmark.discard.map_or_else(absent, |n| n.to_string()),
+            time(benchmark.first),
+            benchmark.steady.map_or_else(absent, time),
+            benchmark.ratio.map_or_else(absent, times),
+            benchmark.excess.map_or_else(absent, time),
+        ]);
+    }
+    for (at, start) in benchmark.starts.iter().enumerate().take(ROWS) {
         table.rows.push(vec![
             (at + 1).to_string(),
             start.class.to_string(),

@@ -23,7 +23,8 @@ fn style(class: Class) -> String {
 pub(super) fn header(report: &ClassifyReport) -> String {
     let mut html = format!(
         "<header class=\"class-header\">\n<p class=\"eyebrow\">preheat classify</p>\n<h1>{}.</h1>\n",
-        escape(&words::headline(report))
+        // A class stays on one line.
+        escape(&words::headline(report)).replace("cold-first", "cold\u{2011}first")
     );
     for sentence in words::discard(report) {
         let sentence = escape(&tie(&sentence));
@@ -177,16 +178,16 @@ const METHOD: &str = "\
 itself, then all starts of a benchmark together.</p>\
 <p><b>The first iteration is a quantity of its own</b>, compared with the steady ones directly. On \
 what follows it, changepoints are found by PELT with a Gaussian cost on the logarithm of the \
-times. Walking back from the last segment, segments within 5 % of it belong to the steady state, \
+times. Walking back from the last segment, segments within 5\u{a0}% of it belong to the steady state, \
 which must be a quarter of the start at least.</p>\
 <p><b>Classes.</b> Flat: as fast from the first iteration on as ever after. Cold-first: only the \
 first is slow. Warmup: several are. Slowdown: it settles at a speed below one that it had before. No \
 steady state: it does not settle, or is too short to tell. A benchmark has the class that most of its \
 starts have, of equally frequent ones the worst.</p>\
-<p><b>Discard</b> is the least number of iterations that covers 95 % of the starts that settle: all of \
+<p><b>Discard</b> is the least number of iterations that covers 95\u{a0}% of the starts that settle: all of \
 them, up to nineteen.</p>\
 <p><b>Over starts</b>, first, steady and ratio are geometric means, and the excess (what warm-up cost \
-over steady) is a mean, of the starts that settle. Intervals are 95 % intervals of a hierarchical \
+over steady) is a mean, of the starts that settle. Intervals are 95\u{a0}% intervals of a hierarchical \
 bootstrap: starts are drawn again, then iterations within them, by the seed. With fewer than three \
 starts there is none.</p>";
 

@@ -1,0 +1,45 @@
+//! The page of judged times in a real browser: it is shown and fits, loads nothing, and
+//! obeys nothing that a file says.
+
+#[path = "common/chromium.rs"]
+mod chromium;
+mod common;
+
+use chromium::check;
+use common::classify::{Judged, empty, hostile, many, one, starts};
+use preheat_report::{ClassifySketch, classify_html};
+
+fn page(judged: &Judged) -> String {
+    let sketch = |times: &preheat_analyze::classify::Times| Some(ClassifySketch::of(&times.starts));
+    let sketches: Vec<_> = judged.times.iter().map(sketch).collect();
+    classify_html(&judged.report, &sketches)
+}
+
+#[test]
+fn a_browser_shows_the_page_at_every_width_in_light_and_dark() {
+    check("classify-many", &page(&many()), 6..=6);
+    check("classify-one", &page(&one()), 1..=1);
+}
+
+#[test]
+fn a_browser_shows_starts_and_what_could_not_be_read() {
+    check("classify-starts", &page(&starts()), 2..=2);
+    check("classify-empty", &page(&empty()), ..=0);
+}
+
+#[test]
+fn a_browser_obeys_nothing_that_a_file_says() {
+    let html = page(&hostile());
+    assert!(!html.contains("<script"));
+    check("classify-hostile", &html, 6..=6);
+}
+
+#[test]
+fn the_page_says_what_it_left_out() {
+    let html = page(&hostile());
+    assert!(html.contains("48 of 70 benchmarks are drawn, those first that settle worst."));
+    assert_eq!(html.matches("<svg class=\"chart").count(), 48);
+    let none = classify_html(&many().report, &[]);
+    assert!(!none.contains("id=\"iterations\"") && none.contains("id=\"benchmarks\""));
+    assert!(none.contains("1 file could not be read to the end"));
+}

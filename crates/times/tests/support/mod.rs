@@ -1,0 +1,84 @@
+//! A small file of every form, as their tools write them.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::io::Write;
+
+use preheat_analyze::classify::{Format, Times};
+use preheat_times::{Error, Settings, read};
+
+/// The sample of a form. Krun's is packed here, so that its text can be read.
+pub fn sample(name: &str) -> Vec<u8> {
+    let bytes: &[u8] = match name {
+        "warmup_stats.csv" => include_bytes!("../samples/warmup_stats.csv"),
+        "krun.json" => include_bytes!("../samples/krun.json"),
+        "krun.json.bz2" => return packed(&sample("krun.json")),
+        "hyperfine.json" => include_bytes!("../samples/hyperfine.json"),
+        "pyperf.json" => include_bytes!("../samples/pyperf.json"),
+        "jmh.json" => include_bytes!("../samples/jmh.json"),
+        "run.json" => include_bytes!("../samples/run.json"),
+        "list.json" => b"[0.5, 0.25, 0.125]\n",
+        "lists.json" => b"[[0.5, 0.25],\n [0.5, 0.125]]\n",
+        "lines.txt" => b"# warm\n0.5\n0.25\n\n0.5\n0.125\n",
+        _ => panic!("there is no sample {name}"),
+    };
+    bytes.to_vec()
+}
+
+/// Every sample.
+pub const SAMPLES: [&str; 10] = [
+    "warmup_stats.csv",
+    "krun.json",
+    "krun.json.bz2",
+    "hyperfine.json",
+    "pyperf.json",
+    "jmh.json",
+    "run.json",
+    "list.json",
+    "lists.json",
+    "lines.txt",
+];
+
+pub fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    encoder.write_all(bytes).expect("it is memory");
+    encoder.finish().expect("it is memory")
+}
+
+/// What is read of it, with these settings.
+pub fn read_with(
+    bytes: &[u8],
+    settings: &Settings,
+) -> (Vec<(Format, Times)>, Result<Vec<String>, Error>) {
+    let mut found = Vec::new();
+    let result = read(bytes, settings, &mut |format, times| {
+        found.push((format, times))
+    });
+    (found, result)
+}
+
+/// Settings of a file that is called `file`.
+pub fn plain() -> Settings {
+    Settings {
+        name: "file".to_owned(),
+        ..Settings::default()
+    }
+}
+
+/// All benchmarks of a file that can be read.
+pub fn all(bytes: &[u8]) -> (Format, Vec<Times>) {
+    let (found, result) = read_with(bytes, &plain());
+    result.expect("it can be read");
+    let format = found[0].0;
+    assert!(found.iter().all(|(other, _)| *other == format));
+    (format, found.into_iter().map(|(_, times)| times).collect())
+}
+
+/// Why a file cannot be read.
+pub fn refused(bytes: &[u8]) -> String {
+    let (_, result) = read_with(bytes, &plain());
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+    match result {
+        Err(why) => why.to_string(),
+        Ok(_) => panic!("it can be read: {text}"),
+    }
+}

@@ -1,0 +1,28 @@
+//! Whatever bytes a file of times has, reading it ends, without a panic, with bounded memory
+//! (libFuzzer's own limit watches that), and takes nothing for a time that is none.
+//!
+//! The first byte says how the file is to be read; the rest is the file. The samples in
+//! crates/times/tests/samples, with any byte before them, are a good corpus.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use preheat_times::{Settings, Unit, read};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((how, file)) = data.split_first() else {
+        return;
+    };
+    let settings = Settings {
+        name: "file".to_owned(),
+        unit: (how & 2 != 0).then(|| Unit::ALL[usize::from(how >> 2) % Unit::ALL.len()]),
+        mixed_lengths: how & 1 != 0,
+    };
+    let _ = read(file, &settings, &mut |_, times| {
+        assert!(!times.starts.is_empty());
+        for start in &times.starts {
+            assert!(!start.is_empty());
+            assert!(start.iter().all(|time| time.is_finite() && *time > 0.0));
+        }
+    });
+});
