@@ -16,11 +16,11 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "[1,\n -2]",
-            "line 2, column 4, [1]: -2 is no time: it is below 0",
+            "line 2, column 2, [1]: -2 is no time: it is below 0",
         ),
         (
             "[1, 0]",
-            "line 1, column 6, [1]: 0 is no time of an iteration",
+            "line 1, column 5, [1]: 0 is no time of an iteration",
         ),
         ("[1, NaN]", "line 1, column 5, [1]: NaN is no time"),
         (
@@ -93,6 +93,10 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         (
             "{\"results\": [{\"command\": \"a\", \"times\": null}]}",
             ".results[0]: this result has no times",
+        ),
+        (
+            "{\"results\": [{\"times\": [1, 0.0]}]}",
+            ".results[0].times[1]: 0 is no time: hyperfine takes off what the shell needs",
         ),
         (
             "{\"results\": [{\"times\": [1, -1]}]}",

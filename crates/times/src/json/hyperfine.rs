@@ -8,12 +8,17 @@
 use preheat_analyze::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
-use super::{Reading, own_unit, times};
+use super::{Reading, own_unit};
 use crate::Result;
+use crate::number;
 use crate::starts::{Held, Starts};
 
 const NOTE: &str = "hyperfine starts a process for each time: these are starts, not iterations, \
                     and show how the machine warms up, not the program";
+
+/// The time of an empty shell is taken off each time, which can come to nothing.
+const ZERO: &str = "0 is no time: hyperfine takes off what the shell needs, and nothing was left; \
+                    `hyperfine -N` runs the command without a shell";
 
 /// The list of results.
 pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
@@ -28,7 +33,15 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
                 command = json.text()?;
                 Ok(())
             }
-            "times" if json.kind()? == Kind::Array => times(json, &mut starts, 1.0, &mut held),
+            "times" if json.kind()? == Kind::Array => json.array(|json, _| {
+                let value = json.number()?;
+                if value == 0.0 {
+                    return Err(json.fail_number(ZERO));
+                }
+                (number::time(value, 1.0, &json.digits))
+                    .and_then(|seconds| starts.push(seconds, &mut held))
+                    .map_err(|why| json.fail_number(why))
+            }),
             "exit_codes" if json.kind()? == Kind::Array => json.array(|json, _| {
                 // A process that a signal ended has null.
                 let well = match json.kind()? {

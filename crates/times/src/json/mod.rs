@@ -133,5 +133,5 @@ fn time(json: &mut Json, starts: &mut Starts, in_a_second: f64, held: &mut Held)
     let value = json.number()?;
     number::time(value, in_a_second, &json.digits)
         .and_then(|seconds| starts.push(seconds, held))
-        .map_err(|why| json.fail(why))
+        .map_err(|why| json.fail_number(why))
 }

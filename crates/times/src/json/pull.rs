@@ -49,8 +49,9 @@ enum Step {
 pub(crate) struct Json<'a, 's> {
     source: &'a mut Source<'s>,
     path: Vec<Step>,
-    /// The number that was read last, as it is written.
+    /// The number that was read last, as it is written, and where.
     pub digits: String,
+    began: (u64, u64),
 }
 
 impl<'a, 's> Json<'a, 's> {
@@ -59,12 +60,18 @@ impl<'a, 's> Json<'a, 's> {
             source,
             path: Vec::new(),
             digits: String::new(),
+            began: (1, 1),
         }
     }
 
     /// An error at this place.
     pub fn fail(&self, what: impl Into<String>) -> Error {
         self.source.fail(what).within(|| self.place())
+    }
+
+    /// An error of the number that was read last.
+    pub fn fail_number(&self, what: impl Into<String>) -> Error {
+        Error::at(self.began, what).within(|| self.place())
     }
 
     /// The path to this place: `.benchmarks[0].runs[3]`.
@@ -193,6 +200,7 @@ impl<'a, 's> Json<'a, 's> {
     pub fn number(&mut self) -> Result<f64> {
         self.expected(Kind::Number)?;
         self.digits.clear();
+        self.began = self.source.place();
         while let Some(byte) = self.source.peek()? {
             if !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
                 break;
@@ -205,7 +213,7 @@ impl<'a, 's> Json<'a, 's> {
         }
         match self.digits.parse() {
             Ok(value) if is_json(self.digits.as_bytes()) => Ok(value),
-            _ => Err(self.fail(format!("{} is no number", quoted(self.digits.as_bytes())))),
+            _ => Err(self.fail_number(format!("{} is no number", quoted(self.digits.as_bytes())))),
         }
     }
 
