@@ -17,15 +17,14 @@ use preheat_analyze::stats::Rng;
 use preheat_times::{Settings, read};
 
 #[path = "../../analyze/tests/series/mod.rs"]
-#[allow(dead_code, reason = "a benchmark uses a part of it")]
 mod series;
 
 const STARTS: usize = 10;
 const ITERATIONS: usize = 3000;
 
 fn main() {
-    let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let count: usize = numbers.last().unwrap_or(586);
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let count: usize = numbers.next_back().unwrap_or(586);
     let directory = std::env::temp_dir().join(format!("preheat-bench-{}", std::process::id()));
     fs::create_dir_all(&directory).expect("a directory for the files");
     let files: Vec<PathBuf> = (0..count).map(|at| write(&directory, at)).collect();

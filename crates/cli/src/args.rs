@@ -46,7 +46,7 @@ pub enum Command {
     Lab(LabArguments),
     /// Did a change make the start slower? Two results or two commands, difference by difference
     Compare(CompareArguments),
-    // Described at its arguments: a doc comment here would hide the long description there.
+    /// Is a recording within its budget? Fails a pipeline if not
     Check(Box<CheckArguments>),
     /// Where does warm-up end? Iteration times of any benchmark tool, judged
     Classify(ClassifyArguments),

@@ -108,7 +108,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "{\"benchmarks\": [{\"runs\": [{\"values\": [4096]}], \"metadata\": {\"unit\": \"byte\"}}]}",
-            "measures bytes and not time",
+            "benchmark 1, \"file\", is measured in \"byte\", and that is no time",
         ),
         (
             "{\"wallclock_times\": {\"a b:c\": [[1], [1, 2]]}}",

@@ -9,7 +9,6 @@ use super::TEMPLATE;
 
 #[derive(Debug, Args)]
 #[command(
-    about = "Is a recording within its budget? Fails a pipeline if not",
     before_help = "A budget says what a program may take at most: `preheat.toml` in this directory, another file, or flags. Each limit passes if what was measured is within it, fails if the whole 95 % interval is above it, and is inconclusive in between. Fails a pipeline, and tells it why.",
     help_template = TEMPLATE,
     after_help = "Examples:

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use preheat_analyze::classify::{Benchmark, ClassifyReport, Measures};
 use preheat_analyze::stats::{Class, Consistency, Interval};
 
-use crate::units::{duration, ratio};
+use crate::units::{TIE, duration, ratio};
 
 /// Classes in the order in which they are told.
 pub(super) const CLASSES: [Class; 5] = [
@@ -34,8 +34,9 @@ pub(super) fn headline(report: &ClassifyReport) -> String {
                 .map(|class| (report.count(class), class))
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, class)| match class {
-                    Class::NoSteadyState => format!("{count} with {class}"),
-                    _ => format!("{count} {class}"),
+                    // A number stays with its class where lines are broken.
+                    Class::NoSteadyState => format!("{count}{TIE}with {class}"),
+                    _ => format!("{count}{TIE}{class}"),
                 })
                 .collect();
             format!("{} benchmarks: {}", all.len(), classes.join(", "))

@@ -10,6 +10,7 @@ use preheat_analyze::classify::{Format, Measures};
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, time, times};
 use crate::Result;
+use crate::error::quoted;
 use crate::starts::Starts;
 
 /// What was read of it.
@@ -72,8 +73,10 @@ impl Pyperf {
             let unit = own.unit.as_ref().or(common.unit.as_ref());
             if let Some(unit) = unit.filter(|unit| *unit != "second") {
                 return Err(json.fail(format!(
-                    "benchmark {}, \"{name}\", measures {unit}s and not time",
-                    at + 1
+                    "benchmark {}, {}, is measured in {}, and that is no time",
+                    at + 1,
+                    quoted(name.as_bytes()),
+                    quoted(unit.as_bytes())
                 )));
             }
             let loops = own.loops.or(common.loops).unwrap_or(1.0).max(entry.loops);

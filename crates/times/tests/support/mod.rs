@@ -44,11 +44,11 @@ pub fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("it is memory")
 }
 
+/// The benchmarks of a file, and how reading it ended.
+type Found = (Vec<(Format, Times)>, Result<Vec<String>, Error>);
+
 /// What is read of it, with these settings.
-pub fn read_with(
-    bytes: &[u8],
-    settings: &Settings,
-) -> (Vec<(Format, Times)>, Result<Vec<String>, Error>) {
+pub fn read_with(bytes: &[u8], settings: &Settings) -> Found {
     let mut found = Vec::new();
     let result = read(bytes, settings, &mut |format, times| {
         found.push((format, times))

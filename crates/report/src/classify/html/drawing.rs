@@ -15,6 +15,8 @@ use crate::units::{ABSENT, duration, ratio, span};
 /// So many benchmarks are drawn, and so many of them are shown at once.
 const DRAWN: usize = 48;
 const OPEN: usize = 6;
+/// Fewer iterations than this are a table, not a line.
+const LEAST: usize = 3;
 /// So many starts the data of a drawing has.
 const ROWS: usize = 40;
 
@@ -48,7 +50,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         "Every start is a line; both scales are logarithmic, so that the first ones can be \
                     told apart. What is left of the upright line is to be discarded."
             .to_owned();
-    if figures.len() < report.benchmarks.len() {
+    if order.len() > DRAWN {
         lead.push_str(&format!(
             " {} of {} benchmarks are drawn, those first that settle worst.",
             figures.len(),
@@ -79,6 +81,9 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     let times = || lines.iter().flatten().map(|(_, time)| *time).chain(steady);
     extent(times())?;
     let (_, longest) = benchmark.iterations();
+    if longest < LEAST {
+        return None;
+    }
     let x = Axis::log_of([1.0, longest as f64].into_iter(), 8, |value| {
         format!("{value:.0}")
     })?;
