@@ -17,8 +17,8 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-pub mod compare;
 pub mod classify;
+pub mod compare;
 pub mod lab;
 pub mod run;
 pub mod stats;

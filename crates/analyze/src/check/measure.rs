@@ -6,7 +6,7 @@
 
 use super::Quantity;
 use crate::run::{Cause, DeviceBytes, RunReport, StartReport, Temperature};
-use crate::stats::{Interval, SeriesSummary, interval, plain_interval, summarize};
+use crate::stats::{Interval, SeriesSummary, interval, mean_interval, summarize};
 
 /// One quantity, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -209,12 +209,12 @@ impl<'a> Sample<'a> {
             Quantity::FirstRatio => summary.ratio.map(|ratio| (ratio, count)),
             Quantity::Warmup => {
                 let counts: Vec<f64> = steady().map(|(_, _, at)| at as f64).collect();
-                plain_interval(&counts).map(|found| (never_below_zero(found), count))
+                mean_interval(&counts).map(|found| (never_below_zero(found), count))
             }
             _ => {
                 let excesses: Vec<f64> =
                     steady().filter_map(|(_, start, _)| start.excess).collect();
-                plain_interval(&excesses).map(|found| (found, count))
+                mean_interval(&excesses).map(|found| (found, count))
             }
         };
         found.ok_or("no start has a steady state: more iterations would show one".to_owned())
@@ -258,7 +258,7 @@ impl<'a> Sample<'a> {
             parts.map(|part| part.seconds).sum::<f64>()
         };
         let seconds: Vec<f64> = with.iter().map(|start| of(start)).collect();
-        let found = plain_interval(&seconds).zip(self.times());
+        let found = mean_interval(&seconds).zip(self.times());
         let Some((found, (time, _))) = found.filter(|_| self.recorded) else {
             return Err("no start was recorded, so that no cause is known".to_owned());
         };

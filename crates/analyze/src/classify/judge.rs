@@ -52,7 +52,7 @@ pub fn judge(
         first: stats::interval(&firsts, seed)?,
         steady: stats::interval(&steadies, seed),
         ratio: found.ratio,
-        excess: stats::mean_interval(&excesses, seed),
+        excess: stats::mean_interval(&excesses),
         discard: discard(found.class, &starts),
         notes: notes(times, format, &found, settled),
         starts,

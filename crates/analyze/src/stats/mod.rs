@@ -10,8 +10,8 @@
 //! - [`summarize`] takes all starts of a series together: class, consistency, medians
 //!   and the ratio with its interval.
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
-//!   iterations within them; claims rest on these. [`plain_interval`] is for what may be
-//!   zero.
+//!   iterations within them; claims rest on these. [`mean_interval`] is for what
+//!   adds up and may be zero or below.
 //! - [`welch`] compares two samples, and [`holm`] judges many such comparisons together.
 //!
 //! What a number means for a user is not decided here.
@@ -24,7 +24,6 @@ mod mean;
 mod order;
 mod outliers;
 pub mod pelt;
-mod plain;
 mod resample;
 mod rng;
 mod scatter;
@@ -40,7 +39,6 @@ pub use holm::holm;
 pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
 pub use mean::mean_interval;
 pub use order::{geometric_mean, median, quantile};
-pub use plain::plain_interval;
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize, summarize_on};
 pub use start::{StartSummary, summarize_start};
