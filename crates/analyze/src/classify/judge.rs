@@ -6,8 +6,6 @@ use super::{Format, Measures, Times};
 use crate::stats::{self, SeriesSummary};
 use crate::units::duration;
 
-/// From how many starts on there are intervals.
-const ENOUGH_STARTS: usize = 3;
 /// Iterations that are rarely so long or so short.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
 
@@ -78,7 +76,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
             "{others} no steady state and {are} left out of first, steady, ratio and excess"
         ));
     }
-    if times.measures == Measures::Iterations && settled > 0 && settled < ENOUGH_STARTS {
+    if times.measures == Measures::Iterations && settled > 0 && settled < stats::FEWEST {
         notes.push(format!(
             "intervals need three starts or more that settle, and there {}",
             if settled == 1 { "is 1" } else { "are 2" }

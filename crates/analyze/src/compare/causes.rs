@@ -1,6 +1,6 @@
 //! The causes on both sides, with what is behind their change.
 
-use super::judge::{By, Measured, measure};
+use super::measure::{By, Measured, measure};
 use super::runs::RunInput;
 use super::settings::Settings;
 use super::{CauseChange, Unit, items};

@@ -1,7 +1,7 @@
 //! Two results of the lab: series by series.
 
 use super::headline::plain;
-use super::judge::{Asked, By, Measured, measure};
+use super::measure::{Asked, By, Measured, measure};
 use super::runs::{adjusted, is_inconclusive, judged};
 use super::settings::Settings;
 use super::words::{change, percent};

@@ -3,8 +3,8 @@
 //! [`compare_runs`] takes two recorded runs, [`compare_labs`] two results of the lab;
 //! [`CompareReport`] is what follows, the document `preheat.compare/1`.
 //!
-//! The way of a comparison: `starts` (which of them count, and their numbers) → `judge`
-//! (each quantity by itself, then all together: verdicts) → `causes` with `items` and
+//! The way of a comparison: `starts` (which of them count, and their numbers) → `measure`
+//! (each quantity by itself) → `judge` (all together: verdicts) → `causes` with `items` and
 //! `imports` (what is behind the change) → `headline`, `notes`.
 
 mod causes;
@@ -13,6 +13,7 @@ mod imports;
 mod items;
 mod judge;
 mod lab;
+mod measure;
 mod notes;
 mod report;
 mod runs;

@@ -2,7 +2,7 @@
 
 use super::causes::{judge_each, measure_each};
 use super::headline::{Story, headline};
-use super::judge::{Asked, Measured, measure};
+use super::measure::{Asked, Measured, measure};
 use super::settings::Settings;
 use super::starts::{Counted, causes, counted, quantities, temperatures};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};

@@ -1,6 +1,6 @@
 //! Which starts count, and what each of them says.
 
-use super::judge::{Asked, By};
+use super::measure::{Asked, By};
 use super::settings::Settings;
 use super::{CauseChange, Unit};
 use crate::run::{Cause, RunReport, StartReport, Temperature};

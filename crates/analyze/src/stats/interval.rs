@@ -16,6 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::FEWEST;
 use super::order::quantile_of_sorted;
 use super::resample::Sample;
 use super::rng::Rng;
@@ -25,13 +26,13 @@ use super::student::{normal_cdf, t_quantile};
 pub(super) const RESAMPLES: usize = 2000;
 /// A percentile that fewer resamples than this lie beyond is not trusted alone.
 const FEW_BEYOND: f64 = 10.0;
-/// From how many starts on there is an interval.
-pub(super) const MIN_STARTS: usize = 3;
 
 /// An estimate and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The estimate: the geometric mean over starts of each start's median.
+    /// The estimate. Of times, ratios and memory it is the geometric mean over starts of each
+    /// start's median ([`interval`]); of what adds up and may be zero, the plain mean over
+    /// starts ([`mean_interval`](super::mean_interval)).
     pub median: f64,
     /// The lower end; `None` with fewer than three starts.
     pub low: Option<f64>,
@@ -124,7 +125,7 @@ fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
         low: None,
         high: None,
     };
-    if starts >= MIN_STARTS {
+    if starts >= FEWEST {
         let (low, high) = bounds(groups, starts, center, variance.sqrt(), seed);
         result.low = Some(low.exp().min(result.median));
         result.high = Some(high.exp().max(result.median));

@@ -12,7 +12,8 @@
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
 //!   iterations within them; claims rest on these. [`mean_interval`] is for what
 //!   adds up and may be zero or below.
-//! - [`welch`] compares two samples, and [`holm`] judges many such comparisons together.
+//! - [`welch`] compares two samples, [`geometric_difference`] tells how far apart they are
+//!   where that is known of their logarithms, and [`holm`] judges many such comparisons together.
 //!
 //! What a number means for a user is not decided here.
 
@@ -21,6 +22,8 @@ mod class;
 mod holm;
 mod interval;
 mod mean;
+mod moments;
+mod mover;
 mod order;
 mod outliers;
 pub mod pelt;
@@ -38,8 +41,12 @@ pub use class::{Class, Consistency};
 pub use holm::holm;
 pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
 pub use mean::mean_interval;
+pub use mover::geometric_difference;
 pub use order::{geometric_mean, median, quantile};
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize, summarize_on};
 pub use start::{StartSummary, summarize_start};
-pub use welch::{FEWEST, Mean, Welch, mean, welch};
+pub use welch::{Mean, Welch, by_permutation, mean, welch};
+
+/// From how many starts on there is an interval.
+pub const FEWEST: usize = 3;

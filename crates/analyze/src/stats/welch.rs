@@ -10,10 +10,9 @@
 //! quantities come from just those tails. Where noise has heavy tails the t test errs
 //! towards saying nothing, which is the right side.
 
+use super::FEWEST;
+use super::moments::{Moments, freedom};
 use super::student::{t_beyond, t_factor};
-
-/// From how many values on a side there is an interval.
-pub const FEWEST: usize = 3;
 
 /// A mean and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +42,7 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     let interval = (values.len() >= FEWEST).then(|| {
         let df = moments.count - 1.0;
         let reach = match moments.variance > 0.0 {
-            true => t_factor(0.95, df) * (moments.variance / moments.count).sqrt(),
+            true => t_factor(0.95, df) * moments.squared_error().sqrt(),
             false => 0.0,
         };
         (moments.mean - reach, moments.mean + reach)
@@ -57,16 +56,15 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
 /// Compares two samples of finite values; none with fewer than [`FEWEST`] on a side.
 ///
 /// Where neither side varies at all, their difference is exact: equal ones give p = 1,
-/// others p = 0, and no interval has a width. That is right for what does not vary, as
-/// memory often does not; for small counts, which are equal by chance, it is not, and the
-/// caller has to know.
+/// others p = 0, and no interval has a width. What has few levels, as memory and small
+/// counts do, is often equal by chance, and the caller has to know: [`by_permutation`].
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     if first.len().min(second.len()) < FEWEST {
         return None;
     }
     let (a, b) = (Moments::of(first)?, Moments::of(second)?);
     let difference = b.mean - a.mean;
-    let (of_a, of_b) = (a.variance / a.count, b.variance / b.count);
+    let (of_a, of_b) = (a.squared_error(), b.squared_error());
     let error = (of_a + of_b).sqrt();
     if error == 0.0 {
         return Some(Welch {
@@ -76,9 +74,7 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
             p: if difference == 0.0 { 1.0 } else { 0.0 },
         });
     }
-    // Shares of the whole, so that small variances do not underflow when squared.
-    let (share_a, share_b) = (of_a / (of_a + of_b), of_b / (of_a + of_b));
-    let df = 1.0 / (share_a.powi(2) / (a.count - 1.0) + share_b.powi(2) / (b.count - 1.0));
+    let df = freedom(of_a, a.count, of_b, b.count);
     let reach = t_factor(0.95, df) * error;
     Some(Welch {
         difference,
@@ -88,34 +84,13 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     })
 }
 
-struct Moments {
-    count: f64,
-    mean: f64,
-    variance: f64,
-}
-
-impl Moments {
-    fn of(values: &[f64]) -> Option<Moments> {
-        let first = *values.first()?;
-        if values.iter().any(|value| !value.is_finite()) {
-            return None;
-        }
-        let count = values.len() as f64;
-        // Relative to the first one: equal values have exactly no variance.
-        let shift = values.iter().map(|value| value - first).sum::<f64>() / count;
-        let mean = first + shift;
-        let squares = values.iter().map(|value| (value - mean).powi(2));
-        let same = values.iter().all(|value| *value == first);
-        let variance = match same || values.len() < 2 {
-            true => 0.0,
-            false => squares.sum::<f64>() / (count - 1.0),
-        };
-        Some(Moments {
-            count,
-            mean,
-            variance,
-        })
-    }
+/// The p-value of two samples of so many values that do not overlap, by the exact
+/// permutation test: 2 ÷ (n + m choose n). No test that looks at ranks alone says less.
+pub fn by_permutation(first: usize, second: usize) -> f64 {
+    let choose: f64 = (1..=first)
+        .map(|k| (second + k) as f64 / k as f64)
+        .product();
+    (2.0 / choose).min(1.0)
 }
 
 #[cfg(test)]
@@ -163,6 +138,14 @@ mod tests {
         assert_eq!((two.value, two.interval), (2.0, None));
         let tiny = welch(&[1e-200, 2e-200, 4e-200], &[1e-200, 2e-200, 4e-200]).unwrap();
         assert!(tiny.p.is_finite() && tiny.low.is_finite());
+    }
+
+    #[test]
+    fn permutations_are_counted() {
+        assert!((by_permutation(3, 3) - 0.1).abs() < 1e-12);
+        assert!((by_permutation(9, 9) - 2.0 / 48620.0).abs() < 1e-12);
+        assert_eq!(by_permutation(1, 1), 1.0);
+        assert_eq!(by_permutation(0, 5), 1.0);
     }
 
     /// The share of intervals that hold the truth.

@@ -1,0 +1,194 @@
+//! One quantity on both sides: how far apart, and how sure that is.
+//!
+//! The unit of replication is the start, so each start gives one value of a quantity. Starts
+//! of a live comparison take turns in rounds; the analysis does not pair them, which is
+//! right for any order and loses little.
+//!
+//! - What is always above zero (times, ratios, memory) errs by factors: it is compared by
+//!   its logarithms, and the change is the ratio of geometric means. What may be zero
+//!   (causes, excess, iterations of warm-up) is compared as it is, and its change is told
+//!   as a part of something that is not zero: of the time to first for causes.
+//! - The 95 % interval and the p-value are Welch's (1947): neither equally many starts nor
+//!   equal noise is assumed. The interval of a difference of geometric means is that of
+//!   [`geometric_difference`], where both sides are estimates.
+//! - Small counts, and memory that has a few levels, are equal by chance more often than a
+//!   variance of zero says. The p-value of counts, and of whatever varies on neither side,
+//!   is never below that of the exact permutation test, 2 ÷ (n + m choose n).
+
+use super::{Estimate, Level, SeriesKey, Unit};
+use crate::stats::{by_permutation, geometric_difference, mean, welch};
+
+/// How a quantity is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum By {
+    /// By its logarithm.
+    Factor,
+    /// As it is: `max_regression` is a part of `whole`, and less than `least` is no change.
+    Sum { whole: f64, least: f64 },
+}
+
+/// A quantity of each start of both sides.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub id: &'static str,
+    pub name: &'static str,
+    pub unit: Unit,
+    pub of: Option<SeriesKey>,
+    pub base: Vec<f64>,
+    pub new: Vec<f64>,
+    pub by: By,
+}
+
+/// What the values say, before all quantities are looked at together.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub base: Option<Level>,
+    pub new: Option<Level>,
+    pub difference: Option<Estimate>,
+    pub relative: Option<Estimate>,
+    pub p: Option<f64>,
+    /// The change as the part that `max_regression` is compared with.
+    pub part: Option<Estimate>,
+    /// The smallest such part that is a change.
+    pub least: f64,
+    pub unit: Unit,
+}
+
+/// Compares the values.
+pub(super) fn measure(base: &[f64], new: &[f64], by: By, unit: Unit) -> Measured {
+    let positive = base.iter().chain(new).all(|value| *value > 0.0);
+    let mut measured = match by {
+        By::Factor if positive => factor(base, new, unit),
+        // A zero has no logarithm.
+        By::Factor => {
+            let whole = mean(base).map_or(0.0, |mean| mean.value.abs());
+            sum(base, new, whole, 0.0, unit)
+        }
+        By::Sum { whole, least } => Measured {
+            // Of what may be zero a part says little: it is judged as a part of the whole.
+            relative: None,
+            ..sum(base, new, whole, least, unit)
+        },
+    };
+    let counts = matches!(unit, Unit::Iterations | Unit::Count);
+    let still = |values: &[f64]| values.iter().all(|value| *value == values[0]);
+    let differ = measured.difference.is_some_and(|by| by.value != 0.0);
+    if differ && (counts || (still(base) && still(new))) {
+        let least = by_permutation(base.len(), new.len());
+        measured.p = measured.p.map(|p| p.max(least));
+    }
+    measured
+}
+
+fn factor(base: &[f64], new: &[f64], unit: Unit) -> Measured {
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let (base_logs, new_logs) = (logs(base), logs(new));
+    let level = |values: &[f64], logs: &[f64]| {
+        let mean = mean(logs)?;
+        // Equal values are themselves, and not what rounding makes of them.
+        let same = values.iter().all(|value| *value == values[0]);
+        let plain = |log: f64| if same { values[0] } else { log.exp() };
+        Some(Level {
+            mean: Estimate {
+                value: plain(mean.value),
+                low: mean.interval.map(|(low, _)| plain(low)),
+                high: mean.interval.map(|(_, high)| plain(high)),
+            },
+            values: values.to_vec(),
+        })
+    };
+    let (base, new) = (level(base, &base_logs), level(new, &new_logs));
+    let tested = welch(&base_logs, &new_logs);
+    let relative = base.as_ref().zip(new.as_ref()).map(|(base, new)| Estimate {
+        value: new.mean.value / base.mean.value - 1.0,
+        low: tested.map(|tested| tested.low.exp_m1()),
+        high: tested.map(|tested| tested.high.exp_m1()),
+    });
+    let difference = base.as_ref().zip(new.as_ref()).map(|(base, new)| {
+        let (low, high) = geometric_difference(&base_logs, &new_logs).unzip();
+        let plain = Estimate {
+            value: new.mean.value - base.mean.value,
+            low,
+            high,
+        };
+        relative.map_or(plain, |relative| agreeing(plain, relative, base.mean.value))
+    });
+    Measured {
+        base,
+        new,
+        difference,
+        relative,
+        p: tested.map(|tested| tested.p),
+        part: relative,
+        least: 0.0,
+        unit,
+    }
+}
+
+/// Makes the interval of a difference say what that of the ratio does about whether there is
+/// one at all. They are nearly the same there; where they are not, the ratio decides, which
+/// the p-value is of.
+fn agreeing(difference: Estimate, relative: Estimate, base: f64) -> Estimate {
+    let (Some(low), Some(high)) = (relative.low, relative.high) else {
+        return difference;
+    };
+    let end = |own: f64, of_ratio: f64| match of_ratio {
+        more if more > 0.0 && own <= 0.0 => more * base,
+        less if less < 0.0 && own >= 0.0 => less * base,
+        _ => own,
+    };
+    if low == high {
+        // Nothing varies: rounding is no doubt.
+        let value = Some(difference.value);
+        return Estimate {
+            low: value,
+            high: value,
+            ..difference
+        };
+    }
+    Estimate {
+        low: difference.low.map(|own| end(own, low)),
+        high: difference.high.map(|own| end(own, high)),
+        ..difference
+    }
+}
+
+fn sum(base: &[f64], new: &[f64], whole: f64, least: f64, unit: Unit) -> Measured {
+    let level = |values: &[f64]| {
+        let mean = mean(values)?;
+        Some(Level {
+            mean: Estimate {
+                value: mean.value,
+                low: mean.interval.map(|(low, _)| low),
+                high: mean.interval.map(|(_, high)| high),
+            },
+            values: values.to_vec(),
+        })
+    };
+    let tested = welch(base, new);
+    let (base, new) = (level(base), level(new));
+    let difference = base.as_ref().zip(new.as_ref()).map(|(base, new)| Estimate {
+        value: new.mean.value - base.mean.value,
+        low: tested.map(|tested| tested.low),
+        high: tested.map(|tested| tested.high),
+    });
+    let of = |whole: f64| {
+        difference.filter(|_| whole > 0.0).map(|by| Estimate {
+            value: by.value / whole,
+            low: by.low.map(|low| low / whole),
+            high: by.high.map(|high| high / whole),
+        })
+    };
+    let relative = of(base.as_ref().map_or(0.0, |base| base.mean.value));
+    let whole = whole.max(f64::MIN_POSITIVE);
+    Measured {
+        relative,
+        p: tested.map(|tested| tested.p),
+        part: of(whole),
+        least: least / whole,
+        unit,
+        base,
+        new,
+        difference,
+    }
+}
