@@ -15,6 +15,7 @@ fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {
         starts,
         first: 0.5,
         noise,
+        two_levels: false,
         draw: Rng::normal,
     };
     let mut rng = Rng::new(seed);
@@ -207,6 +208,80 @@ fn memory_that_grew_fails_although_all_is_faster() {
     assert!(report.regressed);
     let text = &report.headline.text;
     assert_eq!(text, "peak device memory +1.76 GiB (+100 %)");
+}
+
+fn gated(ids: &[&str]) -> Settings {
+    let mut settings = Settings::new(CompareKind::Runs, "0");
+    settings.gate = ids.iter().map(|id| (*id).to_owned()).collect();
+    settings
+}
+
+#[test]
+fn a_gate_that_measures_nothing_does_not_pass() {
+    let nothing = Behind::default();
+    let (mut base, mut new) = reports(10, 0.01, 11);
+    let inconclusive = |base: &RunReport, new: &RunReport, settings: &Settings| {
+        let report = compared_with((base, &nothing), (new, &nothing), settings);
+        assert!(!report.regressed);
+        let told = (report.notes.iter()).any(|note| note.contains("to be gated"));
+        (report.inconclusive, told)
+    };
+    let usual = Settings::new(CompareKind::Runs, "0");
+    assert_eq!(inconclusive(&base, &new, &usual), (false, false));
+    // Without a device on either side there is no device memory, which is no doubt unless
+    // somebody asks for it.
+    for start in base.starts.iter_mut().chain(&mut new.starts) {
+        start.peak_device = None;
+    }
+    let device = gated(&["device-memory"]);
+    let both = gated(&["time-to-first", "device-memory"]);
+    assert_eq!(inconclusive(&base, &new, &usual), (false, false));
+    assert_eq!(inconclusive(&base, &new, &device), (true, true));
+    assert_eq!(inconclusive(&base, &new, &both), (true, true));
+    let report = compared_with((&base, &nothing), (&new, &nothing), &both);
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    // A number that only one side has is one, whoever asks.
+    base.starts[3].peak_device = Some(1 << 30);
+    assert_eq!(inconclusive(&base, &new, &usual), (true, false));
+    base.starts[3].peak_device = None;
+    // Iterations that are not alike are not compared.
+    new.iteration = "calls of Linear".to_owned();
+    assert_eq!(inconclusive(&base, &new, &usual), (false, false));
+    assert_eq!(inconclusive(&base, &new, &gated(&["first"])), (true, true));
+    let some = gated(&["time-to-first", "first"]);
+    assert_eq!(inconclusive(&base, &new, &some), (true, true));
+    // No start counts.
+    base.starts.clear();
+    new.starts.clear();
+    assert_eq!(inconclusive(&base, &new, &usual), (true, false));
+    assert_eq!(inconclusive(&base, &new, &device), (true, true));
+}
+
+#[test]
+fn first_is_of_the_starts_that_settle() {
+    let nothing = Behind::default();
+    let (base, mut new) = reports(10, 0.01, 12);
+    // Two starts were cut off before they could, after first iterations of their own.
+    for start in &mut new.starts[2..4] {
+        start.iterations = vec![5.0, 0.02];
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let level = |id: &str| {
+        let mut all = report.quantities.iter();
+        let found = all.find(|quantity| quantity.id == id).expect("it is there");
+        found.new.clone().expect("new has it")
+    };
+    let (first, steady, ratio) = (level("first"), level("steady"), level("ratio"));
+    assert_eq!(first.values.len(), 7);
+    let quotient = first.mean.value / steady.mean.value;
+    assert!((quotient / ratio.mean.value - 1.0).abs() < 1e-9);
+    // Where none settles, all of them have a first iteration.
+    for start in &mut new.starts {
+        start.iterations.truncate(1);
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let first = report.quantities.iter().find(|q| q.id == "first").unwrap();
+    assert_eq!(first.new.as_ref().unwrap().values.len(), 9);
 }
 
 #[test]

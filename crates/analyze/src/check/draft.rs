@@ -1,9 +1,10 @@
 //! The budget that a recording keeps, with head-room: what is worth a limit, in numbers
 //! that a person would choose.
 
-use super::measure::{Sample, warmest};
+use super::measure::Sample;
 use super::{Measured, Quantity, Unit, value};
-use crate::run::{Cause, RunReport, Temperature};
+use crate::run::{Cause, RunReport, Temperature, warmest};
+use crate::stats::FEWEST;
 
 /// What a limit leaves above what was measured, unless somebody says otherwise.
 pub const DEFAULT_HEADROOM: f64 = 0.25;
@@ -13,8 +14,6 @@ const LARGE: f64 = 0.1;
 const CAUSES: usize = 3;
 /// So many starts are asked for: what `preheat run` makes by itself.
 const STARTS: usize = 5;
-/// With fewer starts beside the first there is no interval; a budget does not ask for them.
-const FEWEST: usize = 4;
 
 /// A budget to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +49,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
                 .to_owned(),
         );
     }
-    let warmest = warmest(report).ok_or("the recording has no start")?;
+    let warmest = warmest(&report.starts).ok_or("the recording has no start")?;
     let sample = Sample::of(report, warmest)?;
     let mut lines: Vec<DraftLine> = [
         Quantity::TimeToFirst,
@@ -82,7 +81,8 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     let made = made.count();
     Ok(Draft {
         headroom,
-        starts: (made >= FEWEST).then_some(made.min(STARTS)),
+        // Without an interval there is nothing to ask for; the first start is apart.
+        starts: (made > FEWEST).then_some(made.min(STARTS)),
         exit_code: (code != 0).then_some(code),
         lines,
     })

@@ -2,17 +2,17 @@
 //!
 //! A line fails only if that is certain: what was measured is above the limit, and so is
 //! its whole 95 % interval. Where the interval reaches down to the limit nothing is
-//! certain, and a gate that failed then would fail builds at random. With too few starts
-//! for an interval, what was measured is all there is.
+//! certain, and a gate that failed then would fail builds at random. No more is certain with
+//! too few starts for an interval.
 
-use super::measure::{Measured, Samples, warmest};
+use super::measure::{Measured, Samples};
 use super::reason;
 use super::report::Value;
 use super::{
     Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Quantity, Unit,
     Verdict,
 };
-use crate::run::{RunReport, Temperature};
+use crate::run::{RunReport, Temperature, warmest};
 use crate::stats::Interval;
 
 /// Checks a recording. What `recording`, `budget` and `name` of the result are called is
@@ -59,7 +59,7 @@ fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
         .collect();
     temperatures.push(None);
     for temperature in temperatures {
-        let at = temperature.or_else(|| warmest(report));
+        let at = temperature.or_else(|| warmest(&report.starts));
         let starts = report.starts.iter();
         let made = starts.filter(|start| Some(start.temperature) == at).count();
         // That there are none at all is for the line to tell.
@@ -129,7 +129,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     let report = samples.report();
     let Limit { of, most, .. } = *limit;
     let found = samples.measure(of, limit.temperature);
-    let warm = limit.temperature.is_none() || limit.temperature == warmest(report);
+    let warm = limit.temperature.is_none() || limit.temperature == warmest(&report.starts);
     let (verdict, reason) = match &found {
         Ok(found) => match verdict(&found.value, most) {
             Verdict::Pass => (Verdict::Pass, String::new()),
@@ -177,10 +177,10 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
 fn verdict(value: &Interval, most: f64) -> Verdict {
     if value.median <= most {
         Verdict::Pass
-    } else if value.low.is_some_and(|low| low <= most) {
-        Verdict::Inconclusive
-    } else {
+    } else if value.is_above(most) {
         Verdict::Fail
+    } else {
+        Verdict::Inconclusive
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
             (value(2.1, Some(1.9), Some(2.3)), Verdict::Inconclusive),
             (value(2.1, Some(2.0), Some(2.3)), Verdict::Inconclusive),
             (value(2.2, Some(2.1), Some(2.3)), Verdict::Fail),
-            (value(2.1, None, None), Verdict::Fail),
+            (value(2.1, None, None), Verdict::Inconclusive),
         ] {
             assert_eq!(verdict(&found, 2.0), expected, "{found:?}");
         }

@@ -5,8 +5,11 @@
 //! only if there is no other.
 
 use super::Quantity;
-use crate::run::{Cause, DeviceBytes, RunReport, StartReport, Temperature};
-use crate::stats::{Interval, SeriesSummary, interval, mean_interval, summarize};
+use crate::run::{
+    Cause, Counted, DeviceBytes, RunReport, StartReport, Temperature, counted, temperatures,
+    warmest,
+};
+use crate::stats::{Interval, SeriesSummary, firsts, interval, mean_interval, summarize};
 
 /// One quantity, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +54,7 @@ impl<'a> Samples<'a> {
         of: Quantity,
         at: Option<Temperature>,
     ) -> Result<Measured, String> {
-        let warmest = || warmest(self.report);
+        let warmest = || warmest(&self.report.starts);
         let temperature = at.or_else(warmest).ok_or("the recording has no start")?;
         let known = self.made.iter().position(|(made, _)| *made == temperature);
         let known = known.unwrap_or_else(|| {
@@ -66,13 +69,9 @@ impl<'a> Samples<'a> {
     }
 
     pub(super) fn all(&mut self) -> Vec<Measured> {
-        let starts = self.report.starts.iter();
-        let mut temperatures: Vec<Temperature> = starts.map(|start| start.temperature).collect();
-        temperatures.sort_unstable();
-        temperatures.dedup();
-        let warmest = warmest(self.report);
+        let warmest = warmest(&self.report.starts);
         let mut all = Vec::new();
-        for temperature in temperatures {
+        for temperature in temperatures(&self.report.starts) {
             let causes = Cause::ALL.map(Quantity::Cause);
             let quantities = Quantity::PLAIN.into_iter().chain(causes);
             let wanted = quantities
@@ -87,14 +86,6 @@ impl<'a> Samples<'a> {
         }
         all
     }
-}
-
-/// The temperature whose numbers a report gives first.
-pub(super) fn warmest(report: &RunReport) -> Option<Temperature> {
-    let starts = report.starts.iter();
-    let came = starts.clone().filter(|start| start.time_to_first.is_some());
-    let warmest = came.map(|start| start.temperature).min();
-    warmest.or_else(|| starts.map(|start| start.temperature).min())
 }
 
 /// The starts of one temperature that count.
@@ -113,20 +104,17 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// The starts of a temperature; else a sentence that says why there are none.
     pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, String> {
-        let all: Vec<&StartReport> = (report.starts.iter())
-            .filter(|start| start.temperature == temperature)
-            .collect();
-        if all.is_empty() {
+        let made = |start: &StartReport| start.temperature == temperature;
+        if !report.starts.iter().any(made) {
             return Err(format!(
                 "no start was made at the temperature {0}; record with --temperature {0}",
                 temperature.as_str()
             ));
         }
         let seed = report.settings.seed;
-        let time = |start: &&&StartReport| start.time_to_first.is_some_and(|time| time > 0.0);
-        let came: Vec<&StartReport> = all.iter().filter(time).copied().collect();
-        let recorded = !came.is_empty();
-        let starts = counted(if recorded { came } else { all });
+        let Counted {
+            starts, recorded, ..
+        } = counted(&report.starts, temperature);
         let series: Vec<Vec<f64>> = (starts.iter())
             .filter(|start| !start.iterations.is_empty())
             .map(|start| start.iterations.clone())
@@ -138,7 +126,7 @@ impl<'a> Sample<'a> {
             starts,
             series,
             seed,
-            device: (warmest(report) == Some(temperature))
+            device: (warmest(&report.starts) == Some(temperature))
                 .then_some(report.memory.device.as_ref())
                 .flatten(),
         })
@@ -176,8 +164,7 @@ impl<'a> Sample<'a> {
             true => start.time_to_first,
             false => Some(start.wall),
         };
-        let possible = |time: &f64| time.is_finite() && *time > 0.0;
-        let times = self.starts.iter().filter_map(time).filter(possible);
+        let times = self.starts.iter().filter_map(time);
         self.over(times.map(|time| vec![time]).collect())
     }
 
@@ -194,12 +181,8 @@ impl<'a> Sample<'a> {
         let count = steady().count();
         let found = match of {
             Quantity::First => {
-                // As in the report: of the starts with a steady state, if any has one.
-                let firsts: Vec<Vec<f64>> = match count {
-                    0 => self.series.iter().map(|values| vec![values[0]]).collect(),
-                    _ => steady().map(|(values, ..)| vec![values[0]]).collect(),
-                };
-                self.over(firsts)
+                let firsts = firsts(&summary.starts).into_iter();
+                self.over(firsts.map(|first| vec![first]).collect())
             }
             Quantity::Steady => self.over(
                 steady()
@@ -271,20 +254,6 @@ impl<'a> Sample<'a> {
         };
         Ok((never_below_zero(found), with.len()))
     }
-}
-
-/// Which of these starts count: one that failed only if it came to an iteration, or if
-/// there is no other; the very first of all only if it is alone.
-fn counted(starts: Vec<&StartReport>) -> Vec<&StartReport> {
-    let good = |start: &&&StartReport| start.exit_code == 0 || !start.iterations.is_empty();
-    let mut counted: Vec<&StartReport> = starts.iter().filter(good).copied().collect();
-    if counted.is_empty() {
-        counted = starts;
-    }
-    if counted.len() > 1 {
-        counted.retain(|start| !start.first_start);
-    }
-    counted
 }
 
 fn never_below_zero(found: Interval) -> Interval {

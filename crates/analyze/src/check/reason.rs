@@ -3,7 +3,7 @@
 use super::report::Part;
 use super::{Quantity, Unit};
 use crate::run::{CauseSeconds, RunReport};
-use crate::stats::Interval;
+use crate::stats::{FEWEST, Interval};
 
 /// How many parts are told.
 const PARTS: usize = 3;
@@ -18,8 +18,14 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
             "{above}, but the interval {ends} reaches down to it: {starts} starts are too few to tell"
         ),
         (Some(_), Some(ends)) => format!("{above}, and the whole interval {ends} is above it"),
-        _ if starts == 1 => format!("{above}; one start gives no interval"),
-        _ => format!("{above}; {starts} starts give no interval"),
+        _ => format!(
+            "{above}, but {}, and an interval needs {FEWEST}: record with --starts {} or more, as the first is apart",
+            match starts {
+                1 => "one start counts".to_owned(),
+                _ => format!("{starts} starts count"),
+            },
+            FEWEST + 1
+        ),
     }
 }
 

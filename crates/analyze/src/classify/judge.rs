@@ -30,11 +30,8 @@ pub fn judge(
         })
         .collect();
     let settled = starts.iter().filter(|start| start.steady.is_some()).count();
-    // Of the starts that the ratio is from, so that the three divide.
-    let counts = |start: &&Start| settled == 0 || start.steady.is_some();
-    let firsts: Vec<Vec<f64>> = (starts.iter().filter(counts))
-        .map(|start| vec![start.first])
-        .collect();
+    let firsts = stats::firsts(&found.starts).into_iter();
+    let firsts: Vec<Vec<f64>> = firsts.map(|first| vec![first]).collect();
     let steadies: Vec<Vec<f64>> = (times.starts.iter().zip(&starts))
         .filter_map(|(values, start)| Some(values[start.steady_start?.max(1)..].to_vec()))
         .collect();

@@ -2,7 +2,7 @@
 
 use super::headline::plain;
 use super::measure::{Asked, By, Measured, measure};
-use super::runs::{adjusted, is_inconclusive, judged};
+use super::runs::{adjusted, is_inconclusive, judged, verdict_with};
 use super::settings::Settings;
 use super::words::{change, percent};
 use super::{
@@ -10,7 +10,7 @@ use super::{
     notes,
 };
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
-use crate::stats::{StartSummary, summarize_start};
+use crate::stats::{StartSummary, firsts, summarize_start};
 
 /// Compares two results of the lab; the sources are their files, as they were named.
 pub fn compare_labs(
@@ -22,12 +22,14 @@ pub fn compare_labs(
     let measured: Vec<Measured> = (matched.asked.iter())
         .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
         .collect();
-    let all: Vec<Option<f64>> = measured.iter().map(|measured| measured.p).collect();
-    let quantities = judged(matched.asked, measured, &adjusted(&all), settings);
+    let adjusted = by_family(&matched.asked, &measured, settings);
+    let quantities = judged(matched.asked, measured, &adjusted, settings);
     let (headline, verdict) = headline(&quantities);
+    let unjudged = settings.unjudged(&quantities);
     let (base, new) = (side(base.0, base.1), side(new.0, new.1));
     let mut notes = notes::of_sides(&base, &new);
     notes.extend(matched.notes);
+    notes.extend(notes::unjudged(&unjudged));
     CompareReport {
         schema: COMPARE_SCHEMA.to_owned(),
         preheat: settings.preheat.clone(),
@@ -37,13 +39,27 @@ pub fn compare_labs(
         max_regression: settings.max_regression,
         floors: settings.floors,
         headline,
-        verdict,
+        verdict: verdict_with(verdict, &unjudged),
         regressed: quantities.iter().any(|quantity| quantity.regressed),
-        inconclusive: is_inconclusive(&quantities),
+        inconclusive: is_inconclusive(&quantities, &unjudged),
         quantities,
         causes: Vec::new(),
         notes,
     }
+}
+
+/// Holm's adjustment. A third of what the lab measures are ratios, which follow from first
+/// and steady: among the others they would make everything less sure, and tell nothing new.
+/// So they are a family of their own, unless they can fail the comparison.
+fn by_family(asked: &[Asked], measured: &[Measured], settings: &Settings) -> Vec<Option<f64>> {
+    let apart = |asked: &Asked| asked.id == "ratio" && !settings.gates(asked.id);
+    let of = |ratios: bool| {
+        let each = asked.iter().zip(measured);
+        let family = each.map(|(asked, measured)| measured.p.filter(|_| apart(asked) == ratios));
+        adjusted(&family.collect::<Vec<_>>())
+    };
+    let both = of(false).into_iter().zip(of(true));
+    both.map(|(most, ratio)| most.or(ratio)).collect()
 }
 
 fn side(source: &str, report: &LabReport) -> Side {
@@ -162,7 +178,7 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
                 let of = |starts: &[StartSummary]| starts.iter().filter_map(value).collect();
                 (of(&base), of(&new))
             };
-            let first: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first));
+            let first = (firsts(&base), firsts(&new));
             let steady: (Vec<f64>, Vec<f64>) = each(|of| of.steady);
             let ratio: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first / of.steady?));
             let mut all = vec![
@@ -204,14 +220,14 @@ fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
         return (plain(text), verdict);
     };
     let by = largest.difference.map_or(0.0, |by| by.value);
-    let part = largest.relative.map_or(0.0, |part| part.value);
+    // Of nothing there is no part.
+    let part =
+        (largest.relative).map_or(String::new(), |part| format!(" ({})", percent(part.value)));
     let place = largest.of.as_ref().map_or(String::new(), place);
     let mut text = format!(
-        "{} {}: {} ({})",
-        place,
+        "{place} {}: {}{part}",
         largest.name,
-        change(by, largest.unit),
-        percent(part)
+        change(by, largest.unit)
     );
     if changed.len() > 1 {
         text.push_str(&format!(

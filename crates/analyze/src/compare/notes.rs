@@ -54,6 +54,17 @@ pub(super) fn of_runs(
     notes
 }
 
+/// What was asked to be gated and is not there, if anything.
+pub(super) fn unjudged(ids: &[&str]) -> Option<String> {
+    let is = if ids.len() == 1 { "is" } else { "are" };
+    (!ids.is_empty()).then(|| {
+        format!(
+            "{} {is} to be gated, and nothing was measured that can be compared",
+            ids.join(", ")
+        )
+    })
+}
+
 /// What both kinds of comparisons look at.
 pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
     let mut notes = Vec::new();

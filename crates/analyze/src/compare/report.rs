@@ -31,11 +31,13 @@ pub struct CompareReport {
     /// What the headline says.
     pub headline: Headline,
     /// Over all: the verdict of the quantity that the headline is about; where nothing
-    /// changed, `same` if every gated quantity is the same, else `inconclusive`.
+    /// changed, `same` if every gated quantity is there and the same, else `inconclusive`.
     pub verdict: Verdict,
     /// Whether a gated quantity regressed: exit code 1.
     pub regressed: bool,
-    /// Whether a gated quantity is inconclusive: exit code 3 if asked for.
+    /// Whether a gated quantity is inconclusive, or one that the gate names was not measured
+    /// on either side, or nothing that is gated was measured at all: exit code 3 if asked
+    /// for.
     pub inconclusive: bool,
     /// The quantities, in the order in which they are shown: time to first, first, steady,
     /// ratio, warm-up, excess, device memory, host memory; of the lab, series by series.

@@ -4,9 +4,9 @@ use super::causes::{judge_each, measure_each};
 use super::headline::{Story, headline};
 use super::measure::{Asked, Measured, measure};
 use super::settings::Settings;
-use super::starts::{Counted, causes, counted, quantities, temperatures};
+use super::starts::{Counted, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
-use crate::run::{Behind, RunReport, Temperature};
+use crate::run::{Behind, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
 /// One side of a comparison.
@@ -22,11 +22,12 @@ pub struct RunInput<'a> {
 
 /// Compares two runs.
 pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
+    let asked_for = settings;
     let settings = &match are_alike(base.report, new.report) {
         true => settings.clone(),
         false => settings.without_iterations(),
     };
-    let (cold_base, cold_new) = temperatures(base.report, new.report);
+    let (cold_base, cold_new) = compared_at(base.report, new.report);
     let of_base = counted(base.report, cold_base);
     let of_new = counted(new.report, cold_new);
     let asked = quantities(&of_base, &of_new, settings);
@@ -45,6 +46,7 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     let are_shown = shows(base.report, cold_base) && shows(new.report, cold_new);
     let inputs = are_shown.then_some((base, new));
     let causes = judge_each(of_causes, adjusted_causes, inputs, settings);
+    let unjudged = asked_for.unjudged(&quantities);
     let (headline, verdict) = headline(&Story {
         quantities: &quantities,
         causes: &causes,
@@ -60,14 +62,15 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         max_regression: settings.max_regression,
         floors: settings.floors,
         headline,
-        verdict,
+        verdict: verdict_with(verdict, &unjudged),
         regressed: quantities.iter().any(|quantity| quantity.regressed),
-        inconclusive: is_inconclusive(&quantities),
+        inconclusive: is_inconclusive(&quantities, &unjudged),
         quantities,
         causes,
         notes: Vec::new(),
     };
     report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
+    report.notes.extend(notes::unjudged(&unjudged));
     report
 }
 
@@ -127,15 +130,26 @@ pub(super) fn judged(
     .collect()
 }
 
-pub(super) fn is_inconclusive(quantities: &[Quantity]) -> bool {
-    let mut gated = quantities.iter().filter(|quantity| quantity.gated);
-    gated.any(|quantity| quantity.verdict == Verdict::Inconclusive)
+/// Whether something that could fail the comparison cannot be judged: a quantity that is
+/// gated, one that was asked for and is not there, or all that there could be.
+pub(super) fn is_inconclusive(quantities: &[Quantity], unjudged: &[&str]) -> bool {
+    let gated = || quantities.iter().filter(|quantity| quantity.gated);
+    gated().any(|quantity| quantity.verdict == Verdict::Inconclusive)
+        || gated().next().is_none()
+        || !unjudged.is_empty()
+}
+
+/// The verdict over all: nothing is the same for sure if a part of it is not there.
+pub(super) fn verdict_with(verdict: Verdict, unjudged: &[&str]) -> Verdict {
+    match verdict {
+        Verdict::Same if !unjudged.is_empty() => Verdict::Inconclusive,
+        verdict => verdict,
+    }
 }
 
 /// Whether what the report tells is of this temperature: it tells the warmest.
 fn shows(report: &RunReport, temperature: Temperature) -> bool {
-    let warmest = report.ladder.iter().map(|rung| rung.temperature).min();
-    warmest.is_none_or(|warmest| warmest == temperature)
+    warmest(&report.starts).is_none_or(|warmest| warmest == temperature)
 }
 
 fn side(input: &RunInput, temperature: Temperature, counted: &Counted) -> Side {

@@ -1,6 +1,6 @@
 //! What counts as a regression.
 
-use super::{CompareKind, Floors};
+use super::{CompareKind, Floors, Quantity};
 
 /// Every quantity of a run, by its id, in the order in which they are shown.
 pub const QUANTITIES: [&str; 8] = [
@@ -66,6 +66,24 @@ impl Settings {
             .gate
             .retain(|id| !of_iterations.contains(&id.as_str()));
         settings
+    }
+
+    /// What the gate names and nothing was judged of, by its id: neither side has it, or it is
+    /// not of the same thing on both. The gate that nobody named asks for what there is: a
+    /// program without a device has no device memory, and that is no doubt.
+    pub(super) fn unjudged<'a>(&'a self, quantities: &[Quantity]) -> Vec<&'a str> {
+        let usual = DEFAULT_GATE.iter().all(|id| self.gates(id));
+        if usual && self.gate.len() == DEFAULT_GATE.len() {
+            return Vec::new();
+        }
+        let judged = |asked: &str| {
+            let mut gated = quantities.iter().filter(|quantity| quantity.gated);
+            gated.any(|quantity| {
+                quantity.id == asked || (quantity.id == "value" && asked == "first")
+            })
+        };
+        let asked = self.gate.iter().map(String::as_str);
+        asked.filter(|asked| !judged(asked)).collect()
     }
 
     pub(super) fn gates(&self, id: &str) -> bool {

@@ -3,8 +3,8 @@
 use super::measure::{Asked, By};
 use super::settings::Settings;
 use super::{CauseChange, Unit};
-use crate::run::{Cause, RunReport, StartReport, Temperature};
-use crate::stats::{StartSummary, mean, summarize_start};
+use crate::run::{self, Cause, RunReport, StartReport, Temperature, temperatures};
+use crate::stats::{StartSummary, firsts, mean, summarize_start};
 
 /// The starts of one side that count, with what their iterations say.
 pub(super) struct Counted<'a> {
@@ -12,22 +12,13 @@ pub(super) struct Counted<'a> {
     /// Whether the times to first are those to the end of the program, because nothing was
     /// recorded of any start.
     pub to_end: bool,
-    summaries: Vec<Option<StartSummary>>,
+    summaries: Vec<StartSummary>,
 }
 
 /// The temperatures that are compared: the warmest that both have; else the warmest of
 /// each, which is not the same thing and is told.
-pub(super) fn temperatures(base: &RunReport, new: &RunReport) -> (Temperature, Temperature) {
-    let of = |report: &RunReport| {
-        let mut all: Vec<Temperature> = (report.starts.iter())
-            .map(|start| start.temperature)
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all.retain(|temperature| !counted(report, *temperature).starts.is_empty());
-        all
-    };
-    let (of_base, of_new) = (of(base), of(new));
+pub(super) fn compared_at(base: &RunReport, new: &RunReport) -> (Temperature, Temperature) {
+    let (of_base, of_new) = (temperatures(&base.starts), temperatures(&new.starts));
     let warmest = |of: &[Temperature]| of.first().copied().unwrap_or(Temperature::Process);
     let common = of_base.iter().find(|of| of_new.contains(of));
     match common {
@@ -36,34 +27,15 @@ pub(super) fn temperatures(base: &RunReport, new: &RunReport) -> (Temperature, T
     }
 }
 
-/// Those that came to their first iteration, and did not fail or came so far; without the
-/// very first, which may have found cold disks and caches, if there are others. As in
-/// the report of a run.
+/// Those that count, as in the report of a run.
 pub(super) fn counted(report: &RunReport, temperature: Temperature) -> Counted<'_> {
-    let all = |came: fn(&StartReport) -> bool| -> Vec<&StartReport> {
-        (report.starts.iter())
-            .filter(|start| start.temperature == temperature && came(start))
-            .collect()
-    };
-    let mut starts = all(|start| start.time_to_first.is_some_and(|time| time > 0.0));
-    let to_end = starts.is_empty();
-    if to_end {
-        // A document may say anything.
-        starts = all(|start| (1e-9..1e9).contains(&start.wall));
-    }
-    let good = |start: &StartReport| start.exit_code == 0 || !start.iterations.is_empty();
-    if starts.iter().any(|start| good(start)) {
-        starts.retain(|start| good(start));
-    }
-    if starts.len() > 1 {
-        starts.retain(|start| !start.first_start);
-    }
-    let summaries = (starts.iter())
-        .map(|start| summarize_start(&start.iterations))
+    let counted = run::counted(&report.starts, temperature);
+    let summaries = (counted.starts.iter())
+        .filter_map(|start| summarize_start(&start.iterations))
         .collect();
     Counted {
-        starts,
-        to_end,
+        starts: counted.starts,
+        to_end: !counted.recorded,
         summaries,
     }
 }
@@ -84,7 +56,7 @@ impl Counted<'_> {
     }
 
     fn of_iterations(&self, value: impl Fn(&StartSummary) -> Option<f64>) -> Vec<f64> {
-        let summaries = self.summaries.iter().flatten();
+        let summaries = self.summaries.iter();
         summaries.filter_map(value).collect()
     }
 
@@ -129,7 +101,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             "first",
             "first iteration",
             Unit::Seconds,
-            iterations(|of| Some(of.first)),
+            (firsts(&base.summaries), firsts(&new.summaries)),
         ),
         by_factor(
             "steady",

@@ -7,8 +7,8 @@ use super::iterations::{Decision, Seen, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
 use super::{
-    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView,
-    StartReport, memory, notes, remedies, viewing,
+    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, counted,
+    memory, notes, remedies, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -38,12 +38,13 @@ pub fn analyze(recording: &Recording) -> Findings {
     let examined: Vec<Examined> = (seen.iter().zip(&decision.found))
         .map(|(start, found)| examine(start.trace, start.facts, found.as_ref(), to_end))
         .collect();
-    let groups = summary::groups(recording, &examined);
+    let starts = summary::starts(recording, &seen, &examined);
+    let groups = summary::groups(recording, &examined, &starts);
     let warmest = groups.first();
     let shown = warmest.and_then(|group| group.typical(&examined));
     let shown = shown.unwrap_or(0);
     let mut report = head(recording, &decision, shown);
-    report.starts = summary::starts(recording, &seen, &examined);
+    report.starts = starts;
     report.notes = notes::notes(recording, &examined, decision.by, warmest);
     if let (Some(group), Some(start)) = (warmest, seen.get(shown)) {
         let doubts = notes::Doubts {
@@ -148,22 +149,11 @@ fn numbers(report: &mut RunReport, group: &Group) {
 }
 
 /// Where nothing was recorded, the time from `exec` to the end is all there is: of the
-/// warmest starts, without those that failed and without the very first, if there are
-/// others.
+/// warmest starts that count.
 fn walls(report: &RunReport, seed: u64) -> Interval {
-    let mut starts: Vec<&StartReport> = (report.starts.iter())
-        .filter(|start| start.wall > 0.0)
-        .collect();
-    if starts.iter().any(|start| start.exit_code == 0) {
-        starts.retain(|start| start.exit_code == 0);
-    }
-    let warmest = starts.iter().map(|start| start.temperature).min();
-    starts.retain(|start| Some(start.temperature) == warmest);
-    if starts.len() > 1 {
-        starts.retain(|start| !start.first_start);
-    }
-    let walls: Vec<Vec<f64>> = starts.iter().map(|start| vec![start.wall]).collect();
-    interval(&walls, seed).unwrap_or(report.time_to_first)
+    let starts = warmest(&report.starts).map(|warmest| counted(&report.starts, warmest).starts);
+    let walls = starts.iter().flatten().map(|start| vec![start.wall]);
+    interval(&walls.collect::<Vec<_>>(), seed).unwrap_or(report.time_to_first)
 }
 
 /// What a second of the shown start is in the report.

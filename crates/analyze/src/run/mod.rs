@@ -13,6 +13,7 @@ mod analysis;
 mod behind;
 mod calls;
 mod cause;
+mod counted;
 mod examine;
 mod facts;
 mod items;
@@ -35,6 +36,7 @@ mod waiting;
 pub use analysis::{Findings, analyze};
 pub use behind::{Behind, Module};
 pub use cause::Cause;
+pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub use examine::{PathPart, StartAnalysis};
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use report::{

@@ -1,9 +1,11 @@
-//! All starts of a recording together: which of them count, and what they say.
+//! All starts of a recording together: what those that count say.
 
 use super::examine::{Examined, seconds};
 use super::iterations::Seen;
 use super::path::CAUSES;
-use super::{Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, memory};
+use super::{
+    Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
+};
 use crate::stats::{Interval, SeriesSummary, interval, summarize};
 
 /// Fewer iterations than this in every start have no class.
@@ -25,41 +27,31 @@ pub(super) struct Group {
     pub excess: [f64; CAUSES],
 }
 
-/// The groups, from the warmest to the coldest; a temperature without a start that
-/// counts has none.
-pub(super) fn groups(recording: &Recording, examined: &[Examined]) -> Vec<Group> {
-    let mut temperatures: Vec<Temperature> = (recording.manifest.starts.iter())
-        .map(|start| start.temperature)
-        .collect();
-    temperatures.sort_unstable();
-    temperatures.dedup();
-    let group = |temperature| group(recording, examined, temperature);
-    temperatures.into_iter().filter_map(group).collect()
+/// The groups, from the warmest to the coldest; a temperature without a start that came to
+/// its first iteration has none.
+pub(super) fn groups(
+    recording: &Recording,
+    examined: &[Examined],
+    starts: &[StartReport],
+) -> Vec<Group> {
+    let counted = |temperature| (temperature, counted(starts, temperature));
+    temperatures(starts)
+        .into_iter()
+        .map(counted)
+        .filter(|(_, counted)| counted.recorded)
+        .filter_map(|(temperature, counted)| {
+            group(recording, examined, temperature, counted.places)
+        })
+        .collect()
 }
 
-/// Which starts of a temperature count: those that came to their first iteration. One
-/// that failed counts only if it came so far, or if there is no other. The very first of
-/// all may have found cold disks and caches: it counts only if it is alone.
-fn counted(recording: &Recording, examined: &[Examined], temperature: Temperature) -> Vec<usize> {
-    let infos = &recording.manifest.starts;
-    let came_so_far: Vec<usize> = (0..examined.len())
-        .filter(|at| infos[*at].temperature == temperature)
-        .filter(|at| examined[*at].time_to_first.is_some_and(|time| time > 0))
-        .collect();
-    let good = |at: &usize| infos[*at].exit_code == 0 || !examined[*at].iterations.is_empty();
-    let mut counted: Vec<usize> = came_so_far.iter().copied().filter(good).collect();
-    if counted.is_empty() {
-        counted = came_so_far;
-    }
-    if counted.len() > 1 {
-        counted.retain(|at| *at != 0);
-    }
-    counted
-}
-
-fn group(recording: &Recording, examined: &[Examined], temperature: Temperature) -> Option<Group> {
+fn group(
+    recording: &Recording,
+    examined: &[Examined],
+    temperature: Temperature,
+    starts: Vec<usize>,
+) -> Option<Group> {
     let seed = recording.manifest.settings.seed;
-    let starts = counted(recording, examined, temperature);
     let time = |at: &usize| examined[*at].time_to_first.map(seconds);
     let times: Vec<Vec<f64>> = (starts.iter())
         .filter_map(|at| Some(vec![time(at)?]))

@@ -45,7 +45,7 @@ pub use mover::geometric_difference;
 pub use order::{geometric_mean, median, quantile};
 pub use rng::Rng;
 pub use series::{SeriesSummary, summarize, summarize_on};
-pub use start::{StartSummary, summarize_start};
+pub use start::{StartSummary, firsts, summarize_start};
 pub use welch::{Mean, Welch, by_permutation, mean, welch};
 
 /// From how many starts on there is an interval.

@@ -58,6 +58,14 @@ pub fn summarize_start(values: &[f64]) -> Option<StartSummary> {
     })
 }
 
+/// The first iterations of the starts that have a steady state (of all, if none has), so that
+/// they divide by the steady ones to the ratio.
+pub fn firsts(starts: &[StartSummary]) -> Vec<f64> {
+    let settle = starts.iter().any(|start| start.steady.is_some());
+    let counted = (starts.iter()).filter(|start| !settle || start.steady.is_some());
+    counted.map(|start| start.first).collect()
+}
+
 /// Whether these can be times: some values, all of them finite and above zero.
 pub(super) fn are_times(values: &[f64]) -> bool {
     !values.is_empty() && values.iter().all(|v| v.is_finite() && *v > 0.0)

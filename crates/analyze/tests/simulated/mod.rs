@@ -25,6 +25,8 @@ pub struct Truth {
     pub first: f64,
     /// Start-to-start noise, as a part.
     pub noise: f64,
+    /// Whether its memory is now on one level, now on another, by chance.
+    pub two_levels: bool,
     pub draw: Noise,
 }
 
@@ -125,7 +127,16 @@ fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
             seconds: 0.04,
         });
     }
-    let resident = noisy(3e9, 0.01) as u64;
+    let mut resident = noisy(3e9, 0.01) as u64;
+    let mut device = (1800 << 20) + (resident % 3) * 4096;
+    if truth.two_levels {
+        let high = noisy(1.0, 1.0) > 1.0;
+        (resident, device) = if high {
+            (3 << 30, 2 << 30)
+        } else {
+            (2 << 30, 1 << 30)
+        };
+    }
     let slow = if first_start { 1.5 } else { 1.0 };
     causes.iter_mut().for_each(|part| part.seconds *= slow);
     let time_to_first: f64 = causes.iter().map(|part| part.seconds).sum();
@@ -139,7 +150,7 @@ fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
         iterations,
         peak_resident: resident,
         // What a framework takes from the device hardly varies.
-        peak_device: Some((1800 << 20) + (resident % 3) * 4096),
+        peak_device: Some(device),
         evicted: None,
     }
 }
