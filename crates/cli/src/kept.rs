@@ -90,13 +90,13 @@ fn read_document(path: &Path) -> Result<Kept> {
     let document: Value = serde_json::from_str(&text)
         .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
     let schema = document.get("schema").and_then(Value::as_str);
-    match schema.map(str::to_owned).as_deref() {
-        Some(lab::SCHEMA) => Ok(Kept::Lab(Box::new(of_lab(
-            path,
-            keeping_to(path, lab::SCHEMA, document)?,
-        )?))),
+    match schema {
+        Some(lab::SCHEMA) => {
+            let report = keeping_to(path, lab::SCHEMA, &text)?;
+            Ok(Kept::Lab(Box::new(of_lab(path, report)?)))
+        }
         Some(RUN_SCHEMA) => {
-            let report: RunReport = keeping_to(path, RUN_SCHEMA, document)?;
+            let report: RunReport = keeping_to(path, RUN_SCHEMA, &text)?;
             possible_run(&report)
                 .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
             Ok(Kept::Run(Box::new(report)))
@@ -117,8 +117,9 @@ fn read_document(path: &Path) -> Result<Kept> {
     }
 }
 
-fn keeping_to<T: DeserializeOwned>(path: &Path, schema: &str, document: Value) -> Result<T> {
-    Ok(serde_json::from_value(document).map_err(|why| {
+/// From the text and not from its value, so that an error names line and column.
+fn keeping_to<T: DeserializeOwned>(path: &Path, schema: &str, text: &str) -> Result<T> {
+    Ok(serde_json::from_str(text).map_err(|why| {
         Usage(format!(
             "{} says {schema} and does not keep to it: {why}",
             path.display()
@@ -180,16 +181,22 @@ fn possible_run(report: &RunReport) -> Result<(), String> {
 }
 
 fn possible_start(start: &StartReport) -> Result<(), String> {
-    let times = (start.iterations.iter()).chain(start.time_to_first.as_ref());
-    for seconds in times {
+    let iterations = start.iterations.iter().map(|time| ("an iteration", time));
+    let times = iterations.chain(
+        start
+            .time_to_first
+            .iter()
+            .map(|time| ("time_to_first", time)),
+    );
+    for (what, seconds) in times {
         if !SECONDS.contains(seconds) {
-            return Err(format!("{seconds} s"));
+            return Err(format!("{seconds:e} s as {what}"));
         }
     }
     for part in &start.causes {
         // A part may be nothing at all.
         if !(0.0..SECONDS.end).contains(&part.seconds) {
-            return Err(format!("{} s of {}", part.seconds, part.cause.as_str()));
+            return Err(format!("{:e} s of {}", part.seconds, part.cause.as_str()));
         }
     }
     Ok(())

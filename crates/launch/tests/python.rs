@@ -134,7 +134,7 @@ fn optimizers_of_one_class_are_told_apart() {
 }
 
 const MODULES: &str = r#"
-import inspect, sys, threading, traceback, weakref
+import copy, inspect, pickle, sys, threading, traceback, weakref
 import torch
 from torch.nn import Linear, Module, Sequential
 class Model(Module):
@@ -155,6 +155,7 @@ call = Module.__call__
 print(inspect.signature(call), inspect.signature(Model().__call__), inspect.isfunction(call))
 print(call.__name__, call.__qualname__, call.__module__, call.__doc__, call.__code__.co_name)
 print(repr(call).split(" at ")[0], Model().__call__.__func__ is call, weakref.ref(call)() is call)
+print(copy.copy(call) is call, copy.deepcopy(call) is call, pickle.loads(pickle.dumps(call)) is call)
 call.own = 1; print(call.own, call.__dict__); del call.own
 for wrong in (lambda: Sequential(Model())("bad"), lambda: Model()(), call):
     try:

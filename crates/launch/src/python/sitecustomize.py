@@ -17,8 +17,8 @@ def begin(os):
     """Loads the recorder and begins to watch."""
     if sys.version_info < (3, 8) or sys.implementation.name != "cpython":
         return
-    if "t" in getattr(sys, "abiflags", ""):
-        return  # Without a global lock objects have another layout.
+    if object.__basicsize__ != 2 * tuple.__itemsize__:
+        return  # Without a global lock, or with all traced, objects have another layout.
     shim = os.environ.get("PREHEAT_SHIM")
     if not shim or not os.environ.get("PREHEAT_DIRECTORY"):
         return
@@ -189,6 +189,10 @@ class Frameworks(object):
             made = self.recorder.around(original, began, ended)
         if made is None:
             made = self.modules_function(torch, original)
+        else:
+            # PyTorch has imported it: what is copied or sent elsewhere is what is there.
+            copyreg = sys.modules["copyreg"]
+            copyreg.pickle(type(made), lambda _: (getattr, (Module, "__call__")))
         Module.__call__ = made
         self.modules = (Module, made, original)
 

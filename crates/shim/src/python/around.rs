@@ -32,6 +32,8 @@ functions! {
         take_error = "PyErr_Fetch":
             unsafe extern "C" fn(*mut Pointer, *mut Pointer, *mut Pointer);
         raise_again = "PyErr_Restore": unsafe extern "C" fn(Pointer, Pointer, Pointer);
+        is_error = "PyErr_ExceptionMatches": unsafe extern "C" fn(Pointer) -> c_int;
+        exception = "PyExc_Exception": *mut Pointer;
     }
 }
 
@@ -253,7 +255,7 @@ unsafe fn outermost(
         WITHIN.set(true);
         let token = (api.call_with)(around.began, *arguments, null_mut::<Object>());
         let mut result = null_mut();
-        if !token.is_null() {
+        if !token.is_null() || is_ours(api, more) {
             result = (more.vectorcall)(around.original, arguments, count, keywords);
         }
         WITHIN.set(false);
@@ -265,8 +267,24 @@ unsafe fn outermost(
     }
 }
 
+/// Whether the error that is set is of our own making, as where memory or the stack ends: it
+/// is dropped then. What a signal's handler raises to end the program is for that.
+///
+/// # Safety
+/// An error must be set.
+unsafe fn is_ours(api: &Api, more: &More) -> bool {
+    // SAFETY: the variable holds the class for as long as there is an interpreter.
+    unsafe {
+        let ours = (more.is_error)(*more.exception) != 0;
+        if ours {
+            (api.clear_error)();
+        }
+        ours
+    }
+}
+
 /// Tells of the end. An error of the call is what it was before; only what a signal's
-/// handler raises meanwhile takes its place.
+/// handler raises meanwhile to end the program takes its place.
 ///
 /// # Safety
 /// The objects must be alive, the token and the result the caller's own; the result is
@@ -287,7 +305,7 @@ unsafe fn after(
         }
         let told = (api.call_with)(ended, token, null_mut::<Object>());
         api.drop(token);
-        if told.is_null() {
+        if told.is_null() && !is_ours(api, more) {
             error.iter().for_each(|part| api.drop(*part));
             api.drop(result);
             return null_mut();
