@@ -141,6 +141,25 @@ fn bare_numbers_as_json_and_in_lines() {
 }
 
 #[test]
+fn halves_of_pairs_are_replaced_and_what_follows_stands_for_itself() {
+    let name = |escapes: &str| {
+        let text = format!(r#"{{"results": [{{"command": "{escapes}", "times": [1, 1]}}]}}"#);
+        all(text.as_bytes()).1[0].name.clone()
+    };
+    assert_eq!(
+        all(&sample("halves.json")).1[0].name,
+        "\u{fffd}\0 😀 \u{fffd}"
+    );
+    assert_eq!(name(r"\ud83d\uDE00"), "😀");
+    assert_eq!(name(r"\ud800\udc00"), "\u{10000}");
+    assert_eq!(name(r"\udbff\udfff"), "\u{10ffff}");
+    assert_eq!(name(r"\ud800\ud83d\ude00"), "\u{fffd}😀");
+    assert_eq!(name(r"\ud800\ue000"), "\u{fffd}\u{e000}");
+    assert_eq!(name(r"\ud800\n"), "\u{fffd}\n");
+    assert_eq!(name(r"\ud800"), "\u{fffd}");
+}
+
+#[test]
 fn a_unit_is_for_files_that_do_not_say_theirs() {
     for name in SAMPLES {
         let in_milliseconds = Settings {

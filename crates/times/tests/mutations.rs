@@ -96,7 +96,7 @@ fn survives(bytes: &[u8], mixed_lengths: bool) -> bool {
 
 #[test]
 fn any_damage_is_survived() {
-    let words: [&[u8]; 24] = [
+    let words: [&[u8]; 27] = [
         b"NaN",
         b"-",
         b"0",
@@ -110,6 +110,9 @@ fn any_damage_is_survived() {
         b"\"",
         b"\\",
         b"\\u12",
+        b"\\ud800",
+        b"\\udfff",
+        b"\\u0000",
         b"\n",
         b"\n\n",
         b" ",

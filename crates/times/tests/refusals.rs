@@ -68,6 +68,10 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
             "there are results of Krun (wallclock_times), hyperfine",
         ),
         ("{\"a\" 1}", "a colon is expected behind a key"),
+        (
+            r#"{"results": [{"command": "\ud800\u12", "times": [1]}]}"#,
+            "\\u needs four hexadecimal digits",
+        ),
         ("{a: 1}", "a key in quotation marks is expected here"),
         (
             "{\"a\": tru}",

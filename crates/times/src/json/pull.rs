@@ -263,17 +263,21 @@ impl<'a, 's> Json<'a, 's> {
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
             Some(b'u') => {
                 let unit = self.hexadecimal()?;
-                let pair =
-                    (0xd800..0xdc00).contains(&unit) && self.source.ahead(2)?.starts_with(b"\\u");
-                if pair {
-                    self.source.next()?;
-                    self.source.next()?;
-                    let low = self.hexadecimal()?;
-                    let both = 0x10000 + ((unit - 0xd800) << 10) + low.wrapping_sub(0xdc00);
-                    char::from_u32(both).unwrap_or(char::REPLACEMENT_CHARACTER)
-                } else {
-                    // Half of a pair, as names cut in the middle have it.
-                    char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
+                let low = match unit {
+                    0xd800..0xdc00 => low_half(self.source.ahead(6)?),
+                    _ => None,
+                };
+                match low {
+                    Some(low) => {
+                        for _ in 0..6 {
+                            self.source.next()?;
+                        }
+                        let both = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                        char::from_u32(both).unwrap_or(char::REPLACEMENT_CHARACTER)
+                    }
+                    // Half of a pair, as names cut in the middle have it; what follows stands
+                    // for itself.
+                    None => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
                 }
             }
             _ => return Err(self.fail("there is no such escape in JSON")),
@@ -336,6 +340,17 @@ impl<'a, 's> Json<'a, 's> {
         }
         Ok(())
     }
+}
+
+/// The second half of a pair, if it is what comes next.
+fn low_half(ahead: &[u8]) -> Option<u32> {
+    let digits = ahead.strip_prefix(b"\\u")?.get(..4)?;
+    digits
+        .iter()
+        .try_fold(0, |value, digit| {
+            Some(value << 4 | char::from(*digit).to_digit(16)?)
+        })
+        .filter(|unit| (0xdc00..0xe000).contains(unit))
 }
 
 /// Whether JSON writes a number so: no leading zero or plus, digits around a point.

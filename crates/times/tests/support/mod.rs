@@ -16,6 +16,9 @@ pub fn sample(name: &str) -> Vec<u8> {
         "pyperf.json" => include_bytes!("../samples/pyperf.json"),
         "jmh.json" => include_bytes!("../samples/jmh.json"),
         "run.json" => include_bytes!("../samples/run.json"),
+        "halves.json" => {
+            br#"{"results": [{"command": "\ud800\u0000 \ud83d\ude00 \udc00", "times": [1, 1, 1, 1]}]}"#
+        }
         "list.json" => b"[0.5, 0.25, 0.125]\n",
         "lists.json" => b"[[0.5, 0.25],\n [0.5, 0.125]]\n",
         "lines.txt" => b"# warm\n0.5\n0.25\n\n0.5\n0.125\n",
@@ -25,7 +28,7 @@ pub fn sample(name: &str) -> Vec<u8> {
 }
 
 /// Every sample.
-pub const SAMPLES: [&str; 10] = [
+pub const SAMPLES: [&str; 11] = [
     "warmup_stats.csv",
     "krun.json",
     "krun.json.bz2",
@@ -33,6 +36,7 @@ pub const SAMPLES: [&str; 10] = [
     "pyperf.json",
     "jmh.json",
     "run.json",
+    "halves.json",
     "list.json",
     "lists.json",
     "lines.txt",
