@@ -10,8 +10,10 @@ use preheat_analyze::classify::{Format, Measures, Times};
 
 use crate::cells::Row;
 use crate::error::{Error, quoted};
+use crate::held::Held;
+use crate::notes::Notes;
 use crate::source::Source;
-use crate::starts::{Held, MOST_BENCHMARKS, Starts};
+use crate::starts::Starts;
 use crate::{Result, Settings, number};
 
 /// Cells before the times: which start, which benchmark.
@@ -44,15 +46,14 @@ pub(crate) fn read(
              row for each start. Bare numbers go one a line",
         ));
     }
-    let mut notes = Vec::new();
+    let mut notes = Notes::default();
     for (name, starts) in table.benchmarks {
-        let note = format!("all starts of {name} crashed");
-        match starts.finish(name, Measures::Iterations, Vec::new()) {
+        match starts.finish(name.clone(), Measures::Iterations, Vec::new()) {
             Some(times) => take(Format::WarmupStats, times),
-            None => notes.push(note),
+            None => notes.add(|| format!("all starts of {name} crashed")),
         }
     }
-    Ok(notes)
+    Ok(notes.finish())
 }
 
 struct Table<'a> {
@@ -75,7 +76,7 @@ impl Table<'_> {
         let in_a_second = self.settings.unit.unwrap_or_default().in_a_second();
         let at = self.find(&row.text()).map_err(|why| row.fail(why))?;
         let starts = &mut self.benchmarks[at].1;
-        starts.begin().map_err(|why| row.fail(why))?;
+        (starts.begin(&mut self.held)).map_err(|why| row.fail(why))?;
         let (mut count, mut crashed, mut ended) = (0, false, false);
         while row.cell(source)? {
             count += 1;
@@ -122,11 +123,8 @@ impl Table<'_> {
             return Ok(*at);
         }
         let at = self.benchmarks.len();
-        if at == MOST_BENCHMARKS {
-            return Err(format!(
-                "a file has at most {MOST_BENCHMARKS} benchmarks here; split it"
-            ));
-        }
+        self.held.benchmark()?;
+        self.held.text(name)?;
         self.index.insert(name.to_owned(), at);
         self.benchmarks.push((name.to_owned(), Starts::default()));
         Ok(at)

@@ -8,15 +8,18 @@
 //! - `source` – bytes with their place, unpacked (`unpack`) where they are compressed
 //! - `recognise` – which form it is
 //! - `csv` (of `cells`), `lines`, `json` – the forms; `json` has a file for each tool
-//! - `number`, `starts` – what a time may be, and how many there may be
+//! - `number` – what a time may be; `starts`, `held`, `notes` – how many there may be, and
+//!   how much of all else
 
 #![forbid(unsafe_code)]
 
 mod cells;
 mod csv;
 mod error;
+mod held;
 mod json;
 mod lines;
+mod notes;
 mod number;
 mod recognise;
 mod source;

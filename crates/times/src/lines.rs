@@ -3,8 +3,9 @@
 use preheat_analyze::classify::{Format, Measures, Times};
 
 use crate::error::{Error, quoted};
+use crate::held::Held;
 use crate::source::Source;
-use crate::starts::{Held, Starts};
+use crate::starts::Starts;
 use crate::{Result, Settings, number};
 
 /// The longest line: a number, and a comment perhaps.
@@ -37,7 +38,7 @@ pub(crate) fn read(
         } else if !(starts.last_is_empty() || comment && more) {
             starts.mixed(settings).map_err(at)?;
             if more {
-                starts.begin().map_err(at)?;
+                starts.begin(&mut held).map_err(at)?;
             }
         }
         if !more {

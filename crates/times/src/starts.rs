@@ -3,18 +3,14 @@
 use preheat_analyze::classify::{MOST_STARTS, Measures, Times};
 
 use crate::Settings;
+use crate::held::Held;
 
-/// The most times that are held at once, 128 MiB of them.
-const MOST_TIMES: usize = 1 << 24;
 /// The most iterations of one start. Finding where it settles takes time that grows with their
 /// square: this many take twenty seconds.
 const MOST_ITERATIONS: usize = 1 << 18;
-/// The most benchmarks of a file.
-pub(crate) const MOST_BENCHMARKS: usize = 100_000;
-
-/// How many times are held, over all benchmarks that are not complete yet.
-#[derive(Default)]
-pub(crate) struct Held(usize);
+/// The most squares of iterations that the starts of a benchmark have together: eight of the
+/// longest, so that it is judged within minutes.
+const MOST_WORK: usize = 8 * MOST_ITERATIONS * MOST_ITERATIONS;
 
 /// Starts, time by time. Errors are sentences without a place: who reads knows it.
 #[derive(Default)]
@@ -22,16 +18,19 @@ pub(crate) struct Starts {
     starts: Vec<Vec<f64>>,
     /// Starts that ended before their first iteration.
     crashed: usize,
+    /// The squares of their iterations, together.
+    work: usize,
 }
 
 impl Starts {
     /// Begins a start.
-    pub fn begin(&mut self) -> Result<(), String> {
+    pub fn begin(&mut self, held: &mut Held) -> Result<(), String> {
         if self.starts.len() == MOST_STARTS {
             return Err(format!(
                 "a benchmark has at most {MOST_STARTS} starts here; leave some out"
             ));
         }
+        held.start()?;
         self.starts.push(Vec::new());
         Ok(())
     }
@@ -39,7 +38,7 @@ impl Starts {
     /// Adds a time to the start that began last, to the first if none began.
     pub fn push(&mut self, seconds: f64, held: &mut Held) -> Result<(), String> {
         if self.starts.is_empty() {
-            self.begin()?;
+            self.begin(held)?;
         }
         let Some(start) = self.starts.last_mut() else {
             return Ok(());
@@ -49,12 +48,16 @@ impl Starts {
                 "a start has at most {MOST_ITERATIONS} iterations here; give the first of them"
             ));
         }
-        if held.0 == MOST_TIMES {
+        held.time()?;
+        // From one square to the next.
+        self.work += 2 * start.len() + 1;
+        if self.work > MOST_WORK {
             return Err(format!(
-                "at most {MOST_TIMES} times are held at once; split the file"
+                "{} starts of so many iterations would take many minutes to judge; give fewer \
+                 starts, or the first iterations of each",
+                self.starts.len()
             ));
         }
-        held.0 += 1;
         start.push(seconds);
         Ok(())
     }
@@ -129,25 +132,33 @@ mod tests {
         }
         let said = starts.push(1.0, &mut held).unwrap_err();
         assert!(said.contains("262144 iterations"), "{said}");
-        held.0 = MOST_TIMES;
-        starts.begin().unwrap();
+        for _ in 1..8 {
+            starts.begin(&mut held).unwrap();
+            (0..MOST_ITERATIONS).for_each(|_| starts.push(1.0, &mut held).unwrap());
+        }
+        starts.begin(&mut held).unwrap();
         let said = starts.push(1.0, &mut held).unwrap_err();
-        assert!(said.contains("split the file"), "{said}");
+        assert!(said.starts_with("9 starts of so many"), "{said}");
         let mut starts = Starts::default();
-        (0..MOST_STARTS).for_each(|_| starts.begin().unwrap());
-        assert!(starts.begin().unwrap_err().contains("10000 starts"));
+        (0..MOST_STARTS).for_each(|_| starts.begin(&mut held).unwrap());
+        assert!(
+            starts
+                .begin(&mut held)
+                .unwrap_err()
+                .contains("10000 starts")
+        );
     }
 
     #[test]
     fn crashed_starts_are_counted_and_left_out() {
         let mut held = Held::default();
         let mut starts = Starts::default();
-        starts.begin().unwrap();
+        starts.begin(&mut held).unwrap();
         starts.end_crashed();
-        starts.begin().unwrap();
+        starts.begin(&mut held).unwrap();
         starts.push(1.0, &mut held).unwrap();
         starts.end_crashed();
-        starts.begin().unwrap();
+        starts.begin(&mut held).unwrap();
         starts.end_crashed();
         let times = starts
             .finish("b".to_owned(), Measures::Iterations, Vec::new())

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use bzip2::bufread::MultiBzDecoder;
 
 /// So much may always be unpacked.
-const ALWAYS: u64 = 64 << 20;
+const ALWAYS: u64 = 16 << 20;
 /// And so many times what was read.
-const TIMES: u64 = 1000;
+const TIMES: u64 = 250;
 
 /// The unpacked bytes.
 pub(crate) fn bzip2<'a>(packed: impl Read + 'a) -> impl Read + 'a {

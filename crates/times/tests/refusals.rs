@@ -2,10 +2,8 @@
 
 mod support;
 
-use std::io::Read;
-
 use preheat_times::{Settings, read};
-use support::{plain, read_with, refused, sample};
+use support::{endless, plain, read_with, refused, sample};
 
 #[test]
 fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
@@ -88,6 +86,10 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         (
             "{\"schema\": \"preheat.run/9\"}",
             "only preheat.run/1 has iterations",
+        ),
+        (
+            "{\"schema\": \"preheat.run/1\", \"starts\": [{\"temperature\": \"lukewarm\"}]}",
+            ".starts[0].temperature: \"lukewarm\" is no temperature of a start: they are process",
         ),
         ("{\"results\": []}", "it has no times"),
         (
@@ -216,21 +218,6 @@ fn files_that_are_cut_off_say_so() {
     assert!(refused(&support::packed(&packed)).contains("compressed twice"));
 }
 
-/// `head`, then `body` over and over.
-fn endless(head: &'static str, body: &'static str) -> impl Read {
-    struct Cycle(&'static [u8], usize);
-    impl Read for Cycle {
-        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-            for byte in to.iter_mut() {
-                *byte = self.0[self.1 % self.0.len()];
-                self.1 += 1;
-            }
-            Ok(to.len())
-        }
-    }
-    head.as_bytes().chain(Cycle(body.as_bytes(), 0))
-}
-
 #[test]
 fn what_never_ends_is_refused() {
     for (head, body, why) in [
@@ -271,5 +258,5 @@ fn what_unpacks_without_end_is_refused() {
     let packed = support::packed(&blanks);
     assert!(packed.len() < 1000);
     let said = refused(&packed);
-    assert!(said.contains("more than 1000 times its size"), "{said}");
+    assert!(said.contains("more than 250 times its size"), "{said}");
 }

@@ -8,10 +8,11 @@
 use preheat_analyze::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
-use super::{Reading, own_unit};
+use super::{Reading, kept, own_unit, parameter};
 use crate::Result;
+use crate::held::Held;
 use crate::number;
-use crate::starts::{Held, Starts};
+use crate::starts::Starts;
 
 const NOTE: &str = "hyperfine starts a process for each time: these are starts, not iterations, \
                     and show how the machine warms up, not the program";
@@ -27,10 +28,11 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
         let mut command = String::new();
         let mut parameters = Vec::new();
         let mut starts = Starts::default();
-        let (mut held, mut failed) = (Held::default(), 0);
+        let (mut held, mut of_name) = (Held::default(), Held::of_a_name());
+        let mut failed = 0;
         json.object(|json, key| match key {
             "command" => {
-                command = json.text()?;
+                command = kept(json, &mut of_name)?;
                 Ok(())
             }
             "times" if json.kind()? == Kind::Array => json.array(|json, _| {
@@ -53,8 +55,7 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
             }),
             "parameters" if json.kind()? == Kind::Object => json.object(|json, name| {
                 if json.kind()? == Kind::Text {
-                    let value = json.text()?;
-                    parameters.push((name.to_owned(), value));
+                    parameters.push(parameter(json, name, &mut of_name)?);
                     return Ok(());
                 }
                 json.skip()

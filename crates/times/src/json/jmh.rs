@@ -10,9 +10,10 @@ use std::collections::HashSet;
 use preheat_analyze::classify::{Format, Measures, Times};
 
 use super::pull::{Json, Kind};
-use super::{Reading, own_unit};
+use super::{Reading, kept, own_unit, parameter};
 use crate::Result;
 use crate::error::quoted;
+use crate::held::Held;
 use crate::number;
 use crate::starts::Starts;
 
@@ -46,17 +47,18 @@ impl Jmh {
     pub fn add(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Jmh, reading.settings)?;
         self.read = true;
+        (reading.held.benchmark()).map_err(|why| json.fail(why))?;
         let mut entry = Entry::default();
+        let mut of_name = Held::of_a_name();
         json.object(|json, key| {
             match (key, json.kind()?) {
-                ("benchmark", Kind::Text) => entry.name = json.text()?,
-                ("mode", Kind::Text) => entry.mode = json.text()?,
-                ("measurementTime", Kind::Text) => entry.time = json.text()?,
+                ("benchmark", Kind::Text) => entry.name = kept(json, &mut of_name)?,
+                ("mode", Kind::Text) => entry.mode = kept(json, &mut reading.held)?,
+                ("measurementTime", Kind::Text) => entry.time = kept(json, &mut reading.held)?,
                 ("forks", Kind::Number) => entry.forks = Some(json.number()?),
                 ("warmupIterations", Kind::Number) => entry.warmups = json.number()?,
                 ("params", Kind::Object) => json.object(|json, name| {
-                    let value = json.text()?;
-                    entry.params.push((name.to_owned(), value));
+                    entry.params.push(parameter(json, name, &mut of_name)?);
                     Ok(())
                 })?,
                 ("primaryMetric", Kind::Object) => entry.metric(json, reading)?,
@@ -71,7 +73,9 @@ impl Jmh {
             return Err(json.fail("this benchmark has no rawData"));
         }
         let mode = entry.mode.clone();
-        self.benchmarks.push((entry.finish(json)?, mode));
+        let times = entry.finish(json)?;
+        (reading.held.text(&times.name)).map_err(|why| json.fail(why))?;
+        self.benchmarks.push((times, mode));
         Ok(())
     }
 
@@ -100,7 +104,7 @@ impl Entry {
                 Ok(())
             }
             "rawData" | "rawDataHistogram" => json.array(|json, _| {
-                self.raw.begin().map_err(|why| json.fail(why))?;
+                (self.raw.begin(&mut reading.held)).map_err(|why| json.fail(why))?;
                 json.array(|json, _| {
                     let value = match json.kind()? {
                         Kind::Array => mean(json)?,

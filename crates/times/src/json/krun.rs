@@ -9,7 +9,8 @@ use preheat_analyze::classify::{Format, Measures};
 use super::pull::Json;
 use super::{Reading, own_unit, times};
 use crate::Result;
-use crate::starts::{Held, Starts};
+use crate::held::Held;
+use crate::starts::Starts;
 
 /// The object of times.
 pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
@@ -19,7 +20,7 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
         let mut starts = Starts::default();
         let mut held = Held::default();
         json.array(|json, _| {
-            starts.begin().map_err(|why| json.fail(why))?;
+            starts.begin(&mut held).map_err(|why| json.fail(why))?;
             times(json, &mut starts, 1.0, &mut held)?;
             if starts.last_is_empty() {
                 starts.end_crashed();
@@ -39,10 +40,10 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
         0 => {}
         1 => reading
             .notes
-            .push("1 benchmark has no start that completed".to_owned()),
+            .add(|| "1 benchmark has no start that completed".to_owned()),
         n => reading
             .notes
-            .push(format!("{n} benchmarks have no start that completed")),
+            .add(|| format!("{n} benchmarks have no start that completed")),
     }
     Ok(())
 }

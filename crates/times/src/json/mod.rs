@@ -14,8 +14,10 @@ mod run;
 use preheat_analyze::classify::{Format, Times};
 
 use crate::error::Error;
+use crate::held::Held;
+use crate::notes::Notes;
 use crate::source::Source;
-use crate::starts::{Held, MOST_BENCHMARKS, Starts};
+use crate::starts::Starts;
 use crate::{Result, Settings, number};
 use pull::{Json, Kind};
 
@@ -23,22 +25,20 @@ use pull::{Json, Kind};
 struct Reading<'a> {
     settings: &'a Settings,
     take: &'a mut dyn FnMut(Format, Times),
-    /// How many benchmarks went there.
-    given: usize,
+    /// What went there: how many benchmarks, under what names.
+    given: Held,
+    /// What is held until it is complete.
     held: Held,
     /// What is worth telling of the file as a whole.
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 impl Reading<'_> {
     /// Hands over a benchmark.
     fn give(&mut self, json: &Json, format: Format, times: Times) -> Result<()> {
-        if self.given == MOST_BENCHMARKS {
-            return Err(json.fail(format!(
-                "a file has at most {MOST_BENCHMARKS} benchmarks here; split it"
-            )));
-        }
-        self.given += 1;
+        (self.given.benchmark())
+            .and_then(|()| self.given.text(&times.name))
+            .map_err(|why| json.fail(why))?;
         (self.take)(format, times);
         Ok(())
     }
@@ -52,9 +52,9 @@ pub(crate) fn read(
     let mut reading = Reading {
         settings,
         take,
-        given: 0,
+        given: Held::default(),
         held: Held::default(),
-        notes: Vec::new(),
+        notes: Notes::default(),
     };
     let mut json = Json::new(source);
     match json.kind()? {
@@ -62,7 +62,7 @@ pub(crate) fn read(
         _ => object(&mut json, &mut reading)?,
     }
     json.end()?;
-    Ok(reading.notes)
+    Ok(reading.notes.finish())
 }
 
 /// A document that is a list.
@@ -96,7 +96,7 @@ fn object(json: &mut Json, reading: &mut Reading) -> Result<()> {
             ("wallclock_times" | "data", Kind::Object) => krun::read(json, reading)?,
             ("results", Kind::Array) => hyperfine::read(json, reading)?,
             ("benchmarks", Kind::Array) => pyperf.benchmarks(json, reading)?,
-            ("metadata", Kind::Object) => pyperf.metadata(json)?,
+            ("metadata", Kind::Object) => pyperf.metadata(json, reading)?,
             _ => return json.skip(),
         }
         known |= !matches!(key, "metadata");
@@ -121,6 +121,19 @@ fn own_unit(json: &Json, format: Format, settings: &Settings) -> Result<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// A text that is kept.
+fn kept(json: &mut Json, held: &mut Held) -> Result<String> {
+    let text = json.text()?;
+    held.text(&text).map_err(|why| json.fail(why))?;
+    Ok(text)
+}
+
+/// A text that is kept with its key.
+fn parameter(json: &mut Json, key: &str, held: &mut Held) -> Result<(String, String)> {
+    held.text(key).map_err(|why| json.fail(why))?;
+    Ok((key.to_owned(), kept(json, held)?))
 }
 
 /// A list of times, added to the start that began last.

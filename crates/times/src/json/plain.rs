@@ -31,7 +31,7 @@ impl Plain {
         if kind != Kind::Array {
             return time(json, &mut self.starts, in_a_second, &mut reading.held);
         }
-        self.starts.begin().map_err(|why| json.fail(why))?;
+        (self.starts.begin(&mut reading.held)).map_err(|why| json.fail(why))?;
         times(json, &mut self.starts, in_a_second, &mut reading.held)?;
         if self.starts.last_is_empty() {
             return Err(json.fail("this start has no iterations"));

@@ -8,9 +8,10 @@
 use preheat_analyze::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
-use super::{Reading, own_unit, time, times};
+use super::{Reading, kept, own_unit, time, times};
 use crate::Result;
 use crate::error::quoted;
+use crate::held::Held;
 use crate::starts::Starts;
 
 /// What was read of it.
@@ -41,10 +42,11 @@ impl Pyperf {
     pub fn benchmarks(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Pyperf, reading.settings)?;
         json.array(|json, _| {
+            (reading.held.benchmark()).map_err(|why| json.fail(why))?;
             let mut entry = Entry::default();
             let mut has_runs = false;
             json.object(|json, key| match key {
-                "metadata" => metadata(json, &mut entry.own),
+                "metadata" => metadata(json, &mut entry.own, &mut reading.held),
                 "runs" => {
                     has_runs = true;
                     json.array(|json, _| entry.run(json, reading))
@@ -60,8 +62,8 @@ impl Pyperf {
     }
 
     /// What all benchmarks share.
-    pub fn metadata(&mut self, json: &mut Json) -> Result<()> {
-        metadata(json, &mut self.common)
+    pub fn metadata(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
+        metadata(json, &mut self.common, &mut reading.held)
     }
 
     /// All of it is there.
@@ -98,7 +100,7 @@ impl Pyperf {
                 .finish(name.clone(), Measures::Iterations, notes)
             {
                 Some(times) => reading.give(json, Format::Pyperf, times)?,
-                None => reading.notes.push(format!("{name} has no values")),
+                None => reading.notes.add(|| format!("{name} has no values")),
             }
         }
         Ok(())
@@ -128,7 +130,7 @@ impl Entry {
             self.calibrations += 1;
             return Ok(());
         }
-        (self.starts.begin())
+        (self.starts.begin(held))
             .and_then(|()| self.starts.append(warmups))
             .and_then(|()| self.starts.append(values))
             .and_then(|()| self.starts.mixed(reading.settings))
@@ -136,11 +138,11 @@ impl Entry {
     }
 }
 
-fn metadata(json: &mut Json, to: &mut Metadata) -> Result<()> {
+fn metadata(json: &mut Json, to: &mut Metadata, held: &mut Held) -> Result<()> {
     json.object(|json, key| {
         match (key, json.kind()?) {
-            ("name", Kind::Text) => to.name = Some(json.text()?),
-            ("unit", Kind::Text) => to.unit = Some(json.text()?),
+            ("name", Kind::Text) => to.name = Some(kept(json, held)?),
+            ("unit", Kind::Text) => to.unit = Some(kept(json, held)?),
             ("loops", Kind::Number) => to.loops = Some(json.number()?),
             _ => json.skip()?,
         }

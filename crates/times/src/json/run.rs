@@ -5,12 +5,13 @@
 //! own. How many iterations a start has is found and not planned, so lengths may differ.
 
 use preheat_analyze::classify::{Format, Measures};
-use preheat_analyze::run::RUN_SCHEMA;
+use preheat_analyze::run::{RUN_SCHEMA, Temperature};
 
 use super::pull::{Json, Kind};
-use super::{Reading, own_unit, times};
+use super::{Reading, kept, own_unit, times};
 use crate::Result;
 use crate::error::quoted;
+use crate::held::Held;
 use crate::starts::Starts;
 
 /// What was read of it.
@@ -18,7 +19,8 @@ use crate::starts::Starts;
 pub(super) struct Run {
     is_run: bool,
     command: Vec<String>,
-    starts: Vec<(String, Found)>,
+    /// By temperature, in the order in which they appear.
+    starts: Vec<(Option<Temperature>, Found)>,
 }
 
 /// The starts of one temperature.
@@ -54,9 +56,10 @@ impl Run {
 
     /// The words of the command.
     pub fn command(&mut self, json: &mut Json) -> Result<()> {
+        let mut of_name = Held::of_a_name();
+        self.command.clear();
         json.array(|json, _| {
-            let word = json.text()?;
-            self.command.push(word);
+            self.command.push(kept(json, &mut of_name)?);
             Ok(())
         })
     }
@@ -65,11 +68,11 @@ impl Run {
     pub fn starts(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Run, reading.settings)?;
         json.array(|json, _| {
-            let mut temperature = String::new();
+            let mut temperature = None;
             let (mut start, mut first) = (Starts::default(), false);
             json.object(|json, key| {
                 match (key, json.kind()?) {
-                    ("temperature", Kind::Text) => temperature = json.text()?,
+                    ("temperature", Kind::Text) => temperature = Some(self::temperature(json)?),
                     ("first_start", Kind::Word) => first = json.word()? == Some(true),
                     ("iterations", Kind::Array) => {
                         times(json, &mut start, 1.0, &mut reading.held)?;
@@ -97,7 +100,7 @@ impl Run {
                 found.first = Some(start);
                 Ok(())
             } else {
-                (found.starts.begin())
+                (found.starts.begin(&mut reading.held))
                     .and_then(|()| found.starts.append(start))
                     .map_err(|why| json.fail(why))
             }
@@ -112,8 +115,8 @@ impl Run {
             if name.is_empty() {
                 name.clone_from(&reading.settings.name);
             }
-            if several {
-                name.push_str(&format!(" [{temperature}]"));
+            if let (true, Some(temperature)) = (several, temperature) {
+                name.push_str(&format!(" [{}]", temperature.as_str()));
             }
             let mut notes = Vec::new();
             match found.first.take() {
@@ -135,9 +138,23 @@ impl Run {
                 .finish(name.clone(), Measures::Iterations, notes)
             {
                 Some(times) => reading.give(json, Format::Run, times)?,
-                None => reading.notes.push(format!("in {name} nothing repeats")),
+                None => reading.notes.add(|| format!("in {name} nothing repeats")),
             }
         }
         Ok(())
     }
+}
+
+/// How cold a start was made. What preheat does not know is no temperature of it.
+fn temperature(json: &mut Json) -> Result<Temperature> {
+    let text = json.text()?;
+    [Temperature::Process, Temperature::Disk, Temperature::Caches]
+        .into_iter()
+        .find(|known| known.as_str() == text)
+        .ok_or_else(|| {
+            json.fail(format!(
+                "{} is no temperature of a start: they are process, disk and caches",
+                quoted(text.as_bytes())
+            ))
+        })
 }

@@ -1,7 +1,7 @@
 //! A small file of every form, as their tools write them.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use preheat_analyze::classify::{Format, Times};
 use preheat_times::{Error, Settings, read};
@@ -85,4 +85,18 @@ pub fn refused(bytes: &[u8]) -> String {
         Err(why) => why.to_string(),
         Ok(_) => panic!("it can be read: {text}"),
     }
+}
+
+/// `head`, then `body` over and over.
+pub fn endless<'a>(head: &'a str, body: &'a str) -> impl Read + 'a {
+    struct Cycle<'a>(&'a [u8], usize);
+    impl Read for Cycle<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let count = to.len().min(self.0.len() - self.1);
+            to[..count].copy_from_slice(&self.0[self.1..self.1 + count]);
+            self.1 = (self.1 + count) % self.0.len();
+            Ok(count)
+        }
+    }
+    head.as_bytes().chain(Cycle(body.as_bytes(), 0))
 }
