@@ -2,6 +2,7 @@
 //! recordings and live; commands that fail, are not there, or are interrupted.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -201,7 +202,23 @@ fn a_command_that_fails_ends_it_and_says_why() {
     );
     let report = compared(&directory);
     assert!(report.new.counted_starts >= 3);
-    assert!(report.notes.iter().any(|note| note.contains("exit code 1")));
+    // Each side says so in its own words: one failed, the other did not.
+    let said_of = |side: &str, words: &str| {
+        let of_side = |note: &&String| note.starts_with(side) && note.contains(words);
+        assert!(
+            report.notes.iter().any(|note| of_side(&note)),
+            "{:?}",
+            report.notes
+        );
+    };
+    said_of(
+        "new: 6 of 9",
+        "starts were made: the command failed with exit code 1",
+    );
+    said_of(
+        "base: ",
+        " of 9 starts were made: the other command failed with exit code 1",
+    );
 }
 
 #[test]
@@ -228,6 +245,31 @@ fn a_command_that_cannot_run_leaves_nothing() {
         assert!(said.err.contains(part), "{}", said.err);
         assert!(!directory.join("preheat-compare").exists());
     }
+}
+
+#[test]
+fn what_was_recorded_before_a_command_is_gone_is_told() {
+    let directory = Directory::new();
+    for (name, other) in [("one", "two"), ("two", "one")] {
+        // Whichever comes first takes the other away.
+        let path = directory.join(name);
+        fs::write(&path, format!("#!/bin/sh\nrm -f {other}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let said = compare(&directory, &["--output", "both", "./one", "./two"]);
+    assert_eq!(said.code, Some(127), "{}", said.err);
+    let side = match directory.join("both/base").exists() {
+        true => "both/base",
+        false => "both/new",
+    };
+    let told = format!("what was recorded until then is in {side}");
+    assert!(said.err.contains(&told), "{}", said.err);
+    let manifest = fs::read_to_string(directory.join(side).join("recording.json")).unwrap();
+    assert!(
+        manifest.contains("the next start of the other command could not be made"),
+        "{manifest}"
+    );
+    assert_eq!(fs::read_dir(directory.join("both")).unwrap().count(), 1);
 }
 
 #[test]

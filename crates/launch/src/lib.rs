@@ -10,6 +10,7 @@
 //! This crate reads no recordings, analyses nothing and prints nothing.
 
 mod clock;
+mod ending;
 mod error;
 mod inherited;
 mod inject;

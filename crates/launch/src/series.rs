@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use preheat_analyze::run::{Evicted, Manifest, StartInfo, Temperature};
 use regex_lite::Regex;
 
+use crate::ending::Ending;
 use crate::inject::{self, Variables};
 use crate::input::{self, Input};
 use crate::lines::Through;
@@ -45,6 +46,8 @@ pub(crate) struct Series<'a> {
     /// What the starts so far have read.
     files: BTreeSet<PathBuf>,
     pub manifest: Manifest,
+    /// Why not all of them were made, if it was of its own.
+    pub ending: Option<Ending>,
     output: PathBuf,
     /// How long the longest start so far took.
     pub longest: Duration,
@@ -79,6 +82,7 @@ impl<'a> Series<'a> {
             order,
             files: BTreeSet::new(),
             manifest,
+            ending: None,
             output,
             longest: Duration::ZERO,
         };
@@ -97,7 +101,7 @@ impl<'a> Series<'a> {
             );
         } else if self.order.len() > 1 && self.request.starts.is_none() {
             self.order.truncate(1);
-            self.end_early("standard input is a pipe, which can be read only once, so one start was made; give it a file, or --starts if the command reads nothing".into());
+            self.manifest.settings.ended_early = Some("standard input is a pipe, which can be read only once, so one start was made; give it a file, or --starts if the command reads nothing".into());
         } else if self.order.len() > 1 {
             self.note("standard input is a pipe, which can be read only once: starts after the first had an empty one".into());
         }
@@ -122,11 +126,10 @@ impl<'a> Series<'a> {
         match self.start(number, temperature, signals) {
             Ok(start) => self.manifest.starts.push(start),
             Err(why) => {
-                if signals::interrupted() {
-                    self.end_early(self.interrupted(number));
-                } else {
-                    self.end_early(format!("start {} could not be made: {why}", number + 1));
-                }
+                self.end_early(match signals::interrupted() {
+                    true => Ending::Interrupted,
+                    false => Ending::NotMade(why.to_string()),
+                });
                 return Err(why);
             }
         }
@@ -141,26 +144,22 @@ impl<'a> Series<'a> {
         last.is_some_and(|start| start.exit_code != 0)
     }
 
+    /// Whether it has made a start.
+    pub(crate) fn has_begun(&self) -> bool {
+        !self.manifest.starts.is_empty()
+    }
+
     /// Nothing was recorded: a directory that is empty is of no use.
     pub(crate) fn leave_nothing(&self) {
         // Works only if nothing is in it.
         let _ = fs::remove_dir(&self.output);
     }
 
-    fn interrupted(&self, number: usize) -> String {
-        format!("{}: preheat was asked to end", self.made(number))
-    }
-
-    fn made(&self, number: usize) -> String {
-        format!("{number} of {} starts were made", self.order.len())
-    }
-
     /// Whether no further start is to be made; the manifest says why.
-    pub(crate) fn is_over(&mut self, number: usize, turn: &Turn) -> bool {
+    pub(crate) fn is_over(&mut self, turn: &Turn) -> bool {
         if self.manifest.settings.ended_early.is_some() {
             return true;
         }
-        let made = self.made(number);
         let failed = (self.manifest.starts.iter().rev())
             .take_while(|start| start.exit_code != 0)
             .count();
@@ -172,21 +171,18 @@ impl<'a> Series<'a> {
             1
         };
         let budget = self.request.budget();
-        let why = if signals::interrupted() {
-            self.interrupted(number)
+        let late = |budget: &Duration| turn.began.elapsed() + turn.longest > *budget;
+        let ending = if signals::interrupted() {
+            Ending::Interrupted
         } else if failed >= enough {
             let last = self.manifest.starts.last();
-            let code = last.map_or(0, |start| start.exit_code);
-            format!("{made}: the command failed with exit code {code}")
-        } else if budget.is_some_and(|budget| turn.began.elapsed() + turn.longest > budget) {
-            format!(
-                "{made}: another would have taken more than {} s in all; --starts asks for as many as it says",
-                budget.unwrap_or_default().as_secs()
-            )
+            Ending::Failed(last.map_or(0, |start| start.exit_code))
+        } else if let Some(budget) = budget.filter(late) {
+            Ending::Budget(budget)
         } else {
             return false;
         };
-        self.end_early(why);
+        self.end_early(ending);
         true
     }
 
@@ -332,8 +328,19 @@ impl<'a> Series<'a> {
         }
     }
 
-    pub(crate) fn end_early(&mut self, why: String) {
+    fn end_early(&mut self, ending: Ending) {
+        let why = ending.own(self.manifest.starts.len(), self.order.len());
         self.manifest.settings.ended_early.get_or_insert(why);
+        self.ending.get_or_insert(ending);
+    }
+
+    /// Another one ended so, and this one with it, unless all its starts are made.
+    pub(crate) fn end_with(&mut self, ending: &Ending) {
+        let (made, planned) = (self.manifest.starts.len(), self.order.len());
+        if self.ending.is_none() && made < planned {
+            let why = ending.of_another(made, planned);
+            self.manifest.settings.ended_early.get_or_insert(why);
+        }
     }
 
     /// Say it once.

@@ -35,7 +35,8 @@ pub fn record(
 /// Where there are several, nothing of their output is shown unless all of it is asked
 /// for, a failed start ends all of them and leaves what it wrote to standard error in
 /// [`STDERR`](crate::STDERR) of its directory, and a standard input that can be read only
-/// once is given to none.
+/// once is given to none. If the first start of one cannot be made, that is an error, and the
+/// recordings of those that had theirs stay in their directories.
 pub fn record_in_turn(
     requests: &[Request<'_>],
     mut progress: impl FnMut(&Progress),
@@ -70,7 +71,7 @@ pub fn record_in_turn(
                 },
             };
             let series = &mut all[which.1];
-            if round > 0 && series.is_over(round, &turn) {
+            if round > 0 && series.is_over(&turn) {
                 break 'all;
             }
             let Some(temperature) = series.temperature(round) else {
@@ -85,14 +86,14 @@ pub fn record_in_turn(
             });
             if let Err(why) = series.next(round, &signals) {
                 if round == 0 {
-                    all.iter().for_each(Series::leave_nothing);
+                    give_up(all);
                     return Err(why);
                 }
                 break 'all;
             }
             done += 1;
             if several && series.failed() {
-                series.is_over(round + 1, &turn);
+                series.is_over(&turn);
                 break 'all;
             }
         }
@@ -100,16 +101,28 @@ pub fn record_in_turn(
     Ok(finished(all))
 }
 
-/// All series end for the same reason.
+/// All series end for the same reason, each in its own words.
 fn finished(mut all: Vec<Series>) -> Vec<Manifest> {
-    let why = (all.iter()).find_map(|series| series.manifest.settings.ended_early.clone());
-    for series in &mut all {
-        if let Some(why) = &why {
-            series.end_early(why.clone());
-        }
-        series.save();
-    }
+    end_together(&mut all);
+    all.iter_mut().for_each(Series::save);
     all.into_iter().map(|series| series.manifest).collect()
+}
+
+fn end_together(all: &mut [Series]) {
+    if let Some(ending) = all.iter().find_map(|series| series.ending.clone()) {
+        all.iter_mut().for_each(|series| series.end_with(&ending));
+    }
+}
+
+/// There is nothing to compare: what was recorded stays and says so, all else goes.
+fn give_up(mut all: Vec<Series>) {
+    end_together(&mut all);
+    for series in &mut all {
+        match series.has_begun() {
+            true => series.save(),
+            false => series.leave_nothing(),
+        }
+    }
 }
 
 /// The order of a round, with the place in it.

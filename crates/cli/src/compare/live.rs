@@ -3,8 +3,8 @@
 //! Their output is not shown: two programs at once are not to be read. Of a start that
 //! fails, the end of what it wrote to standard error is.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,6 +33,8 @@ const SIDES: [&str; 2] = ["base", "new"];
 const COMPARISON: &str = "compare.html";
 /// So many lines of a failed command's complaints are shown.
 const LINES: usize = 20;
+/// They are looked for in so many bytes at the end: it may have written any number.
+const TAIL: u64 = 64 << 10;
 
 pub fn run(
     arguments: &CompareArguments,
@@ -129,15 +131,25 @@ fn side(place: &Path) -> Result<Side> {
     })
 }
 
-/// A command could not be started at all; an empty directory is of no use.
+/// A command could not be started at all; an empty directory is of no use. The other one may
+/// have had its first start.
 fn not_started(
     arguments: &CompareArguments,
     why: &LaunchError,
     output: &Path,
     places: &[PathBuf; 2],
 ) -> ExitCode {
+    // Only if there is nothing in them.
+    for place in places.iter().map(PathBuf::as_path).chain([output]) {
+        let _ = fs::remove_dir(place);
+    }
     let mut sentence = why.to_string();
-    if matches!(why, LaunchError::NotFound(_)) {
+    if let Some(place) = places.iter().find(|place| place.exists()) {
+        sentence.push_str(&format!(
+            "; what was recorded until then is in {}",
+            place.display()
+        ));
+    } else if matches!(why, LaunchError::NotFound(_)) {
         let both = [&arguments.base, &arguments.new];
         // One word may have been meant as a path.
         if let Some(word) = both.iter().find(|text| !text.contains(' ')) {
@@ -147,10 +159,6 @@ fn not_started(
         }
     }
     complain(&sentence);
-    // Only if there is nothing in them.
-    for place in places.iter().map(PathBuf::as_path).chain([output]) {
-        let _ = fs::remove_dir(place);
-    }
     ExitCode::from(match interrupted() {
         true => INTERRUPTED,
         false => why.exit_code(),
@@ -167,7 +175,8 @@ fn failure(side: &str, place: &Path, manifest: &Manifest) -> String {
         start.exit_code,
         manifest.starts.len()
     );
-    let said = fs::read(place.join(&start.directory).join(STDERR)).unwrap_or_default();
+    let said = File::open(place.join(&start.directory).join(STDERR)).and_then(tail);
+    let said = said.unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().collect();
     let end = &lines[lines.len().saturating_sub(LINES)..];
@@ -182,6 +191,22 @@ fn failure(side: &str, place: &Path, manifest: &Manifest) -> String {
         sentence.push_str(&format!("\n  {plain}"));
     }
     sentence
+}
+
+/// The last bytes of a file, from the beginning of a line where there is one.
+fn tail(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
+    let before = file.seek(SeekFrom::End(0))?.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(before))?;
+    let mut bytes = Vec::new();
+    // Something that was left behind may be writing still.
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    if before > 0
+        && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
+        && end + 1 < bytes.len()
+    {
+        bytes.drain(..=end);
+    }
+    Ok(bytes)
 }
 
 fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path) -> Request<'a> {
@@ -208,5 +233,24 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
         preheat: env!("CARGO_PKG_VERSION").to_owned(),
         created: preheat_lab::now_rfc3339(),
         files_of: &preheat_trace::files,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_complaints_is_read() {
+        let tail_of = |text: &str| String::from_utf8(tail(io::Cursor::new(text)).unwrap()).unwrap();
+        assert_eq!(tail_of(""), "");
+        assert_eq!(tail_of("one\ntwo\n"), "one\ntwo\n");
+        let long = "a line\n".repeat(1 << 20) + "the end\n";
+        let end = tail_of(&long);
+        assert!(end.starts_with("a line\n") && end.ends_with("a line\nthe end\n"));
+        assert!(end.len() as u64 <= TAIL);
+        let one = "x".repeat(1 << 20);
+        assert_eq!(tail_of(&one).len() as u64, TAIL);
+        assert_eq!(tail_of(&(one + "\n")).len() as u64, TAIL);
     }
 }

@@ -1,0 +1,86 @@
+//! Why starts that were planned were not made, as a sentence: of the series itself, and of
+//! one that took turns with it and ended only for that.
+
+use std::time::Duration;
+
+/// Why a series ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Somebody asked for it.
+    Interrupted,
+    /// The command failed with this exit code.
+    Failed(i32),
+    /// Another start would not have fit into this.
+    Budget(Duration),
+    /// The next start could not be made, and why.
+    NotMade(String),
+}
+
+impl Ending {
+    /// What is said of the series itself, which made so many of so many starts.
+    pub fn own(&self, made: usize, planned: usize) -> String {
+        let why = match self {
+            Ending::Failed(code) => format!("the command failed with exit code {code}"),
+            Ending::NotMade(why) => return format!("start {} could not be made: {why}", made + 1),
+            Ending::Interrupted | Ending::Budget(_) => self.shared(),
+        };
+        format!("{}: {why}", counted(made, planned))
+    }
+
+    /// What is said of one that took turns with it.
+    pub fn of_another(&self, made: usize, planned: usize) -> String {
+        let why = match self {
+            Ending::Failed(code) => format!("the other command failed with exit code {code}"),
+            Ending::NotMade(why) => {
+                format!("the next start of the other command could not be made: {why}")
+            }
+            Ending::Interrupted | Ending::Budget(_) => self.shared(),
+        };
+        format!("{}: {why}", counted(made, planned))
+    }
+
+    /// What concerns all alike.
+    fn shared(&self) -> String {
+        match self {
+            Ending::Budget(budget) => format!(
+                "another would have taken more than {} s in all; --starts asks for as many as it says",
+                budget.as_secs()
+            ),
+            _ => "preheat was asked to end".to_owned(),
+        }
+    }
+}
+
+fn counted(made: usize, planned: usize) -> String {
+    format!("{made} of {planned} starts were made")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_failed_is_told() {
+        let failed = Ending::Failed(7);
+        assert_eq!(
+            failed.own(1, 10),
+            "1 of 10 starts were made: the command failed with exit code 7"
+        );
+        assert_eq!(
+            failed.of_another(2, 10),
+            "2 of 10 starts were made: the other command failed with exit code 7"
+        );
+        let not_made = Ending::NotMade("the disk is full".into());
+        assert_eq!(
+            not_made.own(2, 5),
+            "start 3 could not be made: the disk is full"
+        );
+        assert_eq!(
+            not_made.of_another(3, 5),
+            "3 of 5 starts were made: the next start of the other command could not be made: \
+             the disk is full"
+        );
+        let budget = Ending::Budget(Duration::from_secs(60));
+        assert_eq!(budget.own(4, 5), budget.of_another(4, 5));
+    }
+}
