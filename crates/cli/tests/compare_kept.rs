@@ -199,10 +199,10 @@ fn input_that_is_wrong_is_told_in_a_sentence() {
         ),
         (&["true", "echo 'a"], "NEW is no command that can be run"),
         (&["true", ""], "it is empty"),
-        (&["linear", "linear", "--max-regression", "5"], "as in 5%"),
+        (&["linear", "linear", "--max-regression", "0"], "as in 5%"),
         (
             &["linear", "linear", "--min-change", "fast"],
-            "a time is a number with its unit",
+            "a time is written as",
         ),
         (
             &["linear", "linear", "--gate", "speed"],

@@ -72,6 +72,24 @@ pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
     possible(unit, value, text)
 }
 
+impl Unit {
+    /// An amount in this unit as people write it, such as `1ms` or `4 MiB`: read as a limit
+    /// is, but it may be nothing, which needs no unit. Else a sentence.
+    pub fn amount(self, text: &str) -> Result<f64, String> {
+        let number = text.trim();
+        let letters = number.trim_end_matches(|c: char| c.is_alphabetic());
+        let unit = number[letters.len()..].trim();
+        let known = unit.is_empty() || scale(self, unit).is_some();
+        match parse_number(letters) {
+            Some(0.0) if known => Ok(0.0),
+            Some(below) if below < 0.0 => {
+                Err(format!("{} is below zero; {}", quoted(text), written(self)))
+            }
+            _ => parse(self, text),
+        }
+    }
+}
+
 /// A bare number as a limit.
 pub(super) fn bare(unit: Unit, number: f64) -> Result<f64, String> {
     match unit {
@@ -190,6 +208,18 @@ mod tests {
             );
         }
         assert_eq!(bare(Unit::Ratio, 50.0), Ok(50.0));
+    }
+
+    #[test]
+    fn an_amount_may_be_nothing() {
+        for nothing in ["0", " 0 ", "0 s", "0ms", "0.0 min"] {
+            assert_eq!(Unit::Seconds.amount(nothing), Ok(0.0), "{nothing}");
+        }
+        assert_eq!(Unit::Seconds.amount("350 ms"), Ok(0.35));
+        assert_eq!(Unit::Bytes.amount("1 mib"), Ok(1048576.0));
+        for wrong in ["", "s", "1", "-1 s", "0 GiB", "0 parsecs", "0%"] {
+            assert!(Unit::Seconds.amount(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

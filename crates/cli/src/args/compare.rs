@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use preheat_analyze::check::{Unit, headroom};
 use preheat_analyze::compare::{DEFAULT_GATE, QUANTITIES};
 use preheat_analyze::run::Temperature;
 
@@ -122,62 +123,22 @@ impl LiveArguments {
     }
 }
 
-/// `5%` is 0.05.
+/// `5%` is 0.05, read as `preheat check` reads a head-room.
 fn percentage(text: &str) -> Result<f64, String> {
-    let wrong = || {
-        "a percentage is a number with its sign, as in 5% or 0.5%; more than 0 and at most 1000%"
-            .to_owned()
-    };
-    let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
-    match number.trim().parse::<f64>() {
-        Ok(percent) if percent > 0.0 && percent <= 1000.0 => Ok(percent / 100.0),
-        _ => Err(wrong()),
+    match headroom(text) {
+        Ok(part) if part > 0.0 => Ok(part),
+        _ => Err("it is a percentage of more than 0% and at most 1000%, as in 5% or 0.5%".into()),
     }
 }
 
-/// `1ms`, `250 us`, `2s`: seconds.
+/// `1ms`, `250 us`, `2s`: seconds. Nothing is nothing without a unit too.
 fn time(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 6] = [
-        ("ns", 1e-9),
-        ("us", 1e-6),
-        ("µs", 1e-6),
-        ("ms", 1e-3),
-        ("min", 60.0),
-        ("s", 1.0),
-    ];
-    with_unit(text, &UNITS).ok_or_else(|| {
-        "a time is a number with its unit: ns, us, ms, s or min, as in 1ms".to_owned()
-    })
+    Unit::Seconds.amount(text)
 }
 
 /// `1MiB`, `500 MB`: bytes.
 fn size(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 9] = [
-        ("KiB", 1024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-        ("TiB", 1_099_511_627_776.0),
-        ("kB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("TB", 1e12),
-        ("B", 1.0),
-    ];
-    with_unit(text, &UNITS).ok_or_else(|| {
-        "a size is a number with its unit: B, KiB, MiB, GiB, kB, MB or GB, as in 1MiB".to_owned()
-    })
-}
-
-/// A number that is not below zero, times its unit. Nothing is nothing without one too.
-fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    if text.trim() == "0" {
-        return Some(0.0);
-    }
-    let (number, scale) =
-        (units.iter()).find_map(|(unit, scale)| Some((text.trim().strip_suffix(unit)?, scale)))?;
-    let number: f64 = number.trim().parse().ok()?;
-    let value = number * scale;
-    (value.is_finite() && number >= 0.0).then_some(value)
+    Unit::Bytes.amount(text)
 }
 
 fn quantity(id: &str) -> Result<String, String> {
@@ -196,17 +157,25 @@ mod tests {
 
     #[test]
     fn numbers_have_their_signs_and_units() {
-        assert_eq!(percentage("5%"), Ok(0.05));
+        for five in ["5%", "5 %", " 5% ", "5"] {
+            assert_eq!(percentage(five), Ok(0.05), "{five}");
+        }
         assert_eq!(percentage(" 0.5 % "), Ok(0.005));
-        for wrong in ["5", "0.05", "-1%", "0%", "NaN%", "inf%", "%", ""] {
+        for wrong in ["-1%", "0%", "0", "1001%", "NaN%", "inf%", "%", ""] {
             assert!(percentage(wrong).is_err(), "{wrong}");
         }
         assert_eq!(time("1ms"), Ok(1e-3));
         assert_eq!(time("2 min"), Ok(120.0));
-        assert_eq!(time("0"), Ok(0.0));
-        assert_eq!(size("1MiB"), Ok(1_048_576.0));
+        assert_eq!(time("0.5h"), Ok(1800.0));
+        for nothing in ["0", "0s", " 0 ms "] {
+            assert_eq!(time(nothing), Ok(0.0), "{nothing}");
+        }
+        for mebibyte in ["1MiB", "1 mib", "1024KiB"] {
+            assert_eq!(size(mebibyte), Ok(1_048_576.0), "{mebibyte}");
+        }
         assert_eq!(size("1.5 GB"), Ok(1.5e9));
-        for wrong in ["1", "-1ms", "ms", "1e999s", "1 MiBB", "NaNs"] {
+        assert_eq!(size("0"), Ok(0.0));
+        for wrong in ["1", "-1ms", "-1", "ms", "1e999s", "1 MiBB", "NaNs", ""] {
             assert!(time(wrong).is_err() && size(wrong).is_err(), "{wrong}");
         }
         assert!(quantity("first").is_ok() && quantity("First").is_err());
