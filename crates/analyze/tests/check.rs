@@ -30,6 +30,7 @@ fn start(at: usize, total: f64, first: f64) -> StartReport {
         peak_resident: 1 << 30,
         peak_device: Some(1 << 29),
         evicted: None,
+        damaged: false,
     }
 }
 

@@ -382,3 +382,45 @@ fn runs_without_anything_are_compared_too() {
     assert_eq!(report.verdict, Verdict::Inconclusive);
     assert!(report.headline.text.starts_with("nothing to compare"));
 }
+
+#[test]
+fn starts_that_failed_or_cannot_be_read_are_left_out_and_told() {
+    let (base, mut new) = reports(10, 0.03, 4);
+    let nothing = Behind::default();
+    for start in &mut new.starts[4..] {
+        start.exit_code = 3;
+        start.time_to_first = Some(0.01);
+    }
+    new.starts[1].damaged = true;
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(report.new.counted_starts, 2);
+    let told = |words: &str| report.notes.iter().any(|note| note.contains(words));
+    assert!(told("new: 6 of 10 starts failed (exit code 3)"));
+    assert!(told("new: of 1 of 10 starts a part of the recording"));
+    // One that always fails is none to compare with.
+    new.starts.iter_mut().for_each(|start| start.exit_code = 3);
+    let failed = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(failed.new.counted_starts, 0);
+    assert!(failed.inconclusive && !failed.regressed);
+    // Two that always do are alike.
+    let (mut base, mut new) = reports(10, 0.03, 4);
+    for start in base.starts.iter_mut().chain(&mut new.starts) {
+        start.exit_code = 1;
+    }
+    let both = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(both.new.counted_starts, 9);
+}
+
+#[test]
+fn the_end_of_a_program_is_not_compared_with_a_first_iteration() {
+    let (base, mut new) = reports(10, 0.03, 4);
+    for start in &mut new.starts {
+        start.time_to_first = None;
+        start.iterations.clear();
+        start.wall = 100.0;
+    }
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(verdict(&report, "time-to-first"), Verdict::Inconclusive);
+    assert!(!report.regressed && report.inconclusive);
+}

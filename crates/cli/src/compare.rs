@@ -88,8 +88,22 @@ fn of_kept(arguments: &CompareArguments, targets: &Targets) -> Result<ExitCode> 
             let sides = [base, new];
             let report = compared(arguments, &sides);
             show(targets, &report, &sides)?;
+            something(&report)?;
             Ok(code(arguments, &report))
         }
+    }
+}
+
+/// A side of which no start counts is no result, whatever the other one says.
+fn something(report: &CompareReport) -> Result<()> {
+    let sides = [("base", &report.base), ("new", &report.new)];
+    match sides.iter().find(|(_, side)| side.counted_starts == 0) {
+        Some((name, side)) => Err(Usage(format!(
+            "nothing to compare: no start of {name} counts, of {} in {}; `preheat report {}` shows what became of them",
+            side.starts, side.source, side.source
+        ))
+        .into()),
+        None => Ok(()),
     }
 }
 

@@ -115,6 +115,10 @@ impl<'a> Sample<'a> {
         let Counted {
             starts, recorded, ..
         } = counted(&report.starts, temperature);
+        // The end of a program stands for its first iteration only where nothing repeats.
+        if !recorded && starts.iter().any(|start| start.damaged) {
+            return Err("the recording cannot be read, see `preheat report`".to_owned());
+        }
         let series: Vec<Vec<f64>> = (starts.iter())
             .filter(|start| !start.iterations.is_empty())
             .map(|start| start.iterations.clone())

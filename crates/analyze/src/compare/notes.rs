@@ -35,6 +35,7 @@ pub(super) fn of_runs(
         }
     }
     for (side, input) in [("base", base), ("new", new)] {
+        notes.extend(left_out(side, input.report));
         if let Some(why) = &input.report.settings.ended_early {
             notes.push(format!("{side}: {why}"));
         }
@@ -50,6 +51,29 @@ pub(super) fn of_runs(
         if quantity.base.is_none() || quantity.new.is_none() {
             notes.push(format!("{}: {}", quantity.name, quantity.why));
         }
+    }
+    notes
+}
+
+/// Starts that failed, and those that cannot be read.
+fn left_out(side: &str, report: &RunReport) -> Vec<String> {
+    let all = report.starts.len();
+    let failed: Vec<i32> = (report.starts.iter())
+        .map(|start| start.exit_code)
+        .filter(|code| *code != 0)
+        .collect();
+    let damaged = report.starts.iter().filter(|start| start.damaged).count();
+    let mut notes = Vec::new();
+    if let Some(code) = failed.first() {
+        notes.push(format!(
+            "{side}: {} of {all} starts failed (exit code {code}); they count only where all of both sides do",
+            failed.len()
+        ));
+    }
+    if damaged > 0 {
+        notes.push(format!(
+            "{side}: of {damaged} of {all} starts a part of the recording cannot be read (`preheat report` says which); they count only where there are no others"
+        ));
     }
     notes
 }

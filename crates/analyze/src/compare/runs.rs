@@ -4,7 +4,7 @@ use super::causes::{judge_each, measure_each};
 use super::headline::{Story, headline};
 use super::measure::{Asked, Measured, measure};
 use super::settings::Settings;
-use super::starts::{Counted, causes, compared_at, counted, quantities};
+use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
 use crate::run::{Behind, RunReport, Temperature, warmest};
 use crate::stats::holm;
@@ -28,8 +28,9 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         false => settings.without_iterations(),
     };
     let (cold_base, cold_new) = compared_at(base.report, new.report);
-    let of_base = counted(base.report, cold_base);
-    let of_new = counted(new.report, cold_new);
+    let with_failed = always_fails(base.report) && always_fails(new.report);
+    let of_base = counted(base.report, cold_base, with_failed);
+    let of_new = counted(new.report, cold_new, with_failed);
     let asked = quantities(&of_base, &of_new, settings);
     let measured: Vec<Measured> = (asked.iter())
         .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))

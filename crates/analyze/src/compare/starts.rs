@@ -27,9 +27,22 @@ pub(super) fn compared_at(base: &RunReport, new: &RunReport) -> (Temperature, Te
     }
 }
 
-/// Those that count, as in the report of a run.
-pub(super) fn counted(report: &RunReport, temperature: Temperature) -> Counted<'_> {
-    let counted = run::counted(&report.starts, temperature);
+/// Whether every start ended with an exit code other than 0: some programs always do.
+pub(super) fn always_fails(report: &RunReport) -> bool {
+    report.starts.iter().all(|start| start.exit_code != 0)
+}
+
+/// Those that count, as in the report of a run; but a start that failed says nothing of how
+/// long one takes that does not, unless those `with_failed` are to count too.
+pub(super) fn counted(
+    report: &RunReport,
+    temperature: Temperature,
+    with_failed: bool,
+) -> Counted<'_> {
+    let mut counted = run::counted(&report.starts, temperature);
+    counted
+        .starts
+        .retain(|start| with_failed || start.exit_code == 0);
     let summaries = (counted.starts.iter())
         .filter_map(|start| summarize_start(&start.iterations))
         .collect();
@@ -88,6 +101,12 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
         new,
         by: By::Factor,
     };
+    // The end of a program is no first iteration.
+    let alike = base.to_end == new.to_end;
+    let times = |side: &Counted| match alike || !side.to_end {
+        true => side.times(),
+        false => Vec::new(),
+    };
     let warmup = iterations(|of| of.steady_start.map(|at| at as f64));
     let excess = iterations(|of| of.excess);
     let mut all = vec![
@@ -95,7 +114,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             "time-to-first",
             "time to first",
             Unit::Seconds,
-            (base.times(), new.times()),
+            (times(base), times(new)),
         ),
         by_factor(
             "first",

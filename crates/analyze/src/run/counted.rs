@@ -18,7 +18,8 @@ pub(crate) struct Counted<'a> {
 }
 
 /// The starts of a temperature that count: those that came to their first iteration. One that
-/// failed counts only if it came to an iteration, or if there is no other. The very first
+/// failed counts only if it came to an iteration, or if there is no other; one whose
+/// recording is damaged only if there is no other. The very first
 /// of all may have found cold disks and caches: it counts only if it is alone.
 pub(crate) fn counted(all: &[StartReport], temperature: Temperature) -> Counted<'_> {
     let places = |came: fn(&StartReport) -> bool| -> Vec<usize> {
@@ -33,6 +34,10 @@ pub(crate) fn counted(all: &[StartReport], temperature: Temperature) -> Counted<
     let good = |at: &usize| all[*at].exit_code == 0 || !all[*at].iterations.is_empty();
     if found.iter().any(good) {
         found.retain(good);
+    }
+    let whole = |at: &usize| !all[*at].damaged;
+    if found.iter().any(whole) {
+        found.retain(whole);
     }
     if found.len() > 1 {
         found.retain(|at| !all[*at].first_start);
@@ -85,6 +90,7 @@ mod tests {
                 peak_resident: 0,
                 peak_device: None,
                 evicted: None,
+                damaged: false,
             },
         )
         .collect()
@@ -107,6 +113,15 @@ mod tests {
         assert_eq!((found.places, found.recorded), (vec![1, 3], true));
         assert_eq!(counted(&all, COLD).places, [5]);
         assert_eq!(temperatures(&all), [WARM, COLD]);
+    }
+
+    #[test]
+    fn what_is_damaged_counts_only_where_all_is() {
+        let mut all = starts(&[(WARM, 0, Some(1.0), 3); 4]);
+        all[2].damaged = true;
+        assert_eq!(counted(&all, WARM).places, [1, 3]);
+        all.iter_mut().for_each(|start| start.damaged = true);
+        assert_eq!(counted(&all, WARM).places, [1, 2, 3]);
     }
 
     #[test]

@@ -231,4 +231,7 @@ pub struct StartReport {
     pub peak_device: Option<u64>,
     /// What was evicted before it.
     pub evicted: Option<Evicted>,
+    /// Whether a part of its recording could not be read; the notes say which.
+    #[serde(default)]
+    pub damaged: bool,
 }

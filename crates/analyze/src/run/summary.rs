@@ -179,6 +179,7 @@ pub(super) fn starts(
             peak_resident: info.peak_resident,
             peak_device: memory::peak_device(start, examined),
             evicted: info.evicted,
+            damaged: !start.trace.problems.is_empty(),
         })
         .collect()
 }

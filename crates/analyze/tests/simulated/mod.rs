@@ -152,5 +152,6 @@ fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
         // What a framework takes from the device hardly varies.
         peak_device: Some(device),
         evicted: None,
+        damaged: false,
     }
 }

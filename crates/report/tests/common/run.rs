@@ -298,5 +298,6 @@ fn start(at: usize, temperature: Temperature, total: f64) -> StartReport {
             cached: 5 << 30,
             left: 12 * MIB,
         }),
+        damaged: false,
     }
 }
