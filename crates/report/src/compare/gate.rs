@@ -38,7 +38,9 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
         return (Decision::Regressed, text);
     }
     if gated().next().is_none() {
-        let text = "Nothing was measured that could fail the comparison.".to_owned();
+        let text = format!(
+            "Nothing was measured that could fail the comparison. With {FLAG} this is exit code 3."
+        );
         return (Decision::Inconclusive, text);
     }
     let open = match report.inconclusive {
@@ -47,6 +49,10 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     };
     let all = open.len() == gated().count();
     let mut text = match open.len() {
+        // What the gate names beside is not there: a note says which.
+        0 if report.inconclusive => format!(
+            "No regression beyond {margin} is shown, but not all that is to be gated was measured."
+        ),
         0 => format!("No regression beyond {margin}."),
         _ if !all => format!("No regression beyond {margin} is shown."),
         count => format!(
@@ -76,7 +82,7 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     for (what, those, say) in told.iter().filter(|(_, those, _)| !those.is_empty()) {
         text.push_str(&format!(" {what}: {}.", some(those, say)));
     }
-    if open.is_empty() {
+    if !report.inconclusive {
         return (Decision::Passed, text);
     }
     // What only one side has does not become clearer.
@@ -139,7 +145,8 @@ mod tests {
             (
                 compare::nothing(),
                 Decision::Inconclusive,
-                "Nothing was measured that could fail the comparison.",
+                "Nothing was measured that could fail the comparison. With --fail-on-inconclusive \
+                 this is exit code 3.",
             ),
         ] {
             let (decided, told) = gate(&report);
@@ -161,6 +168,19 @@ mod tests {
             plain(&gate(&report).1),
             "No regression beyond 5 %. More than it was, but not surely by so much: time to first \
              +27 % (3 to 28). More, but too little to count: peak host memory +6.6 % (6.2 to 7.1)."
+        );
+    }
+
+    #[test]
+    fn what_is_to_be_gated_and_not_there_is_told() {
+        let mut report = compare::unchanged();
+        report.inconclusive = true;
+        let (decided, told) = gate(&report);
+        assert_eq!(decided, Decision::Inconclusive);
+        assert_eq!(
+            plain(&told),
+            "No regression beyond 5 % is shown, but not all that is to be gated was measured. With \
+             --fail-on-inconclusive this is exit code 3."
         );
     }
 

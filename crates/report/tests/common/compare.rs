@@ -251,7 +251,7 @@ pub fn nothing() -> CompareReport {
     report.quantities.clear();
     report.headline.text = "nothing to compare: no start came to its first iteration".into();
     report.verdict = Verdict::Inconclusive;
-    (report.regressed, report.inconclusive) = (false, false);
+    (report.regressed, report.inconclusive) = (false, true);
     report
 }
 

@@ -11,7 +11,8 @@ number for each quantity. The very first start of a side is left out: it may hav
 and caches.</p>\
 <p><b>Intervals</b> are 95 % intervals of Welch’s method, which lets the two sides vary \
 differently. Times, memory and ratios are compared by their logarithms; what may be zero, such as \
-a cause, by its difference. With fewer than three starts on a side there is none.</p>\
+a cause, by its difference. With fewer than three starts on a side there is none. Starts of the two \
+sides take turns where commands are compared live, but are not paired.</p>\
 <p><b>Verdicts.</b> Slower or faster is said only if chance alone would hardly do it, with regard \
 to how many quantities are looked at (Holm’s adjustment): of comparisons in which nothing changed, \
 at most 5 % say otherwise. Same means that the whole interval lies within the margin. All else is \
