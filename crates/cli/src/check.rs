@@ -33,6 +33,8 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let (budget, file) = budget::of(arguments)?;
     let results = &arguments.results;
     let targets = targets(results)?;
+    let read_ones = [Some(arguments.recording.as_path()), file.as_deref()];
+    targets.spare(read_ones.into_iter().flatten())?;
     let run = read(arguments)?;
     let settings = CheckSettings {
         allow_missing: arguments.allow_missing,

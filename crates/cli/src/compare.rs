@@ -28,6 +28,7 @@ pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
         ("--html", show.html.as_deref()),
     ])?;
     let (base, new) = (&arguments.base, &arguments.new);
+    targets.spare([Path::new(base), Path::new(new)])?;
     match (is_kept(base), is_kept(new)) {
         (true, true) => of_kept(arguments, &targets),
         (false, false) => live::run(

@@ -190,14 +190,23 @@ fn possible_start(start: &StartReport) -> Result<(), String> {
     );
     for (what, seconds) in times {
         if !SECONDS.contains(seconds) {
-            return Err(format!("{seconds:e} s as {what}"));
+            return Err(format!("{} s as {what}", short(*seconds)));
         }
     }
     for part in &start.causes {
         // A part may be nothing at all.
         if !(0.0..SECONDS.end).contains(&part.seconds) {
-            return Err(format!("{:e} s of {}", part.seconds, part.cause.as_str()));
+            let seconds = short(part.seconds);
+            return Err(format!("{seconds} s of {}", part.cause.as_str()));
         }
     }
     Ok(())
+}
+
+/// A number that may have hundreds of digits.
+fn short(number: f64) -> String {
+    match (1e-3..1e9).contains(&number.abs()) || number == 0.0 {
+        true => number.to_string(),
+        false => format!("{number:e}"),
+    }
 }

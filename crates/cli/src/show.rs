@@ -78,6 +78,24 @@ impl Targets {
         Ok(Targets(opened.collect::<Result<_>>()?))
     }
 
+    /// Refuses to write over what is read.
+    pub fn spare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+        for input in inputs {
+            let over = self.0.iter().find(|(_, target)| match target {
+                Target::File(path) => same_place(path, input),
+                Target::Stdout => false,
+            });
+            if let Some((flag, _)) = over {
+                return Err(Usage(format!(
+                    "{flag} would write over {}, which is what is read; name another file",
+                    input.display()
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a document goes to standard output.
     pub fn use_stdout(&self) -> bool {
         self.0.iter().any(|(_, target)| target.is_stdout())

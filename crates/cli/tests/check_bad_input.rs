@@ -123,7 +123,7 @@ fn recordings() {
     check("{\"schema\": \"preheat.run/1\"}", "does not keep to it");
     check(
         &whole.replacen("\"iterations\": [", "\"iterations\": [-1.0,", 1),
-        "run.json has -1 s in start 1, which cannot be",
+        "run.json has -1 s as an iteration in start 1, which cannot be",
     );
     let said = run(preheat().args(["check", "/no/such/recording", "--first", "1s"]));
     refused(&said, "/no/such/recording cannot be read");
@@ -178,4 +178,30 @@ fn flags() {
         let said = run(preheat().arg("check").arg(&six).args(flags));
         refused(&said, words);
     }
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let directory = Directory::new();
+    let text = "1\n1\n1\n1\n1\n";
+    fs::write(directory.join("times.txt"), text).unwrap();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/linear.json");
+    fs::copy(&kept, directory.join("run.json")).unwrap();
+    for line in [
+        "classify times.txt --json ./times.txt",
+        "check run.json --time-to-first 9s --junit run.json",
+        "compare run.json run.json --html run.json",
+    ] {
+        let said = run(preheat()
+            .current_dir(directory.path())
+            .args(line.split(' ')));
+        assert_eq!(said.code, Some(2), "{line}: {}", said.err);
+        assert!(
+            said.err.contains("would write over"),
+            "{line}: {}",
+            said.err
+        );
+    }
+    let after = fs::read_to_string(directory.join("times.txt")).unwrap();
+    assert_eq!(after, text);
 }

@@ -63,7 +63,9 @@ impl From<io::Error> for Error {
             io::ErrorKind::UnexpectedEof => {
                 Error::new("its compressed data ends too early: was it cut off?")
             }
-            io::ErrorKind::IsADirectory => Error::new("it is a directory; name the files in it"),
+            io::ErrorKind::IsADirectory => Error::new(
+                "it is a directory; name the files in it (of a recording: what `preheat report RECORDING --json FILE` writes)",
+            ),
             _ => Error::new(format!("it cannot be read: {why}")),
         }
     }

@@ -3,6 +3,7 @@
 mod files;
 mod input;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -25,6 +26,7 @@ pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
         ("--json", arguments.show.json.as_deref()),
         ("--html", arguments.show.html.as_deref()),
     ])?;
+    targets.spare(arguments.files.iter().map(PathBuf::as_path))?;
     let (report, sketches) = gathered(arguments, &inputs);
     if !report.benchmarks.is_empty() || !report.unread.is_empty() {
         let written = targets.write(|flag| match flag {

@@ -55,7 +55,14 @@ pub(super) fn behaviour(benchmark: &Benchmark) -> String {
         self::count(count, one, benchmark.measures.plural())
     };
     match benchmark.class {
-        Class::Flat => format!("flat, as fast from the first {one} on as ever after"),
+        // Within its own scatter the first is like the others; how near that is, is another
+        // question, which few or noisy ones do not answer.
+        Class::Flat => match benchmark.ratio.map(|ratio| ratio.median) {
+            Some(middle) if !(0.9..=1.1).contains(&middle) => format!(
+                "no warm-up can be told: the first {one} takes {times}, which is within the noise of so few"
+            ),
+            _ => format!("flat, as fast from the first {one} on as ever after"),
+        },
         Class::ColdFirst => format!("only the first {one} is slow, {times}"),
         Class::Warmup => format!(
             "steady after {}; the first takes {times}",
