@@ -167,11 +167,23 @@ pub(super) fn agreement(benchmark: &Benchmark) -> String {
     }
 }
 
+/// A time, which may be below zero: what was saved, not spent.
+pub(super) fn time(seconds: f64) -> String {
+    minus(duration(seconds))
+}
+
+/// A number with a minus sign, as everything else writes it, in place of a hyphen.
+pub(super) fn minus(number: String) -> String {
+    match number.strip_prefix('-') {
+        Some(rest) => format!("−{rest}"),
+        None => number,
+    }
+}
+
 /// The two ends of an interval of times.
 pub(super) fn time_span(interval: &Interval) -> Option<String> {
     let (low, high) = (interval.low?, interval.high?);
-    (low.is_finite() && high.is_finite())
-        .then(|| format!("{} to {}", duration(low), duration(high)))
+    (low.is_finite() && high.is_finite()).then(|| format!("{} to {}", time(low), time(high)))
 }
 
 /// What each benchmark is called: by its file too, where another one has its name.
@@ -200,4 +212,21 @@ pub(super) fn notes(report: &ClassifyReport) -> Vec<(usize, &str)> {
     }
     notes.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_has_a_minus_sign() {
+        assert_eq!(time(-0.284), "−284 ms");
+        assert_eq!(time(0.284), "284 ms");
+        let interval = Interval {
+            median: -0.1,
+            low: Some(-0.2),
+            high: Some(0.3),
+        };
+        assert_eq!(time_span(&interval).as_deref(), Some("−200 ms to 300 ms"));
+    }
 }

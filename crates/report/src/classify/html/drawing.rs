@@ -140,7 +140,7 @@ fn table(benchmark: &Benchmark) -> Table {
         Some(span) => format!("{number} ({span})"),
         None => number,
     };
-    let time = |i: Interval| within(duration(i.median), words::time_span(&i));
+    let time = |i: Interval| within(words::time(i.median), words::time_span(&i));
     let times = |i: Interval| within(ratio(i.median), span(i.low, i.high));
     if benchmark.starts.len() > 1 {
         table.rows.push(vec![
@@ -163,7 +163,7 @@ fn table(benchmark: &Benchmark) -> Table {
             start
                 .steady
                 .map_or_else(absent, |steady| ratio(start.first / steady)),
-            start.excess.map_or_else(absent, duration),
+            start.excess.map_or_else(absent, words::time),
         ]);
     }
     table

@@ -127,7 +127,9 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
         benchmark.steady.map_or_else(absent, |s| duration(s.median)),
         benchmark.ratio.map_or_else(absent, |r| ratio(r.median)),
         interval.unwrap_or_default(),
-        benchmark.excess.map_or_else(absent, |e| duration(e.median)),
+        benchmark
+            .excess
+            .map_or_else(absent, |e| words::time(e.median)),
         words::extent(benchmark),
     ]
 }

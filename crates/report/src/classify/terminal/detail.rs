@@ -8,7 +8,7 @@ use super::rows::of_class;
 use super::time;
 use crate::classify::words;
 use crate::terminal::{Screen, Style, clean, joined};
-use crate::units::{ABSENT, duration, ratio, span};
+use crate::units::{ABSENT, ratio, span};
 
 /// So many starts are listed.
 const STARTS: usize = 20;
@@ -63,7 +63,7 @@ pub(super) fn show(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
 }
 
 fn numbers(screen: &mut Screen, benchmark: &Benchmark) {
-    let time = |interval: &Interval| (duration(interval.median), words::time_span(interval));
+    let time = |interval: &Interval| (words::time(interval.median), words::time_span(interval));
     let times = |interval: &Interval| {
         let span = span(interval.low, interval.high);
         (ratio(interval.median), span)

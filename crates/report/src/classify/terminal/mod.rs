@@ -61,7 +61,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
 /// A time for a column: all three digits, so that numbers stand below each other.
 fn time(seconds: f64) -> String {
     match duration_parts(seconds) {
-        Some((number, unit)) => format!("{number} {unit:<2}"),
+        Some((number, unit)) => format!("{} {unit:<2}", words::minus(number)),
         None => format!("{ABSENT}   "),
     }
 }
