@@ -102,7 +102,10 @@ fn line(progress: &Progress, width: usize) -> String {
         seconds % 60,
         progress.next
     );
-    text.chars().take(width.saturating_sub(1)).collect()
+    // Names come from files: a terminal must not be told to do anything.
+    (text.chars().filter(|c| !c.is_control()))
+        .take(width.saturating_sub(1))
+        .collect()
 }
 
 #[cfg(test)]
@@ -123,5 +126,10 @@ mod tests {
             assert!(line(&progress, width).chars().count() < width);
         }
         assert!(line(&progress, 80).contains("3/10 starts  1:23"));
+        let steering = Progress {
+            next: "a\r\u{1b}[2Jb\nc".to_owned(),
+            ..progress
+        };
+        assert!(line(&steering, 120).ends_with("  a[2Jbc"));
     }
 }

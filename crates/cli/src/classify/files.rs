@@ -6,9 +6,9 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use preheat_analyze::classify::{self, Benchmark, Format, Times};
 use preheat_report::ClassifySketch;
@@ -20,6 +20,19 @@ use crate::progress::{Bar, Progress};
 
 /// So many benchmarks are kept to be drawn.
 const SKETCHES: usize = 2000;
+
+/// The bar is drawn no more often than this, so that many small benchmarks cost nothing,
+const OFTEN: Duration = Duration::from_millis(100);
+/// and no less often than this, so that its clock goes on while a large one is judged.
+const SELDOM: Duration = Duration::from_secs(1);
+
+/// What a worker tells.
+enum Message {
+    /// Of this file it begins to judge the benchmark with this number and name.
+    Judging(usize, usize, String),
+    /// It is done with a file.
+    Done(usize, Judged),
+}
 
 /// What came of one file.
 #[derive(Default)]
@@ -55,7 +68,10 @@ pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judg
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(input) = inputs.get(at) else { break };
-                    if send.send((at, work.file(at, input))).is_err() {
+                    let judged = work.file(at, input, &|count, name| {
+                        let _ = send.send(Message::Judging(at, count, name.to_owned()));
+                    });
+                    if send.send(Message::Done(at, judged)).is_err() {
                         break;
                     }
                 }
@@ -68,15 +84,32 @@ pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judg
 }
 
 /// Puts what comes to its place, and shows how far it is.
-fn collect(receive: &mpsc::Receiver<(usize, Judged)>, inputs: &[Input], results: &mut [Judged]) {
+fn collect(receive: &mpsc::Receiver<Message>, inputs: &[Input], results: &mut [Judged]) {
     let (bar, begin) = (Bar::new(), Instant::now());
-    for (done, (at, judged)) in receive.iter().enumerate() {
-        results[at] = judged;
+    let (mut done, mut next) = (0, String::new());
+    let mut drawn: Option<Instant> = None;
+    loop {
+        match receive.recv_timeout(SELDOM) {
+            Ok(Message::Judging(at, count, name)) => {
+                next = format!("{}: benchmark {count}, {name}", inputs[at].label());
+            }
+            Ok(Message::Done(at, judged)) => {
+                results[at] = judged;
+                done += 1;
+                next = inputs[at].label();
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if drawn.is_some_and(|at| at.elapsed() < OFTEN) {
+            continue;
+        }
+        drawn = Some(Instant::now());
         bar.draw(&Progress {
-            done: done + 1,
+            done,
             total: inputs.len(),
             of: "files",
-            next: inputs[at].label(),
+            next: next.clone(),
             elapsed: begin.elapsed(),
             budget_used: None,
         });
@@ -92,7 +125,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn file(&self, at: usize, input: &Input) -> Judged {
+    /// Judges a file; `judging` is told of each benchmark before.
+    fn file(&self, at: usize, input: &Input, judging: &dyn Fn(usize, &str)) -> Judged {
         let mut judged = Judged::default();
         let settings = Settings {
             name: input.name(),
@@ -102,6 +136,7 @@ impl Work<'_> {
         let label = input.label();
         let most = if at < SKETCHES { self.sketches } else { 0 };
         let mut take = |format: Format, times: Times| {
+            judging(judged.benchmarks.len() + 1, &times.name);
             let seed = self.arguments.seed;
             // Only times that can be judged are read.
             if let Some(found) = classify::judge(&times, &label, format, seed, self.threads) {
