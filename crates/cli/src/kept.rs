@@ -74,7 +74,6 @@ fn read_recording(path: &Path, iterations: Option<&str>) -> Result<Recorded> {
     })
 }
 
-/// The document, or a sentence that says what is wrong with it and where.
 fn read_document(path: &Path) -> Result<Kept> {
     let place = path.display();
     let text = if path == Path::new("-") {
@@ -87,16 +86,22 @@ fn read_document(path: &Path) -> Result<Kept> {
             "{place} cannot be read: {why}; name a recording of `preheat run`, or a file that `preheat run --json` or `preheat lab --json` wrote"
         ))
     })?;
-    let document: Value = serde_json::from_str(&text)
+    parse(path, &text)
+}
+
+/// The document, or a sentence that says what is wrong with it and where.
+fn parse(path: &Path, text: &str) -> Result<Kept> {
+    let place = path.display();
+    let document: Value = serde_json::from_str(text)
         .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
     let schema = document.get("schema").and_then(Value::as_str);
     match schema {
         Some(lab::SCHEMA) => {
-            let report = keeping_to(path, lab::SCHEMA, &text)?;
+            let report = keeping_to(path, lab::SCHEMA, text)?;
             Ok(Kept::Lab(Box::new(of_lab(path, report)?)))
         }
         Some(RUN_SCHEMA) => {
-            let report: RunReport = keeping_to(path, RUN_SCHEMA, &text)?;
+            let report: RunReport = keeping_to(path, RUN_SCHEMA, text)?;
             possible_run(&report)
                 .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
             Ok(Kept::Run(Box::new(report)))
@@ -208,5 +213,97 @@ fn short(number: f64) -> String {
     match (1e-3..1e9).contains(&number.abs()) || number == 0.0 {
         true => number.to_string(),
         false => format!("{number:e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use preheat_analyze::check;
+    use preheat_analyze::compare::{CompareKind, RunInput, Settings, compare_labs, compare_runs};
+    use preheat_analyze::stats::Rng;
+
+    use super::*;
+
+    /// Numbers, and what is none, in place of a number of the document.
+    const OTHERS: [&str; 12] = [
+        "0", "-1", "1e300", "-1e300", "1e-300", "1e999", "null", "true", "\"x\"", "[]", "{}", "",
+    ];
+
+    /// The document with one number in it another one, or one byte another one, or cut off.
+    fn mutated(text: &str, rng: &mut Rng) -> String {
+        let at = rng.below(text.len());
+        match rng.below(4) {
+            0 => String::from_utf8_lossy(&text.as_bytes()[..at]).into_owned(),
+            1 => {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] = b"0{}[],:\"-e \x7f"[rng.below(12)];
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+            _ => {
+                let is_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+                let Some(found) = text[at..].find(|c: char| c.is_ascii_digit()) else {
+                    return text.to_owned();
+                };
+                let begin = text[..at + found]
+                    .rfind(|c| !is_number(c))
+                    .map_or(0, |place| place + 1);
+                let end = text[begin..]
+                    .find(|c| !is_number(c))
+                    .map_or(text.len(), |length| begin + length);
+                let other = OTHERS[rng.below(OTHERS.len())];
+                format!("{}{other}{}", &text[..begin], &text[end..])
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_documents_are_refused_in_a_sentence_or_taken_without_harm() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200");
+        let mut rng = Rng::new(7);
+        let (mut refused, mut taken) = (0, 0);
+        for (name, count) in [("linear.json", 400), ("lab.json", 40)] {
+            let text = fs::read_to_string(results.join(name)).unwrap();
+            for _ in 0..count {
+                let text = mutated(&text, &mut rng);
+                match parse(Path::new(name), &text) {
+                    Err(why) => {
+                        refused += 1;
+                        let why = why
+                            .downcast_ref::<Usage>()
+                            .expect("it is the user's")
+                            .to_string();
+                        assert!(why.starts_with(name) && why.len() < 600, "{why}");
+                    }
+                    Ok(kept) => {
+                        taken += 1;
+                        judge(&kept);
+                    }
+                }
+            }
+        }
+        println!("{refused} refused, {taken} taken");
+        assert!(refused > 50 && taken > 50);
+    }
+
+    /// Whatever a document says, to judge it does no harm.
+    fn judge(kept: &Kept) {
+        match kept {
+            Kept::Run(report) => {
+                let input = RunInput {
+                    source: "",
+                    report,
+                    behind: None,
+                };
+                compare_runs(&input, &input, &Settings::new(CompareKind::Runs, ""));
+                // A report without times gives no budget, in a sentence.
+                let _ = check::draft(report, 0.25);
+                check::measured(report);
+            }
+            Kept::Lab(report) => {
+                let settings = Settings::new(CompareKind::Lab, "");
+                compare_labs(("", report), ("", report), &settings);
+            }
+            Kept::Recording(_) => {}
+        }
     }
 }
