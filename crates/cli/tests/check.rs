@@ -334,10 +334,11 @@ fn what_is_written_keeps_to_the_schema() {
         "--warmup",
         "0",
     ];
-    for recording in ["linear".to_owned(), six()] {
+    // One start is too few to fail.
+    for (recording, code) in [("linear".to_owned(), 0), (six(), 1)] {
         let mut arguments = vec![recording.as_str(), "--json", "check.json"];
         arguments.extend(limits);
-        assert_eq!(check(&directory, &arguments).code, Some(1));
+        assert_eq!(check(&directory, &arguments).code, Some(code));
         let validate = "
 import json, sys, jsonschema
 schema, document = (json.load(open(path)) for path in sys.argv[1:])

@@ -168,7 +168,10 @@ fn input_that_is_wrong_is_told_in_a_sentence() {
         ),
         (&["linear", "other.json"], "is no result of `preheat run`"),
         (&["linear", "newer.json"], "a newer preheat reads it"),
-        (&["negative.json", "linear"], "-1 s in start 1"),
+        (
+            &["negative.json", "linear"],
+            "-1 s as time_to_first in start 1",
+        ),
         (&["linear", "nothing"], "nothing"),
         (
             &["linear", "python train.py"],
