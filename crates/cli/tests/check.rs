@@ -7,19 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use preheat_analyze::check::{CheckReport, Verdict};
-use support::{Directory, Said, preheat, python, python_with, recorded, require, run};
+use support::{Directory, Said, preheat, python, python_with, recorded, require, run, unpack};
 
 /// A directory with a recording of `examples/linear.py` in it, one start on an H200.
 fn with_linear() -> Directory {
     let directory = Directory::new();
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/h200/linear.tar.gz");
-    let unpacked = Command::new("tar")
-        .arg("-xzf")
-        .arg(archive)
-        .arg("-C")
-        .arg(directory.path())
-        .status();
-    assert!(unpacked.is_ok_and(|status| status.success()));
+    unpack(&directory, "linear");
     directory
 }
 

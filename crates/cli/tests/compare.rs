@@ -10,7 +10,9 @@ use preheat_analyze::compare::{Change, CompareReport, Verdict};
 use preheat_analyze::run::{Cause, Manifest};
 
 mod support;
-use support::{Directory, Said, preheat, python, require, run, signal, wait_for};
+use support::{
+    Directory, Said, compare, compared, preheat, python, require, run, signal, wait_for,
+};
 
 /// A module that takes half a second of processor time, behind one that asks for it.
 fn planted(directory: &Directory) -> Option<String> {
@@ -23,18 +25,6 @@ fn planted(directory: &Directory) -> Option<String> {
     let program = format!("import helpers\n{program}");
     fs::write(directory.join("new.py"), program).unwrap();
     Some(python.to_str().expect("its path is text").to_owned())
-}
-
-fn compare(directory: &Directory, arguments: &[&str]) -> Said {
-    run(preheat()
-        .current_dir(directory.path())
-        .args(["compare", "--json", "compare.json"])
-        .args(arguments))
-}
-
-fn compared(directory: &Directory) -> CompareReport {
-    let text = fs::read_to_string(directory.join("compare.json")).expect("the JSON is there");
-    serde_json::from_str(&text).expect("it is a comparison")
 }
 
 /// The report names the planted import, and fails.

@@ -3,39 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Verdict};
+use preheat_analyze::compare::{CompareKind, Verdict};
 use serde_json::Value;
 
 mod support;
-use support::{Directory, Said, preheat, run};
-
-fn compare(directory: &Directory, arguments: &[&str]) -> Said {
-    run(preheat()
-        .current_dir(directory.path())
-        .args(["compare", "--json", "compare.json"])
-        .args(arguments))
-}
-
-fn compared(directory: &Directory) -> CompareReport {
-    let text = fs::read_to_string(directory.join("compare.json")).expect("the JSON is there");
-    serde_json::from_str(&text).expect("it is a comparison")
-}
-
-fn unpack(directory: &Directory, name: &str) {
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
-    let unpacked = Command::new("tar")
-        .arg("-xzf")
-        .arg(archive)
-        .arg("-C")
-        .arg(directory.path())
-        .status();
-    assert!(
-        unpacked.is_ok_and(|status| status.success()),
-        "tar unpacks it"
-    );
-}
+use support::{Directory, compare, compared, preheat, run, unpack};
 
 fn lab() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/lab.json")

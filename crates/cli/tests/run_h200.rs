@@ -6,28 +6,16 @@
 //! tested where there is none.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use preheat_analyze::run::{Cause, Item, IterationsBy, RunReport};
 
 mod support;
-use support::{Directory, preheat, run};
+use support::{Directory, preheat, run, unpack};
 
 /// The report of a kept recording, and the program's own timers.
 fn kept(name: &str) -> (RunReport, serde_json::Value) {
     let directory = Directory::new();
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
-    let unpacked = Command::new("tar")
-        .arg("-xzf")
-        .arg(archive)
-        .arg("-C")
-        .arg(directory.path())
-        .status();
-    assert!(
-        unpacked.is_ok_and(|status| status.success()),
-        "tar unpacks it"
-    );
+    unpack(&directory, name);
     let said = run(preheat()
         .current_dir(directory.path())
         .args(["report", name, "--json", "run.json"]));

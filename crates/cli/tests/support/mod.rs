@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use preheat_analyze::compare::CompareReport;
 use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::RunReport;
 
@@ -104,6 +105,35 @@ pub fn recorded<'a>(
     assert_eq!(said.code, Some(0), "{}", said.err);
     let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
     serde_json::from_str(&text).expect("it is a report")
+}
+
+/// Put a recording that was made on an H200 into `directory`, under its own name.
+pub fn unpack(directory: &Directory, name: &str) {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
+    let unpacked = Command::new("tar")
+        .arg("-xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(directory.path())
+        .status();
+    assert!(
+        unpacked.is_ok_and(|status| status.success()),
+        "tar unpacks it"
+    );
+}
+
+/// Compare in `directory`, with these arguments.
+pub fn compare(directory: &Directory, arguments: &[&str]) -> Said {
+    run(preheat()
+        .current_dir(directory.path())
+        .args(["compare", "--json", "compare.json"])
+        .args(arguments))
+}
+
+/// What that wrote.
+pub fn compared(directory: &Directory) -> CompareReport {
+    let text = fs::read_to_string(directory.join("compare.json")).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a comparison")
 }
 
 /// The result that a run wrote.

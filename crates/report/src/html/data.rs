@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use preheat_analyze::run::Segment;
+use serde_json::{Value, json};
 
 use super::cut::cut;
 
@@ -78,6 +79,16 @@ impl Names {
         self.places.insert(name, place);
         place
     }
+}
+
+/// A part of the path of causes.
+pub(crate) fn segment(part: &Segment, names: &mut Names) -> Value {
+    json!([
+        micros(part.begin),
+        micros(part.end),
+        part.cause.index(),
+        names.of(&part.label, NAME)
+    ])
 }
 
 #[cfg(test)]

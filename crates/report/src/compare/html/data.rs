@@ -5,7 +5,7 @@ use preheat_analyze::run::{Cause, RunView, Segment};
 use serde_json::{Value, json};
 
 use crate::html::command::command_line;
-use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain};
+use crate::html::data::{DETAIL, Names, element, longest, micros, plain, segment};
 
 /// The most parts of a path that are drawn.
 const SEGMENTS: usize = 1500;
@@ -20,14 +20,7 @@ pub(super) fn block(report: &CompareReport, views: [Option<&RunView>; 2]) -> Str
         let Some(view) = view else { continue };
         let path: Vec<Value> = parts(view, SEGMENTS)
             .iter()
-            .map(|part| {
-                json!([
-                    micros(part.begin),
-                    micros(part.end),
-                    part.cause.index(),
-                    names.of(&part.label, NAME)
-                ])
-            })
+            .map(|part| segment(part, &mut names))
             .collect();
         let first = view
             .iterations

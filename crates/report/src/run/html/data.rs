@@ -7,7 +7,7 @@
 use preheat_analyze::run::{Bar, Cause, ImportNode, RunView};
 use serde_json::{Value, json};
 
-use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain};
+use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain, segment};
 
 /// The most of each that is drawn.
 const BARS: usize = 3000;
@@ -24,14 +24,7 @@ fn data(view: &RunView) -> Value {
     let mut names = Names::default();
     let path: Vec<Value> = longest(&view.path, SEGMENTS, |part| (part.begin, part.end))
         .into_iter()
-        .map(|part| {
-            json!([
-                micros(part.begin),
-                micros(part.end),
-                part.cause.index(),
-                names.of(&part.label, NAME)
-            ])
-        })
+        .map(|part| segment(part, &mut names))
         .collect();
     let bars = view.rows.iter().enumerate();
     let bars: Vec<(usize, &Bar)> = bars
