@@ -19,6 +19,7 @@ use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 
 use preheat_analyze::run::Temperature;
 
+use crate::args_start::StartArguments;
 use crate::show::{ExportArguments, ShowArguments};
 
 /// What a command is, in a line and in some sentences, before how it is used.
@@ -42,6 +43,8 @@ pub struct Arguments {
 pub enum Command {
     /// How cold is my program? Runs it, finds its iterations, says where the time went
     Run(RunArguments),
+    /// Start my program warm, without changing it
+    Start(StartArguments),
     /// How cold is this machine? First against steady, and twenty claims
     Lab(LabArguments),
     /// Did a change make the start slower? Two results or two commands, difference by difference
@@ -297,7 +300,7 @@ fn starts(text: &str) -> Result<usize, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.trim_end_matches('s').parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("a time is a number of seconds, more than 0 and at most a day".to_owned()),

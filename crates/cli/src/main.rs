@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod classify;
 mod compare;
+mod args_start;
 mod doctor;
 mod exit;
 mod kept;
@@ -17,6 +18,7 @@ mod progress;
 mod report;
 mod run;
 mod show;
+mod start;
 mod terminal;
 mod words;
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     }
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Start(arguments) => start::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

@@ -31,12 +31,12 @@ extern "C" fn look() {
 }
 
 /// Whether this process was started to ignore SIGPIPE.
-pub(crate) fn ignores_broken_pipes() -> bool {
+pub fn ignores_broken_pipes() -> bool {
     IGNORES_BROKEN_PIPES.load(Ordering::Relaxed)
 }
 
 /// Whether this process was started without this standard stream.
-fn is_closed(stream: libc::c_int) -> bool {
+pub fn is_closed(stream: libc::c_int) -> bool {
     CLOSED.load(Ordering::Relaxed) & (1 << stream) != 0
 }
 

@@ -18,7 +18,7 @@ use elf::{Elf, Loader};
 
 /// What is found out about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
+pub struct Program {
     /// Where it is, as `execvp` would find it.
     pub path: PathBuf,
     /// Whether it is started with the recorder's variables.
@@ -28,7 +28,7 @@ pub(crate) struct Program {
 }
 
 /// Find the program and look at it.
-pub(crate) fn find(name: &OsStr) -> Result<Program, LaunchError> {
+pub fn find(name: &OsStr) -> Result<Program, LaunchError> {
     let path = search(name, std::env::var_os("PATH"))?;
     let shown = Path::new(name).display().to_string();
     let (mut inject, mut unrecorded) = look(&path, &shown, 0)?;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::inherited;
 
-mod sender;
+pub mod sender;
 
 /// The process whose handlers these are; another one is a child before its `exec`.
 static OWNER: AtomicI32 = AtomicI32::new(0);

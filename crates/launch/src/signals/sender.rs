@@ -18,7 +18,7 @@ const DEEPEST: usize = 64;
 
 /// Whether the command, or a process that it started, has sent this: to the group that
 /// it shares with us, so that the command has it.
-pub(super) fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
+pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
     if child <= 0 || sender <= 0 {
         // A sender in another container has no number here, and 0 would mean ourselves.
         return false;
@@ -30,7 +30,7 @@ pub(super) fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
 
 /// The second of two signals that are one: it went to the group, and so has reached the
 /// command.
-pub(super) fn is_repeated(signal: libc::c_int, sender: libc::pid_t) -> bool {
+pub fn is_repeated(signal: libc::c_int, sender: libc::pid_t) -> bool {
     static LAST: Last = Last::new();
     // SAFETY: both take numbers only.
     if sender <= 0 || unsafe { libc::getpgid(sender) != libc::getpgrp() } {

@@ -1,0 +1,46 @@
+//! The flags of `preheat start`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Start my program warm, without changing it.
+
+The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.",
+    after_help = "Examples:
+  preheat start -- python train.py
+  preheat start -v -- python -m mypackage.serve    says how it was started
+  preheat start --list                             warm parents that run
+  preheat start --stop all                         they leave; programs that run stay
+
+Exit codes: the program's own, or the same signal; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
+)]
+pub struct StartArguments {
+    /// The command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present_any = ["list", "stop"],
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+
+    /// Say on standard error how it was started, or why it was started plainly
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// A warm parent leaves after so long without a start
+    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = crate::args::seconds)]
+    pub idle: Duration,
+
+    /// List the warm parents that run, and start nothing
+    #[arg(long, conflicts_with_all = ["command", "stop"])]
+    pub list: bool,
+
+    /// Make a warm parent leave: its ID from --list, or all
+    #[arg(long, value_name = "ID", conflicts_with = "command")]
+    pub stop: Option<String>,
+}

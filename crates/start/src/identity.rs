@@ -1,0 +1,234 @@
+//! What two starts must have in common to have one warm parent: everything that a process
+//! has from whoever starts it and that a fork cannot change, or that may already matter
+//! when modules are imported.
+//!
+//! The rest (streams, arguments, umask, signals) each start brings along; of the
+//! environment, only those variables must be alike that the imports have asked for.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::invocation::{Invocation, Main};
+
+/// Lines of `/proc/self/status` that say what a process may do, and where.
+const STATUS: [&str; 13] = [
+    "Uid",
+    "Gid",
+    "Groups",
+    "CapInh",
+    "CapPrm",
+    "CapEff",
+    "CapBnd",
+    "CapAmb",
+    "NoNewPrivs",
+    "Seccomp",
+    "Seccomp_filters",
+    "Cpus_allowed",
+    "Mems_allowed",
+];
+
+/// Who a start is, as text: what is equal may share a parent.
+pub(crate) struct Identity {
+    /// What is run: the same for all who run it from here.
+    pub program: Vec<u8>,
+    /// That, and what the process has.
+    pub whole: Vec<u8>,
+    /// Whether there is a terminal; the parent is then one of its session.
+    pub terminal: bool,
+}
+
+impl Identity {
+    /// That of a start of `invocation` by this process.
+    pub(crate) fn of(invocation: &Invocation) -> Identity {
+        let program = program(invocation);
+        let mut text = Text(program.clone());
+        let terminal = has_terminal();
+        if terminal {
+            // SAFETY: getsid takes a number and cannot fail for this process.
+            text.put("session", unsafe { libc::getsid(0) }.to_string().as_bytes());
+        }
+        process(&mut text);
+        Identity {
+            program,
+            whole: text.0,
+            terminal,
+        }
+    }
+}
+
+/// A name for a text; who finds something under it compares the text.
+pub(crate) fn name(text: &[u8]) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for &byte in text {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+/// Changes when the file does; empty if there is none. As Python writes it for us.
+pub(crate) fn stamp(path: &Path) -> String {
+    fs::metadata(path).map_or_else(
+        |_| String::new(),
+        |is| {
+            let time = i128::from(is.mtime()) * 1_000_000_000 + i128::from(is.mtime_nsec());
+            format!("{time} {} {}", is.size(), is.ino())
+        },
+    )
+}
+
+/// Lines of a name and a value. Line breaks in a value are told from ours by the length.
+struct Text(Vec<u8>);
+
+impl Text {
+    fn put(&mut self, name: &str, value: &[u8]) {
+        let head = format!("{name} {} ", value.len());
+        self.0.extend_from_slice(head.as_bytes());
+        self.0.extend_from_slice(value);
+        self.0.push(b'\n');
+    }
+
+    fn path(&mut self, name: &str, path: &Path) {
+        self.put(name, path.as_os_str().as_bytes());
+    }
+}
+
+fn program(invocation: &Invocation) -> Vec<u8> {
+    let mut text = Text(Vec::new());
+    text.put("preheat", crate::place::VERSION.as_bytes());
+    text.path("interpreter", &invocation.interpreter);
+    let file = fs::canonicalize(&invocation.interpreter).unwrap_or_default();
+    text.path("file", &file);
+    text.put("stamp", stamp(&file).as_bytes());
+    for word in &invocation.words[..invocation.leading] {
+        text.put("word", word.as_bytes());
+    }
+    if let Main::Code(code) = &invocation.main {
+        text.put("code", code.as_bytes());
+    }
+    // Scripts are named from here, PYTHONPATH is, and so are files that modules look for.
+    text.path("directory", &std::env::current_dir().unwrap_or_default());
+    text.0
+}
+
+/// What this process has, beside the session.
+fn process(text: &mut Text) {
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    for line in status.split(|&byte| byte == b'\n') {
+        let (name, value) = line.split_at(line.iter().position(|&byte| byte == b':').unwrap_or(0));
+        if let Some(name) = STATUS.iter().find(|known| known.as_bytes() == name) {
+            text.put(name, value);
+        }
+    }
+    for file in [
+        "cgroup",
+        "personality",
+        "oom_score_adj",
+        "attr/current",
+        "timerslack_ns",
+    ] {
+        let path = Path::new("/proc/self").join(file);
+        text.put(file, &fs::read(path).unwrap_or_default());
+    }
+    for link in [
+        "root",
+        "ns/cgroup",
+        "ns/ipc",
+        "ns/mnt",
+        "ns/net",
+        "ns/pid",
+        "ns/time",
+        "ns/user",
+        "ns/uts",
+    ] {
+        let path = fs::read_link(Path::new("/proc/self").join(link)).unwrap_or_default();
+        text.path(link, &path);
+    }
+    for kind in 0..16 {
+        let mut limit = MaybeUninit::<libc::rlimit>::uninit();
+        // SAFETY: getrlimit writes one struct, and says whether it did; a kind that the
+        // kernel does not know is an error.
+        let limit = unsafe {
+            match libc::getrlimit(kind, limit.as_mut_ptr()) {
+                0 => limit.assume_init(),
+                _ => continue,
+            }
+        };
+        text.put(
+            "limit",
+            format!("{kind} {} {}", limit.rlim_cur, limit.rlim_max).as_bytes(),
+        );
+    }
+    // SAFETY: these take numbers only.
+    let (nice, policy) = unsafe {
+        (
+            libc::getpriority(libc::PRIO_PROCESS, 0),
+            libc::sched_getscheduler(0),
+        )
+    };
+    text.put("nice", format!("{nice} {policy}").as_bytes());
+}
+
+/// Whether this process has a controlling terminal.
+fn has_terminal() -> bool {
+    let stat = fs::read("/proc/self/stat").unwrap_or_default();
+    // The name, in brackets, may have any bytes in it; the terminal is the fifth after.
+    let end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+    let terminal = stat[end..]
+        .split(|&byte| byte == b' ')
+        .nth(5)
+        .unwrap_or(b"0");
+    OsStr::from_bytes(terminal) != "0"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Identity {
+        let words: Vec<_> = line.split(' ').map(Into::into).collect();
+        Identity::of(&Invocation {
+            interpreter: "/bin/sh".into(),
+            leading: words.len(),
+            words,
+            main: Main::Script("x.py".into()),
+        })
+    }
+
+    #[test]
+    fn the_same_start_is_the_same_and_another_is_not() {
+        assert_eq!(of("python x.py").whole, of("python x.py").whole);
+        assert_ne!(of("python x.py").whole, of("python -u x.py").whole);
+        assert_ne!(of("a b").program, of("ab").program);
+        assert!(
+            of("python x.py")
+                .whole
+                .starts_with(&of("python x.py").program)
+        );
+    }
+
+    #[test]
+    fn what_a_process_may_do_is_part_of_it() {
+        let text = String::from_utf8_lossy(&of("python x.py").whole).into_owned();
+        for name in [
+            "Uid",
+            "CapEff",
+            "ns/mnt",
+            "limit",
+            "nice",
+            "Cpus_allowed",
+            "cgroup",
+        ] {
+            assert!(text.contains(&format!("\n{name} ")), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_tells_of_changes() {
+        assert_eq!(stamp(Path::new("/nowhere")), "");
+        assert_eq!(stamp(Path::new("/bin/sh")), stamp(Path::new("/bin/sh")));
+    }
+}

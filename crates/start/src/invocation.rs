@@ -1,0 +1,242 @@
+//! What a command is: which Python it starts, with which options, and what that runs.
+//!
+//! This reads a command line as the kernel (a script's first line), `env` and CPython
+//! would, and says why a command cannot be started warm. It starts nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use preheat_launch::{LaunchError, program};
+
+/// A command that runs a program with Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Invocation {
+    /// The interpreter, as it would be executed.
+    pub interpreter: PathBuf,
+    /// Everything that Python sees on its command line.
+    pub words: Vec<OsString>,
+    /// How many of the words come before the program's own arguments.
+    pub leading: usize,
+    /// What is run.
+    pub main: Main,
+}
+
+/// What a Python runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Main {
+    /// A file, or a directory or archive with a `__main__.py`.
+    Script(PathBuf),
+    /// `-m`.
+    Module(OsString),
+    /// `-c`.
+    Code(OsString),
+}
+
+/// Why a command is started plainly; a sentence without a beginning: "it is …".
+pub(crate) type Why = String;
+
+/// The command's program, as `execvp` finds it.
+pub(crate) fn find(command: &[OsString]) -> Result<program::Program, LaunchError> {
+    let name = command
+        .first()
+        .ok_or_else(|| LaunchError::Usage("there is no command to start".into()))?;
+    program::find(name)
+}
+
+/// What `command`, whose program was found at `path`, runs with Python.
+pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why> {
+    let (interpreter, words) = match first_line(path) {
+        None => (path.to_owned(), command.to_vec()),
+        Some(line) => through_script(command, path, &line)?,
+    };
+    if !is_python(&interpreter) {
+        return Err(format!("{} is not a Python", interpreter.display()));
+    }
+    let (leading, main) = main(&words)?;
+    Ok(Invocation {
+        interpreter,
+        words,
+        leading,
+        main,
+    })
+}
+
+/// The rest of a script's first line, if it is one.
+fn first_line(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(path)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut head)
+        .ok()?;
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|&byte| byte == b'\n')
+        .next()?;
+    Some(line.trim_ascii().to_vec())
+}
+
+/// The kernel starts a script's interpreter with at most one word of its first line, and
+/// `env` searches for the next.
+fn through_script(
+    command: &[OsString],
+    path: &Path,
+    line: &[u8],
+) -> Result<(PathBuf, Vec<OsString>), Why> {
+    let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
+    let (first, rest) = match line.iter().position(|byte| is_blank(byte)) {
+        Some(at) => (&line[..at], line[at..].trim_ascii()),
+        None => (line, &b""[..]),
+    };
+    let first = PathBuf::from(OsStr::from_bytes(first));
+    let mut words = Vec::new();
+    let interpreter = if first.file_name() == Some(OsStr::new("env")) {
+        let plain = !rest.is_empty() && !rest.iter().any(|byte| is_blank(byte) || *byte == b'=');
+        if !plain || rest.starts_with(b"-") {
+            return Err("its first line gives options to env".into());
+        }
+        let name = OsStr::from_bytes(rest);
+        words.push(name.to_owned());
+        program::find(name).map_err(|why| why.to_string())?.path
+    } else {
+        words.push(first.clone().into_os_string());
+        if !rest.is_empty() {
+            words.push(OsStr::from_bytes(rest).to_owned());
+        }
+        first
+    };
+    if first_line(&interpreter).is_some() {
+        return Err(format!("{} is itself a script", interpreter.display()));
+    }
+    words.push(path.as_os_str().to_owned());
+    words.extend(command.iter().skip(1).cloned());
+    Ok((interpreter, words))
+}
+
+/// By its file's name; whether it is one that can be forked it says itself.
+fn is_python(path: &Path) -> bool {
+    let file = fs::canonicalize(path).unwrap_or_default();
+    let name = file.file_name().unwrap_or_default().as_bytes();
+    name.strip_prefix(b"python").is_some_and(|rest| {
+        rest.iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    })
+}
+
+/// As CPython reads its options: how many words come before the program's own, and what
+/// is run.
+fn main(words: &[OsString]) -> Result<(usize, Main), Why> {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let bytes = word.as_bytes();
+        if bytes == b"-" {
+            break;
+        }
+        if let Some(long) = bytes.strip_prefix(b"--") {
+            match long {
+                b"check-hash-based-pycs" => at += 2,
+                b"" => return Err("its options end with --".into()),
+                _ => return Err(format!("{} is no program", word.display())),
+            }
+            continue;
+        }
+        let Some(letters) = bytes.strip_prefix(b"-") else {
+            return Ok((at + 1, Main::Script(word.into())));
+        };
+        at += 1;
+        for (index, letter) in letters.iter().enumerate() {
+            let rest = &letters[index + 1..];
+            match letter {
+                b'c' | b'm' | b'W' | b'X' => {
+                    let value = if rest.is_empty() {
+                        at += 1;
+                        words
+                            .get(at - 1)
+                            .cloned()
+                            .ok_or("its last option is incomplete")?
+                    } else {
+                        OsString::from_vec(rest.to_vec())
+                    };
+                    match letter {
+                        b'c' => return Ok((at, Main::Code(value))),
+                        b'm' => return Ok((at, Main::Module(value))),
+                        _ => break,
+                    }
+                }
+                b'b' | b'B' | b'd' | b'O' | b'P' | b'q' | b'R' | b's' | b'u' | b'x' => {}
+                b'E' | b'I' => return Err("-E and -I keep everything out of Python".into()),
+                b'S' => return Err("-S keeps everything out of Python".into()),
+                b'i' => return Err("-i makes it interactive".into()),
+                b'v' => return Err("-v tells of every import".into()),
+                other => return Err(format!("-{} is no program", char::from(*other))),
+            }
+        }
+    }
+    // What is read from standard input is another program each time.
+    Err("its program comes from standard input".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<(usize, Main), Why> {
+        main(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read_as_python_reads_them() {
+        let script = |name: &str| Main::Script(name.into());
+        assert_eq!(of("python x.py -c a"), Ok((2, script("x.py"))));
+        assert_eq!(of("python -u -W error x.py"), Ok((5, script("x.py"))));
+        assert_eq!(of("python -uOWerror -Xutf8 x.py"), Ok((4, script("x.py"))));
+        assert_eq!(of("python -um a.b c"), Ok((3, Main::Module("a.b".into()))));
+        assert_eq!(of("python -ma.b c"), Ok((2, Main::Module("a.b".into()))));
+        assert_eq!(
+            of("python -B -c pass x"),
+            Ok((4, Main::Code("pass".into())))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_warm_says_why() {
+        for line in [
+            "python",
+            "python -",
+            "python -i x.py",
+            "python -I x.py",
+            "python -V",
+            "python -m",
+            "python --version",
+            "python -ES x.py",
+            "python -v x.py",
+            "python -- x.py",
+        ] {
+            assert!(of(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_pythons_are_python() {
+        assert!(!is_python(Path::new("/bin/sh")));
+        assert!(!is_python(Path::new("/nowhere/python3")));
+    }
+
+    #[test]
+    fn a_first_line_is_read_as_the_kernel_and_env_do() {
+        let read = |line: &str| {
+            through_script(&["x".into(), "1".into()], Path::new("./x"), line.as_bytes())
+        };
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let (path, given) = read("/bin/sh -e  -u").expect("it is right");
+        assert_eq!(path, Path::new("/bin/sh"));
+        assert_eq!(given, words(&["/bin/sh", "-e  -u", "./x", "1"]));
+        let (_, given) = read("/usr/bin/env sh").expect("it is right");
+        assert_eq!(given, words(&["sh", "./x", "1"]));
+        assert!(read("/usr/bin/env -S sh -e").is_err());
+        assert!(read("/usr/bin/env A=1 sh").is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! Directories of the user's own: one for sockets and what belongs to running parents,
+//! one for what is kept. Nothing is followed or used there that another user could have
+//! put.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Parents of another version are not talked to.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What Python loads, by name.
+const PYTHON: [(&str, &[u8]); 7] = [
+    (
+        "sitecustomize.py",
+        include_bytes!("python/sitecustomize.py"),
+    ),
+    ("learn.py", include_bytes!("python/learn.py")),
+    ("template.py", include_bytes!("python/template.py")),
+    ("probe.py", include_bytes!("python/probe.py")),
+    ("serve.py", include_bytes!("python/serve.py")),
+    ("state.py", include_bytes!("python/state.py")),
+    ("child.py", include_bytes!("python/child.py")),
+];
+
+/// The longest path of a directory in which a socket can be named.
+const LONGEST: usize = 60;
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Sockets, states and locks of parents.
+    pub run: PathBuf,
+    /// What was learned of programs.
+    pub kept: PathBuf,
+    /// The directory of our `sitecustomize.py`.
+    pub python: PathBuf,
+}
+
+/// The user's directories; made where they are not there yet.
+pub(crate) fn places() -> io::Result<Places> {
+    places_by(|name| std::env::var_os(name), &std::env::temp_dir())
+}
+
+/// Only where running parents are, if there is such a place.
+pub(crate) fn run_directory() -> io::Result<PathBuf> {
+    run_by(&|name| std::env::var_os(name), &std::env::temp_dir())
+}
+
+fn run_by(variable: &dyn Fn(&str) -> Option<OsString>, temporary: &Path) -> io::Result<PathBuf> {
+    let is_short = |path: &Path| path.is_absolute() && path.as_os_str().len() <= LONGEST;
+    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    if let Some(runtime) = runtime.filter(|path| is_short(path) && is_private(path)) {
+        let run = runtime.join("preheat");
+        private(&run)?;
+        return Ok(run);
+    }
+    let below = if is_short(temporary) {
+        temporary
+    } else {
+        Path::new("/tmp")
+    };
+    let run = below.join(format!("preheat-{}", user()));
+    private(&run)?;
+    Ok(run)
+}
+
+fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> io::Result<Places> {
+    let run = run_by(&variable, temporary)?;
+    let absolute = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    // Without a cache things are kept as long as parents run.
+    let kept = cache
+        .and_then(|cache| {
+            fs::create_dir_all(&cache).ok()?;
+            private(&cache.join("preheat")).ok()?;
+            let kept = cache.join("preheat/start");
+            private(&kept).ok().map(|()| kept)
+        })
+        .unwrap_or_else(|| run.clone());
+    let text: Vec<u8> = PYTHON
+        .iter()
+        .flat_map(|(_, bytes)| bytes.iter().copied())
+        .collect();
+    let python = run.join(format!("python-{}", crate::identity::name(&text)));
+    private(&python)?;
+    for (name, bytes) in PYTHON {
+        put(&python.join(name), bytes)?;
+    }
+    if python.as_os_str().as_bytes().contains(&b':') {
+        return Err(io::Error::other(
+            "PYTHONPATH cannot name a path with a colon in it",
+        ));
+    }
+    Ok(Places { run, kept, python })
+}
+
+fn user() -> libc::uid_t {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Whether it is a directory of this user's, and nobody else's.
+fn is_private(directory: &Path) -> bool {
+    fs::symlink_metadata(directory)
+        .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
+}
+
+/// Have a directory that is ours alone.
+fn private(directory: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
+        _ => {}
+    }
+    let is = fs::symlink_metadata(directory)?;
+    if !is.is_dir() || is.uid() != user() {
+        return Err(io::Error::other(format!(
+            "{} is not a directory of this user's own",
+            directory.display()
+        )));
+    }
+    if is.mode() & 0o077 != 0 {
+        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Have a file with these bytes; what is there is compared, as it is about to be loaded.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
+    if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let new = path.with_extension(format!("new-{}", std::process::id()));
+    let _ = fs::remove_file(&new);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ps-{}-{name}", std::process::id()));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .expect("a directory for the test");
+        path
+    }
+
+    #[test]
+    fn the_directories_are_private_and_python_finds_its_files() {
+        let at = scratch("places");
+        let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
+        let places = places_by(variable, &at).expect("they are made");
+        assert_eq!(places.run, at.join("preheat"));
+        assert!(is_private(&places.run) && is_private(&places.kept));
+        fs::write(places.python.join("child.py"), "evil").expect("it is ours");
+        let again = places_by(variable, &at).expect("they are there");
+        let child = fs::read(again.python.join("child.py")).expect("it is there");
+        assert_ne!(child, b"evil");
+        fs::remove_dir_all(&at).expect("it goes");
+    }
+
+    #[test]
+    fn what_others_may_write_to_is_not_trusted() {
+        let at = scratch("open");
+        fs::set_permissions(&at, Permissions::from_mode(0o755)).expect("it is ours");
+        let run = run_by(&|_| Some(at.clone().into_os_string()), &at).expect("elsewhere");
+        assert_eq!(run, at.join(format!("preheat-{}", user())));
+        // A link is not followed, wherever it leads.
+        fs::remove_dir_all(&run).expect("it goes");
+        std::os::unix::fs::symlink("/tmp", &run).expect("a link");
+        assert!(run_by(&|_| None, &at).is_err());
+        fs::remove_dir_all(&at).expect("it goes");
+    }
+}

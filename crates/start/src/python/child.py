@@ -1,0 +1,255 @@
+"""A child of the warm parent that becomes the program.
+
+It waits for a client, takes over everything that a process has from whoever starts it,
+says that it is ready, and goes on only when it is told to: a client that has waited too
+long starts the program plainly, and this child then leaves without a trace.
+"""
+
+import os
+import sys
+
+# The most bytes of a request, and of descriptors in it.
+MOST_BYTES = 1 << 24
+MOST_DESCRIPTORS = 253
+
+
+class Refused(Exception):
+    """Why this child cannot become the program; a sentence."""
+
+
+def become(parent, link):
+    """Waits until a client wants a start; returns the last step. Ends the process where
+    nobody wants one any more."""
+    try:
+        return Child(parent, link).wait()
+    except BaseException:
+        os._exit(1)
+
+
+class Child:
+    def __init__(self, parent, link):
+        self.parent, self.tools, self.link = parent, parent.tools, link
+
+    def wait(self):
+        select = self.tools.select
+        poll = select.poll()
+        poll.register(self.link.fileno(), select.POLLIN)
+        poll.register(self.parent.listener.fileno(), select.POLLIN)
+        while True:
+            ready = dict(poll.poll())
+            if self.link.fileno() in ready:
+                os._exit(0)  # The supervisor has gone, or the parent.
+            try:
+                client = self.tools.socket.socket(fileno=self.parent.listener._accept()[0])
+            except OSError:
+                continue
+            go_on = self.hear(client)
+            if go_on:
+                return go_on
+            client.close()
+
+    def hear(self, client):
+        """What a client wants; the last step if it is a start."""
+        socket = self.tools.socket
+        client.settimeout(1)
+        try:
+            who = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            if int.from_bytes(who[4:8], sys.byteorder) != os.geteuid():
+                return None
+            fields, received = self.read(client)
+        except OSError:
+            return None
+        if fields[:1] == [b"served"]:
+            client.send(b"served %d\n" % self.parent.served)
+        elif fields[:1] == [b"leave"]:
+            self.link.send(b"l")
+            os._exit(0)
+        elif fields[:1] == [b"start"]:
+            return self.start(client, Request(fields), received)
+        for fd in received:
+            os.close(fd)
+        return None
+
+    def read(self, client):
+        """The fields of a request, and the descriptors that came with it."""
+        socket = self.tools.socket
+        room = socket.CMSG_SPACE(4 * MOST_DESCRIPTORS)
+        data, extra, flags, _ = client.recvmsg(65536, room, socket.MSG_CMSG_CLOEXEC)
+        received = []
+        for level, kind, value in extra:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                for at in range(0, len(value) - 3, 4):
+                    received.append(int.from_bytes(value[at : at + 4], sys.byteorder))
+        length = int.from_bytes(data[:4], "little")
+        parts, have = [data[4:]], len(data) - 4
+        while have < length <= MOST_BYTES:
+            more = client.recv(min(1 << 20, length - have))
+            if not more:
+                break
+            parts.append(more)
+            have += len(more)
+        if have != length or flags & socket.MSG_CTRUNC:
+            for fd in received:
+                os.close(fd)
+            return [], []
+        return b"".join(parts).split(b"\0"), received
+
+    def start(self, client, request, received):
+        socket = self.tools.socket
+        # The supervisor needs the client too.
+        fd = client.fileno().to_bytes(4, sys.byteorder)
+        self.link.sendmsg([b"t"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
+        signals = self.tools.signal
+        signals.pthread_sigmask(signals.SIG_SETMASK, range(1, signals.NSIG))
+        os.set_blocking(client.fileno(), True)
+        fd = client.detach()
+        try:
+            fd = self.take_descriptors(fd, request, received)
+            self.take_process(request)
+            take_environment(request, self.parent.base)
+            take_arguments(request)
+            take_streams()
+            take_chance()
+        except Exception as error:
+            os.write(fd, ("no %s\n" % error).encode("utf-8", "replace"))
+            os._exit(0)
+        os.write(fd, b"ready %d\n" % os.getpid())
+        if os.read(fd, 1) != b"g":
+            os._exit(0)
+        os.close(fd)
+
+        def go_on():
+            # Last: what has come in the meantime is the program's.
+            signals.pthread_sigmask(signals.SIG_SETMASK, request.blocked)
+
+        return go_on
+
+    def take_descriptors(self, client, request, received):
+        """Puts what was received where the client had it, and nothing else of ours stays.
+        Returns the client's new number."""
+        if len(received) != len(request.numbers) + 1:
+            raise Refused("its descriptors did not arrive")
+        ours = {self.link.fileno(), self.parent.listener.fileno(), client, 0, 1, 2}
+        ours.update(received)
+        theirs = set(map(int, os.listdir("/proc/self/fd"))) - ours
+        top = max(ours | theirs | set(request.numbers)) + 1
+        os.fchdir(received[0])
+        os.close(received[0])
+        self.link.close()
+        self.parent.listener.close()
+        client = moved(client, top)
+        above = [moved(fd, top + 1 + at) for at, fd in enumerate(received[1:])]
+        for fd in {0, 1, 2} - set(request.numbers):
+            os.close(fd)
+        for fd, number in zip(above, request.numbers):
+            if number > 2 and is_open(number):
+                raise Refused("a library has descriptor %d for itself" % number)
+            os.dup2(fd, number)
+            os.close(fd)
+        return client
+
+    def take_process(self, request):
+        group = request.group
+        if group:
+            os.setpgid(0, group)
+        else:
+            os.setpgid(0, 0)
+        os.umask(request.umask)
+        signals = self.tools.signal
+        for number in request.ignored:
+            signals.signal(number, signals.SIG_IGN)
+
+
+def moved(fd, to):
+    os.dup2(fd, to, False)
+    os.close(fd)
+    return to
+
+
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+class Request:
+    """What a client has; all of it comes from a process of the same user."""
+
+    def __init__(self, fields):
+        fields = iter(fields[1:])
+
+        def numbers():
+            return [int(number) for number in next(fields).split()]
+
+        def texts():
+            return [next(fields) for _ in range(int(next(fields)))]
+
+        (self.group, self.umask, self.leading) = numbers()
+        self.blocked = numbers()
+        self.ignored = numbers()
+        self.numbers = numbers()
+        self.arguments = texts()
+        self.environment = texts()
+
+
+def take_environment(request, base):
+    """The client's, and what Python itself would have added."""
+    data = os.environ._data
+    for name in list(data):
+        os.unsetenv(name)
+    data.clear()
+    entries = [entry.partition(b"=")[::2] for entry in request.environment]
+    for name, value in entries + list(base.added.items()):
+        data[name] = value
+        os.putenv(name, value)
+
+
+def take_arguments(request):
+    arguments = [os.fsdecode(argument) for argument in request.arguments]
+    sys.argv[1:] = arguments[request.leading :]
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = arguments
+
+
+def take_streams():
+    """Makes the standard streams anew, as Python does at its start. The objects stay: who
+    has kept one when it was imported writes to where the program does."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, "__%s__" % name)
+        if not is_open(fd):
+            setattr(sys, name, None)
+            setattr(sys, "__%s__" % name, None)
+            continue
+        writes, unbuffered = fd > 0, stream.write_through
+        size = 0 if writes and unbuffered else -1
+        buffer = open(fd, "wb" if writes else "rb", size, closefd=False)
+        raw = buffer.raw if size else buffer
+        raw.name = "<%s>" % name
+        by_line = not unbuffered and (raw.isatty() or fd == 2)
+        mode = stream.mode
+        encoding, errors = stream.encoding, stream.errors
+        stream.__init__(buffer, encoding, errors, "\n", by_line, unbuffered)
+        stream.mode = mode
+
+
+def take_chance():
+    """What is random or a process's own, and was fixed when it was imported."""
+    modules = sys.modules
+    numpy = modules.get("numpy.random.mtrand")
+    if numpy is not None:
+        numpy.seed()  # `random` does so itself.
+    process = getattr(modules.get("multiprocessing.process"), "_current_process", None)
+    if process is not None:
+        kind = type(process._config["authkey"])
+        process._config["authkey"] = kind(os.urandom(32))
+    logging = modules.get("logging")
+    if logging is not None:
+        import time
+
+        exact = isinstance(logging._startTime, int)
+        logging._startTime = time.time_ns() if exact else time.time()
+    main = getattr(modules.get("threading"), "_main_thread", None)
+    if hasattr(main, "_set_native_id"):
+        main._set_native_id()

@@ -1,0 +1,95 @@
+"""Writes down which modules a program had, and which variables it has changed.
+
+Only at its end: until then the program runs without anything of ours in it. A program
+that is killed teaches nothing, and is learned from another time.
+"""
+
+import os
+import sys
+
+# A module that came in another way may not be what an ordinary import would give.
+ORDINARY = {
+    "BuiltinImporter",
+    "FrozenImporter",
+    "SourceFileLoader",
+    "SourcelessFileLoader",
+    "ExtensionFileLoader",
+    "NamespaceLoader",
+    "_NamespaceLoader",
+}
+
+# A process's own.
+PROCESS = {"__main__", "__mp_main__", "sitecustomize", "usercustomize"}
+
+
+def begin(path):
+    """Has `path` written when the program ends."""
+    import atexit
+
+    process = os.getpid()
+    before = dict(os.environ._data)
+
+    def end():
+        # A child that was forked has our function, but is not the program.
+        if os.getpid() == process:
+            try:
+                write(path, lines(before))
+            except Exception:
+                pass
+
+    # The first that is registered is the last that is called.
+    atexit.register(end)
+    if "atexit" not in KNOWN:
+        sys.modules.pop("atexit", None)
+
+
+KNOWN = set(sys.modules)
+
+
+def lines(before):
+    """What is told: a kind, a name and what belongs to it, each ended by a NUL."""
+    for name, module in list(sys.modules.items()):
+        if name in PROCESS or not isinstance(name, str):
+            continue
+        spec = getattr(module, "__spec__", None)
+        loader = type(getattr(spec, "loader", None))
+        kind = loader.__name__
+        if kind == "type":  # Those of built-in modules are classes themselves.
+            kind = getattr(spec.loader, "__name__", "")
+        origin = getattr(module, "__file__", None) or getattr(spec, "origin", None) or ""
+        if spec is not None and isinstance(origin, str):
+            yield "module", name, origin, "" if kind in ORDINARY else kind
+    for root in roots(sys.path):
+        yield "root", root, "", ""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if isinstance(main, str):
+        yield "main", os.path.abspath(main), "", ""
+    after = os.environ._data
+    for name in set(before) | set(after):
+        if before.get(name) != after.get(name):
+            yield "changed", os.fsdecode(name), "", ""
+
+
+def roots(paths):
+    """Where what is installed lies; whatever else there is, is the program's own."""
+    found = {os.path.dirname(os.__file__)}
+    for path in paths:
+        if os.path.basename(path) in ("site-packages", "dist-packages", "lib-dynload"):
+            found.add(path)
+    return sorted(found | set(map(os.path.realpath, found)))
+
+
+def write(path, told):
+    text = "".join(field + "\0" for fields in told for field in fields)
+    new = "%s.new-%d" % (path, os.getpid())
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+        while data:
+            data = data[os.write(fd, data) :]
+        os.rename(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
+    finally:
+        os.close(fd)

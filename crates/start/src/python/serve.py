@@ -1,0 +1,252 @@
+"""Serves starts from the warm parent.
+
+Three generations. The parent keeps one spare pair: a supervisor, and below it a child that
+waits for a client. When one has come, the parent makes the next pair; the child becomes
+the program; the supervisor tells the client how it ends, and ends it when the client is
+gone. So the parent may be killed at any time, and no running program is harmed.
+
+A pair whose parent has gone leaves, unless a client has come.
+"""
+
+import os
+import sys
+
+PAIRS_THAT_FAILED = 5
+# Between looks at the clock, the memory and the session, in milliseconds.
+LOOK_EVERY = 15000
+
+
+class Tools:
+    """Modules that serving needs and the program may not have; it is not to see them."""
+
+    def __init__(self, base):
+        import _signal
+        import _socket
+        import gc
+        import select
+        import time
+
+        self.signal, self.socket, self.select, self.time, self.gc = (
+            _signal,
+            _socket,
+            select,
+            time,
+            gc,
+        )
+
+
+def serve(plan, base, found, load):
+    """Returns in a child that is to become the program, with the function that does it."""
+    known = set(sys.modules)
+    tools = Tools(base)
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+    state = load("state.py")
+    become = load("child.py")["become"]
+    tools.gc.collect()
+
+    path = plan.path("-%d.socket" % os.getpid())
+    listener = tools.socket.socket(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+    listener.setblocking(False)
+    listener.bind(path)
+    listener.listen(128)
+    ours = [path, plan.path("-%d.parent" % os.getpid())]
+    pair = None
+    try:
+        state["write"](ours[1], path, plan, base, found)
+        discard(plan.path(".plain"))  # It says that there is no parent.
+        os.close(int(plan.one["lock"]))
+        os.chdir("/")
+        parent = Parent(plan, tools, listener, become, base)
+        while parent.goes_on(path):
+            if pair is None:
+                pair = parent.make_pair()
+                if pair.go_on:
+                    return pair.go_on
+            if parent.is_taken(pair):
+                pair = None
+    except BaseException:
+        if pair is None or not pair.go_on:
+            remove(ours)
+        raise
+    remove(ours)
+    os._exit(0)
+
+
+def remove(paths):
+    if os.getpid() != int(paths[1].rpartition("-")[2].partition(".")[0]):
+        return
+    for path in paths:
+        discard(path)
+
+
+def discard(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+class Pair:
+    """A supervisor, seen from its parent; or, in the child, what it goes on with."""
+
+    def __init__(self, control=None, process=0, go_on=None):
+        self.control, self.process, self.go_on = control, process, go_on
+
+
+class Parent:
+    """The parent's own part."""
+
+    def __init__(self, plan, tools, listener, become, base):
+        self.plan, self.tools, self.listener, self.become, self.base = (
+            plan,
+            tools,
+            listener,
+            become,
+            base,
+        )
+        self.failed = 0
+        self.served = 0
+        self.last = tools.time.monotonic()
+        self.idle = float(plan.one["idle"])
+        self.leader = os.getsid(0) if plan.one["terminal"] == "yes" else 0
+
+    def goes_on(self, path):
+        """Whether there is still a reason to be here."""
+        while True:
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    break
+            except ChildProcessError:
+                break
+        if self.failed > PAIRS_THAT_FAILED or not os.path.exists(path):
+            return False
+        if self.tools.time.monotonic() - self.last > self.idle or is_memory_short():
+            return False
+        return not self.leader or os.path.exists("/proc/%d" % self.leader)
+
+    def make_pair(self):
+        tools = self.tools
+        ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+        process = os.fork()
+        if process:
+            theirs.close()
+            return Pair(ours, process)
+        ours.close()
+        return Pair(go_on=supervise(self, theirs))
+
+    def is_taken(self, pair):
+        """Waits a while; whether another pair is needed."""
+        poll = self.tools.select.poll()
+        poll.register(pair.control.fileno(), self.tools.select.POLLIN)
+        if not poll.poll(min(LOOK_EVERY, self.idle * 1000 + 1)):
+            return False
+        said = pair.control.recv(1)
+        pair.control.close()
+        if said == b"t":
+            self.failed = 0
+            self.served += 1
+            self.last = self.tools.time.monotonic()
+        elif said == b"l":
+            self.failed = PAIRS_THAT_FAILED + 1
+        else:
+            self.failed += 1
+        return True
+
+
+def is_memory_short():
+    """Whether less than a twentieth of the memory could be had."""
+    with open("/proc/meminfo", "rb") as file:
+        lines = dict(line.split(b":") for line in file.read().splitlines())
+    total, available = (int(lines[name].split()[0]) for name in (b"MemTotal", b"MemAvailable"))
+    return available * 20 < total
+
+
+def supervise(parent, control):
+    """In the supervisor: makes the child, and stays behind it. Returns in the child."""
+    tools = parent.tools
+    ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+    process = os.fork()
+    if process == 0:
+        # The child sees through its end when the supervisor, and so the parent, has gone.
+        ours.close()
+        control.close()
+        return parent.become(parent, theirs)
+    try:
+        theirs.close()
+        parent.listener.close()
+        Supervisor(tools, control, ours, process).run()
+    finally:
+        os._exit(0)
+
+
+class Supervisor:
+    """Stays behind a child; knows its end."""
+
+    def __init__(self, tools, control, child, process):
+        self.tools, self.control, self.child, self.process = tools, control, child, process
+        self.client = None
+
+    def run(self):
+        tools = self.tools
+        signals, wake = os.pipe()
+        os.set_blocking(signals, False)
+        os.set_blocking(wake, False)
+        tools.signal.set_wakeup_fd(wake)
+        tools.signal.signal(tools.signal.SIGCHLD, lambda *_: None)
+        for number in (1, 2, 3, 15):  # A hang-up and its like are for the program.
+            tools.signal.signal(number, tools.signal.SIG_IGN)
+        control, child = self.control.fileno(), self.child.fileno()
+        poll = tools.select.poll()
+        for fd in (signals, control, child):
+            poll.register(fd, tools.select.POLLIN)
+        while not self.is_over():
+            for fd, _ in poll.poll():
+                if fd == signals:
+                    os.read(signals, 512)
+                    continue
+                poll.unregister(fd)
+                if fd == control:
+                    # The parent has gone, or knows. A child that still waits is told,
+                    # and leaves.
+                    if not self.client:
+                        self.child.shutdown(tools.socket.SHUT_WR)
+                elif fd != child:
+                    # The client is gone, and so is what it stands for.
+                    os.kill(self.process, 9)
+                elif self.take_client():
+                    poll.register(self.client.fileno(), 0)
+
+    def take_client(self):
+        """From the child: the client that has come."""
+        tools = self.tools
+        said, extra, _, _ = self.child.recvmsg(1, tools.socket.CMSG_SPACE(4))
+        if said == b"l":
+            self.control.send(b"l")
+        if said != b"t" or not extra:
+            return False
+        fd = int.from_bytes(extra[0][2][:4], sys.byteorder)
+        self.client = tools.socket.socket(fileno=fd)
+        try:
+            self.control.send(b"t")
+        except OSError:
+            pass  # The parent is gone; the program is not.
+        return True
+
+    def is_over(self):
+        """Tells of what happened to the child; whether it has ended."""
+        while True:
+            options = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
+            process, status = os.waitpid(self.process, options)
+            if process == 0:
+                return False
+            self.say("status %d\n" % status)
+            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+                return True
+
+    def say(self, line):
+        try:
+            if self.client:
+                self.client.send(line.encode())
+        except OSError:
+            pass

@@ -1,0 +1,71 @@
+"""Writes down what a warm parent is good for, so that a client can tell without asking."""
+
+import os
+import sys
+
+
+def write(path, socket, plan, base, found):
+    """Records of three fields each, ended by NULs."""
+    records = [("socket", socket, ""), ("process", str(os.getpid()), "")]
+    for name in ("identity", "program", "began"):
+        records.append((name, plan.one[name], ""))
+    data = base.given
+    names = {os.fsencode(name) for name in found.variables}
+    if found.all_variables:
+        records.append(("all-variables", "", ""))
+    for name, value in data.items():
+        # Others are nobody's business: they may be secrets.
+        if found.all_variables or name.startswith(plan.always):
+            records.append(("environment", os.fsdecode(name), os.fsdecode(value)))
+    for name in sorted(names):
+        value = data.get(name)
+        shown = "" if value is None else "=" + os.fsdecode(value)
+        records.append(("variable", os.fsdecode(name), shown))
+    for name, why in found.left_out:
+        records.append(("left-out", name, why))
+    records.extend(("own", name, value) for name, value in plan.own)
+    for file in sorted(set(files())):
+        records.append(("file", file, stamp(file)))
+    for directory in sys.path:
+        if os.path.isdir(directory):
+            records.append(("directory", directory, stamp(directory)))
+    for name in sorted(ahead(base)):
+        records.append(("name", name, ""))
+    text = "".join(field + "\0" for record in records for field in record)
+    new = path + ".new"
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(fd, "wb") as file:
+        file.write(os.fsencode(text))
+    os.rename(new, path)
+
+
+def files():
+    """Everything that was loaded, and what decides where things are loaded from."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and os.path.isabs(file):
+            yield file
+    yield os.path.join(sys.prefix, "pyvenv.cfg")
+    for directory in sys.path:
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".pth"):
+                yield os.path.join(directory, name)
+
+
+def ahead(base):
+    """The outermost names of what was imported ahead: the program's own modules of such
+    a name would have come first."""
+    return {name.partition(".")[0] for name in set(sys.modules) - base.modules}
+
+
+def stamp(path):
+    """Changes when the file does; empty if there is none."""
+    try:
+        is_ = os.stat(path)
+    except OSError:
+        return ""
+    return "%d %d %d" % (is_.st_mtime_ns, is_.st_size, is_.st_ino)

@@ -1,0 +1,127 @@
+"""The warm parent: imports what the program will import, and lets children go on as the
+program.
+
+Only a child that was asked for returns from `begin`; every other way out ends the process
+on the spot. What was found out goes to one of two files beside the socket: the state, by
+which a client tells whether this parent is right for it, or the reason why there is none.
+"""
+
+import os
+import sys
+
+
+class Unsuitable(Exception):
+    """Why no program can be started from here; a sentence."""
+
+
+class Plan:
+    """What we are told: kinds, each with two values."""
+
+    def __init__(self, fd):
+        with open(fd, "rb") as file:
+            fields = os.fsdecode(file.read()).split("\0")
+        self.one = {}
+        self.modules = {}
+        self.sets = set()
+        self.always = ()
+        self.own = []
+        self.roots = ()
+        for kind, name, value in zip(*[iter(fields)] * 3):
+            if kind == "module":
+                self.modules[name] = value
+            elif kind == "sets":
+                self.sets.add(name)
+            elif kind == "always":
+                self.always += (os.fsencode(name),)
+            elif kind == "own":
+                self.own.append((name, value))
+            elif kind == "root":
+                self.roots += (name,)
+            else:
+                self.one[kind] = name
+
+    def path(self, ending):
+        return os.path.join(self.one["directory"], self.one["name"] + ending)
+
+
+def begin(fd, load):
+    """`fd` has what we are told; `load` gives the names of one of our other files."""
+    master = os.getpid()
+    plan = None
+    try:
+        plan = Plan(int(fd))
+        go_on = prepare(plan, load)
+    except BaseException as error:
+        if os.getpid() == master and plan:
+            tell(plan, str(error) if isinstance(error, Unsuitable) else "it failed: %r" % error)
+        os._exit(1)
+    # From here on this is the program.
+    go_on()
+
+
+def prepare(plan, load):
+    """Imports, and serves; returns in a child, with what is left to do there."""
+    check_interpreter()
+    probe = load("probe.py")
+    base = Base(plan, probe["descriptors"]())
+    found = probe["find_safe"](plan)
+    if not found.names:
+        raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
+    for name in found.names:
+        probe["import_quietly"](name)
+    problem = probe["problem"](base.descriptors)
+    if problem:
+        raise Unsuitable("one of its modules " + problem)
+    check_origins(plan)
+    return load("serve.py")["serve"](plan, base, found, load)
+
+
+def check_interpreter():
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 8):
+        raise Unsuitable("only CPython from 3.8 on can be forked warm")
+    if "t" in getattr(sys, "abiflags", ""):
+        raise Unsuitable("this Python is free-threaded, whose threads do not survive a fork")
+    if sys.flags.inspect or sys.flags.interactive:
+        raise Unsuitable("it is interactive")
+    if sys.gettrace() or sys.getprofile():
+        raise Unsuitable("it is traced")
+
+
+def check_origins(plan):
+    """Everything must come from where the program has it from."""
+    for name, module in list(sys.modules.items()):
+        origin = plan.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if origin and file and os.path.isabs(origin) and file != origin:
+            raise Unsuitable("its module %s is %s, not the installed one" % (name, origin))
+
+
+class Base:
+    """What this process had before it imported anything."""
+
+    def __init__(self, plan, descriptors):
+        self.modules = set(sys.modules)
+        self.descriptors = descriptors
+        now = os.environ._data
+        with open("/proc/self/environ", "rb") as file:
+            entries = [entry.partition(b"=") for entry in file.read().split(b"\0")]
+        # What we were started with, but for what told us where to begin.
+        self.given = {name: value for name, _, value in entries if name in now}
+        if b"PYTHONPATH" in now:
+            self.given[b"PYTHONPATH"] = now[b"PYTHONPATH"]
+        # What Python itself has added: LC_CTYPE, where it must.
+        self.added = {
+            name: value for name, value in now.items() if self.given.get(name) != value
+        }
+
+
+def tell(plan, reason):
+    """Leaves a sentence for the clients that will ask for this parent."""
+    try:
+        path = plan.path(".plain")
+        new = "%s.new-%d" % (path, os.getpid())
+        with open(new, "w", encoding="utf-8", errors="replace") as file:
+            file.write(reason)
+        os.rename(new, path)
+    except Exception:
+        pass

@@ -1,0 +1,161 @@
+//! The warm parent: a process that has imported what a program imports, and forks a child
+//! for each start of it.
+//!
+//! The trick is where it waits: inside the `sitecustomize` of an interpreter that was
+//! started for the very program. A child returns from there, and Python itself runs the
+//! program: nothing of that is imitated.
+//!
+//! [`applies`] says of a command whether it can be; [`apply`] starts it, if a parent is
+//! there that is right for it; [`prepare`] has one made for the next start; [`list`]
+//! shows what there is, and [`stop`] undoes it. A start is never committed before all is
+//! right: the child says that it is ready, and waits; the client looks once more whether
+//! anything has changed, and says go, or starts the program plainly instead.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::invocation::{Invocation, Main, Why};
+
+mod follow;
+mod learned;
+mod list;
+mod make;
+mod request;
+mod socket;
+mod state;
+
+pub(crate) use follow::{End, Program, die};
+pub use list::{Running, list, stop};
+pub(crate) use make::Wish;
+pub(crate) use request::Inherited;
+
+use socket::Connection;
+use state::{Parent, parents};
+
+/// How long a start waits for a parent before it goes on without.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long it counts that a parent could not be made.
+const REFUSED_FOR: Duration = Duration::from_secs(3600);
+
+/// Start the program from a parent that is right for it; or why not. `told` hears of it
+/// before the program begins.
+pub(crate) fn apply(
+    wish: &Wish<'_>,
+    inherited: &Inherited,
+    told: &dyn Fn(&str),
+) -> Result<Program, Why> {
+    let began = Instant::now();
+    let prefix = crate::identity::name(&wish.identity.whole);
+    let mut why = String::from("there is no warm parent yet");
+    for parent in parents(&wish.places.run, &prefix) {
+        if parent.identity != wish.identity.whole {
+            continue;
+        }
+        if let Err(differs) = parent.suits(&inherited.environment) {
+            why = differs;
+            continue;
+        }
+        match ask(&parent, wish, inherited, told, began) {
+            Ok(program) => return Ok(program),
+            Err(said) => why = said,
+        }
+    }
+    Err(why)
+}
+
+/// Have a parent made, so that a later start is warm. Says what to start the program with
+/// so that it tells what it imports, if that is not known.
+pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Why> {
+    let learned = wish.learned();
+    let refusal = wish.refusal();
+    let age = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    if age(&refusal).is_some_and(|age| age < REFUSED_FOR) {
+        return Err(fs::read_to_string(&refusal).unwrap_or_default());
+    }
+    let is_known = learned.exists();
+    let failed = |why: io::Error| format!("a warm parent cannot be made: {why}");
+    wish.make(!is_known).map_err(failed)?;
+    Ok(if is_known {
+        Learns::No
+    } else {
+        Learns::Into(learned)
+    })
+}
+
+/// Whether a plain start is to tell what it imports.
+pub(crate) enum Learns {
+    /// It is known.
+    No,
+    /// Into this file.
+    Into(PathBuf),
+}
+
+fn ask(
+    parent: &Parent,
+    wish: &Wish<'_>,
+    inherited: &Inherited,
+    told: &dyn Fn(&str),
+    began: Instant,
+) -> Result<Program, Why> {
+    let mut connection = Connection::open(&parent.socket, began + PATIENCE).map_err(|why| {
+        if why.kind() == io::ErrorKind::ConnectionRefused || why.kind() == io::ErrorKind::NotFound {
+            // Nobody listens there any more, and nobody will.
+            let _ = fs::remove_file(&parent.path);
+            let _ = fs::remove_file(&parent.socket);
+        }
+        format!("the warm parent is gone ({why})")
+    })?;
+    let request = inherited.request(wish.invocation, wish.identity.terminal);
+    let asked = connection.send(&request, &inherited.sent());
+    asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;
+    // The child gets ready in the meantime.
+    if let Err(why) = still_right(parent, wish.invocation) {
+        drop(connection);
+        list::leave(parent);
+        return Err(why);
+    }
+    let answer = connection.line().map_err(|why| {
+        if follow::is_stopped(parent.process as libc::pid_t) {
+            list::leave(parent);
+        }
+        format!("the warm parent does not answer ({why})")
+    })?;
+    let process = answer
+        .strip_prefix("ready ")
+        .and_then(|text| text.parse().ok());
+    let process = process.ok_or_else(|| answer.trim_start_matches("no ").to_owned())?;
+    let mut program = Program::ready(connection, process)
+        .map_err(|why| format!("signals cannot be passed on ({why})"))?;
+    told(&format!(
+        "started warm by process {} in {:.1} ms",
+        parent.process,
+        began.elapsed().as_secs_f64() * 1e3
+    ));
+    // If this fails the child has gone, and has done nothing.
+    let gone = program.go();
+    gone.map_err(|why| format!("the warm parent's child is gone ({why})"))?;
+    Ok(program)
+}
+
+/// Whether what was imported ahead is what would be imported now.
+fn still_right(parent: &Parent, invocation: &Invocation) -> Result<(), Why> {
+    parent.is_fresh()?;
+    parent.is_unset_by_program()?;
+    parent.is_hidden_by(&searched_first(invocation))
+}
+
+/// The directory that Python searches before all others.
+fn searched_first(invocation: &Invocation) -> PathBuf {
+    match &invocation.main {
+        Main::Script(script) if script.is_dir() => script.clone(),
+        Main::Script(script) => {
+            let file = fs::canonicalize(script).unwrap_or_else(|_| script.clone());
+            file.parent()
+                .map_or_else(|| PathBuf::from("."), Path::to_owned)
+        }
+        Main::Module(_) | Main::Code(_) => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,241 @@
+//! What to import ahead: of the modules that a program was seen to have, those that are
+//! installed, in the order in which it began to import them.
+//!
+//! A program may set variables of the environment before it imports what reads them. So
+//! whatever looks like the name of a variable in the program's own files, it is taken to
+//! set; modules that ask for such a variable are not imported ahead.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::invocation::Why;
+
+/// What was learned of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    modules: Vec<Module>,
+    roots: Vec<Vec<u8>>,
+    changed: BTreeSet<Vec<u8>>,
+    main: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Module {
+    name: Vec<u8>,
+    origin: Vec<u8>,
+    /// Came in by an ordinary import.
+    ordinary: bool,
+}
+
+/// What a parent is to do.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    /// Names and files of modules, in order.
+    pub modules: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Variables that the program may set itself.
+    pub sets: BTreeSet<Vec<u8>>,
+    /// The program's own files, which say so.
+    pub own: Vec<PathBuf>,
+    /// Where what is installed lies.
+    pub roots: Vec<Vec<u8>>,
+}
+
+/// These change how other modules are imported or behave, and must come when they come.
+const BENDERS: [&str; 8] = [
+    "gevent",
+    "eventlet",
+    "_pytest",
+    "pydevd",
+    "debugpy",
+    "coverage",
+    "ddtrace",
+    "typeguard",
+];
+
+/// Beginnings of variables that numerical libraries read when they are loaded, of which no
+/// Python code tells.
+const LIBRARIES: [&str; 13] = [
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "GOTO_",
+    "BLIS_",
+    "ATEN_",
+    "TF_",
+    "XLA_",
+    "JAX_",
+    "MALLOC_",
+    "TCMALLOC_",
+];
+
+impl Learned {
+    /// What a program has left at its end.
+    pub(crate) fn read(path: &Path) -> Option<Learned> {
+        Some(Learned::parse(&fs::read(path).ok()?))
+    }
+
+    fn parse(bytes: &[u8]) -> Learned {
+        let mut learned = Learned::default();
+        let fields: Vec<&[u8]> = bytes.split(|&byte| byte == 0).collect();
+        for record in fields.chunks_exact(4) {
+            let name = record[1].to_vec();
+            match record[0] {
+                b"module" => learned.modules.push(Module {
+                    name,
+                    origin: record[2].to_vec(),
+                    ordinary: record[3].is_empty(),
+                }),
+                b"root" => learned.roots.push([&name[..], b"/"].concat()),
+                b"changed" => drop(learned.changed.insert(name)),
+                b"main" => learned.main = Some(OsStr::from_bytes(&name).into()),
+                _ => {}
+            }
+        }
+        learned
+    }
+
+    /// What a parent of the program is to import, or why there can be none. `code` is the
+    /// program itself, where it is no file.
+    pub(crate) fn ahead(&self, code: &[u8]) -> Result<Ahead, Why> {
+        let uses = |name: &&&str| self.modules.iter().any(|m| m.name == name.as_bytes());
+        if let Some(name) = BENDERS.iter().find(uses) {
+            return Err(format!(
+                "it uses {name}, which must come before what it changes"
+            ));
+        }
+        let own = self.own();
+        let mut sets = self.changed.clone();
+        words(code, &mut sets);
+        for path in &own {
+            sets.append(&mut words_of(path));
+        }
+        let only_standard = sets.iter().any(|name| is_of_libraries(name));
+        let modules: Vec<_> = self
+            .modules
+            .iter()
+            .filter(|module| module.ordinary && self.is_installed(&module.origin))
+            .filter(|module| !only_standard || !is_package(&module.origin))
+            .map(|module| (module.name.clone(), module.origin.clone()))
+            .collect();
+        Ok(Ahead {
+            modules,
+            sets,
+            own,
+            roots: self.roots.clone(),
+        })
+    }
+
+    fn is_installed(&self, origin: &[u8]) -> bool {
+        matches!(origin, b"" | b"built-in" | b"frozen")
+            || self.roots.iter().any(|root| origin.starts_with(root))
+    }
+
+    /// The program's own files.
+    fn own(&self) -> Vec<PathBuf> {
+        let modules = self.modules.iter().map(|module| &module.origin[..]);
+        let mut own: Vec<PathBuf> = modules
+            .filter(|origin| origin.starts_with(b"/") && !self.is_installed(origin))
+            .map(|origin| OsStr::from_bytes(origin).into())
+            .chain(self.main.clone())
+            .collect();
+        own.sort();
+        own.dedup();
+        own
+    }
+}
+
+/// Whether it is no part of the standard library.
+fn is_package(origin: &[u8]) -> bool {
+    let mut parts = origin.split(|&byte| byte == b'/');
+    parts.any(|part| part == b"site-packages" || part == b"dist-packages")
+}
+
+pub(crate) fn is_of_libraries(name: &[u8]) -> bool {
+    LIBRARIES
+        .iter()
+        .any(|known| name.starts_with(known.as_bytes()))
+}
+
+/// The same in a file of the program's.
+pub(crate) fn words_of(path: &Path) -> BTreeSet<Vec<u8>> {
+    let mut found = BTreeSet::new();
+    words(&fs::read(path).unwrap_or_default(), &mut found);
+    found
+}
+
+/// Whatever looks like the name of a variable.
+fn words(text: &[u8], found: &mut BTreeSet<Vec<u8>>) {
+    let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+    for word in text.split(|byte| !is_part(byte)) {
+        if word.len() > 2 && word[0].is_ascii_uppercase() && !found.contains(word) {
+            found.insert(word.to_vec());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(records: &[[&str; 4]]) -> Learned {
+        let text: String = records.iter().flatten().flat_map(|f| [f, "\0"]).collect();
+        Learned::parse(text.as_bytes())
+    }
+
+    const SOME: [[&str; 4]; 6] = [
+        ["module", "json", "/lib/python3/json/__init__.py", ""],
+        ["module", "mine", "/home/mine.py", ""],
+        [
+            "module",
+            "numpy",
+            "/lib/python3/site-packages/numpy/__init__.py",
+            "",
+        ],
+        [
+            "module",
+            "hooked",
+            "/lib/python3/site-packages/hooked.py",
+            "Rewriter",
+        ],
+        ["module", "math", "built-in", ""],
+        ["root", "/lib/python3", "", ""],
+    ];
+
+    fn names(ahead: &Ahead) -> Vec<&str> {
+        let text = |name| std::str::from_utf8(name).expect("it is text");
+        ahead.modules.iter().map(|(name, _)| text(name)).collect()
+    }
+
+    #[test]
+    fn installed_modules_come_in_order_and_the_programs_own_do_not() {
+        let ahead = learned(&SOME).ahead(b"").expect("it can be");
+        assert_eq!(names(&ahead), ["json", "numpy", "math"]);
+        assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
+    }
+
+    #[test]
+    fn who_sets_a_librarys_variable_imports_libraries_itself() {
+        let ahead = learned(&SOME).ahead(b"os.environ['OMP_NUM_THREADS'] = '1'");
+        let ahead = ahead.expect("it can be");
+        assert_eq!(names(&ahead), ["json", "math"]);
+        assert!(ahead.sets.contains(&b"OMP_NUM_THREADS"[..]));
+    }
+
+    #[test]
+    fn what_bends_imports_is_left_alone() {
+        let with = learned(&[["module", "gevent", "/lib/x", ""]]);
+        assert!(with.ahead(b"").expect_err("it cannot").contains("gevent"));
+    }
+
+    #[test]
+    fn nothing_in_the_file_can_break_us() {
+        assert!(Learned::parse(b"").modules.is_empty());
+        assert!(Learned::parse(b"module\0x").modules.is_empty());
+        assert!(Learned::parse(b"\0\0\0\0\xff\0\0\0").modules.is_empty());
+    }
+}

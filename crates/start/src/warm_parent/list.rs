@@ -1,0 +1,125 @@
+//! The parents that run: what they are, and how they are made to leave.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::request::word;
+use super::socket::{Connection, peer};
+use super::state::{Parent, parents};
+use crate::place;
+
+/// How long a parent may take to answer, where nobody waits for a start.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A warm parent that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// By which it can be stopped.
+    pub id: String,
+    /// What it starts.
+    pub program: String,
+    /// How long it has been there.
+    pub age: Duration,
+    /// What it and the children that wait hold in memory that nobody else has, in bytes.
+    pub memory: u64,
+    /// Starts that it has served; `None` if it does not answer.
+    pub served: Option<u64>,
+    /// Modules that it does not import, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// All warm parents of this user that run.
+pub fn list() -> io::Result<Vec<Running>> {
+    let directory = place::run_directory()?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let alive = parents(&directory, "").into_iter().filter(is_alive);
+    Ok(alive
+        .map(|parent| Running {
+            id: id(&parent),
+            age: now.saturating_sub(Duration::from_secs(parent.began)),
+            memory: memory(parent.process),
+            served: served(&parent),
+            program: parent.program,
+            left_out: parent.left_out,
+        })
+        .collect())
+}
+
+/// Make parents leave: that of this id, or all. Programs that run are not harmed. How
+/// many there were.
+pub fn stop(which: &str) -> io::Result<usize> {
+    let directory = place::run_directory()?;
+    let chosen: Vec<Parent> = parents(&directory, "")
+        .into_iter()
+        .filter(|parent| which == "all" || id(parent) == which)
+        .collect();
+    for parent in &chosen {
+        leave(parent);
+    }
+    if which == "all" {
+        // So that programs that could not be started warm are tried again.
+        for entry in fs::read_dir(&directory)?.flatten() {
+            if entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "plain")
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    Ok(chosen.len())
+}
+
+/// Make a parent leave. One that cannot answer is ended: no program depends on it.
+pub(crate) fn leave(parent: &Parent) {
+    let asked = Connection::open(&parent.socket, Instant::now() + PATIENCE);
+    let is_it = asked
+        .as_ref()
+        .is_ok_and(|connection| connection.is_with(parent.process));
+    // From here on nobody finds it.
+    let _ = fs::remove_file(&parent.path);
+    let _ = fs::remove_file(&parent.socket);
+    if let (Ok(mut connection), true) = (asked, is_it) {
+        let _ = connection.send(&word(b"leave"), &[]);
+        // SAFETY: kill takes numbers. The kernel has said that this process listens at
+        // the parent's socket, so that its number is still its own.
+        unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
+    }
+}
+
+fn id(parent: &Parent) -> String {
+    parent.process.to_string()
+}
+
+fn is_alive(parent: &Parent) -> bool {
+    let connected = Connection::open(&parent.socket, Instant::now() + PATIENCE);
+    connected.is_ok_and(|connection| connection.is_with(parent.process))
+}
+
+fn served(parent: &Parent) -> Option<u64> {
+    let mut connection = Connection::open(&parent.socket, Instant::now() + PATIENCE).ok()?;
+    connection.send(&word(b"served"), &[]).ok()?;
+    let line = connection.line().ok()?;
+    line.strip_prefix("served ")?.parse().ok()
+}
+
+/// The memory that a process has for itself, in bytes.
+fn memory(process: u32) -> u64 {
+    let path = format!("/proc/{process}/smaps_rollup");
+    let text = fs::read_to_string(Path::new(&path)).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+impl Connection {
+    /// Whether it is this process that listens there.
+    pub(crate) fn is_with(&self, process: u32) -> bool {
+        peer(self.stream()).is_ok_and(|(_, listener)| listener as u32 == process)
+    }
+}

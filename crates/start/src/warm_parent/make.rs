@@ -1,0 +1,309 @@
+//! Makes a warm parent in the background, now or when a program that is about to be
+//! started has ended and told what it imports.
+//!
+//! Whoever makes it is nobody's child: the program that this process becomes must not
+//! find a child that it did not start.
+
+use std::ffi::{CStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::learned::{Ahead, Learned};
+use super::state::{ALWAYS, Environment, parents};
+use crate::identity::{Identity, name, stamp};
+use crate::invocation::{Invocation, Main};
+use crate::place::Places;
+
+/// The variable by which our `sitecustomize` is told what to do.
+const TOLD: &str = "PREHEAT_START";
+
+/// Where the parent finds what it is told, and the lock that says that it is being made.
+const PLAN: RawFd = 3;
+const LOCK: RawFd = 4;
+
+/// The most parents of one program that are kept beside each other.
+const MOST_PARENTS: usize = 3;
+
+/// What a parent is wanted for.
+pub(crate) struct Wish<'a> {
+    pub invocation: &'a Invocation,
+    pub identity: &'a Identity,
+    pub places: &'a Places,
+    pub environment: &'a Environment,
+    /// How long it may be idle.
+    pub idle: Duration,
+}
+
+impl Wish<'_> {
+    /// Where a program of this kind tells what it imports.
+    pub(crate) fn learned(&self) -> PathBuf {
+        let name = name(&self.identity.program);
+        self.places.kept.join(name + ".modules")
+    }
+
+    /// Where there is a sentence if no parent can be made.
+    pub(crate) fn refusal(&self) -> PathBuf {
+        let name = name(&self.identity.whole);
+        self.places.run.join(name + ".plain")
+    }
+
+    /// The variables with which Python comes to us first, to do this.
+    pub(crate) fn variables(&self, what: &str, rest: OsString) -> [(&'static str, OsString); 2] {
+        let theirs = std::env::var_os("PYTHONPATH");
+        let mut path = self.places.python.clone().into_os_string();
+        let mut told = OsString::from(what);
+        told.push(if theirs.is_some() { ":set:" } else { ":unset:" });
+        told.push(rest);
+        // An empty element would mean the current directory.
+        if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
+            path.push(":");
+            path.push(theirs);
+        }
+        [("PYTHONPATH", path), (TOLD, told)]
+    }
+
+    /// Have a parent made, at once or when the program that this process becomes has
+    /// ended.
+    pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
+        let ended = if after_us { Some(handle()?) } else { None };
+        // SAFETY: this process has one thread, so that a child may do what it could do.
+        // The child leaves at once, and is waited for; what it starts is nobody's.
+        unsafe {
+            match libc::fork() {
+                -1 => return Err(io::Error::last_os_error()),
+                0 => {
+                    if libc::fork() == 0 {
+                        let _ = self.in_background(ended);
+                    }
+                    libc::_exit(0);
+                }
+                child => while libc::waitpid(child, std::ptr::null_mut(), 0) < 0 {},
+            }
+        }
+        Ok(())
+    }
+
+    /// In a process of its own: become the parent. Returns if there is to be none.
+    fn in_background(&self, ended: Option<OwnedFd>) -> io::Result<()> {
+        detach(
+            ended.as_ref().map(|fd| fd.as_raw_fd()),
+            self.identity.terminal,
+        );
+        if let Some(ended) = &ended {
+            wait(ended);
+        }
+        let Some(lock) = self.lock()? else {
+            return Ok(()); // Somebody makes it already.
+        };
+        let whole = name(&self.identity.whole);
+        let there = parents(&self.places.run, &whole);
+        if there
+            .iter()
+            .any(|parent| parent.suits(self.environment).is_ok())
+        {
+            return Ok(());
+        }
+        if let Some(oldest) = there.iter().min_by_key(|parent| parent.began)
+            && there.len() >= MOST_PARENTS
+        {
+            super::list::leave(oldest);
+        }
+        let Some(learned) = Learned::read(&self.learned()) else {
+            return Ok(());
+        };
+        let code = match &self.invocation.main {
+            Main::Code(code) => code.as_bytes(),
+            _ => b"",
+        };
+        let ahead = match learned.ahead(code) {
+            Ok(ahead) => ahead,
+            Err(why) => return fs::write(self.refusal(), why),
+        };
+        // It stays if the parent does not come up.
+        fs::write(
+            self.refusal(),
+            "its warm parent is being made, or did not come up",
+        )?;
+        Err(self.become_parent(&lock, &ahead))
+    }
+
+    fn lock(&self) -> io::Result<Option<File>> {
+        let whole = name(&self.identity.whole);
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.places.run.join(whole + ".lock"))?;
+        // SAFETY: flock takes numbers; the file is open.
+        let locked = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+        Ok(locked.then_some(lock))
+    }
+
+    fn become_parent(&self, lock: &File, ahead: &Ahead) -> io::Error {
+        let prepared = || -> io::Result<Command> {
+            let mut plan_file = memory(c"preheat-plan")?;
+            plan_file.write_all(&self.plan(ahead))?;
+            plan_file.rewind()?;
+            let output_file = memory(c"preheat-output")?;
+            // SAFETY: dup2 takes numbers. First out of the way of the targets, and from
+            // there to them, where they stay open over `exec`.
+            unsafe {
+                let above = |file: &File| {
+                    let fd = libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOCK + 1);
+                    if fd < 0 {
+                        Err(io::Error::last_os_error())
+                    } else {
+                        Ok(fd)
+                    }
+                };
+                let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
+                // Their own numbers may be the targets, which are not to be closed again.
+                std::mem::forget((plan_file, output_file));
+                for (from, to) in [(output, 1), (output, 2), (plan, PLAN), (lock, LOCK)] {
+                    if libc::dup2(from, to) < 0 {
+                        return Err(io::Error::last_os_error());
+                    }
+                }
+            }
+            let mut command = Command::new(&self.invocation.interpreter);
+            command
+                .arg0(&self.invocation.words[0])
+                .args(&self.invocation.words[1..self.invocation.leading])
+                .envs(self.variables("template", PLAN.to_string().into()));
+            Ok(command)
+        };
+        match prepared() {
+            Ok(mut command) => command.exec(),
+            Err(why) => why,
+        }
+    }
+
+    /// What the parent is told: kinds with two values, each ended by a NUL.
+    fn plan(&self, ahead: &Ahead) -> Vec<u8> {
+        let mut plan = Vec::new();
+        let mut put = |fields: [&[u8]; 3]| {
+            for field in fields {
+                plan.extend_from_slice(field);
+                plan.push(0);
+            }
+        };
+        let program: Vec<String> = self.invocation.words[..self.invocation.leading]
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let began = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let terminal = if self.identity.terminal { "yes" } else { "no" };
+        for (kind, value) in [
+            ("directory", self.places.run.as_os_str().as_bytes()),
+            ("name", name(&self.identity.whole).as_bytes()),
+            ("identity", &self.identity.whole),
+            ("program", program.join(" ").as_bytes()),
+            ("began", began.as_secs().to_string().as_bytes()),
+            ("idle", self.idle.as_secs_f64().to_string().as_bytes()),
+            ("terminal", terminal.as_bytes()),
+            ("lock", LOCK.to_string().as_bytes()),
+        ] {
+            // A NUL would begin another field; nothing of these has one.
+            put([kind.as_bytes(), value, b""]);
+        }
+        for (name, origin) in &ahead.modules {
+            put([b"module", name, origin]);
+        }
+        for name in &ahead.sets {
+            put([b"sets", name, b""]);
+        }
+        for path in &ahead.own {
+            put([b"own", path.as_os_str().as_bytes(), stamp(path).as_bytes()]);
+        }
+        for root in &ahead.roots {
+            put([b"root", root, b""]);
+        }
+        for prefix in ALWAYS {
+            put([b"always", prefix.as_bytes(), b""]);
+        }
+        plan
+    }
+}
+
+/// A file that is nowhere.
+fn memory(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name ends with a NUL; the new descriptor is owned at once.
+    unsafe {
+        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        match fd {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// By which the end of this process can be seen, whatever it becomes.
+fn handle() -> io::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once. It is closed
+    // by `exec`.
+    unsafe {
+        match libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd as RawFd)),
+        }
+    }
+}
+
+fn wait(ended: &OwnedFd) {
+    let mut poll = libc::pollfd {
+        fd: ended.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: poll reads and writes one struct.
+    while unsafe { libc::poll(&mut poll, 1, -1) } < 1 {}
+}
+
+/// Let go of everything that the user's start has, but for one descriptor and, if there is
+/// one, the terminal's session; no job of its shell, though.
+fn detach(keep: Option<RawFd>, terminal: bool) {
+    let open: Vec<RawFd> = fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    // SAFETY: all of these take numbers, or sets and actions that are there. This process
+    // does nothing with the descriptors that it inherited, and leaves without any
+    // destructors.
+    unsafe {
+        if terminal {
+            libc::setpgid(0, 0);
+        } else {
+            libc::setsid();
+        }
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for stream in 0..3 {
+            libc::dup2(null, stream);
+        }
+        for fd in open {
+            if fd > 2 && Some(fd) != keep && fd != null {
+                libc::close(fd);
+            }
+        }
+        if null > 2 {
+            libc::close(null);
+        }
+        for signal in 1..65 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,213 @@
+//! What a start brings along: everything that a process has from whoever starts it, and
+//! that a child of the warm parent can take over.
+
+use std::ffi::{CStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+use preheat_launch::inherited;
+
+use crate::invocation::{Invocation, Why};
+
+unsafe extern "C" {
+    static environ: *const *const libc::c_char;
+}
+
+/// The most descriptors that can be sent at once, less one for the directory.
+const MOST_DESCRIPTORS: usize = 252;
+
+/// Everything of this process.
+pub(crate) struct Inherited {
+    /// Names and values, in order.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What is open and would stay so; without the standard streams that were closed.
+    pub descriptors: Vec<RawFd>,
+    /// The current directory.
+    pub directory: OwnedFd,
+    blocked: Vec<libc::c_int>,
+    ignored: Vec<libc::c_int>,
+    umask: libc::mode_t,
+    group: libc::pid_t,
+}
+
+impl Inherited {
+    /// That of this process. Nothing may have been opened or changed before.
+    pub(crate) fn look() -> Result<Inherited, Why> {
+        let directory = File::open(".").map_err(|why| format!("its directory is gone: {why}"))?;
+        let descriptors = descriptors().map_err(|why| format!("/proc cannot be read: {why}"))?;
+        if descriptors.len() > MOST_DESCRIPTORS {
+            return Err(format!("{} descriptors are open", descriptors.len()));
+        }
+        let (blocked, ignored) = signals();
+        // SAFETY: both take nothing but numbers; umask sets what it was again at once, and
+        // no other thread is there to make files in between.
+        let (umask, group) = unsafe {
+            let umask = libc::umask(0o077);
+            libc::umask(umask);
+            (umask, libc::getpgrp())
+        };
+        Ok(Inherited {
+            environment: environment()?,
+            descriptors,
+            directory: directory.into(),
+            blocked,
+            ignored,
+            umask,
+            group,
+        })
+    }
+
+    /// The request for a start, as the child reads it.
+    pub(crate) fn request(&self, invocation: &Invocation, terminal: bool) -> Vec<u8> {
+        let mut fields = Fields(vec![0; 4]);
+        fields.put(b"start");
+        // Only who shares a session can be in one group.
+        let group = if terminal { self.group } else { 0 };
+        fields.numbers([
+            i64::from(group),
+            i64::from(self.umask),
+            invocation.leading as i64,
+        ]);
+        fields.numbers(self.blocked.iter().map(|&number| i64::from(number)));
+        fields.numbers(self.ignored.iter().map(|&number| i64::from(number)));
+        fields.numbers(self.descriptors.iter().map(|&number| i64::from(number)));
+        fields.texts(invocation.words.iter().map(|word| word.as_bytes().to_vec()));
+        let entries = self.environment.iter();
+        fields.texts(entries.map(|(name, value)| [&name[..], b"=", value].concat()));
+        fields.finish()
+    }
+
+    /// What is sent with it: the directory, then the others.
+    pub(crate) fn sent(&self) -> Vec<RawFd> {
+        let mut all = vec![self.directory.as_raw_fd()];
+        all.extend(&self.descriptors);
+        all
+    }
+}
+
+/// A request without anything: `served` or `leave`.
+pub(crate) fn word(word: &[u8]) -> Vec<u8> {
+    let mut fields = Fields(vec![0; 4]);
+    fields.put(word);
+    fields.finish()
+}
+
+/// Fields that are ended by NULs, after the length of them all.
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn put(&mut self, field: &[u8]) {
+        self.0.extend_from_slice(field);
+        self.0.push(0);
+    }
+
+    fn numbers(&mut self, numbers: impl IntoIterator<Item = i64>) {
+        let texts: Vec<String> = numbers
+            .into_iter()
+            .map(|number| number.to_string())
+            .collect();
+        self.put(texts.join(" ").as_bytes());
+    }
+
+    fn texts(&mut self, texts: impl ExactSizeIterator<Item = Vec<u8>>) {
+        self.put(texts.len().to_string().as_bytes());
+        for text in texts {
+            self.put(&text);
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);
+        self.0[..4].copy_from_slice(&length.to_le_bytes());
+        self.0
+    }
+}
+
+/// The whole environment. One that Python would not see as it is, is not taken over.
+fn environment() -> Result<Vec<(Vec<u8>, Vec<u8>)>, Why> {
+    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    // SAFETY: environ is null or an array of strings that ends with a null; nothing
+    // changes the environment in this process, which has one thread.
+    unsafe {
+        let mut at = environ;
+        while !at.is_null() && !(*at).is_null() {
+            let entry = CStr::from_ptr(*at).to_bytes();
+            let split = entry.iter().position(|&byte| byte == b'=').unwrap_or(0);
+            let name = entry[..split].to_vec();
+            if name.is_empty() || found.iter().any(|(known, _)| *known == name) {
+                return Err("its environment has an entry without a name, or one twice".into());
+            }
+            found.push((name, entry[split + 1..].to_vec()));
+            at = at.add(1);
+        }
+    }
+    Ok(found)
+}
+
+/// Descriptors that `exec` would leave open.
+fn descriptors() -> io::Result<Vec<RawFd>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let name: OsString = entry?.file_name();
+        let Some(fd) = name.to_str().and_then(|name| name.parse::<RawFd>().ok()) else {
+            continue;
+        };
+        // SAFETY: fcntl takes numbers only.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+        let is_ours = fd <= 2 && inherited::is_closed(fd);
+        if flags >= 0 && flags & libc::FD_CLOEXEC == 0 && !is_ours {
+            found.push(fd);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Signals that are blocked, and signals that are ignored.
+fn signals() -> (Vec<libc::c_int>, Vec<libc::c_int>) {
+    let (mut blocked, mut ignored) = (Vec::new(), Vec::new());
+    // SAFETY: a zeroed set and a zeroed action are valid values; each function reads or
+    // writes one of them. A number that is no signal is an error, and tells nothing.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut mask);
+        for number in 1..65 {
+            if libc::sigismember(&mask, number) == 1 {
+                blocked.push(number);
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let known = libc::sigaction(number, std::ptr::null(), &mut action) == 0;
+            let is_ignored = match number {
+                libc::SIGPIPE => inherited::ignores_broken_pipes(),
+                _ => known && action.sa_sigaction == libc::SIG_IGN,
+            };
+            if is_ignored {
+                ignored.push(number);
+            }
+        }
+    }
+    (blocked, ignored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_says_how_long_it_is() {
+        let bytes = word(b"leave");
+        assert_eq!(bytes, b"\x06\0\0\0leave\0");
+    }
+
+    #[test]
+    fn this_process_has_an_environment_and_streams() {
+        let Ok(inherited) = Inherited::look() else {
+            return; // Whoever runs the tests has set something odd.
+        };
+        assert_eq!(inherited.environment.len(), std::env::vars_os().count());
+        assert!(inherited.descriptors.contains(&1));
+        assert_eq!(inherited.sent().len(), inherited.descriptors.len() + 1);
+    }
+}

@@ -1,0 +1,223 @@
+//! A connection to a warm parent that never waits longer than it may.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Instant;
+
+/// To a parent, or to a child or supervisor that it has made.
+pub(crate) struct Connection {
+    stream: UnixStream,
+    until: Instant,
+    /// What was read after a line.
+    rest: Vec<u8>,
+}
+
+impl Connection {
+    /// With whoever listens there, if that is the same user. Everything up to
+    /// [`Connection::line`] is over by `until`.
+    pub(crate) fn open(path: &Path, until: Instant) -> io::Result<Connection> {
+        // Not the standard library's connect: it would wait where many wait already.
+        let stream = connect(path)?;
+        let (user, _) = peer(&stream)?;
+        // SAFETY: geteuid takes nothing and cannot fail.
+        if user != unsafe { libc::geteuid() } {
+            return Err(io::Error::other("it is another user's"));
+        }
+        Ok(Connection {
+            stream,
+            until,
+            rest: Vec::new(),
+        })
+    }
+
+    /// Send a request and descriptors.
+    pub(crate) fn send(&mut self, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<()> {
+        let mut sent = loop {
+            match send_with(self.stream.as_raw_fd(), bytes, descriptors) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(libc::POLLOUT)?,
+                other => break other?,
+            }
+        };
+        while sent < bytes.len() {
+            match self.stream.write(&bytes[sent..]) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(libc::POLLOUT)?,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                other => sent += other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line, without its end.
+    pub(crate) fn line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(line) = self.next_line() {
+                return Ok(line);
+            }
+            if !self.fill()? {
+                self.wait(libc::POLLIN)?;
+            }
+        }
+    }
+
+    /// A line that has been read already.
+    pub(crate) fn next_line(&mut self) -> Option<String> {
+        let end = self.rest.iter().position(|&byte| byte == b'\n')?;
+        let line = String::from_utf8_lossy(&self.rest[..end]).into_owned();
+        self.rest.drain(..=end);
+        Some(line)
+    }
+
+    /// Read what there is; whether there was something. The end is an error.
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 512];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => {
+                self.rest.extend_from_slice(&bytes[..length]);
+                Ok(true)
+            }
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn wait(&self, events: libc::c_short) -> io::Result<()> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let mut poll = libc::pollfd {
+            fd: self.stream.as_raw_fd(),
+            events,
+            revents: 0,
+        };
+        let milliseconds = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: poll reads and writes one struct, which is there.
+        match unsafe { libc::poll(&mut poll, 1, milliseconds) } {
+            0 => Err(io::ErrorKind::TimedOut.into()),
+            ready if ready > 0 => Ok(()),
+            _ => match io::Error::last_os_error() {
+                why if why.kind() == io::ErrorKind::Interrupted => Ok(()),
+                why => Err(why),
+            },
+        }
+    }
+}
+
+impl Connection {
+    /// The stream itself.
+    pub(crate) fn stream(&self) -> &UnixStream {
+        &self.stream
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    // SAFETY: a zeroed address is a valid value; socket and connect read what they are
+    // given, and the new descriptor is owned at once.
+    unsafe {
+        let mut address: libc::sockaddr_un = std::mem::zeroed();
+        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.len() >= address.sun_path.len() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        for (to, &from) in address.sun_path.iter_mut().zip(bytes) {
+            *to = from as libc::c_char;
+        }
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let fd = libc::socket(libc::AF_UNIX, kind, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = OwnedFd::from_raw_fd(fd);
+        let size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+        match libc::connect(fd.as_raw_fd(), (&raw const address).cast(), size) {
+            0 => Ok(UnixStream::from(fd)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// The user and the process at the other end.
+pub(crate) fn peer(stream: &UnixStream) -> io::Result<(libc::uid_t, libc::pid_t)> {
+    // SAFETY: a zeroed ucred is a valid value, and getsockopt writes at most one.
+    unsafe {
+        let mut who: libc::ucred = std::mem::zeroed();
+        let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+        let to = (&raw mut who).cast();
+        match libc::getsockopt(stream.as_raw_fd(), level, name, to, &mut size) {
+            0 => Ok((who.uid, who.pid)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Send as much as there is room for, the descriptors with the first byte.
+fn send_with(socket: RawFd, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<usize> {
+    let size = size_of_val(descriptors) as libc::c_uint;
+    // SAFETY: CMSG_SPACE and CMSG_LEN compute from a number only.
+    let (space, length) = unsafe { (libc::CMSG_SPACE(size), libc::CMSG_LEN(size)) };
+    // In words, so that it is aligned as a header must be.
+    let mut control = vec![0u64; (space as usize).div_ceil(8)];
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: a zeroed msghdr is a valid value. `control` has the space that the header
+    // and the descriptors need, CMSG_FIRSTHDR points into it, and sendmsg only reads.
+    let sent = unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        if !descriptors.is_empty() {
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = space as _;
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = length as _;
+            let to = libc::CMSG_DATA(header);
+            std::ptr::copy_nonoverlapping(descriptors.as_ptr().cast(), to, size as usize);
+        }
+        libc::sendmsg(socket, &message, libc::MSG_NOSIGNAL)
+    };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use std::time::Duration;
+
+    #[test]
+    fn nobody_answers_in_time() {
+        let path = std::env::temp_dir().join(format!("preheat-socket-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).expect("it listens");
+        let mut connection = Connection::open(&path, Instant::now()).expect("it is there");
+        connection.send(b"word", &[0]).expect("there is room");
+        let why = connection.line().expect_err("nobody answers");
+        assert_eq!(why.kind(), io::ErrorKind::TimedOut);
+        let (mut other, _) = listener.accept().expect("it was asked");
+        other.write_all(b"one\ntwo\n").expect("it is heard");
+        let mut connection = Connection {
+            until: Instant::now() + Duration::from_secs(60),
+            ..connection
+        };
+        assert_eq!(connection.line().expect("the first"), "one");
+        assert_eq!(connection.next_line().as_deref(), Some("two"));
+        drop(other);
+        assert!(connection.line().is_err());
+        std::fs::remove_file(&path).expect("it goes");
+        assert!(Connection::open(&path, Instant::now()).is_err());
+    }
+}

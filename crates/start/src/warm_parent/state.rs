@@ -1,0 +1,346 @@
+//! What a running parent is good for: the file that it has left beside its socket, and
+//! whether that still holds for a start by this process.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::identity::stamp;
+use crate::invocation::Why;
+use crate::warm_parent::learned;
+
+/// Beginnings of variables that matter even if no Python code was seen to ask for them:
+/// the interpreter, the loader and libraries read them on their own.
+pub(crate) const ALWAYS: [&str; 32] = [
+    "PYTHON",
+    "LD_",
+    "LC_",
+    "LANG",
+    "TZ",
+    "HOME",
+    "PATH",
+    "TMPDIR",
+    "XDG_",
+    "VIRTUAL_ENV",
+    "CONDA_",
+    "GLIBC_",
+    "MALLOC_",
+    "TCMALLOC_",
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "BLIS_",
+    "CUDA_",
+    "NVIDIA_",
+    "NCCL_",
+    "CUDNN_",
+    "CUBLAS_",
+    "TORCH",
+    "PYTORCH_",
+    "TF_",
+    "XLA_",
+    "JAX_",
+    "TRITON_",
+    "OPENSSL_",
+];
+
+/// Variables of shells that say nothing to programs, where all others count.
+const NEVER: [&str; 6] = ["_", "SHLVL", "OLDPWD", "PWD", "WINDOWID", "COLUMNS"];
+
+/// A running parent, as its file describes it.
+#[derive(Debug, Default)]
+pub(crate) struct Parent {
+    /// Its file.
+    pub path: PathBuf,
+    /// Where it listens.
+    pub socket: PathBuf,
+    /// Its process.
+    pub process: u32,
+    /// Whom it serves.
+    pub identity: Vec<u8>,
+    /// What it serves, for people.
+    pub program: String,
+    /// When it was asked for, in seconds since 1970.
+    pub began: u64,
+    /// Modules that are not imported ahead, and why.
+    pub left_out: Vec<(String, String)>,
+    variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    all_variables: bool,
+    environment: Vec<(Vec<u8>, Vec<u8>)>,
+    files: Vec<(PathBuf, String)>,
+    directories: Vec<(PathBuf, String)>,
+    own: Vec<(PathBuf, String)>,
+    names: HashSet<Vec<u8>>,
+}
+
+/// An environment: names and values.
+pub(crate) type Environment = [(Vec<u8>, Vec<u8>)];
+
+/// All parents in a directory whose files begin with `prefix`.
+pub(crate) fn parents(directory: &Path, prefix: &str) -> Vec<Parent> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            name.as_bytes().starts_with(prefix.as_bytes()) && name.as_bytes().ends_with(b".parent")
+        })
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths.iter().filter_map(|path| Parent::read(path)).collect()
+}
+
+impl Parent {
+    fn read(path: &Path) -> Option<Parent> {
+        let mut parent = Parent::parse(&fs::read(path).ok()?)?;
+        parent.path = path.to_owned();
+        Some(parent)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Parent> {
+        let fields: Vec<&[u8]> = bytes.split(|&byte| byte == 0).collect();
+        let mut parent = Parent::default();
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
+        for record in fields.chunks_exact(3) {
+            let (name, value) = (record[1], record[2]);
+            match record[0] {
+                b"socket" => parent.socket = path(name),
+                b"process" => parent.process = text(name).parse().ok()?,
+                b"identity" => parent.identity = name.to_vec(),
+                b"program" => parent.program = text(name),
+                b"began" => parent.began = text(name).parse().ok()?,
+                b"left-out" => parent.left_out.push((text(name), text(value))),
+                b"all-variables" => parent.all_variables = true,
+                b"variable" => {
+                    let value = value.strip_prefix(b"=").map(<[u8]>::to_vec);
+                    parent.variables.push((name.to_vec(), value));
+                }
+                b"environment" => parent.environment.push((name.to_vec(), value.to_vec())),
+                b"file" => parent.files.push((path(name), text(value))),
+                b"own" => parent.own.push((path(name), text(value))),
+                b"directory" => parent.directories.push((path(name), text(value))),
+                b"name" => drop(parent.names.insert(name.to_vec())),
+                _ => {}
+            }
+        }
+        (parent.process > 0).then_some(parent)
+    }
+
+    /// Whether it has been started in an environment like this one, as far as that
+    /// matters.
+    pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Why> {
+        let now = |name: &[u8]| {
+            let found = environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value)
+        };
+        for (name, value) in &self.variables {
+            if now(name) != value.as_ref() && !is_one_of(&NEVER, name) {
+                return Err(differs(name));
+            }
+        }
+        let matters = |name: &[u8]| match self.all_variables {
+            true => !is_one_of(&NEVER, name),
+            false => ALWAYS
+                .iter()
+                .any(|known| name.starts_with(known.as_bytes())),
+        };
+        for (name, value) in &self.environment {
+            if matters(name) && now(name) != Some(value) {
+                return Err(differs(name));
+            }
+        }
+        let then = |name: &[u8]| self.environment.iter().any(|(known, _)| known == name);
+        match environment
+            .iter()
+            .find(|(name, _)| matters(name) && !then(name))
+        {
+            Some((name, _)) => Err(differs(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all that it has loaded is still what would be loaded.
+    pub(crate) fn is_fresh(&self) -> Result<(), Why> {
+        for (path, then) in &self.files {
+            if stamp(path) != *then {
+                return Err(format!("{} has changed", path.display()));
+            }
+        }
+        for (path, then) in &self.directories {
+            if stamp(path) != *then && is_installed(path) {
+                return Err(format!("something was installed in {}", path.display()));
+            }
+            if !is_installed(path) {
+                self.is_hidden_by(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program's own files, where they have changed, speak of a variable that
+    /// the imports have asked for: it may now set it before it imports.
+    pub(crate) fn is_unset_by_program(&self) -> Result<(), Why> {
+        let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
+        let found = changed
+            .flat_map(|(path, _)| learned::words_of(path))
+            .find(|word| {
+                learned::is_of_libraries(word)
+                    || self.variables.iter().any(|(name, _)| name == word)
+            });
+        match found {
+            Some(name) => Err(format!(
+                "the program now speaks of {}, which its imports ask for",
+                String::from_utf8_lossy(&name)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the program would find something else in `directory`, where it looks
+    /// first, than what was imported ahead.
+    pub(crate) fn is_hidden_by(&self, directory: &Path) -> Result<(), Why> {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let file = entry.file_name();
+            let stem = file
+                .as_bytes()
+                .split(|&byte| byte == b'.')
+                .next()
+                .unwrap_or_default();
+            if !self.names.contains(stem) {
+                continue;
+            }
+            let path = entry.path();
+            let is_module = match path.is_dir() {
+                true => fs::read_dir(&path)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .any(|inner| inner.file_name().as_bytes().starts_with(b"__init__.")),
+                false => stem.len() < file.len(),
+            };
+            if is_module {
+                return Err(format!("{} hides an installed module", path.display()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_installed(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    ["site-packages", "dist-packages", "lib-dynload"]
+        .iter()
+        .any(|known| name == *known)
+        || directory.join("os.py").exists()
+}
+
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+fn differs(name: &[u8]) -> Why {
+    let name = String::from_utf8_lossy(name);
+    format!("{name} is not what it was when the warm parent began")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parent(records: &[[&str; 3]]) -> Parent {
+        let head = [["process", "7", ""]];
+        let text: String = head
+            .iter()
+            .chain(records)
+            .flatten()
+            .flat_map(|f| [f, "\0"])
+            .collect();
+        Parent::parse(text.as_bytes()).expect("it is one")
+    }
+
+    fn environment(pairs: &[(&str, &str)]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
+            .collect()
+    }
+
+    #[test]
+    fn only_variables_that_matter_must_be_alike() {
+        let parent = parent(&[
+            ["environment", "OMP_NUM_THREADS", "2"],
+            ["environment", "TERM", "dumb"],
+            ["environment", "ASKED", "a"],
+            ["variable", "ASKED", "=a"],
+            ["variable", "ABSENT", ""],
+        ]);
+        let right = [
+            ("OMP_NUM_THREADS", "2"),
+            ("ASKED", "a"),
+            ("TERM", "xterm"),
+            ("NEW", "1"),
+        ];
+        assert_eq!(parent.suits(&environment(&right)), Ok(()));
+        for wrong in [
+            &[("ASKED", "a")][..],
+            &[("OMP_NUM_THREADS", "3"), ("ASKED", "a")],
+            &[("OMP_NUM_THREADS", "2"), ("ASKED", "b")],
+            &[("OMP_NUM_THREADS", "2"), ("ASKED", "a"), ("ABSENT", "")],
+            &[
+                ("OMP_NUM_THREADS", "2"),
+                ("ASKED", "a"),
+                ("PYTHONHASHSEED", "0"),
+            ],
+        ] {
+            assert!(parent.suits(&environment(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn who_looks_at_all_variables_needs_all_of_them() {
+        let parent = parent(&[["all-variables", "", ""], ["environment", "TERM", "dumb"]]);
+        assert_eq!(
+            parent.suits(&environment(&[("TERM", "dumb"), ("SHLVL", "3")])),
+            Ok(())
+        );
+        assert!(parent.suits(&environment(&[("TERM", "xterm")])).is_err());
+        assert!(
+            parent
+                .suits(&environment(&[("TERM", "dumb"), ("NEW", "")]))
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn a_changed_file_and_a_module_that_hides_another_are_seen() {
+        let at = std::env::temp_dir().join(format!("preheat-state-{}", std::process::id()));
+        fs::create_dir_all(at.join("space")).expect("a directory for the test");
+        let file = at.join("m.py");
+        fs::write(&file, "1").expect("it is written");
+        let shown = file.to_str().expect("it is text");
+        let parent = parent(&[
+            ["file", shown, &stamp(&file)],
+            ["name", "yaml", ""],
+            ["name", "space", ""],
+        ]);
+        assert_eq!(parent.is_fresh(), Ok(()));
+        // Without a file of its own a directory hides nothing that is installed.
+        assert_eq!(parent.is_hidden_by(&at), Ok(()));
+        fs::write(at.join("yaml.py"), "").expect("it is written");
+        assert!(parent.is_hidden_by(&at).is_err());
+        fs::write(&file, "22").expect("it is written");
+        assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
+        fs::remove_dir_all(&at).expect("it goes");
+    }
+
+    #[test]
+    fn what_is_no_state_is_no_parent() {
+        assert!(Parent::parse(b"").is_none());
+        assert!(Parent::parse(b"process\0many\0\0").is_none());
+    }
+}
