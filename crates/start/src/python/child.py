@@ -227,7 +227,8 @@ def take_streams():
         buffer = open(fd, "wb" if writes else "rb", size, closefd=False)
         raw = buffer.raw if size else buffer
         raw.name = "<%s>" % name
-        by_line = not unbuffered and (raw.isatty() or fd == 2)
+        # Since 3.9 standard error always is; the parent's is no terminal.
+        by_line = not unbuffered and (raw.isatty() or fd == 2 and stream.line_buffering)
         mode = stream.mode
         encoding, errors = stream.encoding, stream.errors
         stream.__init__(buffer, encoding, errors, "\n", by_line, unbuffered)

@@ -39,7 +39,8 @@ def begin(path):
 
     # The first that is registered is the last that is called.
     atexit.register(end)
-    if "atexit" not in KNOWN:
+    # Before 3.10 the functions are the module's, which must stay.
+    if "atexit" not in KNOWN and sys.version_info >= (3, 10):
         sys.modules.pop("atexit", None)
 
 

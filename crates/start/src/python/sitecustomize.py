@@ -36,7 +36,7 @@ def begin(os):
 def part(os, here, name):
     """The names that one of our files defines; it is no module that anyone could find."""
     path = os.path.join(here, name)
-    scope = {"__name__": "preheat." + name[:-3], "__file__": path}
+    scope = {"__name__": "preheat_" + name[:-3], "__file__": path}
     with open(path, "rb") as file:
         exec(compile(file.read(), path, "exec"), scope)
     return scope
