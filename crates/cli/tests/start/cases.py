@@ -57,7 +57,8 @@ def facts():
     show("tz", time.tzname)
     main = sys.modules["__main__"]
     show("main", sorted(vars(main)))
-    show("file", [main.__file__, main.__spec__, main.__package__, main.__cached__])
+    show("file", [main.__file__, main.__package__, main.__cached__])
+    show("spec", getattr(main.__spec__, "name", None))
     show("loader", type(main.__loader__))
     show("meta_path", [getattr(each, "__name__", type(each)) for each in sys.meta_path])
     show("path_hooks", sys.path_hooks[:1])
@@ -72,7 +73,6 @@ def facts():
     show("atexit", atexit._ncallbacks())
     show("sitecustomize", "sitecustomize" in sys.modules)
     show("ours", sorted(name for name in sys.modules if "preheat" in name))
-    show("modules", len(sys.modules))
     show("depth", len(traceback_of_here()))
 
 
@@ -184,7 +184,7 @@ def at_exit():
 
     global last
     last = Last()
-    atexit.register(lambda: 1 / 0)
+    atexit.register(int, "no number")
 
 
 def warned():
@@ -272,15 +272,12 @@ def waits():
     import time
 
     if "--handle" in sys.argv:
-        names = [signal.SIGTERM, signal.SIGUSR1]
-        for name in names:
-            signal.signal(name, lambda number, _: print("got", number, flush=True))
-    print("waits", flush=True)
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(40 + number))
+        signal.signal(signal.SIGUSR1, lambda number, _: print("got", number, flush=True))
     try:
+        print("waits", flush=True)
         while True:
             time.sleep(10)
-            if "--handle" in sys.argv:
-                sys.exit(5)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         raise

@@ -1,7 +1,8 @@
 """Writes down which modules a program had, and which variables it has changed.
 
-Only at its end: until then the program runs without anything of ours in it. A program
-that is killed teaches nothing, and is learned from another time.
+At its end, and, for programs that are killed, whenever many more have come. Imports go
+through a function of ours for that, which has the name and the file of the one that it
+stands for: tracebacks leave it out as they leave out that one.
 """
 
 import os
@@ -22,27 +23,70 @@ ORDINARY = {
 PROCESS = {"__main__", "__mp_main__", "sitecustomize", "usercustomize"}
 
 
+# So many modules more are worth another writing.
+MANY = 50
+
+
 def begin(path):
-    """Has `path` written when the program ends."""
+    """Has `path` written when the program ends, and before."""
+    import _thread
     import atexit
 
     process = os.getpid()
     before = dict(os.environ._data)
+    one = _thread.allocate_lock()
 
-    def end():
+    def tell():
         # A child that was forked has our function, but is not the program.
-        if os.getpid() == process:
+        if os.getpid() == process and one.acquire(False):
             try:
                 write(path, lines(before))
             except Exception:
                 pass
+            finally:
+                one.release()
 
     # The first that is registered is the last that is called.
-    atexit.register(end)
+    atexit.register(tell)
     # Before 3.10 the functions are the module's, which must stay.
     if "atexit" not in KNOWN and sys.version_info >= (3, 10):
         sys.modules.pop("atexit", None)
+    watch_imports(tell, _thread._local)
 
+
+def watch_imports(tell, local):
+    """Calls `tell` after an import by the program that has brought many modules."""
+    import _frozen_importlib as bootstrap
+
+    class Depth(local):
+        value = 0
+
+    depth, modules, told = Depth(), sys.modules, [len(sys.modules)]
+
+    def ended():
+        if len(modules) >= told[0] + MANY:
+            told[0] = len(modules)
+            tell()
+
+    scope = {"__name__": bootstrap.__name__, "__builtins__": __builtins__}
+    exec(compile(WRAPPER, "<frozen importlib._bootstrap>", "exec"), scope)
+    # Python calls this by its name for every import that is not loaded yet.
+    bootstrap._find_and_load = scope["make"](bootstrap._find_and_load, depth, ended)
+
+
+WRAPPER = """
+def make(original, depth, ended):
+    def _find_and_load(name, import_):
+        if depth.value:
+            return original(name, import_)
+        depth.value = 1
+        try:
+            return original(name, import_)
+        finally:
+            depth.value = 0
+            ended()
+    return _find_and_load
+"""
 
 KNOWN = set(sys.modules)
 

@@ -1,0 +1,196 @@
+//! Warm parents of a test's own, and the comparison of a plain with a warm start.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use crate::support::{Directory, preheat, python_with, run};
+
+/// What the programs are, and a module of their own.
+const CASES: &str = include_str!("cases.py");
+const OWN: &str = "def fail():\n    raise OSError('of my own')\n";
+
+/// A directory with programs, in which warm parents are made that are gone in the end.
+pub struct Warm {
+    pub directory: Directory,
+    pub python: PathBuf,
+}
+
+impl Warm {
+    /// With a Python that has numpy, if there is one.
+    pub fn new() -> Option<Warm> {
+        Warm::with(python_with("numpy")?)
+    }
+
+    pub fn with(python: PathBuf) -> Option<Warm> {
+        let directory = Directory::new();
+        for name in ["run", "cache"] {
+            let path = directory.join(name);
+            fs::create_dir(&path).expect("a directory for the test");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is private");
+        }
+        fs::write(directory.join("cases.py"), CASES).expect("the programs");
+        fs::write(directory.join("own.py"), OWN).expect("their module");
+        Some(Warm { directory, python })
+    }
+
+    /// `preheat start` with these words, where the parents are ours.
+    pub fn preheat(&self, words: &[&str]) -> Command {
+        let mut command = self.ours(preheat());
+        command.arg("start").args(words);
+        command
+    }
+
+    /// A command in the same surroundings.
+    fn ours(&self, mut command: Command) -> Command {
+        command
+            .current_dir(self.directory.path())
+            .env("XDG_RUNTIME_DIR", self.directory.join("run"))
+            .env("XDG_CACHE_HOME", self.directory.join("cache"))
+            .env_remove("PYTHONUNBUFFERED")
+            .env_remove("PYTHONDONTWRITEBYTECODE")
+            .env_remove("COLUMNS")
+            .env_remove("VIRTUAL_ENV")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// A program started plainly.
+    pub fn plain(&self, program: &[&str]) -> Command {
+        let mut command = self.ours(Command::new(program[0]));
+        command.args(&program[1..]);
+        command
+    }
+
+    /// The same, by way of preheat, which says how.
+    pub fn started(&self, program: &[&str]) -> Command {
+        let mut command = self.preheat(&["-v", "--"]);
+        command.args(program);
+        command
+    }
+
+    /// Have a warm parent for the program, started as `how` has it, and wait for it.
+    pub fn warm_up(&self, program: &[&str], how: &dyn Fn(&mut Command)) {
+        let before = self.count();
+        let mut first = self.started(program);
+        how(&mut first);
+        let said = first.output().expect("it starts");
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(
+            said.starts_with("preheat: started plainly"),
+            "{program:?}: {said}"
+        );
+        while self.count() == before {
+            if let Some(why) = self.refusal() {
+                panic!("{program:?} has no warm parent: {why}");
+            }
+        }
+    }
+
+    /// How many parents run.
+    pub fn count(&self) -> usize {
+        let said = run(&mut self.preheat(&["--list"]));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        said.out.lines().skip(1).count()
+    }
+
+    /// The process of the only parent.
+    pub fn parent(&self) -> libc::pid_t {
+        let said = run(&mut self.preheat(&["--list"]));
+        let line = said.out.lines().nth(1).expect("there is a parent");
+        let id = line.split_whitespace().next().expect("it has an ID");
+        id.parse().expect("it is its process")
+    }
+
+    /// Why there is no parent; not while one is being made.
+    pub fn refusal(&self) -> Option<String> {
+        let entries = fs::read_dir(self.directory.join("run/preheat")).ok()?;
+        let mut paths = entries.flatten().map(|entry| entry.path());
+        let path = paths.find(|path| path.extension().is_some_and(|e| e == "plain"))?;
+        let why = fs::read_to_string(path).ok()?;
+        (!why.is_empty() && !why.contains("is being made")).then_some(why)
+    }
+
+    /// Run a program plainly and warm; all that can be observed must be the same.
+    pub fn same(&self, program: &[&str], how: &dyn Fn(&mut Command)) -> Observed {
+        let mut plain = self.plain(program);
+        how(&mut plain);
+        let plain = Observed::of(plain.output().expect("it starts"));
+        let mut warm = self.started(program);
+        how(&mut warm);
+        let warm = Observed::of(warm.output().expect("it starts")).warm(program);
+        assert_eq!(plain.err, warm.err, "{program:?}");
+        assert_eq!(plain.out, warm.out, "{program:?}");
+        assert_eq!(plain.status, warm.status, "{program:?}");
+        warm
+    }
+
+    /// The words of a case.
+    pub fn case<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
+        let python = self.python.to_str().expect("its path is text");
+        [&[python, "cases.py"], words].concat()
+    }
+}
+
+impl Drop for Warm {
+    fn drop(&mut self) {
+        let _ = self.preheat(&["--stop", "all"]).output();
+    }
+}
+
+/// What can be observed of a program.
+#[derive(Debug)]
+pub struct Observed {
+    pub out: String,
+    pub err: String,
+    pub status: ExitStatus,
+}
+
+impl Observed {
+    pub fn of(output: Output) -> Observed {
+        Observed {
+            out: without_addresses(&String::from_utf8_lossy(&output.stdout)),
+            err: without_addresses(&String::from_utf8_lossy(&output.stderr)),
+            status: output.status,
+        }
+    }
+
+    /// It must have been started warm; what preheat said of it is taken out.
+    pub fn warm(mut self, program: &[&str]) -> Observed {
+        let (said, rest) = self.err.split_once('\n').unwrap_or((&self.err, ""));
+        assert!(
+            said.starts_with("preheat: started warm"),
+            "{program:?}: {said}"
+        );
+        self.err = rest.to_owned();
+        self
+    }
+}
+
+/// Addresses differ from process to process.
+fn without_addresses(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let mut without = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        without.push_str("ADDRESS");
+        without.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    }
+    without
+}
+
+/// Nothing special.
+pub fn as_is(_: &mut Command) {}
+
+/// How a status is shown.
+pub fn signal_of(observed: &Observed) -> Option<i32> {
+    observed.status.signal()
+}
+
+/// A path as a word.
+pub fn word(path: &Path) -> OsString {
+    path.as_os_str().to_owned()
+}
