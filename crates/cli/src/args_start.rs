@@ -32,9 +32,13 @@ pub struct StartArguments {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// A warm parent leaves after so long without a start
-    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = crate::args::seconds)]
-    pub idle: Duration,
+    /// A warm parent leaves after so long without a start [default: 1800]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::args::seconds)]
+    pub idle: Option<Duration>,
+
+    /// Start plainly if a warm parent has not answered after so long [default: 0.2]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::args::seconds)]
+    pub patience: Option<Duration>,
 
     /// List the warm parents that run, and start nothing
     #[arg(long, conflicts_with_all = ["command", "stop"])]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use preheat_start::{Request, Running};
+use preheat_start::{DEFAULT_IDLE, DEFAULT_PATIENCE, Request, Running};
 
 use crate::args_start::StartArguments;
 use crate::exit::{Usage, complain};
@@ -30,7 +30,8 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     };
     let started = preheat_start::start(&Request {
         command: &arguments.command,
-        idle: arguments.idle,
+        idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
+        patience: arguments.patience.unwrap_or(DEFAULT_PATIENCE),
         told: &told,
     });
     Ok(started.unwrap_or_else(|why| {

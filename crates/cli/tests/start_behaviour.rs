@@ -112,7 +112,19 @@ fn shells_pass_on_masks_limits_ignored_signals_and_closed_streams() {
         let plain = ["sh", "-c", line, "sh", &python, &script, case];
         let exe = env!("CARGO_BIN_EXE_preheat");
         let started = [
-            "sh", "-c", line, "sh", exe, "start", "-v", "--", &python, &script, case,
+            "sh",
+            "-c",
+            line,
+            "sh",
+            exe,
+            "start",
+            "-v",
+            "--patience",
+            "60",
+            "--",
+            &python,
+            &script,
+            case,
         ];
         let plain = Observed::of(warm.plain(&plain).output().expect("it starts"));
         // Some need a parent of their own, some have one.

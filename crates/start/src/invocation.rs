@@ -87,7 +87,7 @@ fn through_script(
     line: &[u8],
 ) -> Result<(PathBuf, Vec<OsString>), Why> {
     let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
-    let (first, rest) = match line.iter().position(|byte| is_blank(byte)) {
+    let (first, rest) = match line.iter().position(is_blank) {
         Some(at) => (&line[..at], line[at..].trim_ascii()),
         None => (line, &b""[..]),
     };

@@ -31,12 +31,17 @@ pub use warm_parent::{Running, list, stop};
 /// How long a warm parent may be idle, where nothing else is asked for.
 pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);
 
+/// How long a start waits for a warm parent, where nothing else is asked for.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_millis(200);
+
 /// A command, and how it is to be started.
 pub struct Request<'a> {
     /// The command: a program and its arguments.
     pub command: &'a [OsString],
     /// How long a warm parent that is made for it may be idle.
     pub idle: Duration,
+    /// How long to wait for a warm parent before the command is started plainly.
+    pub patience: Duration,
     /// Told how it was started, or why it was not started warm.
     pub told: &'a dyn Fn(&str),
 }
@@ -62,9 +67,10 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
             places: &places,
             environment: &inherited.environment,
             idle: request.idle,
+            patience: request.patience,
         };
         match warm_parent::apply(&wish, &inherited, request.told) {
-            Ok(program) => Ok(Tried::Warm(program, inherited)),
+            Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
             Err(why) => {
                 let learns = warm_parent::prepare(&wish)?;
                 (request.told)(&format!("started plainly: {why}"));
@@ -76,7 +82,7 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
         }
     });
     match tried {
-        Ok(Tried::Warm(program, inherited)) => Ok(finish(program, &inherited)),
+        Ok(Tried::Warm(program, inherited)) => Ok(finish(*program, &inherited)),
         Ok(Tried::Plain(variables)) => match plainly(&variables)? {},
         Err(why) => {
             (request.told)(&format!("started plainly: {why}"));
@@ -86,7 +92,7 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
 }
 
 enum Tried {
-    Warm(Program, Inherited),
+    Warm(Box<Program>, Inherited),
     Plain(Vec<(&'static str, OsString)>),
 }
 

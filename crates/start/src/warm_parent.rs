@@ -27,15 +27,14 @@ mod socket;
 mod state;
 
 pub(crate) use follow::{End, Program, die};
+
 pub use list::{Running, list, stop};
 pub(crate) use make::Wish;
 pub(crate) use request::Inherited;
 
+use follow::Child;
 use socket::Connection;
 use state::{Parent, parents};
-
-/// How long a start waits for a parent before it goes on without.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long it counts that a parent could not be made.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
@@ -100,34 +99,41 @@ fn ask(
     told: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Why> {
-    let mut connection = Connection::open(&parent.socket, began + PATIENCE).map_err(|why| {
-        if why.kind() == io::ErrorKind::ConnectionRefused || why.kind() == io::ErrorKind::NotFound {
-            // Nobody listens there any more, and nobody will.
-            let _ = fs::remove_file(&parent.path);
-            let _ = fs::remove_file(&parent.socket);
+    let mut connection =
+        Connection::open(&parent.socket, began + wish.patience).map_err(|why| {
+            if why.kind() == io::ErrorKind::ConnectionRefused
+                || why.kind() == io::ErrorKind::NotFound
+            {
+                // Nobody listens there any more, and nobody will.
+                let _ = fs::remove_file(&parent.path);
+                let _ = fs::remove_file(&parent.socket);
+            }
+            format!("the warm parent is gone ({why})")
+        })?;
+    let silent = |why: io::Error| {
+        if follow::is_stopped(parent.process as libc::pid_t) {
+            list::leave(parent);
         }
-        format!("the warm parent is gone ({why})")
-    })?;
+        format!("the warm parent does not answer ({why})")
+    };
+    let hello = connection.line().map_err(silent)?;
+    let child = hello
+        .strip_prefix("hello ")
+        .and_then(|text| text.parse().ok());
+    let child = Child::new(child.ok_or("the warm parent says something else")?);
     let request = inherited.request(wish.invocation, wish.identity.terminal);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;
     // The child gets ready in the meantime.
     if let Err(why) = still_right(parent, wish.invocation) {
-        drop(connection);
         list::leave(parent);
         return Err(why);
     }
-    let answer = connection.line().map_err(|why| {
-        if follow::is_stopped(parent.process as libc::pid_t) {
-            list::leave(parent);
-        }
-        format!("the warm parent does not answer ({why})")
-    })?;
-    let process = answer
-        .strip_prefix("ready ")
-        .and_then(|text| text.parse().ok());
-    let process = process.ok_or_else(|| answer.trim_start_matches("no ").to_owned())?;
-    let mut program = Program::ready(connection, process)
+    let answer = connection.line().map_err(silent)?;
+    if answer != "ready" {
+        return Err(answer.trim_start_matches("no ").to_owned());
+    }
+    let mut program = Program::ready(connection, child)
         .map_err(|why| format!("signals cannot be passed on ({why})"))?;
     told(&format!(
         "started warm by process {} in {:.1} ms",

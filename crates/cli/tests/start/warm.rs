@@ -66,9 +66,10 @@ impl Warm {
         command
     }
 
-    /// The same, by way of preheat, which says how.
+    /// The same, by way of preheat, which says how, and has more patience than it would
+    /// have on a machine that does nothing else.
     pub fn started(&self, program: &[&str]) -> Command {
-        let mut command = self.preheat(&["-v", "--"]);
+        let mut command = self.preheat(&["-v", "--patience", "60", "--"]);
         command.args(program);
         command
     }

@@ -56,14 +56,14 @@ class Child:
             who = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             if int.from_bytes(who[4:8], sys.byteorder) != os.geteuid():
                 return None
+            # Only then descriptors are sent: in a connection that nobody takes they
+            # would stay open.
+            client.send(b"hello %d\n" % os.getpid())
             fields, received = self.read(client)
         except OSError:
             return None
         if fields[:1] == [b"served"]:
             client.send(b"served %d\n" % self.parent.served)
-        elif fields[:1] == [b"leave"]:
-            self.link.send(b"l")
-            os._exit(0)
         elif fields[:1] == [b"start"]:
             return self.start(client, Request(fields), received)
         for fd in received:
@@ -113,7 +113,7 @@ class Child:
         except Exception as error:
             os.write(fd, ("no %s\n" % error).encode("utf-8", "replace"))
             os._exit(0)
-        os.write(fd, b"ready %d\n" % os.getpid())
+        os.write(fd, b"ready\n")
         if os.read(fd, 1) != b"g":
             os._exit(0)
         os.close(fd)

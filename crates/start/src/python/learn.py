@@ -106,7 +106,9 @@ def lines(before):
             yield "module", name, origin, "" if kind in ORDINARY else kind
     for root in roots(sys.path):
         yield "root", root, "", ""
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    # Of a script Python has forgotten the file by now, but whoever started it knows.
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    main = getattr(spec, "origin", None)
     if isinstance(main, str):
         yield "main", os.path.abspath(main), "", ""
     after = os.environ._data

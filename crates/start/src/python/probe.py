@@ -55,6 +55,7 @@ def is_within(name, packages):
 
 def ask(names, plan):
     """What a probe says of these names."""
+    os.ftruncate(1, 0)  # What an earlier one has printed.
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
@@ -116,6 +117,8 @@ def import_quietly(name):
 
 def problem(before):
     """Why this process may not be forked into a program; a predicate of a module."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
     if any(os.fstat(stream).st_size for stream in (1, 2)):
         return "prints when it is imported"
     for number, target in descriptors().items():

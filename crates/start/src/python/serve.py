@@ -147,8 +147,6 @@ class Parent:
             self.failed = 0
             self.served += 1
             self.last = self.tools.time.monotonic()
-        elif said == b"l":
-            self.failed = PAIRS_THAT_FAILED + 1
         else:
             self.failed += 1
         return True
@@ -221,8 +219,6 @@ class Supervisor:
         """From the child: the client that has come."""
         tools = self.tools
         said, extra, _, _ = self.child.recvmsg(1, tools.socket.CMSG_SPACE(4))
-        if said == b"l":
-            self.control.send(b"l")
         if said != b"t" or not extra:
             return False
         fd = int.from_bytes(extra[0][2][:4], sys.byteorder)

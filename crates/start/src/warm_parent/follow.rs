@@ -23,25 +23,66 @@ pub(crate) enum End {
     Unknown,
 }
 
-/// The program that runs, before it is told to.
-pub(crate) struct Program {
-    connection: Connection,
+/// A child that is to become the program, or has. One that is not told to go has done
+/// nothing, and goes with what it was sent: nobody is to wait for that to be closed.
+pub(crate) struct Child {
     process: libc::pid_t,
     /// Tells of its end, even if nobody else can.
     handle: Option<OwnedFd>,
+    goes: bool,
+}
+
+impl Child {
+    /// It has said that it is this process.
+    pub(crate) fn new(process: libc::pid_t) -> Child {
+        // SAFETY: pidfd_open takes numbers and gives a new descriptor, which is owned at
+        // once.
+        let handle = unsafe {
+            let handle = libc::syscall(libc::SYS_pidfd_open, process, 0) as RawFd;
+            (handle >= 0).then(|| OwnedFd::from_raw_fd(handle))
+        };
+        Child {
+            process,
+            handle,
+            goes: false,
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let (false, Some(handle)) = (self.goes, &self.handle) {
+            let (none, kill) = (std::ptr::null::<libc::siginfo_t>(), libc::SIGKILL);
+            // SAFETY: the descriptor is that of the process; the rest are numbers, and
+            // there is no information.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_pidfd_send_signal,
+                    handle.as_raw_fd(),
+                    kill,
+                    none,
+                    0,
+                )
+            };
+        }
+    }
+}
+
+/// The program that runs, before it is told to.
+pub(crate) struct Program {
+    connection: Connection,
+    child: Child,
     signals: OwnedFd,
     /// What this process held back before.
     mask: libc::sigset_t,
 }
 
 impl Program {
-    /// It is ready in this process. From now on signals are held.
-    pub(crate) fn ready(connection: Connection, process: libc::pid_t) -> io::Result<Program> {
-        // SAFETY: pidfd_open takes numbers and gives a new descriptor, which is owned at
-        // once. Both set functions write the set; signalfd reads it.
+    /// It is ready. From now on signals are held.
+    pub(crate) fn ready(connection: Connection, child: Child) -> io::Result<Program> {
+        // SAFETY: the set functions write the set, and signalfd reads it; its new
+        // descriptor is owned at once.
         unsafe {
-            let handle = libc::syscall(libc::SYS_pidfd_open, process, 0) as RawFd;
-            let handle = (handle >= 0).then(|| OwnedFd::from_raw_fd(handle));
             let mut all = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigfillset(all.as_mut_ptr());
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
@@ -55,8 +96,7 @@ impl Program {
             Ok(Program {
                 mask,
                 connection,
-                process,
-                handle,
+                child,
                 signals,
             })
         }
@@ -65,10 +105,13 @@ impl Program {
     /// Tell it to go. It goes, unless this is an error, after which signals are not held
     /// any more.
     pub(crate) fn go(&mut self) -> io::Result<()> {
-        self.connection.send(b"g", &[]).inspect_err(|_| {
+        let sent = self.connection.send(b"g", &[]);
+        self.child.goes = sent.is_ok();
+        if sent.is_err() {
             // SAFETY: the mask is one that the kernel gave.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut()) };
-        })
+        }
+        sent
     }
 
     /// Until its end. What this process has open goes first: nobody is to wait for us
@@ -102,7 +145,7 @@ impl Program {
 
     /// The supervisor is gone, and with it all news: the program may still run.
     fn outlive(&self) -> End {
-        while let Some(handle) = &self.handle {
+        while let Some(handle) = &self.child.handle {
             let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()]);
             self.pass_signals();
             if ready.first() == Some(&true) {
@@ -134,22 +177,22 @@ impl Program {
         let pass = match signal {
             libc::SIGCHLD => false,
             // A shell continues the whole group.
-            libc::SIGCONT => is_stopped(self.process),
+            libc::SIGCONT => is_stopped(self.child.process),
             _ if info.ssi_code > 0 => false,
-            _ if sender::is_from_command(sender, self.process) => false,
+            _ if sender::is_from_command(sender, self.child.process) => false,
             libc::SIGUSR1 | libc::SIGUSR2 => true,
             _ => !sender::is_repeated(signal, sender),
         };
         if pass {
             // SAFETY: kill takes numbers only. The process is the program or, between its
             // end and our learning of it, nobody: its supervisor has not waited long.
-            unsafe { libc::kill(self.process, signal) };
+            unsafe { libc::kill(self.child.process, signal) };
         }
     }
 
     /// The program was stopped: stop as well, so that whoever waits for it sees that.
     fn stop(&self, signal: i32) {
-        if is_stopped(self.process) {
+        if is_stopped(self.child.process) {
             let held = set_default_and_unblock(signal);
             // SAFETY: raise takes a number; the mask is one that the kernel gave.
             unsafe {

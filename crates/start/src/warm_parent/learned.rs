@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::invocation::Why;
+use crate::invocation::{Main, Why};
 
 /// What was learned of a program.
 #[derive(Debug, Default)]
@@ -99,18 +99,19 @@ impl Learned {
         learned
     }
 
-    /// What a parent of the program is to import, or why there can be none. `code` is the
-    /// program itself, where it is no file.
-    pub(crate) fn ahead(&self, code: &[u8]) -> Result<Ahead, Why> {
+    /// What a parent of this program is to import, or why there can be none.
+    pub(crate) fn ahead(&self, main: &Main) -> Result<Ahead, Why> {
         let uses = |name: &&&str| self.modules.iter().any(|m| m.name == name.as_bytes());
         if let Some(name) = BENDERS.iter().find(uses) {
             return Err(format!(
                 "it uses {name}, which must come before what it changes"
             ));
         }
-        let own = self.own();
+        let own = self.own(main);
         let mut sets = self.changed.clone();
-        words(code, &mut sets);
+        if let Main::Code(code) = main {
+            words(code.as_bytes(), &mut sets);
+        }
         for path in &own {
             sets.append(&mut words_of(path));
         }
@@ -136,12 +137,19 @@ impl Learned {
     }
 
     /// The program's own files.
-    fn own(&self) -> Vec<PathBuf> {
+    fn own(&self, main: &Main) -> Vec<PathBuf> {
+        let script = match main {
+            Main::Script(path) if path.is_dir() => Some(path.join("__main__.py")),
+            Main::Script(path) => Some(path.clone()),
+            _ => None,
+        };
+        let script = script.and_then(|path| std::path::absolute(path).ok());
         let modules = self.modules.iter().map(|module| &module.origin[..]);
         let mut own: Vec<PathBuf> = modules
             .filter(|origin| origin.starts_with(b"/") && !self.is_installed(origin))
             .map(|origin| OsStr::from_bytes(origin).into())
             .chain(self.main.clone())
+            .chain(script)
             .collect();
         own.sort();
         own.dedup();
@@ -187,6 +195,10 @@ mod tests {
         Learned::parse(text.as_bytes())
     }
 
+    fn code(text: &str) -> Main {
+        Main::Code(text.into())
+    }
+
     const SOME: [[&str; 4]; 6] = [
         ["module", "json", "/lib/python3/json/__init__.py", ""],
         ["module", "mine", "/home/mine.py", ""],
@@ -213,14 +225,14 @@ mod tests {
 
     #[test]
     fn installed_modules_come_in_order_and_the_programs_own_do_not() {
-        let ahead = learned(&SOME).ahead(b"").expect("it can be");
+        let ahead = learned(&SOME).ahead(&code("")).expect("it can be");
         assert_eq!(names(&ahead), ["json", "numpy", "math"]);
         assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
     }
 
     #[test]
     fn who_sets_a_librarys_variable_imports_libraries_itself() {
-        let ahead = learned(&SOME).ahead(b"os.environ['OMP_NUM_THREADS'] = '1'");
+        let ahead = learned(&SOME).ahead(&code("os.environ['OMP_NUM_THREADS'] = '1'"));
         let ahead = ahead.expect("it can be");
         assert_eq!(names(&ahead), ["json", "math"]);
         assert!(ahead.sets.contains(&b"OMP_NUM_THREADS"[..]));
@@ -229,7 +241,11 @@ mod tests {
     #[test]
     fn what_bends_imports_is_left_alone() {
         let with = learned(&[["module", "gevent", "/lib/x", ""]]);
-        assert!(with.ahead(b"").expect_err("it cannot").contains("gevent"));
+        assert!(
+            with.ahead(&code(""))
+                .expect_err("it cannot")
+                .contains("gevent")
+        );
     }
 
     #[test]

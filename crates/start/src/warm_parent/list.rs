@@ -75,21 +75,18 @@ pub fn stop(which: &str) -> io::Result<usize> {
     Ok(chosen.len())
 }
 
-/// Make a parent leave. One that cannot answer is ended: no program depends on it.
+/// Make a parent leave: it is ended, on which no program depends, and the children that
+/// wait leave with it.
 pub(crate) fn leave(parent: &Parent) {
-    let asked = Connection::open(&parent.socket, Instant::now() + PATIENCE);
-    let is_it = asked
-        .as_ref()
-        .is_ok_and(|connection| connection.is_with(parent.process));
-    // From here on nobody finds it.
-    let _ = fs::remove_file(&parent.path);
-    let _ = fs::remove_file(&parent.socket);
-    if let (Ok(mut connection), true) = (asked, is_it) {
-        let _ = connection.send(&word(b"leave"), &[]);
+    let asked = Connection::open(&parent.socket, Instant::now());
+    if asked.is_ok_and(|connection| connection.is_with(parent.process)) {
         // SAFETY: kill takes numbers. The kernel has said that this process listens at
         // the parent's socket, so that its number is still its own.
         unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
     }
+    // From here on nobody finds it.
+    let _ = fs::remove_file(&parent.path);
+    let _ = fs::remove_file(&parent.socket);
 }
 
 fn id(parent: &Parent) -> String {
@@ -97,12 +94,13 @@ fn id(parent: &Parent) -> String {
 }
 
 fn is_alive(parent: &Parent) -> bool {
-    let connected = Connection::open(&parent.socket, Instant::now() + PATIENCE);
+    let connected = Connection::open(&parent.socket, Instant::now());
     connected.is_ok_and(|connection| connection.is_with(parent.process))
 }
 
 fn served(parent: &Parent) -> Option<u64> {
     let mut connection = Connection::open(&parent.socket, Instant::now() + PATIENCE).ok()?;
+    connection.line().ok()?;
     connection.send(&word(b"served"), &[]).ok()?;
     let line = connection.line().ok()?;
     line.strip_prefix("served ")?.parse().ok()

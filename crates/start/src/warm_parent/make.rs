@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::learned::{Ahead, Learned};
 use super::state::{ALWAYS, Environment, parents};
 use crate::identity::{Identity, name, stamp};
-use crate::invocation::{Invocation, Main};
+use crate::invocation::Invocation;
 use crate::place::Places;
 
 /// The variable by which our `sitecustomize` is told what to do.
@@ -39,6 +39,8 @@ pub(crate) struct Wish<'a> {
     pub environment: &'a Environment,
     /// How long it may be idle.
     pub idle: Duration,
+    /// How long a start waits for it before it goes on without.
+    pub patience: Duration,
 }
 
 impl Wish<'_> {
@@ -118,11 +120,7 @@ impl Wish<'_> {
         let Some(learned) = Learned::read(&self.learned()) else {
             return Ok(());
         };
-        let code = match &self.invocation.main {
-            Main::Code(code) => code.as_bytes(),
-            _ => b"",
-        };
-        let ahead = match learned.ahead(code) {
+        let ahead = match learned.ahead(&self.invocation.main) {
             Ok(ahead) => ahead,
             Err(why) => return fs::write(self.refusal(), why),
         };

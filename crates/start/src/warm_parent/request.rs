@@ -18,10 +18,13 @@ unsafe extern "C" {
 /// The most descriptors that can be sent at once, less one for the directory.
 const MOST_DESCRIPTORS: usize = 252;
 
+/// Names and values.
+type Variables = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Everything of this process.
 pub(crate) struct Inherited {
     /// Names and values, in order.
-    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    pub environment: Variables,
     /// What is open and would stay so; without the standard streams that were closed.
     pub descriptors: Vec<RawFd>,
     /// The current directory.
@@ -87,7 +90,7 @@ impl Inherited {
     }
 }
 
-/// A request without anything: `served` or `leave`.
+/// A request without anything: `served`.
 pub(crate) fn word(word: &[u8]) -> Vec<u8> {
     let mut fields = Fields(vec![0; 4]);
     fields.put(word);
@@ -126,8 +129,8 @@ impl Fields {
 }
 
 /// The whole environment. One that Python would not see as it is, is not taken over.
-fn environment() -> Result<Vec<(Vec<u8>, Vec<u8>)>, Why> {
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+fn environment() -> Result<Variables, Why> {
+    let mut found = Variables::new();
     // SAFETY: environ is null or an array of strings that ends with a null; nothing
     // changes the environment in this process, which has one thread.
     unsafe {
@@ -197,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_request_says_how_long_it_is() {
-        let bytes = word(b"leave");
-        assert_eq!(bytes, b"\x06\0\0\0leave\0");
+        let bytes = word(b"served");
+        assert_eq!(bytes, b"\x07\0\0\0served\0");
     }
 
     #[test]

@@ -1,0 +1,326 @@
+//! Whatever happens to warm parents, programs are started once, rightly, and end as they
+//! end.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{run, signal};
+use warm::{Observed, Warm, as_is};
+
+/// Send a signal to a process that is not our child.
+fn kill(process: libc::pid_t, signal: i32) {
+    // SAFETY: kill takes numbers only.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0, "{process}");
+}
+
+/// The children of a process.
+fn children(process: libc::pid_t) -> Vec<libc::pid_t> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
+/// The supervisor and the child that wait for a start.
+fn waiting(parent: libc::pid_t) -> (libc::pid_t, libc::pid_t) {
+    loop {
+        for &supervisor in children(parent).iter().rev() {
+            if let Some(&child) = children(supervisor).first() {
+                return (supervisor, child);
+            }
+        }
+    }
+}
+
+fn start(warm: &Warm, program: &[&str]) -> Observed {
+    Observed::of(warm.started(program).output().expect("it starts"))
+}
+
+/// A program that waits for signals, and the rest of what it says.
+fn waits(warm: &Warm, words: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let program = warm.case(&[&["waits"], words].concat());
+    let mut child = warm
+        .started(&program)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("it says something");
+    assert_eq!(line, "waits\n");
+    (child, out)
+}
+
+#[test]
+fn a_parent_may_be_killed_at_any_time() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let (child, mut out) = waits(&warm, &["--handle"]);
+    let parent = warm.parent();
+    kill(parent, libc::SIGKILL);
+    // The program that runs is not harmed, and still hears of signals.
+    assert!(signal("-USR1", &child));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("it says something");
+    assert_eq!(line, "got 10\n");
+    assert!(signal("-TERM", &child));
+    let status = child.wait_with_output().expect("it ends").status;
+    assert_eq!(status.code(), Some(55));
+    // The next one is started plainly, and the one after it is warm again.
+    let next = start(&warm, &program);
+    assert!(
+        next.err.starts_with("preheat: started plainly"),
+        "{}",
+        next.err
+    );
+    assert_eq!(next.status.code(), Some(3));
+    while warm.count() == 0 {
+        assert_eq!(warm.refusal(), None);
+    }
+    assert_ne!(warm.parent(), parent);
+    assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
+}
+
+#[test]
+fn who_does_not_answer_is_not_waited_for() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let impatient = || {
+        let mut command = warm.preheat(&["-v", "--"]);
+        Observed::of(command.args(&program).output().expect("it starts"))
+    };
+    // The child that waits is stopped, and so is the whole parent.
+    let parent = warm.parent();
+    let (_, child) = waiting(parent);
+    kill(child, libc::SIGSTOP);
+    let next = impatient();
+    assert!(next.err.contains("does not answer"), "{}", next.err);
+    assert_eq!(next.status.code(), Some(3));
+    kill(parent, libc::SIGSTOP);
+    let next = impatient();
+    assert!(next.err.contains("started plainly"), "{}", next.err);
+    assert_eq!(next.status.code(), Some(3));
+    // A parent that is stopped is given up.
+    assert!(!PathBuf::from(format!("/proc/{parent}/cwd")).exists());
+    kill(child, libc::SIGKILL);
+}
+
+#[test]
+fn a_parent_whose_socket_is_gone_leaves() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let run = warm.directory.join("run/preheat");
+    for entry in fs::read_dir(&run).expect("it is there").flatten() {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "socket")
+        {
+            fs::remove_file(entry.path()).expect("it goes");
+        }
+    }
+    let next = start(&warm, &program);
+    assert!(
+        next.err.starts_with("preheat: started plainly"),
+        "{}",
+        next.err
+    );
+    assert_eq!(next.status.code(), Some(3));
+}
+
+#[test]
+fn fifty_at_once_all_run_once() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let text = "import numpy, sys\nwith open('ran', 'a') as f: f.write(sys.argv[1] + '\\n')\n";
+    fs::write(warm.directory.join("once.py"), text).expect("it is written");
+    warm.warm_up(&[python, "once.py", "first"], &as_is);
+    let all: Vec<Child> = (0..50)
+        .map(|number| {
+            let mut command = warm.started(&[python, "once.py", &number.to_string()]);
+            command.stderr(Stdio::piped()).spawn().expect("it starts")
+        })
+        .collect();
+    let mut started_warm = 0;
+    for child in all {
+        let observed = Observed::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(observed.status.code(), Some(0), "{}", observed.err);
+        started_warm += usize::from(observed.err.starts_with("preheat: started warm"));
+    }
+    let ran = fs::read_to_string(warm.directory.join("ran")).expect("they ran");
+    let mut ran: Vec<&str> = ran.lines().filter(|line| *line != "first").collect();
+    ran.sort_by_key(|line| line.parse::<u32>().unwrap_or(0));
+    let expected: Vec<String> = (0..50).map(|number| number.to_string()).collect();
+    assert_eq!(ran, expected);
+    assert!(started_warm > 0);
+}
+
+#[test]
+fn who_stands_for_a_program_takes_it_along_and_is_taken_along() {
+    let Some(warm) = Warm::new() else { return };
+    warm.warm_up(&warm.case(&["code", "0"]), &as_is);
+    // Killed, it takes the program along.
+    let (mut child, mut out) = waits(&warm, &[]);
+    child.kill().expect("it is there");
+    child.wait().expect("it ends");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("its output ends");
+    assert_eq!(rest, "");
+    // The supervisor is killed: the program goes on, and how it ends is not known.
+    let parent = warm.parent();
+    let (supervisor, program) = waiting(parent);
+    let (child, _out) = waits(&warm, &["--handle"]);
+    kill(supervisor, libc::SIGKILL);
+    kill(program, libc::SIGTERM);
+    let status = child.wait_with_output().expect("it ends").status;
+    assert_eq!(status.code(), Some(125));
+}
+
+#[test]
+fn what_has_changed_is_not_started_as_it_was() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.directory.join("venv/bin/python");
+    let made = warm
+        .plain(&[
+            warm.python.to_str().expect("its path is text"),
+            "-m",
+            "venv",
+        ])
+        .args(["--without-pip", "--system-site-packages", "venv"])
+        .output()
+        .expect("it starts");
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    let installed = Command::new(&python)
+        .args([
+            "-c",
+            "import sysconfig; print(sysconfig.get_path('purelib'), end='')",
+        ])
+        .output()
+        .expect("it starts");
+    let installed = PathBuf::from(String::from_utf8(installed.stdout).expect("a path"));
+    let module = installed.join("installed.py");
+    fs::write(&module, "import os\nvalue = 1, os.environ.get('ASKED')\n").expect("it is written");
+    let script = warm.directory.join("script.py");
+    fs::write(&script, "import installed, json\nprint(installed.value)\n").expect("it is written");
+    let program = ["venv/bin/python", "script.py"];
+    warm.warm_up(&program, &as_is);
+    assert_eq!(start(&warm, &program).warm(&program).out, "(1, None)\n");
+    let plainly = |why: &str, out: &str| {
+        let next = start(&warm, &program);
+        let said = next.err.lines().next().unwrap_or_default();
+        assert!(said.contains("started plainly"), "{why}: {said}");
+        assert!(said.contains(why), "{why}: {said}");
+        assert_eq!(next.out, out);
+    };
+    // An installed module has changed.
+    fs::write(&module, "import os\nvalue = 22, os.environ.get('ASKED')\n").expect("it is written");
+    plainly("installed.py has changed", "(22, None)\n");
+    let until = |count| {
+        while warm.count() < count {
+            assert_eq!(warm.refusal(), None);
+        }
+    };
+    until(1);
+    assert_eq!(start(&warm, &program).warm(&program).out, "(22, None)\n");
+    // A variable that it asked for has another value; one that nobody asked for has.
+    let with = |name: &str| {
+        let mut command = warm.started(&program);
+        Observed::of(command.env(name, "1").output().expect("it starts"))
+    };
+    assert!(with("ASKED").err.contains("ASKED is not what it was"));
+    until(2);
+    assert_eq!(with("NOT_ASKED").warm(&program).out, "(22, None)\n");
+    // The program comes to set that variable itself.
+    let sets = "import os\nos.environ['ASKED'] = 'x'\nimport installed\nprint(installed.value)\n";
+    fs::write(&script, sets).expect("it is written");
+    plainly("ASKED", "(22, 'x')\n");
+    until(2);
+    // One of its own modules hides an installed one.
+    fs::write(&script, "import installed, json\nprint(json.__file__)\n").expect("it is written");
+    run(&mut warm.preheat(&["--stop", "all"]));
+    start(&warm, &program);
+    until(1);
+    start(&warm, &program).warm(&program);
+    let own = warm.directory.join("json.py");
+    fs::write(&own, "").expect("it is written");
+    plainly("json.py hides", &format!("{}\n", own.display()));
+}
+
+#[test]
+fn what_cannot_be_warm_is_started_plainly_and_says_why() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    for (program, why) in [
+        (&["sh", "-c", "exit 3"][..], "is not a Python"),
+        (&[python, "-I", "-c", "raise SystemExit(3)"], "-E and -I"),
+        (&[python, "-S", "-c", "raise SystemExit(3)"], "-S"),
+    ] {
+        let said = start(&warm, program);
+        assert!(said.err.contains(why), "{}", said.err);
+        assert_eq!(said.status.code(), Some(3));
+    }
+    let said = start(&warm, &["no-such-program-here"]);
+    assert_eq!(said.status.code(), Some(127), "{}", said.err);
+    // A module that prints, one that leaves a thread and one that sets what others ask
+    // for are not imported ahead; the rest is.
+    fs::write(
+        warm.directory.join("prints.py"),
+        "import this\nimport numpy\n",
+    )
+    .expect("written");
+    warm.warm_up(&[python, "prints.py"], &as_is);
+    let same = warm.same(&[python, "prints.py"], &as_is);
+    assert!(same.out.contains("Zen"));
+    let listed = run(&mut warm.preheat(&["--list", "-v"]));
+    assert!(listed.out.contains("this, which prints"), "{}", listed.out);
+}
+
+#[test]
+fn parents_are_listed_stopped_and_leave_when_idle() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "0"]);
+    warm.warm_up(&program, &as_is);
+    start(&warm, &program);
+    let listed = run(&mut warm.preheat(&["--list"])).out;
+    assert!(listed.contains("cases.py"), "{listed}");
+    let id = warm.parent().to_string();
+    let said = run(&mut warm.preheat(&["--stop", "1"]));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert_eq!(run(&mut warm.preheat(&["--stop", &id])).code, Some(0));
+    assert_eq!(warm.count(), 0);
+    assert!(
+        run(&mut warm.preheat(&["--list"]))
+            .out
+            .contains("no warm parents")
+    );
+}
+
+#[test]
+fn a_parent_that_is_idle_leaves() {
+    let Some(warm) = Warm::new() else { return };
+    let mut command = warm.preheat(&["--idle", "1", "--"]);
+    let program = warm.case(&["code", "0"]);
+    command.args(&program).output().expect("it starts");
+    let is_there = || {
+        let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it is there");
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|name| name.to_string_lossy().ends_with(".parent"))
+    };
+    while !is_there() {
+        assert_eq!(warm.refusal(), None);
+    }
+    while is_there() {}
+}
