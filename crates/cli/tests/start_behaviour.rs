@@ -244,12 +244,35 @@ fn chance_differs_from_start_to_start() {
     let Some(warm) = Warm::new() else { return };
     let program = warm.case(&["chance"]);
     warm.warm_up(&program, &as_is);
+    assert_eq!(differing(&warm, &program), 4 * 6);
+}
+
+/// Start a program warm four times; how many lines it says, of which none may come twice.
+fn differing(warm: &Warm, program: &[&str]) -> usize {
     let mut seen = HashSet::new();
     for _ in 0..4 {
-        let observed = Observed::of(warm.started(&program).output().expect("it starts"));
-        for line in observed.warm(&program).out.lines() {
+        let observed = Observed::of(warm.started(program).output().expect("it starts"));
+        for line in observed.warm(program).out.lines() {
             assert!(seen.insert(line.to_owned()), "{line} came twice");
         }
     }
-    assert_eq!(seen.len(), 4 * 6);
+    seen.len()
+}
+
+#[test]
+fn pytorch_computes_trains_and_loads_data() {
+    let Some(warm) = support::python_with("torch").and_then(Warm::with) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let cases = include_str!("start/torch_cases.py");
+    fs::write(warm.directory.join("torch_cases.py"), cases).expect("it is written");
+    warm.warm_up(&[python, "torch_cases.py", "load"], &as_is);
+    for case in ["numbers", "train", "load"] {
+        warm.same(&[python, "torch_cases.py", case], &as_is);
+    }
+    assert_eq!(
+        differing(&warm, &[python, "torch_cases.py", "chance"]),
+        4 * 2
+    );
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 7] = [
+const PYTHON: [(&str, &[u8]); 8] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -21,6 +21,7 @@ const PYTHON: [(&str, &[u8]); 7] = [
     ("learn.py", include_bytes!("python/learn.py")),
     ("template.py", include_bytes!("python/template.py")),
     ("probe.py", include_bytes!("python/probe.py")),
+    ("chance.py", include_bytes!("python/chance.py")),
     ("serve.py", include_bytes!("python/serve.py")),
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),

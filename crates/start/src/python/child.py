@@ -109,7 +109,8 @@ class Child:
             take_environment(request, self.parent.base)
             take_arguments(request)
             take_streams()
-            take_chance()
+            self.parent.chance["give_new_seeds"](self.parent.by_chance)
+            self.parent.chance["renew_process"]()
         except Exception as error:
             os.write(fd, ("no %s\n" % error).encode("utf-8", "replace"))
             os._exit(0)
@@ -233,24 +234,3 @@ def take_streams():
         encoding, errors = stream.encoding, stream.errors
         stream.__init__(buffer, encoding, errors, "\n", by_line, unbuffered)
         stream.mode = mode
-
-
-def take_chance():
-    """What is random or a process's own, and was fixed when it was imported."""
-    modules = sys.modules
-    numpy = modules.get("numpy.random.mtrand")
-    if numpy is not None:
-        numpy.seed()  # `random` does so itself.
-    process = getattr(modules.get("multiprocessing.process"), "_current_process", None)
-    if process is not None:
-        kind = type(process._config["authkey"])
-        process._config["authkey"] = kind(os.urandom(32))
-    logging = modules.get("logging")
-    if logging is not None:
-        import time
-
-        exact = isinstance(logging._startTime, int)
-        logging._startTime = time.time_ns() if exact else time.time()
-    main = getattr(modules.get("threading"), "_main_thread", None)
-    if hasattr(main, "_set_native_id"):
-        main._set_native_id()

@@ -25,15 +25,16 @@ class Found:
         self.variables = set()
         self.all_variables = False
         self.left_out = []
+        self.states = []
         self.reason = None
 
 
-def find_safe(plan):
+def find_safe(plan, chance):
     found = Found()
     left_out = set()
     for _ in range(MOST_OFFENDERS):
         names = [name for name in plan.modules if not is_within(name, left_out)]
-        fields = ask(names, plan) if names else []
+        fields = ask(names, plan, chance) if names else []
         if not fields:
             found.reason = found.reason or "its imports end the process"
             return found
@@ -43,7 +44,8 @@ def find_safe(plan):
             found.reason = "%s %s" % (fields[1], fields[2])
             continue
         found.all_variables = fields[1] == "all"
-        found.variables = set(fields[2:])
+        found.states = fields[2].split()
+        found.variables = set(fields[3:])
         found.names = names
         return found
     return found
@@ -53,7 +55,7 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan):
+def ask(names, plan, chance):
     """What a probe says of these names."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
     ours, theirs = os.pipe()
@@ -61,8 +63,9 @@ def ask(names, plan):
     if process == 0:
         try:
             os.close(ours)
-            said = "\0".join(look(names, plan))
-            os.write(theirs, said.encode("utf-8", "surrogateescape")[:65536])
+            said = "\0".join(look(names, plan, chance))
+            with open(theirs, "wb") as file:
+                file.write(said.encode("utf-8", "surrogateescape"))
         finally:
             os._exit(0)
     os.close(theirs)
@@ -72,7 +75,7 @@ def ask(names, plan):
     return said.decode("utf-8", "surrogateescape").split("\0") if said else []
 
 
-def look(names, plan):
+def look(names, plan, chance):
     """In a probe: imports all of them, or tells of the first that may not be."""
     before = descriptors()
     watch = Watch()
@@ -95,7 +98,8 @@ def look(names, plan):
         if sets:
             return "offender", name, "asks for %s, which the program sets" % min(sets)
         asked |= watch.variables
-    return ("fine", "all" if watch.all_variables else "") + tuple(sorted(asked))
+    states = " ".join(chance["states"]())
+    return ("fine", "all" if watch.all_variables else "", states) + tuple(sorted(asked))
 
 
 def imported_foreign(known, roots):

@@ -35,7 +35,7 @@ class Tools:
         )
 
 
-def serve(plan, base, found, load):
+def serve(plan, base, found, load, chance, by_chance):
     """Returns in a child that is to become the program, with the function that does it."""
     known = set(sys.modules)
     tools = Tools(base)
@@ -58,6 +58,7 @@ def serve(plan, base, found, load):
         os.close(int(plan.one["lock"]))
         os.chdir("/")
         parent = Parent(plan, tools, listener, become, base)
+        parent.chance, parent.by_chance = chance, by_chance
         while parent.goes_on(path):
             if pair is None:
                 pair = parent.make_pair()

@@ -64,7 +64,9 @@ def prepare(plan, load):
     check_interpreter()
     probe = load("probe.py")
     base = Base(plan, probe["descriptors"]())
-    found = probe["find_safe"](plan)
+    chance = load("chance.py")
+    found = probe["find_safe"](plan, chance)
+    asked_before(found)
     if not found.names:
         raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
     for name in found.names:
@@ -73,7 +75,11 @@ def prepare(plan, load):
     if problem:
         raise Unsuitable("one of its modules " + problem)
     check_origins(plan)
-    return load("serve.py")["serve"](plan, base, found, load)
+    known = set(sys.modules)
+    by_chance = chance["by_chance"](found.states)
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+    return load("serve.py")["serve"](plan, base, found, load, chance, by_chance)
 
 
 def check_interpreter():
@@ -85,6 +91,21 @@ def check_interpreter():
         raise Unsuitable("it is interactive")
     if sys.gettrace() or sys.getprofile():
         raise Unsuitable("it is traced")
+
+
+def asked_before(found):
+    """Files that are executed before us may ask for variables: one is known, others may
+    ask for any."""
+    found.variables.add("SETUPTOOLS_USE_DISTUTILS")
+    for directory in sys.path:
+        names = os.listdir(directory) if os.path.isdir(directory) else []
+        for name in names:
+            if not name.endswith(".pth") or name == "distutils-precedence.pth":
+                continue
+            with open(os.path.join(directory, name), "rb") as file:
+                for line in file:
+                    if line.startswith(b"import") and b"env" in line:
+                        found.all_variables = True
 
 
 def check_origins(plan):

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -61,18 +62,24 @@ pub fn stop(which: &str) -> io::Result<usize> {
         leave(parent);
     }
     if which == "all" {
-        // So that programs that could not be started warm are tried again.
-        for entry in fs::read_dir(&directory)?.flatten() {
-            if entry
-                .path()
-                .extension()
-                .is_some_and(|ending| ending == "plain")
-            {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        tidy(&directory)?;
     }
     Ok(chosen.len())
+}
+
+/// Removes what is left of parents: reasons why there was none, so that it is tried again,
+/// locks, and our files of other versions.
+fn tidy(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)?.flatten() {
+        let path = entry.path();
+        let ending = path.extension().unwrap_or_default();
+        if ending == "plain" || ending == "lock" {
+            let _ = fs::remove_file(&path);
+        } else if entry.file_name().as_bytes().starts_with(b"python-") {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+    Ok(())
 }
 
 /// Make a parent leave: it is ended, on which no program depends, and the children that

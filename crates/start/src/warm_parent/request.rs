@@ -2,10 +2,11 @@
 //! that a child of the warm parent can take over.
 
 use std::ffi::{CStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 
 use preheat_launch::inherited;
 
@@ -38,7 +39,12 @@ pub(crate) struct Inherited {
 impl Inherited {
     /// That of this process. Nothing may have been opened or changed before.
     pub(crate) fn look() -> Result<Inherited, Why> {
-        let directory = File::open(".").map_err(|why| format!("its directory is gone: {why}"))?;
+        // One may be in a directory that one may not read.
+        let directory = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
+            .open(".")
+            .map_err(|why| format!("its directory is gone: {why}"))?;
         let descriptors = descriptors().map_err(|why| format!("/proc cannot be read: {why}"))?;
         if descriptors.len() > MOST_DESCRIPTORS {
             return Err(format!("{} descriptors are open", descriptors.len()));
