@@ -53,7 +53,7 @@ pub(crate) fn apply(
         if parent.identity != wish.identity.whole {
             continue;
         }
-        if let Err(differs) = parent.suits(&inherited.environment) {
+        if let Err(differs) = parent.suits(&inherited.environment, wish.arguments()) {
             why = differs;
             continue;
         }

@@ -196,15 +196,19 @@ class Request:
 
 
 def take_environment(request, base):
-    """The client's, and what Python itself would have added."""
+    """The client's, and what Python itself and the imports would have added."""
     data = os.environ._data
     for name in list(data):
         os.unsetenv(name)
     data.clear()
     entries = [entry.partition(b"=")[::2] for entry in request.environment]
-    for name, value in entries + list(base.added.items()):
-        data[name] = value
-        os.putenv(name, value)
+    changes = list(base.added.items()) + list(base.changes.items())
+    for name, value in entries + changes:
+        if value is not None:
+            data[name] = value
+            os.putenv(name, value)
+        elif data.pop(name, None) is not None:
+            os.unsetenv(name)
 
 
 def take_arguments(request):

@@ -1,10 +1,10 @@
 """Finds out what imports do, in processes that are thrown away.
 
 A probe is a child that imports the modules one by one, and looks after each: has it
-printed, started threads that outlive a fork, left something open, read the program's
-arguments, asked for a variable that the program sets itself? Such a module is left out,
-and a new probe goes on without it. What passes is then imported once more by the parent
-itself, which nothing was ever patched in.
+printed, started threads that outlive a fork, left something open, asked for a variable
+that the program sets itself? Such a module is left out, and a new probe goes on without
+it. What passes is then imported once more by the parent itself, which nothing was ever
+patched in.
 """
 
 import os
@@ -24,6 +24,7 @@ class Found:
         self.names = []
         self.variables = set()
         self.all_variables = False
+        self.arguments = False
         self.left_out = []
         self.states = []
         self.reason = None
@@ -39,16 +40,35 @@ def find_safe(plan, chance):
             found.reason = found.reason or "its imports end the process"
             return found
         if fields[0] == "offender":
-            left_out.add(fields[1])
+            # The second of a package stands for all of it.
+            package = fields[1].partition(".")[0]
+            again = any(is_within(name, {package}) for name in left_out)
+            left_out.add(package if again else fields[1])
             found.left_out.append((fields[1], fields[2]))
             found.reason = "%s %s" % (fields[1], fields[2])
             continue
-        found.all_variables = fields[1] == "all"
+        found.all_variables = "all" in fields[1]
+        found.arguments = "arguments" in fields[1]
         found.states = fields[2].split()
-        found.variables = set(fields[3:])
+        found.variables = set(fields[4:])
+        # What was changed when the program ran, and not by an import, it has set itself:
+        # perhaps before the imports that ask for it.
+        set_by_program = set(plan.changed) - set(fields[3].split())
+        asked = [name for name in set_by_program if plan.changed[name] or name in found.variables]
+        packages = [name for name in names if is_package(plan.modules[name])]
+        if asked and packages:
+            left_out.update(packages)
+            reason = "may ask for %s, which the program sets" % min(asked)
+            found.left_out.append((packages[0] + " and other packages", reason))
+            continue
         found.names = names
         return found
     return found
+
+
+def is_package(origin):
+    """Whether a module is no part of the standard library."""
+    return "site-packages" in origin or "dist-packages" in origin
 
 
 def is_within(name, packages):
@@ -77,7 +97,7 @@ def ask(names, plan, chance):
 
 def look(names, plan, chance):
     """In a probe: imports all of them, or tells of the first that may not be."""
-    before = descriptors()
+    before, environment = descriptors(), dict(os.environ._data)
     watch = Watch()
     asked = set()
     for name in names:
@@ -86,8 +106,6 @@ def look(names, plan, chance):
         known = set(sys.modules)
         watch.begin()
         import_quietly(name)
-        if watch.arguments.was_read:
-            return "offender", name, "reads the program's arguments"
         foreign = imported_foreign(known, plan.roots)
         if foreign:
             return "offender", name, "imports %s, which is not installed" % foreign
@@ -98,8 +116,14 @@ def look(names, plan, chance):
         if sets:
             return "offender", name, "asks for %s, which the program sets" % min(sets)
         asked |= watch.variables
+    now = os.environ._data
+    changed = [name for name in set(environment) | set(now) if environment.get(name) != now.get(name)]
+    changed = " ".join(map(os.fsdecode, changed))
     states = " ".join(chance["states"]())
-    return ("fine", "all" if watch.all_variables else "", states) + tuple(sorted(asked))
+    everything = "all" if watch.all_variables else ""
+    if watch.arguments.was_read:
+        everything += " arguments"
+    return ("fine", everything, states, changed) + tuple(sorted(asked))
 
 
 def imported_foreign(known, roots):
@@ -196,4 +220,3 @@ class Watch:
 
     def begin(self):
         self.variables = set()
-        self.arguments.was_read = False

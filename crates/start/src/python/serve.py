@@ -13,7 +13,7 @@ import sys
 
 PAIRS_THAT_FAILED = 5
 # Between looks at the clock, the memory and the session, in milliseconds.
-LOOK_EVERY = 15000
+LOOK_EVERY = 5000
 
 
 class Tools:

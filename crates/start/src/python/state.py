@@ -21,6 +21,9 @@ def write(path, socket, plan, base, found):
         value = data.get(name)
         shown = "" if value is None else "=" + os.fsdecode(value)
         records.append(("variable", os.fsdecode(name), shown))
+    if found.arguments:
+        records.append(("arguments", "", ""))
+        records.extend(("argument", each, "") for each in plan.arguments)
     for name, why in found.left_out:
         records.append(("left-out", name, why))
     records.extend(("own", name, value) for name, value in plan.own)

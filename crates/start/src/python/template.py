@@ -23,6 +23,8 @@ class Plan:
         self.one = {}
         self.modules = {}
         self.sets = set()
+        self.changed = {}
+        self.arguments = []
         self.always = ()
         self.own = []
         self.roots = ()
@@ -31,6 +33,10 @@ class Plan:
                 self.modules[name] = value
             elif kind == "sets":
                 self.sets.add(name)
+            elif kind == "changed":
+                self.changed[name] = bool(value)
+            elif kind == "argument":
+                self.arguments.append(name)
             elif kind == "always":
                 self.always += (os.fsencode(name),)
             elif kind == "own":
@@ -62,6 +68,9 @@ def begin(fd, load):
 def prepare(plan, load):
     """Imports, and serves; returns in a child, with what is left to do there."""
     check_interpreter()
+    # Those of the start for which this is made; a child has its own. Modules that look at
+    # them when they are imported are right only for who has the same.
+    sys.argv[1:] = plan.arguments
     probe = load("probe.py")
     base = Base(plan, probe["descriptors"]())
     chance = load("chance.py")
@@ -75,6 +84,7 @@ def prepare(plan, load):
     if problem:
         raise Unsuitable("one of its modules " + problem)
     check_origins(plan)
+    base.see_changes()
     known = set(sys.modules)
     by_chance = chance["by_chance"](found.states)
     for name in set(sys.modules) - known:
@@ -134,6 +144,15 @@ class Base:
         self.added = {
             name: value for name, value in now.items() if self.given.get(name) != value
         }
+        self.before = dict(now)
+        self.changes = {}
+
+    def see_changes(self):
+        """What imports have changed of the environment, a child is to have as well."""
+        now = os.environ._data
+        for name in set(self.before) | set(now):
+            if self.before.get(name) != now.get(name):
+                self.changes[name] = now.get(name)
 
 
 def tell(plan, reason):

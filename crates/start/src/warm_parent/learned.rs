@@ -35,8 +35,10 @@ struct Module {
 pub(crate) struct Ahead {
     /// Names and files of modules, in order.
     pub modules: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Variables that the program may set itself.
+    /// Variables that the program speaks of, and so may set itself.
     pub sets: BTreeSet<Vec<u8>>,
+    /// Variables that were changed while it ran, by itself or by what it has imported.
+    pub changed: BTreeSet<Vec<u8>>,
     /// The program's own files, which say so.
     pub own: Vec<PathBuf>,
     /// Where what is installed lies.
@@ -108,7 +110,7 @@ impl Learned {
             ));
         }
         let own = self.own(main);
-        let mut sets = self.changed.clone();
+        let mut sets = BTreeSet::new();
         if let Main::Code(code) = main {
             words(code.as_bytes(), &mut sets);
         }
@@ -126,6 +128,7 @@ impl Learned {
         Ok(Ahead {
             modules,
             sets,
+            changed: self.changed.clone(),
             own,
             roots: self.roots.clone(),
         })

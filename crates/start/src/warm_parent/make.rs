@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::learned::{Ahead, Learned};
+use super::learned::{Ahead, Learned, is_of_libraries};
 use super::state::{ALWAYS, Environment, parents};
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::Invocation;
@@ -71,6 +71,11 @@ impl Wish<'_> {
         [("PYTHONPATH", path), (TOLD, told)]
     }
 
+    /// The program's own arguments.
+    pub(crate) fn arguments(&self) -> &[OsString] {
+        &self.invocation.words[self.invocation.leading..]
+    }
+
     /// Have a parent made, at once or when the program that this process becomes has
     /// ended.
     pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
@@ -108,7 +113,7 @@ impl Wish<'_> {
         let there = parents(&self.places.run, &whole);
         if there
             .iter()
-            .any(|parent| parent.suits(self.environment).is_ok())
+            .any(|parent| parent.suits(self.environment, self.arguments()).is_ok())
         {
             return Ok(());
         }
@@ -214,11 +219,18 @@ impl Wish<'_> {
             // A NUL would begin another field; nothing of these has one.
             put([kind.as_bytes(), value, b""]);
         }
+        for argument in self.arguments() {
+            put([b"argument", argument.as_bytes(), b""]);
+        }
         for (name, origin) in &ahead.modules {
             put([b"module", name, origin]);
         }
         for name in &ahead.sets {
             put([b"sets", name, b""]);
+        }
+        for name in &ahead.changed {
+            let of_libraries: &[u8] = if is_of_libraries(name) { b"yes" } else { b"" };
+            put([b"changed", name, of_libraries]);
         }
         for path in &ahead.own {
             put([b"own", path.as_os_str().as_bytes(), stamp(path).as_bytes()]);

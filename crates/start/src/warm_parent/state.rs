@@ -2,7 +2,7 @@
 //! whether that still holds for a start by this process.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,8 @@ pub(crate) struct Parent {
     pub left_out: Vec<(String, String)>,
     variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     all_variables: bool,
+    /// Those that it was made with, if they matter.
+    arguments: Option<Vec<Vec<u8>>>,
     environment: Vec<(Vec<u8>, Vec<u8>)>,
     files: Vec<(PathBuf, String)>,
     directories: Vec<(PathBuf, String)>,
@@ -116,6 +118,8 @@ impl Parent {
                 b"began" => parent.began = text(name).parse().ok()?,
                 b"left-out" => parent.left_out.push((text(name), text(value))),
                 b"all-variables" => parent.all_variables = true,
+                b"arguments" => parent.arguments = Some(Vec::new()),
+                b"argument" => parent.arguments.get_or_insert_default().push(name.to_vec()),
                 b"variable" => {
                     let value = value.strip_prefix(b"=").map(<[u8]>::to_vec);
                     parent.variables.push((name.to_vec(), value));
@@ -131,9 +135,17 @@ impl Parent {
         (parent.process > 0).then_some(parent)
     }
 
-    /// Whether it has been started in an environment like this one, as far as that
-    /// matters.
-    pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Why> {
+    /// Whether it has been started in an environment like this one and with these
+    /// arguments, as far as that matters.
+    pub(crate) fn suits(
+        &self,
+        environment: &Environment,
+        arguments: &[OsString],
+    ) -> Result<(), Why> {
+        let is_same = |then: &Vec<Vec<u8>>| arguments.iter().map(|a| a.as_bytes()).eq(then);
+        if !self.arguments.as_ref().is_none_or(is_same) {
+            return Err("its modules look at its arguments, which are others".into());
+        }
         let now = |name: &[u8]| {
             let found = environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value)
@@ -285,7 +297,7 @@ mod tests {
             ("TERM", "xterm"),
             ("NEW", "1"),
         ];
-        assert_eq!(parent.suits(&environment(&right)), Ok(()));
+        assert_eq!(parent.suits(&environment(&right), &[]), Ok(()));
         for wrong in [
             &[("ASKED", "a")][..],
             &[("OMP_NUM_THREADS", "3"), ("ASKED", "a")],
@@ -297,21 +309,33 @@ mod tests {
                 ("PYTHONHASHSEED", "0"),
             ],
         ] {
-            assert!(parent.suits(&environment(wrong)).is_err(), "{wrong:?}");
+            assert!(parent.suits(&environment(wrong), &[]).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn arguments_matter_where_imports_look_at_them() {
+        let parent = parent(&[["arguments", "", ""], ["argument", "--tpu", ""]]);
+        assert_eq!(parent.suits(&[], &["--tpu".into()]), Ok(()));
+        assert!(parent.suits(&[], &[]).is_err());
+        assert!(parent.suits(&[], &["--tpu".into(), "x".into()]).is_err());
     }
 
     #[test]
     fn who_looks_at_all_variables_needs_all_of_them() {
         let parent = parent(&[["all-variables", "", ""], ["environment", "TERM", "dumb"]]);
         assert_eq!(
-            parent.suits(&environment(&[("TERM", "dumb"), ("SHLVL", "3")])),
+            parent.suits(&environment(&[("TERM", "dumb"), ("SHLVL", "3")]), &[]),
             Ok(())
         );
-        assert!(parent.suits(&environment(&[("TERM", "xterm")])).is_err());
         assert!(
             parent
-                .suits(&environment(&[("TERM", "dumb"), ("NEW", "")]))
+                .suits(&environment(&[("TERM", "xterm")]), &[])
+                .is_err()
+        );
+        assert!(
+            parent
+                .suits(&environment(&[("TERM", "dumb"), ("NEW", "")]), &[])
                 .is_err()
         );
     }

@@ -1,0 +1,97 @@
+//! A program that is started warm is a job of the shell that starts it: it has the
+//! terminal, is interrupted, stopped and continued from the keyboard.
+
+mod support;
+#[allow(dead_code, reason = "a part of it is used here")]
+#[path = "../../launch/tests/support/terminal.rs"]
+mod terminal;
+#[path = "start/warm.rs"]
+mod warm;
+use std::process::Command;
+use terminal::Terminal;
+use warm::Warm;
+
+/// A shell at a terminal, with a warm parent in its session.
+fn shell(warm: &Warm) -> Terminal {
+    let mut command = Command::new("bash");
+    command
+        .args(["--norc", "--noprofile", "-i"])
+        .current_dir(warm.directory.path())
+        .env("PS1", "")
+        .env("TERM", "dumb")
+        .env("XDG_RUNTIME_DIR", warm.directory.join("run"))
+        .env("XDG_CACHE_HOME", warm.directory.join("cache"))
+        .env("WARM", {
+            let exe = env!("CARGO_BIN_EXE_preheat");
+            let python = warm.python.display();
+            format!("{exe} start -v --patience 60 -- {python} cases.py")
+        })
+        .env("PLAIN", format!("{} cases.py", warm.python.display()));
+    let mut terminal = Terminal::new(command);
+    terminal.type_in("$WARM code 3; echo code $?\n");
+    terminal.expect("code 3\r\n");
+    while warm.count() == 0 {
+        assert_eq!(warm.refusal(), None);
+    }
+    terminal
+}
+
+#[test]
+fn it_has_the_terminal() {
+    let Some(warm) = Warm::new() else { return };
+    let mut terminal = shell(&warm);
+    for how in ["PLAIN", "WARM"] {
+        terminal.type_in(&format!("${how} terminal; echo {how} $?\n"));
+        if how == "WARM" {
+            terminal.expect("started warm");
+        }
+        terminal.expect("[True, True, True] a terminal\r\n");
+        terminal.expect("True (33, 77, 0, 0) os.terminal_size(columns=77, lines=33)\r\n");
+        terminal.expect("to the terminal\r\n");
+        terminal.expect(&format!("{how} 0\r\n"));
+    }
+    // What is typed is the program's.
+    terminal.type_in("$WARM echo; echo end $?\n");
+    terminal.expect("started warm");
+    terminal.type_in("typed\n\x04\x04");
+    terminal.expect("read typed\r\n");
+    terminal.expect("end 0\r\n");
+}
+
+#[test]
+fn the_keyboard_interrupts_stops_and_continues_it() {
+    let Some(warm) = Warm::new() else { return };
+    let mut terminal = shell(&warm);
+    terminal.type_in("$WARM waits\n");
+    terminal.expect("started warm");
+    terminal.expect("waits\r\n");
+    terminal.type_in("\x03");
+    terminal.expect("interrupted\r\n");
+    terminal.expect("KeyboardInterrupt\r\n");
+    terminal.type_in("echo code $?\n");
+    terminal.expect("code 130\r\n");
+
+    terminal.type_in("$WARM waits --handle\n");
+    terminal.expect("waits\r\n");
+    terminal.type_in("\x1a");
+    terminal.expect("Stopped");
+    terminal.type_in("kill -USR1 %1; fg\n");
+    terminal.expect("got 10\r\n");
+    terminal.type_in("\x03");
+    terminal.expect("KeyboardInterrupt\r\n");
+
+    terminal.type_in("$WARM waits --handle &\n");
+    terminal.expect("waits\r\n");
+    terminal.type_in("kill %1; wait %1; echo code $?\n");
+    terminal.expect("code 55\r\n");
+}
+
+#[test]
+fn a_parent_leaves_with_its_session() {
+    let Some(warm) = Warm::new() else { return };
+    let mut terminal = shell(&warm);
+    assert_eq!(warm.count(), 1);
+    terminal.type_in("exit\n");
+    terminal.child.wait().expect("it ends");
+    while warm.count() > 0 {}
+}
