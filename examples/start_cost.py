@@ -32,7 +32,8 @@ SAYS = "\nimport os\nos.write(1, b'here')\n"
 def seconds(command, environment):
     """From before the start to the first byte, and to the end."""
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as child:
         first = child.stdout.read(4)
         there = time.perf_counter() - began
         said = child.stderr.read()
@@ -51,7 +52,8 @@ def main():
     preheat = [os.path.abspath(arguments.preheat), "start", "-v", "--"]
     with tempfile.TemporaryDirectory() as directory:
         environment = dict(os.environ, XDG_RUNTIME_DIR=directory, XDG_CACHE_HOME=directory)
-        print("%-24s %10s %10s %7s %12s %12s" % ("", "plain", "warm", "ratio", "plain, end", "warm, end"))
+        head = ("", "plain", "warm", "ratio", "plain, end", "warm, end")
+        print("%-24s %10s %10s %7s %12s %12s" % head)
         for number, (name, text) in enumerate(PROGRAMS.items()):
             # Not by that name, which would hide what it imports.
             path = os.path.join(directory, "program_%d.py" % number)
@@ -68,12 +70,15 @@ def main():
                 missed += not there[2]
                 if there[2]:
                     warm.append(there)
-            medians = [statistics.median(each[at] for each in of) for at in (0, 1) for of in (plain, warm)]
-            print(
-                "%-24s %7.1f ms %7.1f ms %6.1fx %9.1f ms %9.1f ms"
-                % ((name, medians[0] * 1e3, medians[1] * 1e3, medians[0] / medians[1]) + tuple(m * 1e3 for m in medians[2:]))
-                + ("  (%d started plainly)" % missed if missed else "")
-            )
+            times = [
+                statistics.median(start[at] for start in starts) * 1e3
+                for at in (0, 1)
+                for starts in (plain, warm)
+            ]
+            note = "  (%d started plainly)" % missed if missed else ""
+            times.insert(2, times[0] / times[1])
+            line = "%-24s %7.1f ms %7.1f ms %6.1fx %9.1f ms %9.1f ms"
+            print(line % (name, *times) + note)
         subprocess.run(preheat[:2] + ["--stop", "all"], env=environment, check=True)
 
 

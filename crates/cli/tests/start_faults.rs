@@ -309,6 +309,23 @@ fn parents_are_listed_stopped_and_leave_when_idle() {
 }
 
 #[test]
+fn a_program_that_comes_to_import_more_has_a_new_parent() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "0"]);
+    warm.warm_up(&program, &as_is);
+    let first = warm.parent();
+    let more = warm.case(&["more"]);
+    start(&warm, &more).warm(&more);
+    // The next start is still the first parent's, and has another one made.
+    start(&warm, &program).warm(&program);
+    while !matches!(warm.parents()[..], [other] if other != first) {
+        assert_eq!(warm.refusal(), None);
+    }
+    start(&warm, &more).warm(&more);
+    start(&warm, &program).warm(&program);
+}
+
+#[test]
 fn a_parent_that_is_idle_leaves() {
     let Some(warm) = Warm::new() else { return };
     let mut command = warm.preheat(&["--idle", "1", "--"]);

@@ -9,9 +9,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Parents of another version are not talked to.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// What Python loads, by name.
 const PYTHON: [(&str, &[u8]); 8] = [
     (
@@ -87,11 +84,7 @@ fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> i
             private(&kept).ok().map(|()| kept)
         })
         .unwrap_or_else(|| run.clone());
-    let text: Vec<u8> = PYTHON
-        .iter()
-        .flat_map(|(_, bytes)| bytes.iter().copied())
-        .collect();
-    let python = run.join(format!("python-{}", crate::identity::name(&text)));
+    let python = run.join(format!("python-{}", version()));
     private(&python)?;
     for (name, bytes) in PYTHON {
         put(&python.join(name), bytes)?;
@@ -102,6 +95,12 @@ fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> i
         ));
     }
     Ok(Places { run, kept, python })
+}
+
+/// Parents of another version are not talked to.
+pub(crate) fn version() -> String {
+    let bytes = PYTHON.iter().flat_map(|(_, bytes)| bytes.iter().copied());
+    crate::identity::name(&bytes.collect::<Vec<u8>>())
 }
 
 fn user() -> libc::uid_t {

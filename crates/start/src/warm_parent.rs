@@ -58,7 +58,13 @@ pub(crate) fn apply(
             continue;
         }
         match ask(&parent, wish, inherited, told, began) {
-            Ok(program) => return Ok(program),
+            Ok(program) => {
+                if parent.knows_less() {
+                    // A better one for the next start; this one runs.
+                    let _ = wish.make(false);
+                }
+                return Ok(program);
+            }
             Err(said) => why = said,
         }
     }

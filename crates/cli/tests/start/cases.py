@@ -70,7 +70,6 @@ def facts():
     show("hooks", [sys.excepthook, sys.displayhook, sys.gettrace(), sys.getprofile()])
     show("prefixes", [sys.prefix, sys.base_prefix, sys.executable, sys.platlibdir])
     show("bytecode", [sys.dont_write_bytecode, sys.pycache_prefix])
-    show("atexit", atexit._ncallbacks())
     show("sitecustomize", "sitecustomize" in sys.modules)
     show("ours", sorted(name for name in sys.modules if "preheat" in name))
     show("depth", len(traceback_of_here()))
@@ -252,6 +251,15 @@ def logged():
     logging.warning("to %s", "standard error")
     record = logging.LogRecord("x", 10, "y", 1, "z", (), None)
     print(0 <= record.relativeCreated < 5000)
+
+
+def more():
+    """Imports what nothing else here does."""
+    import email.mime.multipart  # noqa: F401
+    import http.cookiejar  # noqa: F401
+    import sqlite3  # noqa: F401
+    import unittest.mock  # noqa: F401
+    import xml.dom.minidom  # noqa: F401
 
 
 def terminal():

@@ -1,11 +1,10 @@
 //! Warm parents of a test's own, and the comparison of a plain with a warm start.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::support::{Directory, preheat, python_with, run};
@@ -94,17 +93,27 @@ impl Warm {
 
     /// How many parents run.
     pub fn count(&self) -> usize {
-        let said = run(&mut self.preheat(&["--list"]));
-        assert_eq!(said.code, Some(0), "{}", said.err);
-        said.out.lines().skip(1).count()
+        self.parents().len()
     }
 
     /// The process of the only parent.
     pub fn parent(&self) -> libc::pid_t {
+        let parents = self.parents();
+        assert_eq!(parents.len(), 1, "{parents:?}");
+        parents[0]
+    }
+
+    /// The processes of the parents that run.
+    pub fn parents(&self) -> Vec<libc::pid_t> {
         let said = run(&mut self.preheat(&["--list"]));
-        let line = said.out.lines().nth(1).expect("there is a parent");
-        let id = line.split_whitespace().next().expect("it has an ID");
-        id.parse().expect("it is its process")
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let ids = said
+            .out
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next());
+        ids.map(|id| id.parse().expect("it is its process"))
+            .collect()
     }
 
     /// Why there is no parent; not while one is being made.
@@ -189,9 +198,4 @@ pub fn as_is(_: &mut Command) {}
 /// How a status is shown.
 pub fn signal_of(observed: &Observed) -> Option<i32> {
     observed.status.signal()
-}
-
-/// A path as a word.
-pub fn word(path: &Path) -> OsString {
-    path.as_os_str().to_owned()
 }

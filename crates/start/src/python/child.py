@@ -111,6 +111,7 @@ class Child:
             take_streams()
             self.parent.chance["give_new_seeds"](self.parent.by_chance)
             self.parent.chance["renew_process"]()
+            self.parent.learn()
         except Exception as error:
             os.write(fd, ("no %s\n" % error).encode("utf-8", "replace"))
             os._exit(0)

@@ -30,7 +30,6 @@ MANY = 50
 def begin(path):
     """Has `path` written when the program ends, and before."""
     import _thread
-    import atexit
 
     process = os.getpid()
     before = dict(os.environ._data)
@@ -46,12 +45,47 @@ def begin(path):
             finally:
                 one.release()
 
-    # The first that is registered is the last that is called.
+    at_exit(tell)
+    watch_imports(tell, _thread._local)
+
+
+# So many installed modules that were not known are worth a new parent.
+WORTHWHILE = 10
+
+
+def add(path, known):
+    """In a child of a warm parent: has what more it has imported added at its end."""
+    process = os.getpid()
+
+    def tell():
+        if os.getpid() != process or len(sys.modules) < len(known) + WORTHWHILE:
+            return
+        try:
+            inside = tuple(root + os.sep for root in roots(sys.path))
+            new = [
+                fields
+                for fields in lines({})
+                if fields[0] == "module" and fields[1] not in known
+            ]
+            if sum(fields[2].startswith(inside) for fields in new) >= WORTHWHILE:
+                with open(path, "rb") as file:
+                    old = file.read().decode("utf-8", "surrogateescape")
+                write(path, new, old)
+        except Exception:
+            pass
+
+    at_exit(tell)
+
+
+def at_exit(tell):
+    """The first that is registered is the last that is called."""
+    known = "atexit" in sys.modules
+    import atexit
+
     atexit.register(tell)
     # Before 3.10 the functions are the module's, which must stay.
-    if "atexit" not in KNOWN and sys.version_info >= (3, 10):
+    if not known and sys.version_info >= (3, 10):
         sys.modules.pop("atexit", None)
-    watch_imports(tell, _thread._local)
 
 
 def watch_imports(tell, local):
@@ -88,9 +122,6 @@ def make(original, depth, ended):
     return _find_and_load
 """
 
-KNOWN = set(sys.modules)
-
-
 def lines(before):
     """What is told: a kind, a name and what belongs to it, each ended by a NUL."""
     for name, module in list(sys.modules.items()):
@@ -126,8 +157,8 @@ def roots(paths):
     return sorted(found | set(map(os.path.realpath, found)))
 
 
-def write(path, told):
-    text = "".join(field + "\0" for fields in told for field in fields)
+def write(path, told, before=""):
+    text = before + "".join(field + "\0" for fields in told for field in fields)
     new = "%s.new-%d" % (path, os.getpid())
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -117,8 +117,9 @@ def look(names, plan, chance):
             return "offender", name, "asks for %s, which the program sets" % min(sets)
         asked |= watch.variables
     now = os.environ._data
-    changed = [name for name in set(environment) | set(now) if environment.get(name) != now.get(name)]
-    changed = " ".join(map(os.fsdecode, changed))
+    both = set(environment) | set(now)
+    changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
+    changed = " ".join(changed)
     states = " ".join(chance["states"]())
     everything = "all" if watch.all_variables else ""
     if watch.arguments.was_read:

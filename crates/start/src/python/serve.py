@@ -43,6 +43,8 @@ def serve(plan, base, found, load, chance, by_chance):
         del sys.modules[name]
     state = load("state.py")
     become = load("child.py")["become"]
+    add = load("learn.py")["add"]
+    seen = base.modules | set(plan.modules) | set(sys.modules)
     tools.gc.collect()
 
     path = plan.path("-%d.socket" % os.getpid())
@@ -59,6 +61,7 @@ def serve(plan, base, found, load, chance, by_chance):
         os.chdir("/")
         parent = Parent(plan, tools, listener, become, base)
         parent.chance, parent.by_chance = chance, by_chance
+        parent.learn = lambda: add(plan.one["learned"], seen)
         while parent.goes_on(path):
             if pair is None:
                 pair = parent.make_pair()

@@ -9,6 +9,7 @@ def write(path, socket, plan, base, found):
     records = [("socket", socket, ""), ("process", str(os.getpid()), "")]
     for name in ("identity", "program", "began"):
         records.append((name, plan.one[name], ""))
+    records.append(("learned", plan.one["learned"], plan.stamp))
     data = base.given
     names = {os.fsencode(name) for name in found.variables}
     if found.all_variables:

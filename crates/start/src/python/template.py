@@ -45,6 +45,8 @@ class Plan:
                 self.roots += (name,)
             else:
                 self.one[kind] = name
+                if kind == "learned":
+                    self.stamp = value
 
     def path(self, ending):
         return os.path.join(self.one["directory"], self.one["name"] + ending)

@@ -111,11 +111,13 @@ impl Wish<'_> {
         };
         let whole = name(&self.identity.whole);
         let there = parents(&self.places.run, &whole);
-        if there
-            .iter()
-            .any(|parent| parent.suits(self.environment, self.arguments()).is_ok())
-        {
-            return Ok(());
+        for parent in &there {
+            if parent.suits(self.environment, self.arguments()).is_ok() {
+                if !parent.knows_less() {
+                    return Ok(());
+                }
+                super::list::leave(parent);
+            }
         }
         if let Some(oldest) = there.iter().min_by_key(|parent| parent.began)
             && there.len() >= MOST_PARENTS
@@ -219,6 +221,12 @@ impl Wish<'_> {
             // A NUL would begin another field; nothing of these has one.
             put([kind.as_bytes(), value, b""]);
         }
+        let learned = self.learned();
+        put([
+            b"learned",
+            learned.as_os_str().as_bytes(),
+            stamp(&learned).as_bytes(),
+        ]);
         for argument in self.arguments() {
             put([b"argument", argument.as_bytes(), b""]);
         }

@@ -76,6 +76,7 @@ pub(crate) struct Parent {
     files: Vec<(PathBuf, String)>,
     directories: Vec<(PathBuf, String)>,
     own: Vec<(PathBuf, String)>,
+    learned: Option<(PathBuf, String)>,
     names: HashSet<Vec<u8>>,
 }
 
@@ -126,6 +127,7 @@ impl Parent {
                 }
                 b"environment" => parent.environment.push((name.to_vec(), value.to_vec())),
                 b"file" => parent.files.push((path(name), text(value))),
+                b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
                 b"directory" => parent.directories.push((path(name), text(value))),
                 b"name" => drop(parent.names.insert(name.to_vec())),
@@ -174,6 +176,12 @@ impl Parent {
             Some((name, _)) => Err(differs(name)),
             None => Ok(()),
         }
+    }
+
+    /// Whether more is known of the program's imports than when it was made.
+    pub(crate) fn knows_less(&self) -> bool {
+        let learned = self.learned.as_ref();
+        learned.is_some_and(|(path, then)| stamp(path) != *then)
     }
 
     /// Whether all that it has loaded is still what would be loaded.
