@@ -110,7 +110,9 @@ fn who_does_not_answer_is_not_waited_for() {
     assert_eq!(next.status.code(), Some(3));
     // A parent that is stopped is given up.
     assert!(!PathBuf::from(format!("/proc/{parent}/cwd")).exists());
-    kill(child, libc::SIGKILL);
+    // The child that waits in vain is, too.
+    while PathBuf::from(format!("/proc/{child}/cwd")).exists() {}
+    warm.settle();
 }
 
 #[test]
@@ -135,6 +137,7 @@ fn a_parent_whose_socket_is_gone_leaves() {
         next.err
     );
     assert_eq!(next.status.code(), Some(3));
+    warm.settle();
 }
 
 #[test]
@@ -257,6 +260,7 @@ fn what_has_changed_is_not_started_as_it_was() {
     let own = warm.directory.join("json.py");
     fs::write(&own, "").expect("it is written");
     plainly("json.py hides", &format!("{}\n", own.display()));
+    warm.settle();
 }
 
 #[test]

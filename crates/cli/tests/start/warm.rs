@@ -116,6 +116,11 @@ impl Warm {
             .collect()
     }
 
+    /// Wait until a parent that is being made is there, or cannot be.
+    pub fn settle(&self) {
+        while self.count() == 0 && self.refusal().is_none() {}
+    }
+
     /// Why there is no parent; not while one is being made.
     pub fn refusal(&self) -> Option<String> {
         let entries = fs::read_dir(self.directory.join("run/preheat")).ok()?;

@@ -12,6 +12,8 @@ import os
 import sys
 
 PAIRS_THAT_FAILED = 5
+# A child that waits for a parent that has gone is given so long to leave, in milliseconds.
+LEAVES_WITHIN = 2000
 # Between looks at the clock, the memory and the session, in milliseconds.
 LOOK_EVERY = 5000
 
@@ -188,6 +190,7 @@ class Supervisor:
     def __init__(self, tools, control, child, process):
         self.tools, self.control, self.child, self.process = tools, control, child, process
         self.client = None
+        self.is_alone = False
 
     def run(self):
         tools = self.tools
@@ -203,7 +206,10 @@ class Supervisor:
         for fd in (signals, control, child):
             poll.register(fd, tools.select.POLLIN)
         while not self.is_over():
-            for fd, _ in poll.poll():
+            ready = poll.poll(LEAVES_WITHIN if self.is_alone else None)
+            if not ready:
+                os.kill(self.process, 9)  # It is stopped, or hangs.
+            for fd, _ in ready:
                 if fd == signals:
                     os.read(signals, 512)
                     continue
@@ -212,11 +218,13 @@ class Supervisor:
                     # The parent has gone, or knows. A child that still waits is told,
                     # and leaves.
                     if not self.client:
+                        self.is_alone = True
                         self.child.shutdown(tools.socket.SHUT_WR)
                 elif fd != child:
                     # The client is gone, and so is what it stands for.
                     os.kill(self.process, 9)
                 elif self.take_client():
+                    self.is_alone = False
                     poll.register(self.client.fileno(), 0)
 
     def take_client(self):
