@@ -4,10 +4,10 @@
 //! This crate knows flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
+mod args_start;
 mod check;
 mod classify;
 mod compare;
-mod args_start;
 mod doctor;
 mod exit;
 mod kept;

@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 8] = [
+const PYTHON: [(&str, &[u8]); 9] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -18,6 +18,7 @@ const PYTHON: [(&str, &[u8]); 8] = [
     ("learn.py", include_bytes!("python/learn.py")),
     ("template.py", include_bytes!("python/template.py")),
     ("probe.py", include_bytes!("python/probe.py")),
+    ("watch.py", include_bytes!("python/watch.py")),
     ("chance.py", include_bytes!("python/chance.py")),
     ("serve.py", include_bytes!("python/serve.py")),
     ("state.py", include_bytes!("python/state.py")),

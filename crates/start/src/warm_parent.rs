@@ -25,6 +25,8 @@ mod make;
 mod request;
 mod socket;
 mod state;
+mod variables;
+mod wanted;
 
 pub(crate) use follow::{End, Program, die};
 

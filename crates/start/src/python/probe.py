@@ -2,7 +2,7 @@
 
 A probe is a child that imports the modules one by one, and looks after each: has it
 printed, started threads that outlive a fork, left something open, asked for a variable
-that the program sets itself? Such a module is left out, and a new probe goes on without
+that the program sets itself or that is another at each start? Such a module is left out, and a new probe goes on without
 it. What passes is then imported once more by the parent itself, which nothing was ever
 patched in.
 """
@@ -20,41 +20,41 @@ HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
 class Found:
     """Names that are safe to import, and the variables that matter to them."""
 
-    def __init__(self):
+    def __init__(self, asked):
         self.names = []
-        self.variables = set()
-        self.all_variables = False
+        self.asked = asked
         self.arguments = False
         self.left_out = []
         self.states = []
         self.reason = None
 
 
-def find_safe(plan, chance):
-    found = Found()
+def find_safe(plan, chance, watching):
+    found = Found(watching["Asked"]())
     left_out = set()
     for _ in range(MOST_OFFENDERS):
         names = [name for name in plan.modules if not is_within(name, left_out)]
-        fields = ask(names, plan, chance) if names else []
-        if not fields:
+        plan.tell("%d modules are imported on trial" % len(names))
+        said = ask(names, plan, chance, watching) if names else []
+        if not said:
             found.reason = found.reason or "its imports end the process"
             return found
-        if fields[0] == "offender":
+        if said[0][0] == "offender":
+            (_, name), (_, why) = said
             # The second of a package stands for all of it.
-            package = fields[1].partition(".")[0]
-            again = any(is_within(name, {package}) for name in left_out)
-            left_out.add(package if again else fields[1])
-            found.left_out.append((fields[1], fields[2]))
-            found.reason = "%s %s" % (fields[1], fields[2])
+            package = name.partition(".")[0]
+            again = any(is_within(known, {package}) for known in left_out)
+            left_out.add(package if again else name)
+            found.left_out.append((name, why))
+            found.reason = "%s %s" % (name, why)
+            plan.tell("%s is left out: it %s" % (name, why))
             continue
-        found.all_variables = "all" in fields[1]
-        found.arguments = "arguments" in fields[1]
-        found.states = fields[2].split()
-        found.variables = set(fields[4:])
+        changed = take(found, said)
         # What was changed when the program ran, and not by an import, it has set itself:
         # perhaps before the imports that ask for it.
-        set_by_program = set(plan.changed) - set(fields[3].split())
-        asked = [name for name in set_by_program if plan.changed[name] or name in found.variables]
+        set_by_program = set(plan.changed) - changed
+        asked = {name for name in set_by_program if plan.changed[name]}
+        asked |= set_by_program if found.asked.everything else found.asked.names(set_by_program)
         packages = [name for name in names if is_package(plan.modules[name])]
         if asked and packages:
             left_out.update(packages)
@@ -66,6 +66,28 @@ def find_safe(plan, chance):
     return found
 
 
+def take(found, said):
+    """What a probe says that had nothing to object to; variables that imports change."""
+    asked, changed = type(found.asked)(), set()
+    for kind, value in said:
+        if kind == "variable":
+            asked.variables.add(value)
+        elif kind == "beginning":
+            asked.beginnings.add(value)
+        elif kind == "ending":
+            asked.endings.add(value)
+        elif kind == "everything":
+            asked.everything = True
+        elif kind == "arguments":
+            found.arguments = True
+        elif kind == "state":
+            found.states.append(value)
+        elif kind == "changed":
+            changed.add(value)
+    found.asked = asked
+    return changed
+
+
 def is_package(origin):
     """Whether a module is no part of the standard library."""
     return "site-packages" in origin or "dist-packages" in origin
@@ -75,64 +97,81 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan, chance):
-    """What a probe says of these names."""
+def ask(names, plan, chance, watching):
+    """What a probe says of these names: kinds, each with a value."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
         try:
             os.close(ours)
-            said = "\0".join(look(names, plan, chance))
+            said = look(names, plan, chance, watching["Watch"]())
+            text = "".join(field + "\0" for each in said for field in each)
             with open(theirs, "wb") as file:
-                file.write(said.encode("utf-8", "surrogateescape"))
+                file.write(text.encode("utf-8", "surrogateescape"))
         finally:
             os._exit(0)
     os.close(theirs)
     with open(ours, "rb") as file:
-        said = file.read()
+        said = file.read().decode("utf-8", "surrogateescape").split("\0")
     os.waitpid(process, 0)
-    return said.decode("utf-8", "surrogateescape").split("\0") if said else []
+    return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, chance):
+def look(names, plan, chance, watch):
     """In a probe: imports all of them, or tells of the first that may not be."""
     before, environment = descriptors(), dict(os.environ._data)
-    watch = Watch()
-    asked = set()
+    asked = watch.take()
     for name in names:
         if name in sys.modules:
             continue
         known = set(sys.modules)
-        watch.begin()
         import_quietly(name)
-        foreign = imported_foreign(known, plan.roots)
-        if foreign:
-            return "offender", name, "imports %s, which is not installed" % foreign
-        is_problem = problem(before)
-        if is_problem:
-            return "offender", name, is_problem
-        sets = plan.sets & watch.variables
-        if sets:
-            return "offender", name, "asks for %s, which the program sets" % min(sets)
-        asked |= watch.variables
+        of_this = watch.take()
+        why = (
+            imported_foreign(known, plan.roots)
+            or problem(before)
+            or not_ahead(of_this, plan, environment)
+        )
+        if why:
+            return [("offender", name), ("", why)]
+        asked.add(of_this)
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
-    changed = " ".join(changed)
-    states = " ".join(chance["states"]())
-    everything = "all" if watch.all_variables else ""
-    if watch.arguments.was_read:
-        everything += " arguments"
-    return ("fine", everything, states, changed) + tuple(sorted(asked))
+    said = [("fine", "")]
+    said += [("variable", name) for name in sorted(asked.variables)]
+    said += [("beginning", name) for name in sorted(asked.beginnings)]
+    said += [("ending", name) for name in sorted(asked.endings)]
+    said += [("everything", "")] * asked.everything
+    said += [("arguments", "")] * watch.arguments.was_read
+    said += [("state", state) for state in chance["states"]()]
+    said += [("changed", name) for name in changed]
+    return said
+
+
+def not_ahead(asked, plan, environment):
+    """Why what was asked for will be another when the program is there."""
+    sets, varies = asked.names(plan.sets), asked.names(plan.varies)
+    if sets:
+        return "asks for %s, which the program sets" % min(sets)
+    if varies:
+        return "asks for %s, which is another at each start" % min(varies)
+    if asked.everything:
+        sets = plan.sets & set(map(os.fsdecode, environment))
+        if sets:
+            return "looks at all variables, and the program may set %s" % min(sets)
+        if plan.varies:
+            return "looks at all variables, and %s is another at each start" % min(plan.varies)
+    return None
 
 
 def imported_foreign(known, roots):
-    """A module that is the program's own, and was imported by one that is installed."""
+    """Why not, if a module that is the program's own was imported by an installed one."""
     for name in set(sys.modules) - known:
         file = getattr(sys.modules[name], "__file__", None)
         if isinstance(file, str) and os.path.isabs(file) and not file.startswith(roots):
-            return file
+            return "imports %s, which is not installed" % file
     return None
 
 
@@ -179,45 +218,3 @@ def descriptors():
         except OSError:
             pass
     return found
-
-
-class Watch:
-    """Sees which variables are asked for, and whether arguments are."""
-
-    def __init__(self):
-        self.variables = set()
-        self.all_variables = False
-        of = type(os.environ)
-        watch = self
-
-        class Watched(of):
-            def __getitem__(self, name):
-                watch.variables.add(name if isinstance(name, str) else os.fsdecode(name))
-                return of.__getitem__(self, name)
-
-            def __iter__(self):
-                watch.all_variables = True
-                return of.__iter__(self)
-
-        class Arguments(list):
-            was_read = False
-
-            def __getitem__(self, at):
-                # The first is the program, which this parent is for.
-                self.was_read = self.was_read or at != 0
-                return list.__getitem__(self, at)
-
-            def __iter__(self):
-                self.was_read = True
-                return list.__iter__(self)
-
-            def __len__(self):
-                self.was_read = True
-                return list.__len__(self)
-
-        os.environ.__class__ = Watched
-        os.environb.__class__ = Watched
-        self.arguments = sys.argv = Arguments(sys.argv)
-
-    def begin(self):
-        self.variables = set()

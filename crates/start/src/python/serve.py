@@ -59,7 +59,9 @@ def serve(plan, base, found, load, chance, by_chance):
     try:
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # It says that there is no parent.
-        os.close(int(plan.one["lock"]))
+        for kept in ("lock", "progress"):
+            if kept in plan.one:
+                os.close(int(plan.one[kept]))
         os.chdir("/")
         parent = Parent(plan, tools, listener, become, base)
         parent.chance, parent.by_chance = chance, by_chance

@@ -10,18 +10,20 @@ def write(path, socket, plan, base, found):
     for name in ("identity", "program", "began"):
         records.append((name, plan.one[name], ""))
     records.append(("learned", plan.one["learned"], plan.stamp))
-    data = base.given
-    names = {os.fsencode(name) for name in found.variables}
-    if found.all_variables:
+    data, asked = base.given, found.asked
+    given = {os.fsdecode(name): os.fsdecode(value) for name, value in data.items()}
+    if asked.everything:
         records.append(("all-variables", "", ""))
-    for name, value in data.items():
+    records.extend(("beginning", each, "") for each in sorted(asked.beginnings))
+    records.extend(("ending", each, "") for each in sorted(asked.endings))
+    matter = asked.names(given)
+    for name, value in given.items():
         # Others are nobody's business: they may be secrets.
-        if found.all_variables or name.startswith(plan.always):
-            records.append(("environment", os.fsdecode(name), os.fsdecode(value)))
-    for name in sorted(names):
-        value = data.get(name)
-        shown = "" if value is None else "=" + os.fsdecode(value)
-        records.append(("variable", os.fsdecode(name), shown))
+        if asked.everything or name in matter or name.startswith(plan.always):
+            records.append(("environment", name, value))
+    for name in sorted(asked.variables):
+        shown = "=" + given[name] if name in given else ""
+        records.append(("variable", name, shown))
     if found.arguments:
         records.append(("arguments", "", ""))
         records.extend(("argument", each, "") for each in plan.arguments)

@@ -23,6 +23,7 @@ class Plan:
         self.one = {}
         self.modules = {}
         self.sets = set()
+        self.varies = set()
         self.changed = {}
         self.arguments = []
         self.always = ()
@@ -33,12 +34,14 @@ class Plan:
                 self.modules[name] = value
             elif kind == "sets":
                 self.sets.add(name)
+            elif kind == "varies":
+                self.varies.add(name)
             elif kind == "changed":
                 self.changed[name] = bool(value)
             elif kind == "argument":
                 self.arguments.append(name)
             elif kind == "always":
-                self.always += (os.fsencode(name),)
+                self.always += (name,)
             elif kind == "own":
                 self.own.append((name, value))
             elif kind == "root":
@@ -47,6 +50,14 @@ class Plan:
                 self.one[kind] = name
                 if kind == "learned":
                     self.stamp = value
+
+    def tell(self, sentence):
+        """To who waits for this parent, if anybody does."""
+        if "progress" in self.one:
+            try:
+                os.write(int(self.one["progress"]), os.fsencode(sentence) + b"\n")
+            except OSError:
+                pass
 
     def path(self, ending):
         return os.path.join(self.one["directory"], self.one["name"] + ending)
@@ -58,6 +69,8 @@ def begin(fd, load):
     plan = None
     try:
         plan = Plan(int(fd))
+        if "progress" in plan.one:
+            os.set_inheritable(int(plan.one["progress"]), False)
         go_on = prepare(plan, load)
     except BaseException as error:
         if os.getpid() == master and plan:
@@ -76,10 +89,11 @@ def prepare(plan, load):
     probe = load("probe.py")
     base = Base(plan, probe["descriptors"]())
     chance = load("chance.py")
-    found = probe["find_safe"](plan, chance)
-    asked_before(found)
+    found = probe["find_safe"](plan, chance, load("watch.py"))
+    asked_before(found.asked)
     if not found.names:
         raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
+    plan.tell("%d modules are imported" % len(found.names))
     for name in found.names:
         probe["import_quietly"](name)
     problem = probe["problem"](base.descriptors)
@@ -105,19 +119,26 @@ def check_interpreter():
         raise Unsuitable("it is traced")
 
 
-def asked_before(found):
-    """Files that are executed before us may ask for variables: one is known, others may
-    ask for any."""
-    found.variables.add("SETUPTOOLS_USE_DISTUTILS")
+def asked_before(asked):
+    """Lines of .pth files are executed before us, and may ask for variables: those that
+    they name, or any."""
     for directory in sys.path:
         names = os.listdir(directory) if os.path.isdir(directory) else []
         for name in names:
-            if not name.endswith(".pth") or name == "distutils-precedence.pth":
+            if not name.endswith(".pth"):
                 continue
             with open(os.path.join(directory, name), "rb") as file:
                 for line in file:
-                    if line.startswith(b"import") and b"env" in line:
-                        found.all_variables = True
+                    if line.startswith((b"import ", b"import\t")) and b"env" in line:
+                        named = variables(line.decode("ascii", "replace"))
+                        asked.variables |= named
+                        asked.everything = asked.everything or not named
+
+
+def variables(text):
+    """Whatever looks like the name of a variable."""
+    letters = "".join(each if each.isalnum() or each == "_" else " " for each in text)
+    return {word for word in letters.split() if len(word) > 2 and word.upper() == word}
 
 
 def check_origins(plan):

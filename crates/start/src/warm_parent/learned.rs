@@ -1,5 +1,5 @@
 //! What to import ahead: of the modules that a program was seen to have, those that are
-//! installed, in the order in which it began to import them.
+//! installed, in the order in which their imports ended.
 //!
 //! A program may set variables of the environment before it imports what reads them. So
 //! whatever looks like the name of a variable in the program's own files, it is taken to
@@ -7,8 +7,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::invocation::{Main, Why};
@@ -19,6 +21,7 @@ pub(crate) struct Learned {
     modules: Vec<Module>,
     roots: Vec<Vec<u8>>,
     changed: BTreeSet<Vec<u8>>,
+    varies: BTreeSet<Vec<u8>>,
     main: Option<PathBuf>,
 }
 
@@ -39,7 +42,9 @@ pub(crate) struct Ahead {
     pub sets: BTreeSet<Vec<u8>>,
     /// Variables that were changed while it ran, by itself or by what it has imported.
     pub changed: BTreeSet<Vec<u8>>,
-    /// The program's own files, which say so.
+    /// Variables that were others at each start.
+    pub varies: BTreeSet<Vec<u8>>,
+    /// The program's own files, which say what it sets.
     pub own: Vec<PathBuf>,
     /// Where what is installed lies.
     pub roots: Vec<Vec<u8>>,
@@ -94,6 +99,7 @@ impl Learned {
                 }),
                 b"root" => learned.roots.push([&name[..], b"/"].concat()),
                 b"changed" => drop(learned.changed.insert(name)),
+                b"varies" => drop(learned.varies.insert(name)),
                 b"main" => learned.main = Some(OsStr::from_bytes(&name).into()),
                 _ => {}
             }
@@ -129,6 +135,7 @@ impl Learned {
             modules,
             sets,
             changed: self.changed.clone(),
+            varies: self.varies.clone(),
             own,
             roots: self.roots.clone(),
         })
@@ -158,6 +165,37 @@ impl Learned {
         own.dedup();
         own
     }
+}
+
+/// Add variables that are others at each start to what was learned.
+pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    for name in names {
+        put(&mut bytes, [b"varies", name, b"", b""]);
+    }
+    replace(path, &bytes)
+}
+
+fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
+    for field in record {
+        bytes.extend_from_slice(field);
+        bytes.push(0);
+    }
+}
+
+/// Write a file anew, at once.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension(format!("new-{}", std::process::id()));
+    let _ = fs::remove_file(&new);
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(&new);
+    let written = opened
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
 }
 
 /// Whether it is no part of the standard library.

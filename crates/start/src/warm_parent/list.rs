@@ -105,7 +105,8 @@ fn is_alive(parent: &Parent) -> bool {
     connected.is_ok_and(|connection| connection.is_with(parent.process))
 }
 
-fn served(parent: &Parent) -> Option<u64> {
+/// How many starts it has served, if it answers.
+pub(crate) fn served(parent: &Parent) -> Option<u64> {
     let mut connection = Connection::open(&parent.socket, Instant::now() + PATIENCE).ok()?;
     connection.line().ok()?;
     connection.send(&word(b"served"), &[]).ok()?;

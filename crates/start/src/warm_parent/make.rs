@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::learned::{Ahead, Learned, is_of_libraries};
-use super::state::{ALWAYS, Environment, parents};
+use super::variables::{ALWAYS, Environment};
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::Invocation;
 use crate::place::Places;
@@ -24,12 +24,11 @@ use crate::place::Places;
 /// The variable by which our `sitecustomize` is told what to do.
 const TOLD: &str = "PREHEAT_START";
 
-/// Where the parent finds what it is told, and the lock that says that it is being made.
+/// Where the parent finds what it is told, the lock that says that it is being made, and
+/// where it tells who waits for it how far it is.
 const PLAN: RawFd = 3;
 const LOCK: RawFd = 4;
-
-/// The most parents of one program that are kept beside each other.
-const MOST_PARENTS: usize = 3;
+const PROGRESS: RawFd = 5;
 
 /// What a parent is wanted for.
 pub(crate) struct Wish<'a> {
@@ -80,6 +79,18 @@ impl Wish<'_> {
     /// ended.
     pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
         let ended = if after_us { Some(handle()?) } else { None };
+        self.fork(ended, None)
+    }
+
+    /// Have a parent made at once. What is given tells how far it is, in lines, and ends
+    /// when it serves or has failed.
+    pub(crate) fn make_watched(&self) -> io::Result<File> {
+        let (ours, theirs) = pipe()?;
+        self.fork(None, Some(theirs))?;
+        Ok(ours.into())
+    }
+
+    fn fork(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
         // SAFETY: this process has one thread, so that a child may do what it could do.
         // The child leaves at once, and is waited for; what it starts is nobody's.
         unsafe {
@@ -87,7 +98,7 @@ impl Wish<'_> {
                 -1 => return Err(io::Error::last_os_error()),
                 0 => {
                     if libc::fork() == 0 {
-                        let _ = self.in_background(ended);
+                        let _ = self.in_background(ended, progress);
                     }
                     libc::_exit(0);
                 }
@@ -98,31 +109,19 @@ impl Wish<'_> {
     }
 
     /// In a process of its own: become the parent. Returns if there is to be none.
-    fn in_background(&self, ended: Option<OwnedFd>) -> io::Result<()> {
-        detach(
-            ended.as_ref().map(|fd| fd.as_raw_fd()),
-            self.identity.terminal,
-        );
+    fn in_background(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
+        let kept = [&ended, &progress];
+        let kept = kept.map(|fd| fd.as_ref().map_or(-1, |fd| fd.as_raw_fd()));
+        detach(&kept, self.identity.terminal);
         if let Some(ended) = &ended {
             wait(ended);
         }
-        let Some(lock) = self.lock()? else {
-            return Ok(()); // Somebody makes it already.
+        // Who waits for a parent also waits for one that somebody else makes.
+        let Some(lock) = self.lock(progress.is_some())? else {
+            return Ok(());
         };
-        let whole = name(&self.identity.whole);
-        let there = parents(&self.places.run, &whole);
-        for parent in &there {
-            if parent.suits(self.environment, self.arguments()).is_ok() {
-                if !parent.knows_less() {
-                    return Ok(());
-                }
-                super::list::leave(parent);
-            }
-        }
-        if let Some(oldest) = there.iter().min_by_key(|parent| parent.began)
-            && there.len() >= MOST_PARENTS
-        {
-            super::list::leave(oldest);
+        if !self.is_wanted()? {
+            return Ok(());
         }
         let Some(learned) = Learned::read(&self.learned()) else {
             return Ok(());
@@ -136,10 +135,10 @@ impl Wish<'_> {
             self.refusal(),
             "its warm parent is being made, or did not come up",
         )?;
-        Err(self.become_parent(&lock, &ahead))
+        Err(self.become_parent(&lock, progress.as_ref(), &ahead))
     }
 
-    fn lock(&self) -> io::Result<Option<File>> {
+    fn lock(&self, waits: bool) -> io::Result<Option<File>> {
         let whole = name(&self.identity.whole);
         let lock = OpenOptions::new()
             .write(true)
@@ -147,22 +146,23 @@ impl Wish<'_> {
             .truncate(false)
             .mode(0o600)
             .open(self.places.run.join(whole + ".lock"))?;
+        let how = libc::LOCK_EX | if waits { 0 } else { libc::LOCK_NB };
         // SAFETY: flock takes numbers; the file is open.
-        let locked = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+        let locked = unsafe { libc::flock(lock.as_raw_fd(), how) } == 0;
         Ok(locked.then_some(lock))
     }
 
-    fn become_parent(&self, lock: &File, ahead: &Ahead) -> io::Error {
+    fn become_parent(&self, lock: &File, progress: Option<&OwnedFd>, ahead: &Ahead) -> io::Error {
         let prepared = || -> io::Result<Command> {
             let mut plan_file = memory(c"preheat-plan")?;
-            plan_file.write_all(&self.plan(ahead))?;
+            plan_file.write_all(&self.plan(ahead, progress.is_some()))?;
             plan_file.rewind()?;
             let output_file = memory(c"preheat-output")?;
             // SAFETY: dup2 takes numbers. First out of the way of the targets, and from
             // there to them, where they stay open over `exec`.
             unsafe {
-                let above = |file: &File| {
-                    let fd = libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOCK + 1);
+                let above = |file: &dyn AsRawFd| {
+                    let fd = libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, PROGRESS + 1);
                     if fd < 0 {
                         Err(io::Error::last_os_error())
                     } else {
@@ -170,9 +170,11 @@ impl Wish<'_> {
                     }
                 };
                 let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
+                let progress = progress.map(|fd| above(fd)).transpose()?;
                 // Their own numbers may be the targets, which are not to be closed again.
                 std::mem::forget((plan_file, output_file));
-                for (from, to) in [(output, 1), (output, 2), (plan, PLAN), (lock, LOCK)] {
+                let moves = [(output, 1), (output, 2), (plan, PLAN), (lock, LOCK)];
+                for (from, to) in moves.into_iter().chain(progress.map(|fd| (fd, PROGRESS))) {
                     if libc::dup2(from, to) < 0 {
                         return Err(io::Error::last_os_error());
                     }
@@ -192,7 +194,7 @@ impl Wish<'_> {
     }
 
     /// What the parent is told: kinds with two values, each ended by a NUL.
-    fn plan(&self, ahead: &Ahead) -> Vec<u8> {
+    fn plan(&self, ahead: &Ahead, is_watched: bool) -> Vec<u8> {
         let mut plan = Vec::new();
         let mut put = |fields: [&[u8]; 3]| {
             for field in fields {
@@ -221,6 +223,9 @@ impl Wish<'_> {
             // A NUL would begin another field; nothing of these has one.
             put([kind.as_bytes(), value, b""]);
         }
+        if is_watched {
+            put([b"progress", PROGRESS.to_string().as_bytes(), b""]);
+        }
         let learned = self.learned();
         put([
             b"learned",
@@ -236,6 +241,9 @@ impl Wish<'_> {
         for name in &ahead.sets {
             put([b"sets", name, b""]);
         }
+        for name in &ahead.varies {
+            put([b"varies", name, b""]);
+        }
         for name in &ahead.changed {
             let of_libraries: &[u8] = if is_of_libraries(name) { b"yes" } else { b"" };
             put([b"changed", name, of_libraries]);
@@ -250,6 +258,18 @@ impl Wish<'_> {
             put([b"always", prefix.as_bytes(), b""]);
         }
         plan
+    }
+}
+
+/// Its two ends, which `exec` closes.
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: pipe2 writes two descriptors, which are owned at once.
+    unsafe {
+        match libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) {
+            0 => Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 
@@ -287,9 +307,9 @@ fn wait(ended: &OwnedFd) {
     while unsafe { libc::poll(&mut poll, 1, -1) } < 1 {}
 }
 
-/// Let go of everything that the user's start has, but for one descriptor and, if there is
-/// one, the terminal's session; no job of its shell, though.
-fn detach(keep: Option<RawFd>, terminal: bool) {
+/// Let go of everything that the user's start has, but for some descriptors and, if there
+/// is one, the terminal's session; no job of its shell, though.
+fn detach(keep: &[RawFd], terminal: bool) {
     let open: Vec<RawFd> = fs::read_dir("/proc/self/fd")
         .into_iter()
         .flatten()
@@ -310,7 +330,7 @@ fn detach(keep: Option<RawFd>, terminal: bool) {
             libc::dup2(null, stream);
         }
         for fd in open {
-            if fd > 2 && Some(fd) != keep && fd != null {
+            if fd > 2 && !keep.contains(&fd) && fd != null {
                 libc::close(fd);
             }
         }

@@ -10,46 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::identity::stamp;
 use crate::invocation::Why;
 use crate::warm_parent::learned;
-
-/// Beginnings of variables that matter even if no Python code was seen to ask for them:
-/// the interpreter, the loader and libraries read them on their own.
-pub(crate) const ALWAYS: [&str; 32] = [
-    "PYTHON",
-    "LD_",
-    "LC_",
-    "LANG",
-    "TZ",
-    "HOME",
-    "PATH",
-    "TMPDIR",
-    "XDG_",
-    "VIRTUAL_ENV",
-    "CONDA_",
-    "GLIBC_",
-    "MALLOC_",
-    "TCMALLOC_",
-    "OMP_",
-    "GOMP_",
-    "KMP_",
-    "MKL_",
-    "OPENBLAS_",
-    "BLIS_",
-    "CUDA_",
-    "NVIDIA_",
-    "NCCL_",
-    "CUDNN_",
-    "CUBLAS_",
-    "TORCH",
-    "PYTORCH_",
-    "TF_",
-    "XLA_",
-    "JAX_",
-    "TRITON_",
-    "OPENSSL_",
-];
-
-/// Variables of shells that say nothing to programs, where all others count.
-const NEVER: [&str; 6] = ["_", "SHLVL", "OLDPWD", "PWD", "WINDOWID", "COLUMNS"];
+use crate::warm_parent::variables::{Asked, Environment};
 
 /// A running parent, as its file describes it.
 #[derive(Debug, Default)]
@@ -68,20 +29,16 @@ pub(crate) struct Parent {
     pub began: u64,
     /// Modules that are not imported ahead, and why.
     pub left_out: Vec<(String, String)>,
-    variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    all_variables: bool,
+    /// Variables that matter to it.
+    pub asked: Asked,
     /// Those that it was made with, if they matter.
     arguments: Option<Vec<Vec<u8>>>,
-    environment: Vec<(Vec<u8>, Vec<u8>)>,
     files: Vec<(PathBuf, String)>,
     directories: Vec<(PathBuf, String)>,
     own: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
     names: HashSet<Vec<u8>>,
 }
-
-/// An environment: names and values.
-pub(crate) type Environment = [(Vec<u8>, Vec<u8>)];
 
 /// All parents in a directory whose files begin with `prefix`.
 pub(crate) fn parents(directory: &Path, prefix: &str) -> Vec<Parent> {
@@ -118,14 +75,19 @@ impl Parent {
                 b"program" => parent.program = text(name),
                 b"began" => parent.began = text(name).parse().ok()?,
                 b"left-out" => parent.left_out.push((text(name), text(value))),
-                b"all-variables" => parent.all_variables = true,
+                b"all-variables" => parent.asked.everything = true,
+                b"beginning" => parent.asked.beginnings.push(name.to_vec()),
+                b"ending" => parent.asked.endings.push(name.to_vec()),
                 b"arguments" => parent.arguments = Some(Vec::new()),
                 b"argument" => parent.arguments.get_or_insert_default().push(name.to_vec()),
                 b"variable" => {
                     let value = value.strip_prefix(b"=").map(<[u8]>::to_vec);
-                    parent.variables.push((name.to_vec(), value));
+                    parent.asked.variables.push((name.to_vec(), value));
                 }
-                b"environment" => parent.environment.push((name.to_vec(), value.to_vec())),
+                b"environment" => {
+                    let pair = (name.to_vec(), value.to_vec());
+                    parent.asked.environment.push(pair);
+                }
                 b"file" => parent.files.push((path(name), text(value))),
                 b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
@@ -148,34 +110,7 @@ impl Parent {
         if !self.arguments.as_ref().is_none_or(is_same) {
             return Err("its modules look at its arguments, which are others".into());
         }
-        let now = |name: &[u8]| {
-            let found = environment.iter().find(|(known, _)| known == name);
-            found.map(|(_, value)| value)
-        };
-        for (name, value) in &self.variables {
-            if now(name) != value.as_ref() && !is_one_of(&NEVER, name) {
-                return Err(differs(name));
-            }
-        }
-        let matters = |name: &[u8]| match self.all_variables {
-            true => !is_one_of(&NEVER, name),
-            false => ALWAYS
-                .iter()
-                .any(|known| name.starts_with(known.as_bytes())),
-        };
-        for (name, value) in &self.environment {
-            if matters(name) && now(name) != Some(value) {
-                return Err(differs(name));
-            }
-        }
-        let then = |name: &[u8]| self.environment.iter().any(|(known, _)| known == name);
-        match environment
-            .iter()
-            .find(|(name, _)| matters(name) && !then(name))
-        {
-            Some((name, _)) => Err(differs(name)),
-            None => Ok(()),
-        }
+        self.asked.suits(environment)
     }
 
     /// Whether more is known of the program's imports than when it was made.
@@ -209,8 +144,7 @@ impl Parent {
         let found = changed
             .flat_map(|(path, _)| learned::words_of(path))
             .find(|word| {
-                learned::is_of_libraries(word)
-                    || self.variables.iter().any(|(name, _)| name == word)
+                learned::is_of_libraries(word) || self.asked.everything || self.asked.asks_for(word)
             });
         match found {
             Some(name) => Err(format!(
@@ -259,15 +193,6 @@ fn is_installed(directory: &Path) -> bool {
         || directory.join("os.py").exists()
 }
 
-fn is_one_of(names: &[&str], name: &[u8]) -> bool {
-    names.iter().any(|known| known.as_bytes() == name)
-}
-
-fn differs(name: &[u8]) -> Why {
-    let name = String::from_utf8_lossy(name);
-    format!("{name} is not what it was when the warm parent began")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,44 +208,6 @@ mod tests {
         Parent::parse(text.as_bytes()).expect("it is one")
     }
 
-    fn environment(pairs: &[(&str, &str)]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        pairs
-            .iter()
-            .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
-            .collect()
-    }
-
-    #[test]
-    fn only_variables_that_matter_must_be_alike() {
-        let parent = parent(&[
-            ["environment", "OMP_NUM_THREADS", "2"],
-            ["environment", "TERM", "dumb"],
-            ["environment", "ASKED", "a"],
-            ["variable", "ASKED", "=a"],
-            ["variable", "ABSENT", ""],
-        ]);
-        let right = [
-            ("OMP_NUM_THREADS", "2"),
-            ("ASKED", "a"),
-            ("TERM", "xterm"),
-            ("NEW", "1"),
-        ];
-        assert_eq!(parent.suits(&environment(&right), &[]), Ok(()));
-        for wrong in [
-            &[("ASKED", "a")][..],
-            &[("OMP_NUM_THREADS", "3"), ("ASKED", "a")],
-            &[("OMP_NUM_THREADS", "2"), ("ASKED", "b")],
-            &[("OMP_NUM_THREADS", "2"), ("ASKED", "a"), ("ABSENT", "")],
-            &[
-                ("OMP_NUM_THREADS", "2"),
-                ("ASKED", "a"),
-                ("PYTHONHASHSEED", "0"),
-            ],
-        ] {
-            assert!(parent.suits(&environment(wrong), &[]).is_err(), "{wrong:?}");
-        }
-    }
-
     #[test]
     fn arguments_matter_where_imports_look_at_them() {
         let parent = parent(&[["arguments", "", ""], ["argument", "--tpu", ""]]);
@@ -330,22 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_all_variables_needs_all_of_them() {
-        let parent = parent(&[["all-variables", "", ""], ["environment", "TERM", "dumb"]]);
+    fn variables_are_read_as_they_were_asked_for() {
+        let asked = parent(&[
+            ["variable", "ASKED", "=a"],
+            ["variable", "ABSENT", ""],
+            ["beginning", "TQDM_", ""],
+            ["ending", "_proxy", ""],
+            ["environment", "ASKED", "a"],
+        ])
+        .asked;
+        let a = || b"a".to_vec();
         assert_eq!(
-            parent.suits(&environment(&[("TERM", "dumb"), ("SHLVL", "3")]), &[]),
-            Ok(())
+            asked.variables,
+            [(b"ASKED".into(), Some(a())), (b"ABSENT".into(), None)]
         );
-        assert!(
-            parent
-                .suits(&environment(&[("TERM", "xterm")]), &[])
-                .is_err()
-        );
-        assert!(
-            parent
-                .suits(&environment(&[("TERM", "dumb"), ("NEW", "")]), &[])
-                .is_err()
-        );
+        assert_eq!(asked.environment, [(b"ASKED".to_vec(), a())]);
+        assert!(asked.asks_for(b"TQDM_X") && asked.asks_for(b"no_proxy") && !asked.everything);
+        let asked = parent(&[["all-variables", "", ""]]).asked;
+        assert!(asked.everything);
     }
 
     #[test]

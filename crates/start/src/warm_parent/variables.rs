@@ -1,0 +1,245 @@
+//! Which variables of the environment matter to a parent, and which of them are others
+//! now than when it began.
+//!
+//! Some are asked for by their names, some by how their names begin or end; where imports
+//! have looked at all of them, all matter. What libraries read on their own always does.
+
+use crate::invocation::Why;
+
+/// Beginnings of variables that matter even if no Python code was seen to ask for them:
+/// the interpreter, the loader and libraries read them on their own.
+pub(crate) const ALWAYS: [&str; 30] = [
+    "PYTHON",
+    "LD_",
+    "LC_",
+    "LANG",
+    "TZ",
+    "HOME",
+    "PATH",
+    "VIRTUAL_ENV",
+    "CONDA_",
+    "GLIBC_",
+    "MALLOC_",
+    "TCMALLOC_",
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "BLIS_",
+    "CUDA_",
+    "NVIDIA_",
+    "NCCL_",
+    "CUDNN_",
+    "CUBLAS_",
+    "TORCH",
+    "PYTORCH_",
+    "TF_",
+    "XLA_",
+    "JAX_",
+    "TRITON_",
+    "OPENSSL_",
+];
+
+/// Of these, what is read when a device is first used, which no parent does.
+const LATER: [&str; 2] = ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"];
+
+/// Variables of shells that say nothing to programs.
+const NEVER: [&str; 6] = ["_", "SHLVL", "OLDPWD", "PWD", "WINDOWID", "COLUMNS"];
+
+/// An environment: names and values.
+pub(crate) type Environment = [(Vec<u8>, Vec<u8>)];
+
+/// What the imports of a parent have asked for, and what there was then.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// By name; the value, if there was one.
+    pub variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// By how names begin.
+    pub beginnings: Vec<Vec<u8>>,
+    /// By how names end.
+    pub endings: Vec<Vec<u8>>,
+    /// All of them were looked at.
+    pub everything: bool,
+    /// What it was started with, of what may matter.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// How a variable came to matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matters {
+    /// Some module has asked for it.
+    Asked,
+    /// Some module has looked at all variables.
+    Everything,
+    /// Libraries may read it when they are loaded.
+    Always,
+}
+
+impl Asked {
+    /// The first variable that is another now, for people.
+    pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Why> {
+        match self.differing(environment).next() {
+            Some((name, _)) => Err(format!(
+                "{} is not what it was when the warm parent began",
+                String::from_utf8_lossy(name)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Variables that matter and are others now.
+    pub(crate) fn differing<'a>(
+        &'a self,
+        environment: &'a Environment,
+    ) -> impl Iterator<Item = (&'a [u8], Matters)> {
+        let asked = self.variables.iter().filter_map(|(name, then)| {
+            let differs = value(environment, name) != then.as_ref();
+            (differs && !is_one_of(&NEVER, name)).then_some((&name[..], Matters::Asked))
+        });
+        let then = self.environment.iter().filter_map(|(name, then)| {
+            let differs = value(environment, name) != Some(then);
+            Some((&name[..], differs.then(|| self.matters(name))??))
+        });
+        let now = environment.iter().filter_map(|(name, _)| {
+            let is_new = value(&self.environment, name).is_none();
+            Some((&name[..], is_new.then(|| self.matters(name))??))
+        });
+        asked.chain(then).chain(now)
+    }
+
+    /// Whether a name was asked for, other than by looking at all.
+    pub(crate) fn asks_for(&self, name: &[u8]) -> bool {
+        self.variables.iter().any(|(known, _)| known == name)
+            || self.beginnings.iter().any(|known| name.starts_with(known))
+            || self.endings.iter().any(|known| name.ends_with(known))
+    }
+
+    fn matters(&self, name: &[u8]) -> Option<Matters> {
+        let is_always = |name: &[u8]| {
+            ALWAYS
+                .iter()
+                .any(|known| name.starts_with(known.as_bytes()))
+        };
+        if is_one_of(&NEVER, name) {
+            None
+        } else if self.asks_for(name) {
+            // By its name it was compared already.
+            Some(Matters::Asked)
+        } else if is_always(name) && !is_one_of(&LATER, name) {
+            Some(Matters::Always)
+        } else {
+            self.everything.then_some(Matters::Everything)
+        }
+    }
+}
+
+fn value<'a>(environment: &'a Environment, name: &[u8]) -> Option<&'a Vec<u8>> {
+    let found = environment.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value)
+}
+
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
+            .collect()
+    }
+
+    fn differing(asked: &Asked, now: &[(&str, &str)]) -> Vec<(String, Matters)> {
+        let now = environment(now);
+        let text = |name| String::from_utf8_lossy(name).into_owned();
+        let found = asked.differing(&now);
+        found.map(|(name, how)| (text(name), how)).collect()
+    }
+
+    #[test]
+    fn only_variables_that_matter_must_be_alike() {
+        let asked = Asked {
+            variables: vec![
+                (b"ASKED".into(), Some(b"a".into())),
+                (b"ABSENT".into(), None),
+            ],
+            environment: environment(&[("OMP_NUM_THREADS", "2"), ("ASKED", "a")]),
+            ..Asked::default()
+        };
+        let right = [
+            ("OMP_NUM_THREADS", "2"),
+            ("ASKED", "a"),
+            ("TERM", "xterm"),
+            ("CUDA_VISIBLE_DEVICES", "1"),
+        ];
+        assert_eq!(asked.suits(&environment(&right)), Ok(()));
+        for (wrong, name, how) in [
+            (&[("ASKED", "a")][..], "OMP_NUM_THREADS", Matters::Always),
+            (
+                &[("OMP_NUM_THREADS", "2"), ("ASKED", "b")],
+                "ASKED",
+                Matters::Asked,
+            ),
+            (
+                &[("OMP_NUM_THREADS", "2"), ("ASKED", "a"), ("ABSENT", "")],
+                "ABSENT",
+                Matters::Asked,
+            ),
+            (
+                &[
+                    ("OMP_NUM_THREADS", "2"),
+                    ("ASKED", "a"),
+                    ("PYTHONHASHSEED", "0"),
+                ],
+                "PYTHONHASHSEED",
+                Matters::Always,
+            ),
+        ] {
+            assert_eq!(differing(&asked, wrong)[0], (name.to_owned(), how));
+            let why = asked.suits(&environment(wrong)).expect_err("it differs");
+            assert!(why.starts_with(name), "{why}");
+        }
+    }
+
+    #[test]
+    fn names_are_asked_for_by_how_they_begin_and_end() {
+        let asked = Asked {
+            beginnings: vec![b"TQDM_".into()],
+            endings: vec![b"_proxy".into()],
+            environment: environment(&[("TQDM_ASCII", "1")]),
+            ..Asked::default()
+        };
+        let right = [("TQDM_ASCII", "1"), ("BEGAN", "12")];
+        assert_eq!(differing(&asked, &right), []);
+        for (name, value) in [
+            ("TQDM_ASCII", "0"),
+            ("TQDM_NEW", ""),
+            ("http_proxy", "there"),
+        ] {
+            let now = [&right[1..], &[(name, value)]].concat();
+            let found = differing(&asked, &now);
+            assert!(found.contains(&(name.into(), Matters::Asked)), "{found:?}");
+        }
+        assert!(!differing(&asked, &[]).is_empty());
+    }
+
+    #[test]
+    fn who_looks_at_all_variables_needs_all_of_them() {
+        let asked = Asked {
+            everything: true,
+            environment: environment(&[("TERM", "dumb"), ("SHLVL", "1")]),
+            ..Asked::default()
+        };
+        assert_eq!(differing(&asked, &[("TERM", "dumb"), ("SHLVL", "3")]), []);
+        let everything = |name: &str| (name.to_owned(), Matters::Everything);
+        let other = differing(&asked, &[("TERM", "xterm")]);
+        assert_eq!(other, [everything("TERM")]);
+        let new = differing(&asked, &[("TERM", "dumb"), ("NEW", "")]);
+        assert_eq!(new, [everything("NEW")]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether another parent is wanted, beside those that a program has already.
+//!
+//! A variable that is another at each start must not have a parent made each time, which
+//! no start can use. So it is noted of the program, and what asks for it is not imported
+//! ahead any more; where that cannot be, no further parent is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+
+use super::learned;
+use super::list::{leave, served};
+use super::make::Wish;
+use super::state::{Parent, parents};
+use super::variables::{Asked, Environment, Matters};
+use crate::identity::name;
+
+/// The most parents of one program that are kept beside each other.
+const MOST_PARENTS: usize = 3;
+
+impl Wish<'_> {
+    /// Whether there is no parent for this start, and one would be of use. Those that it
+    /// takes the place of leave.
+    pub(crate) fn is_wanted(&self) -> io::Result<bool> {
+        let mut others = Vec::new();
+        for parent in parents(&self.places.run, &name(&self.identity.whole)) {
+            let suits = parent.suits(self.environment, self.arguments());
+            if parent.identity != self.identity.whole {
+                continue;
+            } else if let Err(why) = suits {
+                others.push((parent, why));
+            } else if parent.knows_less() {
+                leave(&parent);
+            } else {
+                return Ok(false);
+            }
+        }
+        // One that was of no use was not right for the next start either.
+        let is_idle = |parent: &Parent| served(parent).is_none_or(|starts| starts == 0);
+        let (mut idle, used): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|(parent, _)| is_idle(parent));
+        let asked: Vec<&Asked> = idle.iter().map(|(parent, _)| &parent.asked).collect();
+        let varying = varying(&asked, self.environment);
+        if !varying.is_empty() {
+            learned::note_varying(&self.learned(), &varying)?;
+            idle.drain(..).for_each(|(parent, _)| leave(&parent));
+        }
+        if idle.len() + used.len() < MOST_PARENTS {
+            return Ok(true);
+        }
+        if used.is_empty() {
+            let (_, why) = &idle[0];
+            let why = format!("{why}, and other parents before it were of no use to any start");
+            fs::write(self.refusal(), why)?;
+            return Ok(false);
+        }
+        let of = if idle.is_empty() { &used } else { &idle };
+        if let Some((oldest, _)) = of.iter().min_by_key(|(parent, _)| parent.began) {
+            leave(oldest);
+        }
+        Ok(true)
+    }
+}
+
+/// Variables in which this start differs from parents that were of no use: where modules
+/// have looked at all, one such parent is enough; where they asked for it, two are. What
+/// libraries read on their own cannot be left out.
+fn varying(idle: &[&Asked], environment: &Environment) -> BTreeSet<Vec<u8>> {
+    let mut asked: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for parent in idle {
+        let differing: BTreeMap<_, _> = parent.differing(environment).collect();
+        for (name, how) in differing {
+            match how {
+                Matters::Asked => *asked.entry(name).or_default() += 1,
+                Matters::Everything => drop(found.insert(name.to_vec())),
+                Matters::Always => {}
+            }
+        }
+    }
+    let often = asked.into_iter().filter(|&(_, parents)| parents > 1);
+    found.extend(often.map(|(name, _)| name.to_vec()));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str, value: &str) -> (Vec<u8>, Vec<u8>) {
+        (name.into(), value.into())
+    }
+
+    fn names(found: &BTreeSet<Vec<u8>>) -> Vec<String> {
+        let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+        found.iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_is_another_each_time_is_found() {
+        let asking = |value: &str| Asked {
+            variables: vec![(b"JOB".into(), Some(value.into()))],
+            environment: vec![one("JOB", value), one("OMP_NUM_THREADS", value)],
+            ..Asked::default()
+        };
+        let (first, second) = (asking("1"), asking("2"));
+        let third = [one("JOB", "3"), one("OMP_NUM_THREADS", "3")];
+        // Two values are two parents; a third is one too many.
+        assert!(varying(&[&first], &third).is_empty());
+        assert_eq!(names(&varying(&[&first, &second], &third)), ["JOB"]);
+        let again = [one("JOB", "2"), one("OMP_NUM_THREADS", "2")];
+        assert!(varying(&[&first, &second], &again).is_empty());
+        let looking = Asked {
+            everything: true,
+            environment: vec![one("BEGAN", "1"), one("TERM", "dumb")],
+            ..Asked::default()
+        };
+        let now = [one("BEGAN", "2"), one("TERM", "dumb")];
+        assert_eq!(names(&varying(&[&looking], &now)), ["BEGAN"]);
+    }
+}
