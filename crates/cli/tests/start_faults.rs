@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 
 mod support;
 #[path = "start/warm.rs"]
@@ -191,29 +191,7 @@ fn who_stands_for_a_program_takes_it_along_and_is_taken_along() {
 #[test]
 fn what_has_changed_is_not_started_as_it_was() {
     let Some(warm) = Warm::new() else { return };
-    let python = warm.directory.join("venv/bin/python");
-    let made = warm
-        .plain(&[
-            warm.python.to_str().expect("its path is text"),
-            "-m",
-            "venv",
-        ])
-        .args(["--without-pip", "--system-site-packages", "venv"])
-        .output()
-        .expect("it starts");
-    assert!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
-    let installed = Command::new(&python)
-        .args([
-            "-c",
-            "import sysconfig; print(sysconfig.get_path('purelib'), end='')",
-        ])
-        .output()
-        .expect("it starts");
-    let installed = PathBuf::from(String::from_utf8(installed.stdout).expect("a path"));
+    let installed = warm.venv();
     let module = installed.join("installed.py");
     fs::write(&module, "import os\nvalue = 1, os.environ.get('ASKED')\n").expect("it is written");
     let script = warm.directory.join("script.py");

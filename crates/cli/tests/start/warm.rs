@@ -144,6 +144,26 @@ impl Warm {
         warm
     }
 
+    /// A Python of the test's own, whose path is `venv/bin/python`; where its packages go.
+    pub fn venv(&self) -> PathBuf {
+        let python = self.python.to_str().expect("its path is text");
+        let words = [
+            python,
+            "-m",
+            "venv",
+            "--without-pip",
+            "--system-site-packages",
+            "venv",
+        ];
+        let made = self.plain(&words).output().expect("it starts");
+        let said = String::from_utf8_lossy(&made.stderr).into_owned();
+        assert!(made.status.success(), "{said}");
+        let ask = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
+        let asked = self.plain(&["venv/bin/python", "-c", ask]).output();
+        let path = asked.expect("it starts").stdout;
+        PathBuf::from(String::from_utf8(path).expect("a path"))
+    }
+
     /// The words of a case.
     pub fn case<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
         let python = self.python.to_str().expect("its path is text");

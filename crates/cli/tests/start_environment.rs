@@ -1,0 +1,148 @@
+//! What modules ask of the environment when they are imported: starts with another
+//! environment are right, and warm where they can be.
+
+use std::fs;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::run;
+use warm::{Observed, Warm};
+
+const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
+
+/// A program of a Python that has this package.
+fn with_package(name: &str, package: &str, program: &str) -> Option<Warm> {
+    let warm = Warm::new()?;
+    let installed = warm.venv();
+    fs::write(installed.join(name), package).expect("it is written");
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    Some(warm)
+}
+
+fn start(warm: &Warm, name: &str, value: &str) -> Observed {
+    let mut command = warm.started(&PROGRAM);
+    Observed::of(command.env(name, value).output().expect("it starts"))
+}
+
+fn is_warm(observed: &Observed) -> bool {
+    observed.err.starts_with("preheat: started warm")
+}
+
+/// Start with another value each time until a start is warm; what it has left out.
+fn until_warm(warm: &Warm, variable: &str) -> String {
+    for number in 0.. {
+        let value = number.to_string();
+        let observed = start(warm, variable, &value);
+        assert_eq!(observed.out, format!("{value}\n"), "{}", observed.err);
+        assert!(warm.count() <= 3, "{}", observed.err);
+        assert_eq!(warm.refusal(), None);
+        if is_warm(&observed) {
+            break;
+        }
+    }
+    // From now on all are.
+    for value in ["a", "b", "c"] {
+        let observed = start(warm, variable, value).warm(&PROGRAM);
+        assert_eq!(observed.out, format!("{value}\n"));
+    }
+    run(&mut warm.preheat(&["--list", "-v"])).out
+}
+
+#[test]
+fn who_filters_variables_asks_for_those_that_pass() {
+    let package = "import os
+values = {k[5:].lower(): v for k, v in os.environ.items() if k.startswith('FILT_')}
+";
+    let program = "import filters, os\nprint(filters.values, os.environ.get('BEGAN'))\n";
+    let Some(warm) = with_package("filters.py", package, program) else {
+        return;
+    };
+    warm.warm_up(&PROGRAM, &|command| {
+        command.env("BEGAN", "1");
+    });
+    // What the filter does not let through is free, whatever the program says of it.
+    for value in ["2", "3"] {
+        let observed = start(&warm, "BEGAN", value).warm(&PROGRAM);
+        assert_eq!(observed.out, format!("{{}} {value}\n"));
+    }
+    let observed = start(&warm, "FILT_NEW", "x");
+    assert!(
+        observed.err.contains("FILT_NEW is not what it was"),
+        "{}",
+        observed.err
+    );
+    assert_eq!(observed.out, "{'new': 'x'} None\n");
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    assert!(!listed.contains("not ahead"), "{listed}");
+    // The program comes to speak of one.
+    let program =
+        "import os\nos.environ['FILT_OWN'] = '1'\nimport filters\nprint(filters.values)\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    for _ in 0..2 {
+        let observed = start(&warm, "BEGAN", "4");
+        assert_eq!(observed.out, "{'own': '1'}\n", "{}", observed.err);
+    }
+}
+
+#[test]
+fn who_copies_all_variables_is_left_out_once_they_vary() {
+    let package = "import os\nseen = dict(os.environ)\n";
+    let program = "import copies, json\nprint(copies.seen.get('JOB'))\n";
+    // The program does not name the variable, as it would if it could set it.
+    let program = program.replace("'JOB'", "'job'.upper()");
+    let Some(warm) = with_package("copies.py", package, &program) else {
+        return;
+    };
+    let listed = until_warm(&warm, "JOB");
+    assert!(
+        listed.contains("copies, which looks at all variables, and JOB is another at each start"),
+        "{listed}"
+    );
+    // Where the program may set one of them, it is left out from the beginning.
+    run(&mut warm.preheat(&["--stop", "all"]));
+    fs::write(
+        warm.directory.join("program.py"),
+        "import copies, json\nprint(copies.seen['JOB'])",
+    )
+    .expect("it is written");
+    let listed = until_warm(&warm, "JOB");
+    assert!(listed.contains("may set JOB"), "{listed}");
+}
+
+#[test]
+fn who_asks_for_what_varies_is_left_out() {
+    let package = "import os\njob = os.environ.get('JOB')\n";
+    let program = "import asks, json\nprint(asks.job)\n";
+    let Some(warm) = with_package("asks.py", package, program) else {
+        return;
+    };
+    let listed = until_warm(&warm, "JOB");
+    assert!(
+        listed.contains("asks, which asks for JOB, which is another at each start"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn parents_that_are_of_no_use_are_not_made_for_ever() {
+    let program = "import os\nprint(os.environ['OMP_NUM' '_THREADS'])\n";
+    let Some(warm) = with_package("none.py", "", program) else {
+        return;
+    };
+    let mut number = 0;
+    let mut next = || {
+        number += 1;
+        let value = number.to_string();
+        let observed = start(&warm, "OMP_NUM_THREADS", &value);
+        assert_eq!(observed.out, format!("{value}\n"));
+        assert!(!is_warm(&observed));
+        observed
+    };
+    while !next().err.contains("were of no use") {
+        assert!(warm.count() <= 3);
+    }
+    let before = warm.parents();
+    next();
+    assert_eq!(warm.parents(), before);
+}
