@@ -15,6 +15,7 @@ mod identity;
 mod invocation;
 mod place;
 mod plain;
+mod prepare;
 mod warm_parent;
 
 use std::convert::Infallible;
@@ -26,6 +27,7 @@ use identity::Identity;
 use preheat_launch::LaunchError;
 use warm_parent::{End, Inherited, Learns, Program, Wish};
 
+pub use prepare::{Imports, Preparation, prepare};
 pub use warm_parent::{Running, list, stop};
 
 /// How long a warm parent may be idle, where nothing else is asked for.

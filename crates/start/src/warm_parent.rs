@@ -22,6 +22,8 @@ mod follow;
 mod learned;
 mod list;
 mod make;
+mod now;
+mod recorded;
 mod request;
 mod socket;
 mod state;
@@ -32,6 +34,8 @@ pub(crate) use follow::{End, Program, die};
 
 pub use list::{Running, list, stop};
 pub(crate) use make::Wish;
+pub(crate) use now::prepare_now;
+pub(crate) use recorded::learn_from;
 pub(crate) use request::Inherited;
 
 use follow::Child;

@@ -19,6 +19,7 @@ mod definitions;
 mod error;
 mod files;
 mod functions;
+mod imports;
 mod join;
 mod layout;
 mod manifest;
@@ -36,6 +37,7 @@ use preheat_analyze::run::trace::Process;
 
 pub use error::ReadError;
 pub use files::files;
+pub use imports::imports;
 
 /// Reads a recording: its directory, or the `recording.json` in it.
 ///

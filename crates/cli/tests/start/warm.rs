@@ -48,14 +48,26 @@ impl Warm {
     fn ours(&self, mut command: Command) -> Command {
         command
             .current_dir(self.directory.path())
-            .env("XDG_RUNTIME_DIR", self.directory.join("run"))
-            .env("XDG_CACHE_HOME", self.directory.join("cache"))
-            .env_remove("PYTHONUNBUFFERED")
-            .env_remove("PYTHONDONTWRITEBYTECODE")
-            .env_remove("COLUMNS")
-            .env_remove("VIRTUAL_ENV")
             .stdin(Stdio::null());
+        for (name, value) in self.surroundings() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command
+    }
+
+    /// Variables that are set or not there.
+    pub fn surroundings(&self) -> [(&'static str, Option<PathBuf>); 6] {
+        [
+            ("XDG_RUNTIME_DIR", Some(self.directory.join("run"))),
+            ("XDG_CACHE_HOME", Some(self.directory.join("cache"))),
+            ("PYTHONUNBUFFERED", None),
+            ("PYTHONDONTWRITEBYTECODE", None),
+            ("COLUMNS", None),
+            ("VIRTUAL_ENV", None),
+        ]
     }
 
     /// A program started plainly.

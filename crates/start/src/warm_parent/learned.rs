@@ -176,7 +176,8 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     replace(path, &bytes)
 }
 
-fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
+/// Add a record.
+pub(super) fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
     for field in record {
         bytes.extend_from_slice(field);
         bytes.push(0);
@@ -184,7 +185,7 @@ fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
 }
 
 /// Write a file anew, at once.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension(format!("new-{}", std::process::id()));
     let _ = fs::remove_file(&new);
     let mut options = OpenOptions::new();

@@ -1,0 +1,59 @@
+//! Makes a warm parent before a program is started: from what is known of its imports,
+//! which may come from a recording of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::identity::Identity;
+use crate::warm_parent::{self, Inherited, Wish};
+use crate::{invocation, place};
+
+/// What was recorded of a program's imports.
+#[derive(Clone, Debug, Default)]
+pub struct Imports {
+    /// Names of modules that were imported, without those that failed; in the order in
+    /// which their imports ended.
+    pub names: Vec<String>,
+    /// Files that the program has read, in any order: those of the modules are among them.
+    pub files: Vec<PathBuf>,
+}
+
+/// For which command a parent is wanted, and how.
+pub struct Preparation<'a> {
+    /// The command: a program and its arguments.
+    pub command: &'a [OsString],
+    /// What was recorded of it; without that, what earlier starts have left.
+    pub imports: Option<&'a Imports>,
+    /// How long the parent may be idle.
+    pub idle: Duration,
+    /// How long to wait for it.
+    pub limit: Duration,
+    /// Told how far it is.
+    pub told: &'a dyn Fn(&str),
+}
+
+/// Have a warm parent for a command, and wait until it serves. An error says why there is
+/// none: a sentence that goes on from "it is started plainly:".
+pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
+    let program = invocation::find(preparation.command).map_err(|why| why.to_string())?;
+    if let Some(why) = program.unrecorded {
+        return Err(why);
+    }
+    let invocation = invocation::read(preparation.command, &program.path)?;
+    let inherited = Inherited::look()?;
+    let identity = Identity::of(&invocation);
+    let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
+    let wish = Wish {
+        invocation: &invocation,
+        identity: &identity,
+        places: &places,
+        environment: &inherited.environment,
+        idle: preparation.idle,
+        patience: preparation.limit,
+    };
+    if let Some(imports) = preparation.imports {
+        warm_parent::learn_from(&wish, &imports.names, &imports.files)?;
+    }
+    warm_parent::prepare_now(&wish, preparation.limit, preparation.told)
+}

@@ -1,0 +1,91 @@
+//! Makes a warm parent and waits for it, for whoever wants to know that it is there.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use super::make::Wish;
+use super::state::parents;
+use crate::identity::name;
+use crate::invocation::Why;
+
+/// Have a parent that is right for this start, and wait until it serves; or why there is
+/// none. `told` hears how far it is.
+pub(crate) fn prepare_now(
+    wish: &Wish<'_>,
+    limit: Duration,
+    told: &dyn Fn(&str),
+) -> Result<(), Why> {
+    if !wish.learned().exists() {
+        return Err("what it imports is not known before it was started once".into());
+    }
+    // Who asks for it wants it tried again.
+    let _ = fs::remove_file(wish.refusal());
+    let failed = |why: io::Error| format!("a warm parent cannot be made: {why}");
+    let mut lines = Lines {
+        from: wish.make_watched().map_err(failed)?,
+        until: Instant::now() + limit,
+        rest: Vec::new(),
+    };
+    while let Some(line) = lines.next().map_err(failed)? {
+        told(&line);
+    }
+    let there = parents(&wish.places.run, &name(&wish.identity.whole));
+    let suits = there.iter().any(|parent| {
+        let suits = parent.suits(wish.environment, wish.arguments());
+        parent.identity == wish.identity.whole && suits.is_ok()
+    });
+    if suits {
+        return Ok(());
+    }
+    if lines.until <= Instant::now() {
+        let seconds = limit.as_secs_f64();
+        return Err(format!(
+            "its warm parent is not there after {seconds:.0} s; it is still being made"
+        ));
+    }
+    match fs::read_to_string(wish.refusal()) {
+        Ok(why) if !why.is_empty() => Err(why),
+        _ => Err("its warm parent did not come up".into()),
+    }
+}
+
+/// What comes until a time.
+struct Lines {
+    from: File,
+    until: Instant,
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    /// The next line; `None` when no more come, or the time is over.
+    fn next(&mut self) -> io::Result<Option<String>> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return Ok(Some(String::from_utf8_lossy(&line[..end]).into_owned()));
+            }
+            let left = self.until.saturating_duration_since(Instant::now());
+            let mut poll = libc::pollfd {
+                fd: self.from.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // Rounded up, so that the time is over when it says so.
+            let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
+            // SAFETY: poll reads and writes one struct, which is there.
+            let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
+            if ready == 0 || left.is_zero() {
+                return Ok(None);
+            }
+            let mut bytes = [0; 512];
+            if ready > 0 {
+                match self.from.read(&mut bytes)? {
+                    0 => return Ok(None),
+                    length => self.rest.extend_from_slice(&bytes[..length]),
+                }
+            }
+        }
+    }
+}

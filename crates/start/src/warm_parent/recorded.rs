@@ -1,0 +1,162 @@
+//! What a recording of a program tells of its imports, written down as the program itself
+//! would have told it.
+//!
+//! A recording has the names of the modules and the files that were read, but not which
+//! file is whose: that is found by the names. It does not tell which variables the program
+//! has changed; those that it speaks of are taken to be set by it, as ever.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::learned::{put, replace};
+use super::make::Wish;
+use crate::invocation::{Main, Why};
+
+/// Directories of what is installed.
+const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "lib-dynload"];
+
+/// Modules that are a process's own.
+const PROCESS: [&str; 4] = ["__main__", "__mp_main__", "sitecustomize", "usercustomize"];
+
+/// Take it that the program imports these modules, which have been read from some of
+/// these files.
+pub(crate) fn learn_from(wish: &Wish<'_>, names: &[String], files: &[PathBuf]) -> Result<(), Why> {
+    if names.is_empty() {
+        return Err("no imports are in the recording".into());
+    }
+    let bytes = records(names, files, &wish.invocation.main);
+    let written = replace(&wish.learned(), &bytes);
+    written.map_err(|why| format!("what was recorded of it cannot be kept: {why}"))
+}
+
+fn records(names: &[String], files: &[PathBuf], main: &Main) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let (sources, roots) = (Sources::of(files), roots(files));
+    let mut known = HashSet::new();
+    let modules = names.iter().filter(|name| !PROCESS.contains(&&name[..]));
+    for name in modules.filter(|name| known.insert(*name)) {
+        // What is built in has no file.
+        let origin = sources.origin(name, &roots);
+        let origin = origin.map_or(&b"built-in"[..], |path| path.as_os_str().as_bytes());
+        put(&mut bytes, [b"module", name.as_bytes(), origin, b""]);
+    }
+    for root in &roots {
+        put(&mut bytes, [b"root", root.as_os_str().as_bytes(), b"", b""]);
+    }
+    if let Main::Module(name) = main {
+        let name = name.to_string_lossy();
+        let main = [format!("{name}.__main__"), name.into_owned()];
+        if let Some(path) = main.iter().find_map(|name| sources.origin(name, &roots)) {
+            put(&mut bytes, [b"main", path.as_os_str().as_bytes(), b"", b""]);
+        }
+    }
+    bytes
+}
+
+/// Where what is installed lies, as far as it was read from.
+fn roots(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut directories = HashSet::new();
+    let mut found = BTreeSet::new();
+    for directory in files.iter().filter(|path| path.is_absolute()) {
+        for directory in directory.ancestors().skip(1) {
+            if !directories.insert(directory) {
+                break;
+            }
+            let name = directory.file_name().unwrap_or_default();
+            if INSTALLED.iter().any(|known| name == *known) || directory.join("os.py").exists() {
+                found.insert(directory.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Files that may be modules, by their path without what follows the name.
+struct Sources<'a>(HashMap<PathBuf, &'a Path>);
+
+impl<'a> Sources<'a> {
+    fn of(files: &'a [PathBuf]) -> Sources<'a> {
+        let module = |path: &'a PathBuf| {
+            let (directory, file) = (path.parent()?, path.file_name()?.as_bytes());
+            let is_module = file.ends_with(b".py") || file.ends_with(b".so");
+            let stem = file.split(|&byte| byte == b'.').next()?;
+            let path_of_module = directory.join(OsStr::from_bytes(stem));
+            (is_module && path.is_absolute()).then_some((path_of_module, path.as_path()))
+        };
+        Sources(files.iter().filter_map(module).collect())
+    }
+
+    /// The file of a module: an installed one, or else one that ends as its name says.
+    fn origin(&self, name: &str, roots: &BTreeSet<PathBuf>) -> Option<&'a Path> {
+        let path = PathBuf::from(name.replace('.', "/"));
+        let package = path.join("__init__");
+        let both = [&path, &package];
+        let installed = roots
+            .iter()
+            .flat_map(|root| both.map(|end| self.0.get(&root.join(end))));
+        let own = || {
+            self.0
+                .iter()
+                .find(|(path, _)| both.iter().any(|end| path.ends_with(end)))
+        };
+        let found = installed.flatten().next();
+        found.or_else(|| own().map(|(_, file)| file)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_get_the_files_that_their_names_say() {
+        let files: Vec<PathBuf> = [
+            "/home/me/train.py",
+            "/home/me/parts/__init__.py",
+            "/home/me/parts/json.py",
+            "/lib/python3/site-packages/numpy/__init__.py",
+            "/lib/python3/site-packages/numpy/__pycache__/__init__.cpython-311.pyc",
+            "/lib/python3/site-packages/numpy/core/_multi.cpython-311-x86_64-linux-gnu.so",
+            "/lib/python3/lib-dynload/_json.so",
+            "relative.py",
+            "/etc/passwd",
+        ]
+        .iter()
+        .map(PathBuf::from)
+        .collect();
+        let names = [
+            "numpy.core._multi",
+            "numpy",
+            "_json",
+            "math",
+            "parts.json",
+            "numpy",
+            "sitecustomize",
+        ];
+        let names = names.map(String::from);
+        let main = Main::Module("parts.json".into());
+        let text = String::from_utf8(records(&names, &files, &main)).expect("it is text");
+        let fields: Vec<&str> = text.split_terminator('\0').collect();
+        let records: Vec<_> = fields.chunks_exact(4).map(|r| (r[0], r[1], r[2])).collect();
+        let numpy = "/lib/python3/site-packages/numpy";
+        assert_eq!(
+            records,
+            [
+                (
+                    "module",
+                    "numpy.core._multi",
+                    &*format!("{numpy}/core/_multi.cpython-311-x86_64-linux-gnu.so")
+                ),
+                ("module", "numpy", &*format!("{numpy}/__init__.py")),
+                ("module", "_json", "/lib/python3/lib-dynload/_json.so"),
+                ("module", "math", "built-in"),
+                ("module", "parts.json", "/home/me/parts/json.py"),
+                ("root", "/lib/python3/lib-dynload", ""),
+                ("root", "/lib/python3/site-packages", ""),
+                ("main", "/home/me/parts/json.py", ""),
+            ]
+        );
+    }
+}
