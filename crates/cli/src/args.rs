@@ -3,10 +3,12 @@
 mod check;
 mod classify;
 mod compare;
+mod start;
 
 pub use check::{CheckArguments, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
 pub use compare::CompareArguments;
+pub use start::StartArguments;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +21,6 @@ use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 
 use preheat_analyze::run::Temperature;
 
-use crate::args_start::StartArguments;
 use crate::show::{ExportArguments, ShowArguments};
 
 /// What a command is, in a line and in some sentences, before how it is used.

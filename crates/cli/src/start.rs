@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use preheat_start::{DEFAULT_IDLE, DEFAULT_PATIENCE, Request, Running};
 
-use crate::args_start::StartArguments;
+use crate::args::StartArguments;
 use crate::exit::{Usage, complain};
 use crate::output::print;
 
@@ -32,6 +32,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         command: &arguments.command,
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         patience: arguments.patience.unwrap_or(DEFAULT_PATIENCE),
+        remedies: arguments.remedies(),
         told: &told,
     });
     Ok(started.unwrap_or_else(|why| {

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::invocation::{Invocation, Main};
+use crate::invocation::{Invocation, Main, Why};
 
 /// Lines of `/proc/self/status` that say what a process may do, and where.
 const STATUS: [&str; 13] = [
@@ -58,6 +58,19 @@ impl Identity {
             terminal,
         }
     }
+}
+
+/// The name of what is run, whoever runs it: with Python, or by itself.
+pub(crate) fn name_of(invocation: &Result<Invocation, Why>, path: &Path) -> String {
+    name(&match invocation {
+        Ok(invocation) => program(invocation),
+        Err(_) => {
+            let mut text = Text(Vec::new());
+            text.path("file", &fs::canonicalize(path).unwrap_or_default());
+            text.path("directory", &std::env::current_dir().unwrap_or_default());
+            text.0
+        }
+    })
 }
 
 /// A name for a text; who finds something under it compares the text.

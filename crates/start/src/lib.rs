@@ -1,33 +1,44 @@
 //! Starts a command warm, without changing it.
 //!
-//! The flow: read the command ([`start`]) → is there a remedy that applies → start it
-//! warm, and stand for it until its end; or start it plainly, by becoming it, and prepare
-//! the next start. Whatever goes wrong, the command is started: never wrong rather than
-//! fast.
+//! The flow: read the command ([`start`]) → which remedies were decided on, and which of
+//! them apply → start it from its warm parent, and stand for it until its end; or start it
+//! plainly, by becoming it, and prepare the next start. Whatever goes wrong, the command
+//! is started: never wrong rather than fast.
 //!
 //! Each remedy has a file of its own, and in it the same four things: when it applies,
-//! how it is applied, how it is verified, how it is undone. There is one:
-//! `warm_parent`.
+//! how it is applied, how it is verified, how it is undone. `warm_parent` starts programs
+//! itself; the others change what a start is given ([`case`]).
 //!
 //! This crate prints nothing; why something was not done is told to whoever asks.
 
+mod case;
+mod decision;
 mod identity;
 mod invocation;
 mod place;
 mod plain;
 mod prepare;
+mod remedy;
+mod seen;
+mod settings;
 mod warm_parent;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use case::{Case, Changes};
 use identity::Identity;
-use preheat_launch::LaunchError;
+use invocation::{Invocation, Why};
+use place::Places;
+use preheat_launch::{LaunchError, program};
 use warm_parent::{End, Inherited, Learns, Program, Wish};
 
 pub use prepare::{Imports, Preparation, prepare};
+pub use remedy::{Remedies, Remedy};
+pub use seen::Seen;
 pub use warm_parent::{Running, list, stop};
 
 /// How long a warm parent may be idle, where nothing else is asked for.
@@ -44,6 +55,8 @@ pub struct Request<'a> {
     pub idle: Duration,
     /// How long to wait for a warm parent before the command is started plainly.
     pub patience: Duration,
+    /// The remedies to try; `None` for those that were decided on.
+    pub remedies: Option<Remedies>,
     /// Told how it was started, or why it was not started warm.
     pub told: &'a dyn Fn(&str),
 }
@@ -52,43 +65,74 @@ pub struct Request<'a> {
 /// this process is the command, and this returns only if it cannot be.
 pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
     let program = invocation::find(request.command)?;
-    let plainly = |variables: plain::Variables<'_>| -> Result<Infallible, LaunchError> {
-        Err(plain::exec(&program.path, request.command, variables))
-    };
-    let found = match program.unrecorded {
-        Some(why) => Err(why),
-        None => invocation::read(request.command, &program.path),
-    };
-    let tried = found.and_then(|invocation| {
-        let inherited = Inherited::look()?;
-        let identity = Identity::of(&invocation);
-        let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
-        let wish = Wish {
-            invocation: &invocation,
-            identity: &identity,
-            places: &places,
-            environment: &inherited.environment,
-            idle: request.idle,
-            patience: request.patience,
-        };
-        match warm_parent::apply(&wish, &inherited, request.told) {
-            Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
-            Err(why) => {
-                let learns = warm_parent::prepare(&wish)?;
-                (request.told)(&format!("started plainly: {why}"));
-                Ok(Tried::Plain(match learns {
-                    Learns::No => Vec::new(),
-                    Learns::Into(path) => wish.variables("learn", path.into_os_string()).to_vec(),
-                }))
-            }
-        }
-    });
-    match tried {
-        Ok(Tried::Warm(program, inherited)) => Ok(finish(*program, &inherited)),
-        Ok(Tried::Plain(variables)) => match plainly(&variables)? {},
+    let tried = begin(request, &program).and_then(|begun| warm(request, begun));
+    let variables = match tried {
+        Ok(Tried::Warm(program, inherited)) => return Ok(finish(*program, &inherited)),
+        Ok(Tried::Plain(variables)) => variables,
         Err(why) => {
             (request.told)(&format!("started plainly: {why}"));
-            match plainly(&[])? {}
+            Vec::new()
+        }
+    };
+    let became: Result<Infallible, _> =
+        Err(plain::exec(&program.path, request.command, &variables));
+    match became? {}
+}
+
+/// A command that remedies were applied to, and that may be started warm.
+struct Begun {
+    invocation: Result<Invocation, Why>,
+    places: Places,
+    remedies: Remedies,
+}
+
+/// Apply what was decided on and changes what the start is given: the environment of this
+/// process is then the start's.
+fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why> {
+    if let Some(why) = &program.unrecorded {
+        return Err(why.clone());
+    }
+    let invocation = invocation::read(request.command, &program.path);
+    let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
+    let name = identity::name_of(&invocation, &program.path);
+    let remedies = match &request.remedies {
+        Some(remedies) => remedies.clone(),
+        None => decision::read(&places.kept, &name).unwrap_or_else(decision::unmeasured),
+    };
+    let seen = Seen::read(&places.kept, &name);
+    let mut changes = Changes::default();
+    let environment = warm_parent::environment();
+    if let Ok(environment) = &environment {
+        let case = Case {
+            program: &program.path,
+            command: request.command,
+            environment,
+            places: &places,
+            seen: seen.as_ref(),
+        };
+        for remedy in &remedies {
+            if let Err(why) = apply(*remedy, &case, &mut changes) {
+                (request.told)(&format!("no {}: {why}", remedy.title()));
+            }
+        }
+    }
+    changes.make();
+    Ok(Begun {
+        invocation,
+        places,
+        remedies,
+    })
+}
+
+/// What is changed about a start for a remedy; or why it is left out.
+fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+    match remedy {
+        // It is the start itself.
+        Remedy::WarmParent => Ok(()),
+        Remedy::LazyLoading => settings::lazy_loading(case, changes),
+        Remedy::LoaderThreads => settings::loader_threads(case, changes),
+        Remedy::OverlappedInit | Remedy::Prefetch | Remedy::KeptCaches => {
+            Err("it cannot be done yet".into())
         }
     }
 }
@@ -96,6 +140,73 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
 enum Tried {
     Warm(Box<Program>, Inherited),
     Plain(Vec<(&'static str, OsString)>),
+}
+
+/// Start it from its warm parent, or have one made.
+fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
+    if !begun.remedies.contains(&Remedy::WarmParent) {
+        return Ok(Tried::Plain(Vec::new()));
+    }
+    let invocation = begun.invocation?;
+    let inherited = Inherited::look()?;
+    let identity = Identity::of(&invocation);
+    let wish = Wish {
+        invocation: &invocation,
+        identity: &identity,
+        places: &begun.places,
+        environment: &inherited.environment,
+        idle: request.idle,
+        patience: request.patience,
+    };
+    match warm_parent::apply(&wish, &inherited, request.told) {
+        Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
+        Err(why) => {
+            let learns = warm_parent::prepare(&wish)?;
+            (request.told)(&format!("started plainly: {why}"));
+            Ok(Tried::Plain(match learns {
+                Learns::No => Vec::new(),
+                Learns::Into(path) => wish.variables("learn", path.into_os_string()).to_vec(),
+            }))
+        }
+    }
+}
+
+/// What is known of a command, to be looked at and changed.
+pub struct Known {
+    places: Places,
+    name: String,
+}
+
+impl Known {
+    /// Of this command, started from here.
+    pub fn of(command: &[OsString]) -> Result<Known, LaunchError> {
+        let program = invocation::find(command)?;
+        let places = place::places().map_err(|why| {
+            LaunchError::Failed(format!("there is no place to keep anything: {why}"))
+        })?;
+        let invocation = invocation::read(command, &program.path);
+        let name = identity::name_of(&invocation, &program.path);
+        Ok(Known { places, name })
+    }
+
+    /// Keep what a recorded start has shown.
+    pub fn saw(&self, seen: &Seen) -> io::Result<()> {
+        seen.write(&self.places.kept, &self.name)
+    }
+
+    /// The remedies that it is started with from now on; `None` for as if it had never
+    /// been measured.
+    pub fn decide(&self, remedies: Option<&Remedies>) -> io::Result<()> {
+        match remedies {
+            Some(remedies) => decision::write(&self.places.kept, &self.name, remedies),
+            None => decision::forget(&self.places.kept, &self.name),
+        }
+    }
+
+    /// What was decided, if it was measured.
+    pub fn decided(&self) -> Option<Remedies> {
+        decision::read(&self.places.kept, &self.name)
+    }
 }
 
 /// Stand for a program that runs, and end as it does.

@@ -135,7 +135,7 @@ fn private(directory: &Path) -> io::Result<()> {
 }
 
 /// Have a file with these bytes; what is there is compared, as it is about to be loaded.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
     if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());

@@ -36,7 +36,8 @@ pub use list::{Running, list, stop};
 pub(crate) use make::Wish;
 pub(crate) use now::prepare_now;
 pub(crate) use recorded::learn_from;
-pub(crate) use request::Inherited;
+pub(crate) use request::{Inherited, environment};
+pub(crate) use variables::Environment;
 
 use follow::Child;
 use socket::Connection;

@@ -135,7 +135,7 @@ impl Fields {
 }
 
 /// The whole environment. One that Python would not see as it is, is not taken over.
-fn environment() -> Result<Variables, Why> {
+pub(crate) fn environment() -> Result<Variables, Why> {
     let mut found = Variables::new();
     // SAFETY: environ is null or an array of strings that ends with a null; nothing
     // changes the environment in this process, which has one thread.

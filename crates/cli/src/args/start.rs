@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use preheat_start::{Remedies, Remedy};
+
+use super::{TEMPLATE, seconds};
 
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Start my program warm, without changing it.
-
-The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.",
+    before_help = "The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.",
+    help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
   preheat start -v -- python -m mypackage.serve    says how it was started
@@ -33,12 +35,16 @@ pub struct StartArguments {
     pub verbose: bool,
 
     /// A warm parent leaves after so long without a start [default: 1800]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::args::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub idle: Option<Duration>,
 
     /// Start plainly if a warm parent has not answered after so long [default: 0.2]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::args::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
+
+    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, keep-compile-caches, lazy-loading, loader-threads; or none
+    #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
+    pub only: Option<Vec<Option<Remedy>>>,
 
     /// List the warm parents that run, and start nothing
     #[arg(long, conflicts_with_all = ["command", "stop"])]
@@ -47,4 +53,20 @@ pub struct StartArguments {
     /// Make a warm parent leave: its ID from --list, or all
     #[arg(long, value_name = "ID", conflicts_with = "command")]
     pub stop: Option<String>,
+}
+
+impl StartArguments {
+    /// The remedies that are asked for; `None` for those that were decided on.
+    pub fn remedies(&self) -> Option<Remedies> {
+        let only = self.only.as_ref()?;
+        Some(only.iter().flatten().copied().collect())
+    }
+}
+
+/// A remedy, or none.
+fn only(text: &str) -> Result<Option<Remedy>, String> {
+    match text {
+        "none" => Ok(None),
+        other => other.parse().map(Some),
+    }
 }

@@ -1,0 +1,64 @@
+//! Which remedies a program is started with: what a measurement on this machine has
+//! decided, kept beside what else is known of the program.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::place;
+use crate::remedy::{Remedies, Remedy};
+
+/// What is done for a program that was not measured: a warm parent, which is only used
+/// where it is there and right.
+pub(crate) fn unmeasured() -> Remedies {
+    Remedies::from([Remedy::WarmParent])
+}
+
+/// What was decided for the program with this name.
+pub(crate) fn read(directory: &Path, name: &str) -> Option<Remedies> {
+    let text = fs::read_to_string(file(directory, name)).ok()?;
+    // A remedy that this version does not know is not taken.
+    Some(text.lines().filter_map(|line| line.parse().ok()).collect())
+}
+
+/// Decide.
+pub(crate) fn write(directory: &Path, name: &str, remedies: &Remedies) -> io::Result<()> {
+    let text: String = remedies
+        .iter()
+        .map(|remedy| format!("{remedy}\n"))
+        .collect();
+    place::put(&file(directory, name), text.as_bytes())
+}
+
+/// As if nothing had been measured.
+pub(crate) fn forget(directory: &Path, name: &str) -> io::Result<()> {
+    match fs::remove_file(file(directory, name)) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        _ => Ok(()),
+    }
+}
+
+fn file(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.decision"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_stays_until_it_is_forgotten() {
+        let at = std::env::temp_dir().join(format!("preheat-decision-{}", std::process::id()));
+        fs::create_dir(&at).expect("a directory for the test");
+        assert_eq!(read(&at, "x"), None);
+        let kept = Remedies::from([Remedy::Prefetch, Remedy::WarmParent]);
+        write(&at, "x", &kept).expect("it is written");
+        assert_eq!(read(&at, "x"), Some(kept));
+        write(&at, "x", &Remedies::new()).expect("it is written");
+        assert_eq!(read(&at, "x"), Some(Remedies::new()));
+        forget(&at, "x").expect("it goes");
+        forget(&at, "x").expect("it is gone");
+        assert_eq!(read(&at, "x"), None);
+        fs::remove_dir(&at).expect("it is empty");
+    }
+}

@@ -1,0 +1,91 @@
+//! Settings of the environment that may pay: how kernels are loaded, and by how many
+//! threads. They change nothing that a program computes, only when its code is loaded.
+//!
+//! A setting applies where the user has said nothing about it, or where what was said is
+//! what makes the start slow. It is undone by not being set: nothing is kept.
+
+use crate::case::{Case, Changes};
+use crate::invocation::Why;
+
+/// When kernels are loaded: at their first use, or all of a module at once.
+const LOADING: &str = "CUDA_MODULE_LOADING";
+
+/// How many threads the driver loads machine code with.
+const THREADS: &str = "CUDA_BINARY_LOADER_THREAD_COUNT";
+const MOST_THREADS: usize = 8;
+
+/// Load kernels at their first use.
+pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+    uses_cuda(case)?;
+    match case.variable(LOADING) {
+        // Lazy is the driver's default since CUDA 12.2.
+        Some(value) if value == "EAGER" => {
+            changes.set(LOADING, "LAZY");
+            Ok(())
+        }
+        Some(_) => Err(format!("{LOADING} is set already")),
+        None => Err("kernels are loaded at their first use already".into()),
+    }
+}
+
+/// Load machine code with several threads.
+pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+    uses_cuda(case)?;
+    if case.variable(THREADS).is_some() {
+        return Err(format!("{THREADS} is set already"));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 {
+        return Err("there is one core only".into());
+    }
+    changes.set(THREADS, cores.min(MOST_THREADS).to_string());
+    Ok(())
+}
+
+fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
+    match case.seen {
+        Some(seen) if seen.uses_cuda => Ok(()),
+        Some(_) => Err("the program was not seen to use CUDA".into()),
+        None => Err("the program was not measured yet".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::tests::{Sample, sample};
+    use crate::seen::Seen;
+
+    fn cuda(environment: &[(&str, &str)]) -> Sample {
+        sample(
+            environment,
+            Some(Seen {
+                uses_cuda: true,
+                ..Seen::default()
+            }),
+        )
+    }
+
+    #[test]
+    fn only_what_the_user_made_slow_is_made_lazy() {
+        let mut changes = Changes::default();
+        assert!(lazy_loading(&cuda(&[]).case(), &mut changes).is_err());
+        assert!(lazy_loading(&cuda(&[(LOADING, "LAZY")]).case(), &mut changes).is_err());
+        assert!(changes.variables.is_empty());
+        let eager = cuda(&[(LOADING, "EAGER")]);
+        assert_eq!(lazy_loading(&eager.case(), &mut changes), Ok(()));
+        assert_eq!(changes.variables, [(LOADING, "LAZY".into())]);
+    }
+
+    #[test]
+    fn threads_are_the_users_to_choose() {
+        let mut changes = Changes::default();
+        let why = loader_threads(&cuda(&[(THREADS, "1")]).case(), &mut changes);
+        assert!(why.is_err_and(|why| why.contains("set already")));
+        let unseen = sample(&[], None);
+        assert!(loader_threads(&unseen.case(), &mut changes).is_err());
+        let other = sample(&[], Some(Seen::default()));
+        assert!(loader_threads(&other.case(), &mut changes).is_err());
+        assert!(changes.variables.is_empty());
+    }
+}
