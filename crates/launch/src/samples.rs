@@ -54,12 +54,14 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Begin to look at a process and its descendants.
-    pub(crate) fn begin(process: u32, samples: Samples) -> io::Result<Sampler> {
+    /// Begin to look at a process, its descendants, and whoever else has a process file
+    /// in the start's directory.
+    pub(crate) fn begin(process: u32, directory: &Path, samples: Samples) -> io::Result<Sampler> {
         let (stop, stopped) = channel();
+        let directory = directory.to_owned();
         let thread = std::thread::Builder::new()
             .name("sampler".into())
-            .spawn(move || sample(process, &samples, &stopped))?;
+            .spawn(move || sample(Tree::new(process, directory), &samples, &stopped))?;
         Ok(Sampler { stop, thread })
     }
 
@@ -72,9 +74,8 @@ impl Sampler {
     }
 }
 
-fn sample(process: u32, samples: &Samples, stopped: &Receiver<()>) -> Seen {
+fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Seen {
     let began = clock::now();
-    let mut tree = Tree::new(process);
     for count in 0u64.. {
         let before = clock::own_cpu();
         tree.look(count % EVERY == 0, &mut samples.lock());

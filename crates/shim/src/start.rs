@@ -33,16 +33,24 @@ unsafe extern "C" fn constructor(
     // What was looked up in vain is not the program's to be told of.
     // SAFETY: the message is not used.
     unsafe { libc::dlerror() };
-    // SAFETY: the loader passes the environment to constructors.
-    let Some(directory) = (unsafe { variable(environment, variables::DIRECTORY) }) else {
-        return;
-    };
     // SAFETY: no memory is involved.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;
     }
-    // SAFETY: as above.
-    let limit = unsafe { variable(environment, variables::LIMIT) }
+    // SAFETY: the loader passes the environment to constructors.
+    unsafe {
+        let told = |name| variable(environment, name);
+        match (told(variables::DIRECTORY), told(variables::SHIM)) {
+            (Some(directory), _) => begin(directory, told(variables::LIMIT)),
+            (None, Some(_)) => recorder::wait(),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Begins to record, with what the launcher says. Does nothing where that has begun.
+pub(crate) fn begin(directory: &[u8], limit: Option<&[u8]>) {
+    let limit = limit
         .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
         .unwrap_or(LIMIT);
     if recorder::start(directory, limit) {

@@ -12,6 +12,9 @@ use crate::layout::Layout;
 use crate::problems::Problems;
 use crate::slots::{each_record, fields, owned, text};
 
+/// Texts that a recorder gives numbers to.
+const TEXTS: u64 = 8192;
+
 /// Symbols are numbered in 16 bits.
 pub(crate) const SYMBOLS: usize = 1 << 16;
 
@@ -84,7 +87,8 @@ impl Definitions {
     }
 
     fn text(&mut self, record: &Record, further: &[Slot], slots: u64) -> bool {
-        if record.value > slots {
+        // A text's number is its place in a table of this size, however short the file is.
+        if record.value > slots.max(TEXTS) {
             return false;
         }
         let Ok(number) = usize::try_from(record.value) else {

@@ -1,6 +1,7 @@
 //! The environment variables by which the launcher speaks to the recorder.
 
-/// The directory that process files are made in. Without it nothing is recorded.
+/// The directory that process files are made in. Without it nothing is recorded, until a
+/// forked child begins to.
 pub const DIRECTORY: &str = "PREHEAT_DIRECTORY";
 
 /// The most bytes of a process file.

@@ -23,6 +23,8 @@ def begin(os):
     if not shim or not os.environ.get("PREHEAT_DIRECTORY"):
         return
     recorder = load(shim)
+    # Where this process is a fork of one that did not record.
+    recorder.begin(os.environ["PREHEAT_DIRECTORY"], os.environ.get("PREHEAT_LIMIT", ""))
     recorder.event(PYTHON_BEGAN, "")
     options = os.environ.get("PREHEAT_OPTIONS", "").split(",")
     watched = {}
@@ -37,6 +39,10 @@ def begin(os):
             ("tf_keras", frameworks.keras),
         ):
             watched[name] = once(watched, name, patch)
+    for name in list(watched):
+        # There already in a fork.
+        if name in sys.modules:
+            watched[name](sys.modules[name])
     import _frozen_importlib as bootstrap
 
     # Python calls this by its name for every import that is not loaded yet.

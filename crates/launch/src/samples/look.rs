@@ -1,6 +1,8 @@
 //! One look at a tree of processes, and what of it is worth writing down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use preheat_wire::Sampled;
 
@@ -16,9 +18,11 @@ const PROCESSES: usize = 64;
 /// Files that are kept open: a process may often have no more than 1024.
 const KEPT: usize = 400;
 
-/// The command's process and its descendants.
+/// The command's process and its descendants; and those that record into the same
+/// directory and are none: they were there before, and the command had them do its work.
 pub(super) struct Tree {
     root: u32,
+    directory: PathBuf,
     processes: BTreeMap<u32, Process>,
     /// Whether `schedstat` counts; else ticks are used.
     precise: bool,
@@ -76,9 +80,10 @@ impl<T: Copy + PartialEq> Last<T> {
 }
 
 impl Tree {
-    pub(super) fn new(root: u32) -> Tree {
+    pub(super) fn new(root: u32, directory: PathBuf) -> Tree {
         let mut tree = Tree {
             root,
+            directory,
             processes: BTreeMap::new(),
             precise: proc::schedstat_counts(),
             tick: 1_000_000_000 / u64::from(proc::ticks_per_second()),
@@ -150,10 +155,13 @@ impl Tree {
     fn discover(&mut self) {
         let mut kept = self.kept();
         let mut pending = vec![self.root];
-        let mut visited = 0;
+        pending.extend(recording_in(&self.directory));
+        let mut visited = BTreeSet::new();
         while let Some(pid) = pending.pop() {
-            visited += 1;
-            if visited > PROCESSES {
+            if !visited.insert(pid) {
+                continue;
+            }
+            if visited.len() > PROCESSES {
                 self.left_out = true;
                 break;
             }
@@ -209,6 +217,16 @@ impl Tree {
         };
         self.processes.values().map(of).sum()
     }
+}
+
+/// The processes that have a file in a directory.
+fn recording_in(directory: &Path) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let (process, rest) = name.to_str()?.split_once('-')?;
+        rest.ends_with(".process").then(|| process.parse().ok())?
+    })
 }
 
 impl Process {

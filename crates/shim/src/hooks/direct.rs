@@ -75,7 +75,7 @@ fn target(name: &CStr, caller: *const c_void) -> *mut c_void {
     }
     objects::forget_errors();
     objects::keep_loaded(real);
-    if !recorder::active() {
+    if !recorder::takes() {
         return real;
     }
     // Some have functions of these names that load the library at their first call.

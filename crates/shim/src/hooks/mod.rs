@@ -79,7 +79,7 @@ pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
         return found;
     };
     let library = objects::file_name(path.to_bytes());
-    if !library.starts_with(entry.library.prefix().as_bytes()) || !recorder::active() {
+    if !library.starts_with(entry.library.prefix().as_bytes()) || !recorder::takes() {
         return found;
     }
     if entry.library == Library::Driver {
@@ -90,7 +90,7 @@ pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
 
 /// What the program gets for a function that the driver itself gave.
 fn given(name: &[u8], function: *mut c_void, is_old: bool) -> *mut c_void {
-    if function.is_null() || !recorder::active() {
+    if function.is_null() || !recorder::takes() {
         return function;
     }
     // A driver's own table may have our stub, as everyone gets it from the linker.

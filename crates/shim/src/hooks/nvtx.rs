@@ -36,7 +36,7 @@ const CORE_2: u32 = 5;
 /// Called by NVTX, with its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(tables: Option<GetExportTable>) -> c_int {
-    let Some(tables) = tables.filter(|_| recorder::active()) else {
+    let Some(tables) = tables.filter(|_| recorder::takes()) else {
         return 0;
     };
     // SAFETY: NVTX's function gives a table of this layout, or null.

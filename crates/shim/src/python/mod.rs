@@ -45,7 +45,8 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 11] = [
+static METHODS: [MethodDefinition; 12] = [
+    method(c"begin", begin),
     method(c"around", around::around),
     method(c"within", around::within),
     method(c"watch_imports", imports::watch),
@@ -122,6 +123,19 @@ unsafe fn slice<'a>(arguments: *const Pointer, count: isize) -> &'a [Pointer] {
     }
     // SAFETY: as the caller says.
     unsafe { std::slice::from_raw_parts(arguments, count as usize) }
+}
+
+/// `begin(directory, limit)`: records from now on, if that has not begun yet: in a child of
+/// a process that waited with it.
+unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[directory, limit] = slice(arguments, count) {
+            crate::start::begin(api.bytes(directory), Some(api.bytes(limit)));
+        }
+    }
+    api.nothing()
 }
 
 /// `iteration_begin(which, name)`: a token for its end.

@@ -16,7 +16,7 @@ mod thread;
 pub use clock::{UsageMark, now, usage};
 pub use open::Open;
 pub use process::start;
-pub(crate) use process::{confine, follow_forks, forked, is_confined, pause};
+pub(crate) use process::{confine, follow_forks, forked, is_confined, pause, takes, wait};
 pub use text::{first_time, text};
 
 use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};

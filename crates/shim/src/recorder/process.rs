@@ -83,8 +83,8 @@ pub(super) fn process() -> Option<&'static Process> {
     unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Begins to record into `directory` (an absolute path without a NUL). Called once,
-/// by the constructor, before there are threads.
+/// Begins to record into `directory` (an absolute path without a NUL). Called once: by
+/// the constructor, before there are threads, or later, in a forked child.
 pub fn start(directory: &[u8], limit: u64) -> bool {
     let _errno = Errno::keep();
     if process().is_some() || directory.is_empty() || directory.contains(&0) {
@@ -111,6 +111,20 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     }
     PROCESS.store(memory.cast(), Ordering::Release);
     super::active()
+}
+
+/// Set where the recording is to begin later, in a forked child.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
+/// Prepares for a recording that begins later: what is looked up meanwhile is taken.
+pub(crate) fn wait() {
+    WAITING.store(true, Ordering::Relaxed);
+}
+
+/// Whether functions are to be taken: for the recording of this process, or for one that
+/// begins later.
+pub(crate) fn takes() -> bool {
+    WAITING.load(Ordering::Relaxed) || super::active()
 }
 
 /// Records nothing until it is asked to go on. What is open meanwhile stays open.

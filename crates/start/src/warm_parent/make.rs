@@ -184,7 +184,9 @@ impl Wish<'_> {
             command
                 .arg0(&self.invocation.words[0])
                 .args(&self.invocation.words[1..self.invocation.leading])
-                .envs(self.variables("template", PLAN.to_string().into()));
+                .envs(self.variables("template", PLAN.to_string().into()))
+                // A recording is one of the program: the child begins it.
+                .env_remove(preheat_wire::variables::DIRECTORY);
             Ok(command)
         };
         match prepared() {

@@ -13,6 +13,9 @@ pub(in crate::run) const CONSTRUCTORS: &str = "constructors of linked libraries"
 /// What Python does before the user's code.
 pub(in crate::run) const PYTHON: &str = "Python's own start";
 
+/// What comes before a child of a process that was there before the start.
+pub(in crate::run) const FORKED: &str = "asking a warm parent";
+
 /// The path follows a thread of a process, from here to there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase {
@@ -129,11 +132,19 @@ fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
     Some((at, process.made.clamp(parent.began, process.began)))
 }
 
+/// Whether it was made before the command was started, and then became its program.
+fn was_there(process: &Process) -> bool {
+    process.made == 0 && process.main.is_none() && process.python_began.is_some()
+}
+
 /// What a process does where no span says it, before its own code runs: the cause, the
 /// item, and until when. None afterwards.
 pub(super) fn starting(process: &Process, time: u64) -> Option<(Cause, &'static str, u64)> {
     // A child that was forked and runs on has no start of its own.
     let loaded = process.main.is_some() || process.python_began.is_some() || process.made == 0;
+    if time < process.began && was_there(process) {
+        return Some((Cause::ProcessStart, FORKED, process.began));
+    }
     if time < process.began && loaded {
         return Some((Cause::ProcessStart, LOADER, process.began));
     }
