@@ -10,6 +10,7 @@
 //! - [`check`] knows budgets: the limits of a recorded program, and whether it keeps them.
 //! - [`compare`] knows two of them: what changed, how sure that is, and why
 //!   ([`compare::CompareReport`]).
+//! - [`tried`] knows remedies that were tried on one, what they saved, and which are kept.
 //! - [`classify`] knows iteration times from elsewhere, and what follows from them.
 //! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
 //!   follows from it ([`lab::LabReport`], with a verdict on every claim).
@@ -22,4 +23,5 @@ pub mod compare;
 pub mod lab;
 pub mod run;
 pub mod stats;
+pub mod tried;
 pub mod units;

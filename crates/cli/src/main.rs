@@ -10,6 +10,7 @@ mod classify;
 mod compare;
 mod doctor;
 mod exit;
+mod failure;
 mod kept;
 mod lab;
 mod output;

@@ -3,6 +3,10 @@
 //! The command's own output stays its own: what preheat says, and only if it is asked to,
 //! goes to standard error.
 
+mod kinds;
+mod measure;
+mod seen;
+
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -23,6 +27,9 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if let Some(which) = &arguments.stop {
         return stop(which);
     }
+    if arguments.measure {
+        return measure::run(arguments);
+    }
     let told = |sentence: &str| {
         if arguments.verbose {
             complain(sentence);
@@ -33,6 +40,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         patience: arguments.patience.unwrap_or(DEFAULT_PATIENCE),
         remedies: arguments.remedies(),
+        strictly: arguments.strictly,
         told: &told,
     });
     Ok(started.unwrap_or_else(|why| {

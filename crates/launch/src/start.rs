@@ -72,7 +72,9 @@ impl Start<'_> {
             .lines
             .map(|(through, pattern)| through.begin(pattern, self.quiet, samples.clone()));
         let relay = relay.and_then(|begun| or_note(begun, "its lines were not read", &mut notes));
-        let sampler = samples.clone().map(|samples| Sampler::begin(pid, self.directory, samples));
+        let sampler = samples
+            .clone()
+            .map(|samples| Sampler::begin(pid, self.directory, samples));
         let sampler = sampler
             .and_then(|begun| or_note(begun, "threads and processes were not sampled", &mut notes));
         signals::pass_to(pid, relay.as_ref().and_then(Relay::terminal));

@@ -16,7 +16,7 @@
 //! - `check` – the renderers of a recording against its budget
 //! - `classify` – the renderers of judged iteration times
 //! - `run` – the renderers of a recorded program; `perfetto` – its time line
-//! - `compare` – the renderers of a comparison
+//! - `compare` – the renderers of a comparison; `tried` – those of remedies that were tried
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,7 @@ mod overview;
 mod perfetto;
 mod run;
 mod terminal;
+mod tried;
 mod verdicts;
 
 pub use check::{
@@ -47,6 +48,7 @@ pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
 pub use terminal::{Terminal, hanging, lab_terminal};
+pub use tried::{tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
 
 use preheat_analyze::lab::LabReport;

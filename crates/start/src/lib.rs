@@ -26,6 +26,7 @@ mod warm_parent;
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct Request<'a> {
     pub patience: Duration,
     /// The remedies to try; `None` for those that were decided on.
     pub remedies: Option<Remedies>,
+    /// Fail rather than leave out a remedy.
+    pub strictly: bool,
     /// Told how it was started, or why it was not started warm.
     pub told: &'a dyn Fn(&str),
 }
@@ -65,12 +68,21 @@ pub struct Request<'a> {
 /// this process is the command, and this returns only if it cannot be.
 pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
     let program = invocation::find(request.command)?;
-    let tried = begin(request, &program).and_then(|begun| warm(request, begun));
+    let begun = begin(request, &program);
+    if let Ok(Begun {
+        left_out: Some(why),
+        ..
+    }) = &begun
+    {
+        left_out(request, why)?;
+    }
+    let tried = begun.and_then(|begun| warm(request, begun));
     let variables = match tried {
         Ok(Tried::Warm(program, inherited)) => return Ok(finish(*program, &inherited)),
         Ok(Tried::Plain(variables)) => variables,
         Err(why) => {
             (request.told)(&format!("started plainly: {why}"));
+            left_out(request, &why)?;
             Vec::new()
         }
     };
@@ -79,8 +91,18 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
     match became? {}
 }
 
+/// A remedy is left out: an error, where all of them were asked for.
+fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
+    match request.strictly {
+        true => Err(LaunchError::Failed(format!("a remedy was left out: {why}"))),
+        false => Ok(()),
+    }
+}
+
 /// A command that remedies were applied to, and that may be started warm.
 struct Begun {
+    /// Why a remedy was left out, if one was.
+    left_out: Option<Why>,
     invocation: Result<Invocation, Why>,
     places: Places,
     remedies: Remedies,
@@ -101,6 +123,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
     };
     let seen = Seen::read(&places.kept, &name);
     let mut changes = Changes::default();
+    let mut left_out = None;
     let environment = warm_parent::environment();
     if let Ok(environment) = &environment {
         let case = Case {
@@ -112,12 +135,15 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
         };
         for remedy in &remedies {
             if let Err(why) = apply(*remedy, &case, &mut changes) {
-                (request.told)(&format!("no {}: {why}", remedy.title()));
+                let why = format!("no {}: {why}", remedy.title());
+                (request.told)(&why);
+                left_out.get_or_insert(why);
             }
         }
     }
     changes.make();
     Ok(Begun {
+        left_out,
         invocation,
         places,
         remedies,
@@ -160,6 +186,7 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
     };
     match warm_parent::apply(&wish, &inherited, request.told) {
         Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
+        Err(why) if request.strictly => Err(why),
         Err(why) => {
             let learns = warm_parent::prepare(&wish)?;
             (request.told)(&format!("started plainly: {why}"));
@@ -175,6 +202,9 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
 pub struct Known {
     places: Places,
     name: String,
+    program: PathBuf,
+    /// Whether it is run with a Python that can be forked; or why not.
+    is_python: Result<(), Why>,
 }
 
 impl Known {
@@ -186,7 +216,34 @@ impl Known {
         })?;
         let invocation = invocation::read(command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
-        Ok(Known { places, name })
+        Ok(Known {
+            places,
+            name,
+            is_python: match program.unrecorded {
+                Some(why) => Err(why),
+                None => invocation.map(|_| ()),
+            },
+            program: program.path,
+        })
+    }
+
+    /// Which remedies apply to the command, and why others do not.
+    pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Why>)> {
+        let seen = Seen::read(&self.places.kept, &self.name);
+        let environment = warm_parent::environment().unwrap_or_default();
+        let case = Case {
+            program: &self.program,
+            command,
+            environment: &environment,
+            places: &self.places,
+            seen: seen.as_ref(),
+        };
+        let applies = |remedy| match (remedy, &self.is_python) {
+            (Remedy::WarmParent, Err(why)) => Err(why.clone()),
+            _ => apply(remedy, &case, &mut Changes::default()),
+        };
+        let all = Remedy::ALL.into_iter();
+        all.map(|remedy| (remedy, applies(remedy))).collect()
     }
 
     /// Keep what a recorded start has shown.

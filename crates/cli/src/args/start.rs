@@ -1,12 +1,13 @@
 //! The flags of `preheat start`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use preheat_start::{Remedies, Remedy};
 
-use super::{TEMPLATE, seconds};
+use super::{TEMPLATE, iterations, seconds, starts};
 
 #[derive(Debug, Args)]
 #[command(
@@ -46,6 +47,25 @@ pub struct StartArguments {
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 
+    /// Try the remedies that apply: plain starts and starts with each of them take turns, and what pays is kept for later starts
+    #[arg(long, conflicts_with_all = ["list", "stop", "only"])]
+    pub measure: bool,
+
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+
+    /// Have the warm parent made, wait until it serves, and start nothing
+    #[arg(long, conflicts_with_all = ["list", "stop", "measure"])]
+    pub prepare: bool,
+
+    /// Forget what was measured, learned and seen of the command, and start nothing
+    #[arg(long, conflicts_with_all = ["list", "stop", "measure", "prepare"])]
+    pub forget: bool,
+
+    /// Fail rather than leave out a remedy of --only
+    #[arg(long, hide = true, requires = "only")]
+    pub strictly: bool,
+
     /// List the warm parents that run, and start nothing
     #[arg(long, conflicts_with_all = ["command", "stop"])]
     pub list: bool,
@@ -53,6 +73,31 @@ pub struct StartArguments {
     /// Make a warm parent leave: its ID from --list, or all
     #[arg(long, value_name = "ID", conflicts_with = "command")]
     pub stop: Option<String>,
+}
+
+/// The flags of a measurement.
+#[derive(Debug, Args)]
+#[group(requires = "measure", multiple = true)]
+pub struct MeasuringArguments {
+    /// Of --measure: starts of each kind, the first of which does not count [default: 6]
+    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
+    pub starts: Option<usize>,
+
+    /// Of --measure: begin no further start after so long [default: no bound]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub budget: Option<Duration>,
+
+    /// Of --measure: what an iteration is (see `preheat run --help`) [default: auto]
+    #[arg(long, value_name = "HOW", value_parser = iterations)]
+    pub iterations: Option<String>,
+
+    /// Of --measure: write the result as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Of --measure: the directory of the recordings [default: preheat-start-NAME]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 impl StartArguments {

@@ -3,8 +3,8 @@
 //! Their output is not shown: two programs at once are not to be read. Of a start that
 //! fails, the end of what it wrote to standard error is.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,12 +12,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use preheat_analyze::run::{Manifest, Temperature, analyze};
 use preheat_analyze::stats::FEWEST;
-use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, STDERR, interrupted, record_in_turn};
+use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, interrupted, record_in_turn};
 use preheat_report::{compare_html, run_html};
 
 use super::{Shows, Side, code, compared, show};
 use crate::args::CompareArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
+use crate::failure::failure;
 use crate::place;
 use crate::progress::{Bar, Progress};
 use crate::run::PAGE;
@@ -31,10 +32,6 @@ const BUDGET: Duration = Duration::from_secs(120);
 const SIDES: [&str; 2] = ["base", "new"];
 /// The page that lies beside the recordings.
 const COMPARISON: &str = "compare.html";
-/// So many lines of a failed command's complaints are shown.
-const LINES: usize = 20;
-/// They are looked for in so many bytes at the end: it may have written any number.
-const TAIL: u64 = 64 << 10;
 
 pub fn run(
     arguments: &CompareArguments,
@@ -165,50 +162,6 @@ fn not_started(
     })
 }
 
-/// What is said of a failed start, with the end of its own complaints.
-fn failure(side: &str, place: &Path, manifest: &Manifest) -> String {
-    let Some(start) = manifest.starts.last() else {
-        return format!("{side} failed");
-    };
-    let mut sentence = format!(
-        "{side} failed with exit code {} in its start {}, so no more starts were made",
-        start.exit_code,
-        manifest.starts.len()
-    );
-    let said = File::open(place.join(&start.directory).join(STDERR)).and_then(tail);
-    let said = said.unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().collect();
-    let end = &lines[lines.len().saturating_sub(LINES)..];
-    if end.is_empty() {
-        sentence.push_str("; --all-output shows what it prints");
-    } else {
-        sentence.push_str("; it says:");
-    }
-    for line in end {
-        // As plain text: a terminal must not be told to do anything.
-        let plain: String = line.chars().filter(|c| !c.is_control()).collect();
-        sentence.push_str(&format!("\n  {plain}"));
-    }
-    sentence
-}
-
-/// The last bytes of a file, from the beginning of a line where there is one.
-fn tail(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
-    let before = file.seek(SeekFrom::End(0))?.saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(before))?;
-    let mut bytes = Vec::new();
-    // Something that was left behind may be writing still.
-    file.take(TAIL).read_to_end(&mut bytes)?;
-    if before > 0
-        && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
-        && end + 1 < bytes.len()
-    {
-        bytes.drain(..=end);
-    }
-    Ok(bytes)
-}
-
 fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path) -> Request<'a> {
     let live = &arguments.live;
     let iterations = arguments.iterations.as_deref().unwrap_or("auto");
@@ -233,24 +186,5 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
         preheat: env!("CARGO_PKG_VERSION").to_owned(),
         created: preheat_lab::now_rfc3339(),
         files_of: &preheat_trace::files,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_end_of_complaints_is_read() {
-        let tail_of = |text: &str| String::from_utf8(tail(io::Cursor::new(text)).unwrap()).unwrap();
-        assert_eq!(tail_of(""), "");
-        assert_eq!(tail_of("one\ntwo\n"), "one\ntwo\n");
-        let long = "a line\n".repeat(1 << 20) + "the end\n";
-        let end = tail_of(&long);
-        assert!(end.starts_with("a line\n") && end.ends_with("a line\nthe end\n"));
-        assert!(end.len() as u64 <= TAIL);
-        let one = "x".repeat(1 << 20);
-        assert_eq!(tail_of(&one).len() as u64, TAIL);
-        assert_eq!(tail_of(&(one + "\n")).len() as u64, TAIL);
     }
 }

@@ -1,0 +1,266 @@
+//! From the starts of all kinds to what is kept.
+//!
+//! A remedy may pay alone and not beside others: what is imported already need not be read
+//! ahead. So the one that saves most alone is kept if it is clear that it saves something,
+//! and any other if it is clear that all together are faster with it than without it.
+//! *Clear* is: with regard to how many are looked at (Holm), by chance in less than one of
+//! twenty, and by no less than [`LEAST`] of a plain start.
+
+use super::{Kept, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
+use crate::compare::Estimate;
+use crate::run::{self, RunReport, Temperature};
+use crate::stats::{geometric_difference, holm, mean, welch};
+
+/// What is kept saves at least this part of a plain start.
+const LEAST: f64 = 0.005;
+/// The probability below which a difference is not by chance.
+const CHANCE: f64 = 0.05;
+
+/// What follows from starts of all kinds. `not_tried` are remedies and why; `preheat` is the
+/// version of this program.
+pub fn try_out(
+    variants: &[Variant],
+    not_tried: Vec<(String, String)>,
+    preheat: &str,
+) -> TriedReport {
+    let all = Measured::of(variants);
+    let plain = variants.iter().find(|variant| variant.remedies.is_empty());
+    let shown: Vec<TriedVariant> = (0..variants.len()).map(|at| all.shown(at)).collect();
+    let remedies = all.decided(plain.map(|plain| plain.report));
+    let kept = remedies.iter().filter(|tried| tried.kept.is_kept());
+    let mut notes = Vec::new();
+    if !all.to_first {
+        notes.push(
+            "No iterations were found: times are those to the end of the program.".to_owned(),
+        );
+    }
+    let failed: usize = (variants.iter())
+        .flat_map(|variant| &variant.report.starts)
+        .filter(|start| start.exit_code != 0)
+        .count();
+    if failed > 0 {
+        notes.push(format!("{failed} starts failed, and do not count."));
+    }
+    TriedReport {
+        schema: TRIED_SCHEMA.to_owned(),
+        preheat: preheat.to_owned(),
+        command: plain.map_or_else(Vec::new, |plain| plain.report.command.clone()),
+        iteration: plain.map_or_else(String::new, |plain| plain.report.iteration.clone()),
+        variants: shown,
+        kept: kept.map(|tried| tried.id.clone()).collect(),
+        remedies,
+        not_tried,
+        notes,
+    }
+}
+
+/// A difference, and how probable it is by chance.
+#[derive(Clone, Copy, Debug)]
+struct Difference {
+    saved: Estimate,
+    times: Estimate,
+    p: f64,
+}
+
+/// The logarithms of the times of all variants.
+struct Measured<'a> {
+    variants: &'a [Variant<'a>],
+    logs: Vec<Vec<f64>>,
+    to_first: bool,
+}
+
+impl<'a> Measured<'a> {
+    fn of(variants: &'a [Variant<'a>]) -> Measured<'a> {
+        let to_first = variants.iter().all(|variant| {
+            let counted = run::counted(&variant.report.starts, temperature(variant));
+            counted.recorded
+        });
+        let logs = (variants.iter())
+            .map(|variant| {
+                let times = times(variant, to_first).into_iter();
+                times.map(f64::ln).collect()
+            })
+            .collect();
+        Measured {
+            variants,
+            logs,
+            to_first,
+        }
+    }
+
+    fn shown(&self, at: usize) -> TriedVariant {
+        let variant = &self.variants[at];
+        let mean = mean(&self.logs[at]);
+        let compared = self
+            .find(&[], variant.against)
+            .filter(|_| !variant.remedies.is_empty())
+            .and_then(|plain| self.difference(plain, at));
+        TriedVariant {
+            remedies: variant.remedies.iter().map(|id| (*id).to_owned()).collect(),
+            against: variant.against,
+            recording: variant.recording.to_owned(),
+            time_to_first: mean.map(|mean| Estimate {
+                value: mean.value.exp(),
+                low: mean.interval.map(|(low, _)| low.exp()),
+                high: mean.interval.map(|(_, high)| high.exp()),
+            }),
+            values: self.logs[at].iter().map(|log| log.exp()).collect(),
+            saved: compared.map(|compared| compared.saved),
+            times: compared.map(|compared| compared.times),
+        }
+    }
+
+    /// The variant with just these remedies.
+    fn find(&self, remedies: &[&str], against: Temperature) -> Option<usize> {
+        self.variants.iter().position(|variant| {
+            let same = remedies.iter().all(|id| variant.remedies.contains(id));
+            variant.against == against && variant.remedies.len() == remedies.len() && same
+        })
+    }
+
+    /// What the second saves against the first.
+    fn difference(&self, first: usize, second: usize) -> Option<Difference> {
+        let (first, second) = (&self.logs[first], &self.logs[second]);
+        let tested = welch(second, first)?;
+        let (low, high) = geometric_difference(second, first)?;
+        let (from, to) = (mean(first)?.value.exp(), mean(second)?.value.exp());
+        Some(Difference {
+            saved: Estimate {
+                value: from - to,
+                low: Some(low),
+                high: Some(high),
+            },
+            times: Estimate {
+                value: from / to,
+                low: Some(tested.low.exp()),
+                high: Some(tested.high.exp()),
+            },
+            p: tested.p,
+        })
+    }
+
+    /// What is kept, and why.
+    fn decided(&self, plain: Option<&RunReport>) -> Vec<Tried> {
+        let mut remedies: Vec<Case> = Vec::new();
+        for variant in self.variants {
+            for &id in variant.remedies {
+                if remedies.iter().all(|known| known.id != id) {
+                    remedies.push(self.case(id, variant.against));
+                }
+            }
+        }
+        let tests: Vec<Option<f64>> = (remedies.iter())
+            .flat_map(|case| [case.alone, case.beside])
+            .map(|difference| difference.map(|difference| difference.p))
+            .collect();
+        let known: Vec<f64> = tests.iter().flatten().copied().collect();
+        let mut adjusted = holm(&known).into_iter();
+        let adjusted: Vec<f64> = (tests.iter())
+            .map(|test| test.and_then(|_| adjusted.next()).unwrap_or(1.0))
+            .collect();
+        let pays = |at: usize| {
+            let case = &remedies[at / 2];
+            let difference = if at % 2 == 0 { case.alone } else { case.beside };
+            let least = LEAST * case.plain;
+            difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
+        };
+        let best = (0..remedies.len())
+            .filter(|at| pays(2 * at))
+            .max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
+        let told = remedies.iter().enumerate().map(|(at, case)| {
+            let kept = match (case.alone, case.beside) {
+                _ if Some(at) == best => Kept::Alone,
+                (None, None) => Kept::NotMeasured,
+                // Nothing else can be said of one that has no others beside it.
+                (Some(_), None) if pays(2 * at) => Kept::Alone,
+                (_, Some(_)) if pays(2 * at + 1) => Kept::WithOthers,
+                (Some(of), None) | (_, Some(of))
+                    if of.saved.high.is_some_and(|most| most < 0.0) =>
+                {
+                    Kept::Costs
+                }
+                _ => Kept::Unclear,
+            };
+            Tried {
+                id: case.id.to_owned(),
+                predicted: plain.and_then(|plain| {
+                    let predicted = plain.remedies.iter().find(|remedy| remedy.id == case.id);
+                    predicted.map(|remedy| remedy.saving)
+                }),
+                alone: case.alone.map(|of| of.saved),
+                with_others: case.beside.map(|of| of.saved),
+                kept,
+            }
+        });
+        told.collect()
+    }
+
+    fn case(&self, id: &'a str, against: Temperature) -> Case<'a> {
+        let single = self.find(&[id], against);
+        let plain = self.find(&[], against);
+        // All that were tried together, and the same without this one.
+        let together = (0..self.variants.len())
+            .filter(|at| self.variants[*at].against == against)
+            .max_by_key(|at| self.variants[*at].remedies.len())
+            .filter(|at| {
+                let remedies = self.variants[*at].remedies;
+                remedies.len() > 1 && remedies.contains(&id)
+            });
+        let beside = together.and_then(|together| {
+            let all = self.variants[together].remedies.iter();
+            let others: Vec<&str> = all.copied().filter(|other| *other != id).collect();
+            self.difference(self.find(&others, against)?, together)
+        });
+        let value = |at: Option<usize>| at.and_then(|at| mean(&self.logs[at]));
+        Case {
+            id,
+            plain: value(plain).map_or(0.0, |mean| mean.value.exp()),
+            alone: plain
+                .zip(single)
+                .and_then(|(plain, single)| self.difference(plain, single)),
+            beside,
+        }
+    }
+}
+
+/// What is known of a remedy.
+struct Case<'a> {
+    id: &'a str,
+    /// A plain start that is as cold.
+    plain: f64,
+    alone: Option<Difference>,
+    /// What it adds to the others.
+    beside: Option<Difference>,
+}
+
+impl Case<'_> {
+    fn saved(&self) -> f64 {
+        self.alone.map_or(f64::NEG_INFINITY, |of| of.saved.value)
+    }
+}
+
+/// How cold a variant's own starts were made: of one that keeps caches they are not empty.
+fn temperature(variant: &Variant) -> Temperature {
+    let there = |of: Temperature| {
+        let mut starts = variant.report.starts.iter();
+        starts.any(|start| start.temperature == of)
+    };
+    match there(variant.against) {
+        true => variant.against,
+        false => Temperature::Process,
+    }
+}
+
+/// The times of the starts that count.
+fn times(variant: &Variant, to_first: bool) -> Vec<f64> {
+    let counted = run::counted(&variant.report.starts, temperature(variant));
+    let starts = counted.starts.into_iter();
+    starts
+        .filter(|start| start.exit_code == 0)
+        .filter_map(|start| match to_first {
+            true => start.time_to_first,
+            false => Some(start.wall),
+        })
+        .filter(|time| *time > 0.0)
+        .collect()
+}

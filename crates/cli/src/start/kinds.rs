@@ -1,0 +1,139 @@
+//! The kinds of starts that are made to try remedies out.
+//!
+//! Plain ones; each remedy alone; all together; and where there are more than two, all but
+//! each. What only helps a colder start is tried alone, against plain ones that are as cold.
+
+use preheat_analyze::run::Temperature;
+use preheat_start::{Remedies, Remedy};
+
+/// Starts of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub remedies: Remedies,
+    /// How cold they are made.
+    pub temperature: Temperature,
+    /// How cold the plain ones are made that they are compared with.
+    pub against: Temperature,
+}
+
+/// How cold a start is that a remedy is for.
+fn helps(remedy: Remedy) -> Temperature {
+    match remedy {
+        Remedy::Prefetch => Temperature::Disk,
+        Remedy::KeptCaches => Temperature::Caches,
+        _ => Temperature::Process,
+    }
+}
+
+/// All kinds for these remedies, plain ones first.
+pub fn kinds(tried: &Remedies) -> Vec<Kind> {
+    let of = |against: Temperature| -> Remedies {
+        let remedies = tried.iter().copied();
+        remedies
+            .filter(|remedy| helps(*remedy) == against)
+            .collect()
+    };
+    let kind = |remedies: Remedies, against: Temperature| Kind {
+        // Caches that are kept are not empty: that is the point.
+        temperature: match (remedies.is_empty(), against) {
+            (false, Temperature::Caches) => Temperature::Process,
+            _ => against,
+        },
+        remedies,
+        against,
+    };
+    let mut kinds = vec![kind(Remedies::new(), Temperature::Process)];
+    let usual = of(Temperature::Process);
+    for remedy in &usual {
+        kinds.push(kind(Remedies::from([*remedy]), Temperature::Process));
+    }
+    if usual.len() > 1 {
+        kinds.push(kind(usual.clone(), Temperature::Process));
+    }
+    if usual.len() > 2 {
+        for remedy in &usual {
+            let mut others = usual.clone();
+            others.remove(remedy);
+            kinds.push(kind(others, Temperature::Process));
+        }
+    }
+    for against in [Temperature::Disk, Temperature::Caches] {
+        for remedy in of(against) {
+            kinds.push(kind(Remedies::new(), against));
+            kinds.push(kind(Remedies::from([remedy]), against));
+        }
+    }
+    kinds
+}
+
+impl Kind {
+    /// What its directory is called.
+    pub fn directory(&self) -> String {
+        let cold = match self.against {
+            Temperature::Process => "",
+            Temperature::Disk => "-disk",
+            Temperature::Caches => "-caches",
+        };
+        if self.remedies.is_empty() {
+            return format!("plain{cold}");
+        }
+        let ids: Vec<&str> = self.remedies.iter().map(|remedy| remedy.id()).collect();
+        ids.join("+")
+    }
+
+    /// What it is called for people.
+    pub fn title(&self) -> String {
+        if self.remedies.is_empty() {
+            return "plain".to_owned();
+        }
+        let titles: Vec<&str> = self.remedies.iter().map(|remedy| remedy.title()).collect();
+        titles.join(" + ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directories(remedies: &[Remedy]) -> Vec<String> {
+        let kinds = kinds(&remedies.iter().copied().collect());
+        kinds.iter().map(Kind::directory).collect()
+    }
+
+    #[test]
+    fn remedies_are_tried_singly_and_together() {
+        use Remedy::{LoaderThreads, OverlappedInit, WarmParent};
+        assert_eq!(directories(&[WarmParent]), ["plain", "warm-parent"]);
+        assert_eq!(
+            directories(&[WarmParent, OverlappedInit]),
+            [
+                "plain",
+                "warm-parent",
+                "overlapped-init",
+                "warm-parent+overlapped-init"
+            ]
+        );
+        let three = directories(&[WarmParent, OverlappedInit, LoaderThreads]);
+        assert_eq!(three.len(), 1 + 3 + 1 + 3);
+        assert!(three.contains(&"warm-parent+loader-threads".to_owned()));
+    }
+
+    #[test]
+    fn what_helps_colder_starts_is_compared_with_those() {
+        let kinds = kinds(&Remedies::from([Remedy::Prefetch, Remedy::KeptCaches]));
+        let names: Vec<String> = kinds.iter().map(Kind::directory).collect();
+        assert_eq!(
+            names,
+            [
+                "plain",
+                "plain-disk",
+                "prefetch",
+                "plain-caches",
+                "keep-compile-caches"
+            ]
+        );
+        assert_eq!(kinds[2].temperature, Temperature::Disk);
+        assert_eq!(kinds[4].temperature, Temperature::Process);
+        assert_eq!(kinds[4].against, Temperature::Caches);
+    }
+}

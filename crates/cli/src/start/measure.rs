@@ -1,0 +1,291 @@
+//! `preheat start --measure`: a recorded look at the program → the remedies that apply →
+//! starts of every kind in turn → what pays, which is kept.
+//!
+//! Each kind is a command of its own: `preheat start --only … -- CMD`, recorded as any other
+//! program is. So plain and remedied starts differ in nothing but the remedies.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
+use preheat_analyze::tried::{TriedReport, Variant, try_out};
+use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
+use preheat_report::{run_html, tried_json, tried_terminal};
+use preheat_start::{Known, Remedies, Remedy};
+
+use super::kinds::{Kind, kinds};
+use super::seen::seen;
+use crate::args::StartArguments;
+use crate::exit::{FAILED, INTERRUPTED, complain};
+use crate::failure::failure;
+use crate::place;
+use crate::progress::{Bar, Progress};
+use crate::run::{PAGE, name};
+use crate::show::Targets;
+use crate::terminal;
+
+/// Starts of each kind, the first of which does not count.
+const STARTS: usize = 6;
+
+pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
+    let targets = Targets::of(&[("--json", arguments.measuring.json.as_deref())])?;
+    let known = match Known::of(&arguments.command) {
+        Ok(known) => known,
+        Err(why) => return Ok(not_started(&why)),
+    };
+    let stem = format!("preheat-start-{}", name(&arguments.command));
+    let output = place::directory(arguments.measuring.output.as_deref(), &stem)?;
+    let (first, manifest) = match look(arguments, &output) {
+        Ok(looked) => looked,
+        Err(why) => {
+            let _ = fs::remove_dir(&output);
+            return why.downcast::<LaunchError>().map(|why| not_started(&why));
+        }
+    };
+    if interrupted() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    if manifest.starts.iter().any(|start| start.exit_code != 0) {
+        complain(&format!(
+            "{}; remedies are measured on a program that succeeds",
+            failure("the plain start", &output.join(LOOK), &manifest)
+        ));
+        return Ok(ExitCode::from(FAILED));
+    }
+    known
+        .saw(&first.seen)
+        .context("what was seen cannot be kept")?;
+    let (tried, mut not_tried) = applicable(arguments, &known, &output);
+    if tried.is_empty() {
+        complain("no remedy applies to this program:");
+        for (remedy, why) in &not_tried {
+            complain(&format!("  {}: {why}", remedy.title()));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let kinds = kinds(&tried);
+    let recorded = series(arguments, &kinds, &output)?;
+    let manifests = match recorded {
+        Ok(manifests) => manifests,
+        Err(why) => return Ok(not_started(&why)),
+    };
+    if interrupted() {
+        complain("interrupted: nothing was decided");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    for (kind, manifest) in kinds.iter().zip(&manifests) {
+        if manifest.starts.iter().any(|start| start.exit_code != 0) {
+            let place = output.join(kind.directory());
+            complain(&failure(&kind.title(), &place, manifest));
+            return Ok(ExitCode::from(FAILED));
+        }
+    }
+    not_tried.retain(|(remedy, _)| !tried.contains(remedy));
+    let report = judged(&kinds, &output, &first.findings.report, &not_tried)?;
+    decide(&known, &report)?;
+    let written = targets.write(|_| tried_json(&report).into_bytes());
+    let mut text = String::from("\n");
+    text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
+    text.push_str(&format!("\nrecordings  {}\n", output.display()));
+    let _ = io::stderr().write_all(text.as_bytes());
+    written.map(|()| ExitCode::SUCCESS)
+}
+
+/// Where the first look is.
+const LOOK: &str = "look";
+
+/// What a plain start showed.
+struct Look {
+    seen: preheat_start::Seen,
+    findings: Findings,
+}
+
+/// One plain start, recorded: what there is to remedy.
+fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
+    let place = output.join(LOOK);
+    let mut request = request(arguments, arguments.command.clone(), &place);
+    request.starts = Some(1);
+    request.output_of_all = false;
+    let manifest = record(&request, |_| {})?;
+    let recording = preheat_trace::read(&place)
+        .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+    let findings = analyze(&recording);
+    let seen = seen(&recording);
+    Ok((Look { seen, findings }, manifest))
+}
+
+/// The remedies that apply, and why the others do not.
+fn applicable(
+    arguments: &StartArguments,
+    known: &Known,
+    output: &Path,
+) -> (Remedies, Vec<(Remedy, String)>) {
+    let mut tried = Remedies::new();
+    let mut not_tried = Vec::new();
+    for (remedy, applies) in known.applicable(&arguments.command) {
+        let ready = applies.and_then(|()| match remedy {
+            Remedy::WarmParent => prepare(arguments, output),
+            _ => Ok(()),
+        });
+        match ready {
+            Ok(()) => drop(tried.insert(remedy)),
+            Err(why) => not_tried.push((remedy, why)),
+        }
+    }
+    (tried, not_tried)
+}
+
+/// Has the warm parent made, as recorded starts need it; or why there can be none.
+fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
+    let place = output.join("prepare");
+    let command = with(&[Remedy::WarmParent], &["--prepare"], &arguments.command);
+    let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
+    request.starts = Some(1);
+    request.output_of_all = false;
+    let made = record(&request, |_| {}).map_err(|why| why.to_string())?;
+    let code = made.starts.last().map_or(0, |start| start.exit_code);
+    let _ = fs::remove_dir_all(&place);
+    match code {
+        0 => Ok(()),
+        _ => Err("there is no warm parent of it".into()),
+    }
+}
+
+/// Starts of every kind, in turn.
+fn series(
+    arguments: &StartArguments,
+    kinds: &[Kind],
+    output: &Path,
+) -> Result<Result<Vec<Manifest>, LaunchError>> {
+    let mut requests = Vec::new();
+    for kind in kinds {
+        let command = match kind.remedies.is_empty() {
+            true => arguments.command.clone(),
+            false => {
+                let remedies: Vec<Remedy> = kind.remedies.iter().copied().collect();
+                with(
+                    &remedies,
+                    &["--strictly", "--patience", "5"],
+                    &arguments.command,
+                )?
+            }
+        };
+        let mut request = request(arguments, command, &output.join(kind.directory()));
+        request.temperatures = vec![kind.temperature];
+        requests.push(request);
+    }
+    let bar = Bar::new();
+    Ok(record_in_turn(&requests, |progress| {
+        let mut shown = Progress::from(progress);
+        shown.next = kinds[progress.series].title();
+        bar.draw(&shown);
+    }))
+}
+
+/// `preheat start` with some remedies, as a command.
+fn with(remedies: &[Remedy], flags: &[&str], command: &[OsString]) -> Result<Vec<OsString>> {
+    let ourselves = std::env::current_exe().context("preheat cannot find itself")?;
+    let only: Vec<&str> = remedies.iter().map(|remedy| remedy.id()).collect();
+    let mut words: Vec<OsString> = vec![
+        ourselves.into(),
+        "start".into(),
+        "--only".into(),
+        only.join(",").into(),
+    ];
+    words.extend(flags.iter().map(OsString::from));
+    words.push("--".into());
+    words.extend(command.iter().cloned());
+    Ok(words)
+}
+
+/// What all the starts say.
+fn judged(
+    kinds: &[Kind],
+    output: &Path,
+    look: &RunReport,
+    not_tried: &[(Remedy, String)],
+) -> Result<TriedReport> {
+    let mut reports = Vec::new();
+    for kind in kinds {
+        let place: PathBuf = output.join(kind.directory());
+        let recording = preheat_trace::read(&place)
+            .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+        let mut findings = analyze(&recording);
+        // Nothing depends on the page.
+        let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
+        if kind.remedies.is_empty() && kind.temperature == Temperature::Process {
+            add_predictions(&mut findings.report, look);
+        }
+        reports.push((place.display().to_string(), findings.report));
+    }
+    let ids: Vec<Vec<&str>> = (kinds.iter())
+        .map(|kind| kind.remedies.iter().map(|remedy| remedy.id()).collect())
+        .collect();
+    let variants: Vec<Variant> = (kinds.iter().zip(&ids).zip(&reports))
+        .map(|((kind, remedies), (recording, report))| Variant {
+            remedies,
+            against: kind.against,
+            recording,
+            report,
+        })
+        .collect();
+    let not_tried = not_tried.iter();
+    let not_tried = not_tried.map(|(remedy, why)| (remedy.id().to_owned(), why.clone()));
+    Ok(try_out(
+        &variants,
+        not_tried.collect(),
+        env!("CARGO_PKG_VERSION"),
+    ))
+}
+
+/// What only the first look predicts is told too: it was as cold as it happened to be.
+fn add_predictions(report: &mut RunReport, look: &RunReport) {
+    for remedy in &look.remedies {
+        if report.remedies.iter().all(|known| known.id != remedy.id) {
+            report.remedies.push(remedy.clone());
+        }
+    }
+}
+
+/// Keep what pays.
+fn decide(known: &Known, report: &TriedReport) -> Result<()> {
+    let kept = report.kept.iter().filter_map(|id| id.parse().ok());
+    let kept: Remedies = kept.collect();
+    known
+        .decide(Some(&kept))
+        .context("what was decided cannot be kept")
+}
+
+fn not_started(why: &LaunchError) -> ExitCode {
+    complain(&why.to_string());
+    ExitCode::from(match interrupted() {
+        true => INTERRUPTED,
+        false => why.exit_code(),
+    })
+}
+
+fn request<'a>(arguments: &StartArguments, command: Vec<OsString>, output: &Path) -> Request<'a> {
+    let measuring = &arguments.measuring;
+    let iterations = measuring.iterations.as_deref().unwrap_or("auto");
+    Request {
+        command,
+        output: output.to_path_buf(),
+        starts: Some(measuring.starts.unwrap_or(STARTS)),
+        budget: measuring.budget,
+        temperatures: vec![Temperature::Process],
+        iterations: iterations.to_owned(),
+        limit: preheat_launch::DEFAULT_LIMIT,
+        synchronize: false,
+        python_iterations: ["auto", "python"].contains(&iterations),
+        seed: 1,
+        output_of_all: false,
+        machine: preheat_lab::machine(),
+        preheat: env!("CARGO_PKG_VERSION").to_owned(),
+        created: preheat_lab::now_rfc3339(),
+        files_of: &preheat_trace::files,
+    }
+}
