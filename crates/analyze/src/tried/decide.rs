@@ -6,7 +6,7 @@
 //! *Clear* is: with regard to how many are looked at (Holm), by chance in less than one of
 //! twenty, and by no less than [`LEAST`] of a plain start.
 
-use super::{Kept, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
+use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
 use crate::run::{self, RunReport, Temperature};
 use crate::stats::{geometric_difference, holm, mean, welch};
@@ -16,13 +16,8 @@ const LEAST: f64 = 0.005;
 /// The probability below which a difference is not by chance.
 const CHANCE: f64 = 0.05;
 
-/// What follows from starts of all kinds. `not_tried` are remedies and why; `preheat` is the
-/// version of this program.
-pub fn try_out(
-    variants: &[Variant],
-    not_tried: Vec<(String, String)>,
-    preheat: &str,
-) -> TriedReport {
+/// What follows from starts of all kinds. `preheat` is the version of this program.
+pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
     let all = Measured::of(variants);
     let plain = variants.iter().find(|variant| variant.remedies.is_empty());
     let shown: Vec<TriedVariant> = (0..variants.len()).map(|at| all.shown(at)).collect();
@@ -44,6 +39,8 @@ pub fn try_out(
     TriedReport {
         schema: TRIED_SCHEMA.to_owned(),
         preheat: preheat.to_owned(),
+        created: plain.map_or_else(String::new, |plain| plain.report.created.clone()),
+        machine: plain.map(|plain| plain.report.machine.clone()),
         command: plain.map_or_else(Vec::new, |plain| plain.report.command.clone()),
         iteration: plain.map_or_else(String::new, |plain| plain.report.iteration.clone()),
         variants: shown,

@@ -8,7 +8,7 @@ mod decide;
 mod report;
 
 pub use decide::try_out;
-pub use report::{Kept, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
+pub use report::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
 
 use crate::run::{RunReport, Temperature};
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::compare::Estimate;
+use crate::lab::Machine;
 use crate::run::Temperature;
 
 /// What the document calls itself.
@@ -15,6 +16,10 @@ pub struct TriedReport {
     pub schema: String,
     /// The version of preheat.
     pub preheat: String,
+    /// When the plain starts were made, RFC 3339 in UTC.
+    pub created: String,
+    /// On which machine.
+    pub machine: Option<Machine>,
     /// The command.
     pub command: Vec<String>,
     /// What an iteration is, for people: `steps of SGD`. Empty if there is none: times are
@@ -25,11 +30,20 @@ pub struct TriedReport {
     /// What follows for each remedy that was tried.
     pub remedies: Vec<Tried>,
     /// Remedies that were not tried, and why.
-    pub not_tried: Vec<(String, String)>,
+    pub not_tried: Vec<NotTried>,
     /// Those that are kept, by their ids.
     pub kept: Vec<String>,
     /// Sentences: what else is to be known.
     pub notes: Vec<String>,
+}
+
+/// A remedy that was not tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// Its id.
+    pub id: String,
+    /// Why, for people.
+    pub why: String,
 }
 
 /// Starts of one kind.

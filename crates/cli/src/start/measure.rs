@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
-use preheat_analyze::tried::{TriedReport, Variant, try_out};
+use preheat_analyze::tried::{NotTried, TriedReport, Variant, try_out};
 use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
 use preheat_report::{run_html, tried_json, tried_terminal};
 use preheat_start::{Known, Remedies, Remedy};
@@ -233,8 +233,10 @@ fn judged(
             report,
         })
         .collect();
-    let not_tried = not_tried.iter();
-    let not_tried = not_tried.map(|(remedy, why)| (remedy.id().to_owned(), why.clone()));
+    let not_tried = not_tried.iter().map(|(remedy, why)| NotTried {
+        id: remedy.id().to_owned(),
+        why: why.clone(),
+    });
     Ok(try_out(
         &variants,
         not_tried.collect(),

@@ -8,10 +8,12 @@ use super::words;
 use crate::html::command::command_line;
 use crate::terminal::cells::bar;
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
-use crate::units::{ABSENT, duration, ratio};
+use crate::units::{ABSENT, duration, duration_parts, ratio};
 
 /// The bar of a time is at most this long.
 const BAR: usize = 20;
+/// A shorter one says nothing.
+const LEAST_BAR: usize = 6;
 
 /// The report as lines of text, none wider than the terminal.
 pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
@@ -33,9 +35,10 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     screen.blank();
     variants(&mut screen, report);
     remedies(&mut screen, report);
-    for (id, why) in &report.not_tried {
-        let lead = format!("{} was not tried: ", words::remedy(id));
-        screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, why);
+    screen.blank();
+    for other in &report.not_tried {
+        let lead = format!("{} not tried: ", words::remedy(&other.id));
+        screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, &other.why);
     }
     screen.blank();
     for note in &report.notes {
@@ -68,47 +71,54 @@ fn headline(report: &TriedReport) -> (Style, String) {
 }
 
 fn variants(screen: &mut Screen, report: &TriedReport) {
-    let heads = ["", "time to first", "saved", ""];
-    let rows: Vec<[String; 4]> = (report.variants.iter())
-        .map(|variant| {
+    let room = screen.terminal.width;
+    let rows = |save: fn(Estimate) -> String| -> Vec<[String; 4]> {
+        let row = |variant: &TriedVariant| {
             [
                 words::variant(variant, report),
-                estimate(variant.time_to_first, duration),
-                variant.saved.map_or_else(String::new, saved),
-                variant.times.map_or_else(String::new, |times| {
-                    format!("{}×", ratio(times.value).trim_end_matches('×'))
-                }),
+                time(variant.time_to_first),
+                variant
+                    .times
+                    .map_or_else(String::new, |times| ratio(times.value)),
+                variant.saved.map_or_else(String::new, save),
             ]
-        })
-        .collect();
-    let longest = |at: usize| {
-        let cells = rows.iter().map(|row| width(&row[at]));
-        cells.chain([width(heads[at])]).max().unwrap_or(0)
-    };
-    let [name, time, save, times] = [0, 1, 2, 3].map(longest);
-    let taken = 2 + name + 2 + time + 2 + save + 2 + times;
-    let bars = screen.terminal.width.saturating_sub(taken + 2).min(BAR);
-    let slowest = |variant: &TriedVariant| variant.time_to_first.map_or(0.0, |time| time.value);
-    let slowest = report.variants.iter().map(slowest).fold(0.0, f64::max);
-    let line = |[of, value, less, factor]: &[String; 4], bar: &str| {
-        let text = format!("  {of:<name$}  {value:<time$}  {less:<save$}  {factor:>times$}");
-        if bars >= 6 {
-            format!("{text}  {bar}")
-        } else {
-            text
-        }
-    };
-    let head = line(&heads.map(str::to_owned), "");
-    screen.line(vec![(Style::Dim, head.trim_end().to_owned())]);
-    for (row, variant) in rows.iter().zip(&report.variants) {
-        let value = variant.time_to_first.map_or(0.0, |time| time.value);
-        let text = line(row, &bar(value, slowest, bars.max(1)));
-        let style = match variant.remedies.is_empty() {
-            true => Style::Plain,
-            false if variant.saved.is_some_and(|of| of.low > Some(0.0)) => Style::Green,
-            false => Style::Plain,
         };
-        screen.line(vec![(style, fit(text.trim_end(), screen.terminal.width))]);
+        report.variants.iter().map(row).collect()
+    };
+    let heads = ["", "time to first", "faster", "saved"];
+    let widths = |rows: &[[String; 4]]| {
+        [0, 1, 2, 3].map(|at| {
+            let cells = rows.iter().map(|row| width(&row[at]));
+            cells.chain([width(heads[at])]).max().unwrap_or(0)
+        })
+    };
+    let taken = |widths: [usize; 4]| widths.iter().map(|width| 2 + width).sum::<usize>();
+    // What is narrow loses the bars, then the intervals of what is saved.
+    let mut rows_shown = rows(saved);
+    if taken(widths(&rows_shown)) > room {
+        rows_shown = rows(short);
+    }
+    let [name, first, faster, save] = widths(&rows_shown);
+    let bars = room.saturating_sub(taken(widths(&rows_shown)) + 2).min(BAR);
+    let value = |variant: &TriedVariant| variant.time_to_first.map_or(0.0, |time| time.value);
+    let slowest = report.variants.iter().map(value).fold(0.0, f64::max);
+    let line = |[of, value, factor, less]: [&str; 4], bar: &str| {
+        let text = format!("  {of:<name$}  {value:<first$}  {factor:>faster$}  {less:<save$}");
+        let text = match bars >= LEAST_BAR {
+            true => format!("{text}  {bar}"),
+            false => text,
+        };
+        fit(text.trim_end(), room)
+    };
+    screen.line(vec![(Style::Dim, line(heads, ""))]);
+    for (row, variant) in rows_shown.iter().zip(&report.variants) {
+        let text = line(
+            row.each_ref().map(String::as_str),
+            &bar(value(variant), slowest, bars.max(1)),
+        );
+        let clear = variant.saved.is_some_and(|of| of.low > Some(0.0));
+        let style = if clear { Style::Green } else { Style::Plain };
+        screen.line(vec![(style, text)]);
     }
 }
 
@@ -118,7 +128,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
     }
     screen.title("Predicted and measured");
     let beside = report.remedies.iter().any(|of| of.with_others.is_some());
-    let heads = ["", "predicted", "alone", "beside the others", ""];
+    let heads = ["", "predicted", "alone", "added", ""];
     let rows: Vec<(Kept, [String; 5])> = (report.remedies.iter())
         .map(|tried| {
             let row = [
@@ -176,14 +186,23 @@ fn signed(saved: f64) -> String {
     format!("{sign}{}", duration(saved.abs()))
 }
 
-fn estimate(of: Option<Estimate>, write: fn(f64) -> String) -> String {
+/// A time with its interval: 931 ms (908–954).
+fn time(of: Option<Estimate>) -> String {
     let Some(of) = of else {
         return ABSENT.to_owned();
     };
     match (of.low, of.high) {
         (Some(low), Some(high)) => {
-            format!("{} ({}–{})", write(of.value), write(low), write(high))
+            format!("{} ({})", duration(of.value), between(low, high))
         }
-        _ => write(of.value),
+        _ => duration(of.value),
+    }
+}
+
+/// The ends of an interval, with one unit where they share it.
+fn between(low: f64, high: f64) -> String {
+    match (duration_parts(low), duration_parts(high)) {
+        (Some((low, unit)), Some((high, other))) if unit == other => format!("{low}–{high}"),
+        _ => format!("{}–{}", duration(low), duration(high)),
     }
 }

@@ -18,19 +18,23 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
         Temperature::Disk => ", cold disk",
         Temperature::Caches => ", empty caches",
     };
-    let all = report.remedies.len();
+    let alike = report
+        .variants
+        .iter()
+        .filter(|other| other.against == variant.against);
+    let all = alike.clone().max_by_key(|other| other.remedies.len());
+    let all = all.map_or(&[][..], |all| &all.remedies);
     match &variant.remedies[..] {
         [] => format!("plain{cold}"),
         [one] => remedy(one),
-        several if several.len() + 1 == all && all > 2 => {
-            let missing = report.remedies.iter().map(|tried| &tried.id);
-            let mut missing = missing.filter(|id| !several.contains(id));
-            match missing.next() {
-                Some(missing) => format!("all but {}", remedy(missing)),
-                None => "together".to_owned(),
-            }
+        several if several.len() == all.len() => "all together".to_owned(),
+        several => {
+            let missing = all.iter().find(|id| !several.contains(id));
+            missing.map_or_else(
+                || several.join(" + "),
+                |id| format!("all but {}", remedy(id)),
+            )
         }
-        _ => "together".to_owned(),
     }
 }
 
@@ -38,8 +42,8 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
 pub(super) fn kept(kept: Kept) -> &'static str {
     match kept {
         Kept::Alone => "kept",
-        Kept::WithOthers => "kept, beside the others",
-        Kept::Unclear => "no: unclear whether it pays",
+        Kept::WithOthers => "kept: it adds to the others",
+        Kept::Unclear => "no: not clear that it pays",
         Kept::Costs => "no: it costs more",
         Kept::NotMeasured => "no: not measured",
     }

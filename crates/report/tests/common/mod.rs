@@ -14,6 +14,7 @@ mod experiments;
 mod frameworks;
 mod noise;
 pub mod run;
+pub mod tried;
 
 use preheat_analyze::lab::{
     Experiment, ExperimentId, Floor, LabReport, Machine, MeasuredDevice, MeasuredFramework, SCHEMA,

@@ -1,0 +1,187 @@
+//! Remedies that were tried on programs whose truth is known.
+
+mod simulated;
+
+use preheat_analyze::run::{Cause, Remedy, RunReport, Temperature};
+use preheat_analyze::stats::Rng;
+use preheat_analyze::tried::{Kept, NotTried, Tried, TriedReport, Variant, try_out};
+use simulated::{Truth, run};
+
+/// Starts that take so long to their first iteration, with noise.
+fn starts(seconds: f64, noise: f64, count: usize, seed: u64) -> RunReport {
+    let mut rng = Rng::new(seed);
+    let truth = Truth {
+        starts: count + 1,
+        first: 0.5,
+        noise,
+        two_levels: false,
+        draw: Rng::normal,
+    };
+    let mut report = run(&truth, &mut rng);
+    for start in &mut report.starts {
+        let slow = if start.first_start { 2.0 } else { 1.0 };
+        start.time_to_first = Some(slow * seconds * (noise * rng.normal()).exp());
+    }
+    report
+}
+
+/// What follows if starts with these remedies take so long; the seed moves all noise.
+fn tried(kinds: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> TriedReport {
+    let reports: Vec<RunReport> = (kinds.iter().zip(1..))
+        .map(|((_, seconds), at)| starts(*seconds, noise, count, seed * 1000 + at))
+        .collect();
+    let variants: Vec<Variant> = (kinds.iter().zip(&reports))
+        .map(|((remedies, _), report)| Variant {
+            remedies,
+            against: Temperature::Process,
+            recording: "recording",
+            report,
+        })
+        .collect();
+    try_out(&variants, Vec::new(), "0.1.0")
+}
+
+fn of<'a>(report: &'a TriedReport, id: &str) -> &'a Tried {
+    let found = report.remedies.iter().find(|tried| tried.id == id);
+    found.unwrap_or_else(|| panic!("{id} was tried: {report:?}"))
+}
+
+#[test]
+fn what_clearly_pays_is_kept_and_what_does_not_is_not() {
+    let report = tried(
+        &[
+            (&[], 8.0),
+            (&["warm-parent"], 1.0),
+            (&["overlapped-init"], 7.7),
+            (&["warm-parent", "overlapped-init"], 0.7),
+        ],
+        0.01,
+        5,
+        1,
+    );
+    assert_eq!(report.kept, ["warm-parent", "overlapped-init"]);
+    assert_eq!(of(&report, "warm-parent").kept, Kept::Alone);
+    assert_eq!(of(&report, "overlapped-init").kept, Kept::WithOthers);
+    let warm = &report.variants[1];
+    let saved = warm.saved.expect("it was compared");
+    assert!((saved.value - 7.0).abs() < 0.3, "{saved:?}");
+    assert!(saved.low < Some(saved.value) && Some(saved.value) < saved.high);
+    let times = warm.times.expect("it was compared");
+    assert!((times.value - 8.0).abs() < 0.3, "{times:?}");
+    assert_eq!(report.variants[0].saved, None);
+    // The first start of each kind does not count.
+    assert_eq!(warm.values.len(), 5);
+}
+
+#[test]
+fn what_pays_alone_and_not_beside_another_is_left() {
+    let report = tried(
+        &[
+            (&[], 8.0),
+            (&["warm-parent"], 1.0),
+            (&["overlapped-init"], 7.6),
+            (&["warm-parent", "overlapped-init"], 1.1),
+        ],
+        0.01,
+        6,
+        2,
+    );
+    assert_eq!(report.kept, ["warm-parent"]);
+    assert_eq!(of(&report, "overlapped-init").kept, Kept::Costs);
+    assert!(
+        of(&report, "overlapped-init")
+            .alone
+            .is_some_and(|of| of.low > Some(0.0))
+    );
+}
+
+#[test]
+fn of_three_each_is_judged_beside_the_other_two() {
+    let report = tried(
+        &[
+            (&[], 8.0),
+            (&["a"], 4.0),
+            (&["b"], 6.0),
+            (&["c"], 8.0),
+            (&["a", "b", "c"], 2.0),
+            (&["b", "c"], 6.0),
+            (&["a", "c"], 4.0),
+            (&["a", "b"], 2.0),
+        ],
+        0.01,
+        6,
+        3,
+    );
+    assert_eq!(report.kept, ["a", "b"]);
+    assert_eq!(of(&report, "c").kept, Kept::Unclear);
+}
+
+#[test]
+fn noise_is_rarely_taken_for_a_saving() {
+    let rounds = 400;
+    let kept = (0..rounds).filter(|seed| {
+        let kinds: [(&[&str], f64); 4] =
+            [(&[], 2.0), (&["a"], 2.0), (&["b"], 2.0), (&["a", "b"], 2.0)];
+        !tried(&kinds, 0.05, 5, *seed).kept.is_empty()
+    });
+    let share = kept.count() as f64 / rounds as f64;
+    assert!(share <= 0.05, "{share}");
+}
+
+#[test]
+fn predictions_stand_beside_what_was_measured() {
+    let mut plain = starts(8.0, 0.01, 5, 1);
+    plain.remedies.push(Remedy {
+        id: "warm-parent".into(),
+        title: "Start from a warm parent".into(),
+        what: String::new(),
+        saving: 6.9,
+        saving_bytes: None,
+        assumption: String::new(),
+        causes: vec![Cause::PythonImports],
+    });
+    let warm = starts(1.0, 0.01, 5, 2);
+    let kind = |remedies, report| Variant {
+        remedies,
+        against: Temperature::Process,
+        recording: "",
+        report,
+    };
+    let report = try_out(
+        &[kind(&[], &plain), kind(&["warm-parent"], &warm)],
+        vec![NotTried {
+            id: "prefetch".into(),
+            why: "all files are cached".into(),
+        }],
+        "0.1.0",
+    );
+    assert_eq!(of(&report, "warm-parent").predicted, Some(6.9));
+    assert_eq!(of(&report, "warm-parent").with_others, None);
+    assert_eq!(report.kept, ["warm-parent"]);
+    assert_eq!(report.not_tried.len(), 1);
+}
+
+#[test]
+fn too_few_starts_decide_nothing() {
+    let report = tried(&[(&[], 8.0), (&["warm-parent"], 1.0)], 0.01, 2, 1);
+    assert!(report.kept.is_empty());
+    assert_eq!(of(&report, "warm-parent").kept, Kept::NotMeasured);
+}
+
+#[test]
+fn starts_that_failed_do_not_count() {
+    let plain = starts(8.0, 0.01, 5, 1);
+    let mut warm = starts(1.0, 0.01, 5, 2);
+    for start in &mut warm.starts {
+        start.exit_code = 1;
+    }
+    let kind = |remedies, report| Variant {
+        remedies,
+        against: Temperature::Process,
+        recording: "",
+        report,
+    };
+    let report = try_out(&[kind(&[], &plain), kind(&["a"], &warm)], Vec::new(), "");
+    assert!(report.kept.is_empty());
+    assert!(report.notes.iter().any(|note| note.contains("failed")));
+}

@@ -1,0 +1,111 @@
+//! What a person sees of remedies that were tried, kept as it is: a change of the looks is a
+//! change of these files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+
+mod common;
+mod validator;
+
+use std::path::Path;
+
+use common::tried::{hostile, nothing, training};
+use preheat_analyze::tried::TriedReport;
+use preheat_report::{Terminal, tried_json, tried_terminal};
+use serde_json::Value;
+use validator::validate;
+
+const SCHEMA: &str = "../../docs/schema/preheat.start-1.schema.json";
+const GUIDE: &str = "../../docs/start-json.md";
+
+fn compare(name: &str, report: &TriedReport, width: usize) {
+    let terminal = Terminal {
+        width,
+        color: false,
+        unicode: true,
+    };
+    let text = tried_terminal(report, &terminal);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/snapshots")
+        .join(format!("{name}-{width}.txt"));
+    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&file, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    let file = file.display();
+    assert!(kept == text, "{file} is not what is shown now:\n{text}");
+}
+
+#[test]
+fn what_pays_is_shown_beside_what_was_predicted() {
+    compare("tried-training", &training(), 80);
+    compare("tried-training", &training(), 120);
+}
+
+#[test]
+fn that_nothing_pays_is_said() {
+    compare("tried-nothing", &nothing(), 80);
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for report in [training(), nothing(), hostile()] {
+        for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
+            for unicode in [false, true] {
+                let terminal = Terminal {
+                    width,
+                    color: false,
+                    unicode,
+                };
+                let text = tried_terminal(&report, &terminal);
+                for line in text.lines() {
+                    assert!(line.chars().count() <= width, "{width}: {line:?}");
+                    assert_eq!(line, line.trim_end());
+                    assert!(!line.chars().any(char::is_control));
+                    assert!(unicode || line.is_ascii());
+                }
+            }
+        }
+    }
+}
+
+fn document(report: &TriedReport) -> Value {
+    serde_json::from_str(&tried_json(report)).unwrap()
+}
+
+#[test]
+fn the_schema_takes_what_is_written() {
+    let mut documents = vec![
+        document(&training()),
+        document(&nothing()),
+        document(&hostile()),
+    ];
+    let example = validator::example(GUIDE);
+    serde_json::from_str::<TriedReport>(&example).expect("the example is a report");
+    documents.push(serde_json::from_str(&example).unwrap());
+    for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
+        assert_eq!(verdict, "ok");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_such_document() {
+    let good = document(&training());
+    let with = |pointer: &str, value: Value| {
+        let mut document = good.clone();
+        *document.pointer_mut(pointer).expect(pointer) = value;
+        document
+    };
+    let mut unknown = good.clone();
+    unknown["surprise"] = 1.into();
+    let documents = [
+        unknown,
+        with("/schema", "preheat.start/2".into()),
+        with("/variants/0/against", "luke-warm".into()),
+        with("/variants/1/saved/value", Value::Null),
+        with("/remedies/0/kept", "yes".into()),
+        with("/kept/0", "magic".into()),
+        with("/machine", 3.into()),
+    ];
+    let verdicts = validate(SCHEMA, &documents).unwrap_or_default();
+    for (index, verdict) in verdicts.iter().enumerate() {
+        assert!(verdict.starts_with("refused"), "{index}: {verdict}");
+    }
+}
