@@ -4,7 +4,6 @@
 //! This crate knows flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
-mod args_start;
 mod check;
 mod classify;
 mod compare;

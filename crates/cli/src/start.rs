@@ -8,15 +8,21 @@ mod measure;
 mod seen;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use preheat_start::{DEFAULT_IDLE, DEFAULT_PATIENCE, Request, Running};
+use preheat_start::{
+    DEFAULT_IDLE, DEFAULT_PATIENCE, Imports, Known, Preparation, Request, Running,
+};
 
 use crate::args::StartArguments;
-use crate::exit::{Usage, complain};
+use crate::exit::{FAILED, Usage, complain};
 use crate::output::print;
+
+/// How long a warm parent may take to be made, where nothing else is asked for.
+const PREPARATION: Duration = Duration::from_secs(120);
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.list {
@@ -30,11 +36,26 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.measure {
         return measure::run(arguments);
     }
+    if arguments.forget {
+        return forget(arguments);
+    }
     let told = |sentence: &str| {
         if arguments.verbose {
             complain(sentence);
         }
     };
+    let imports = match &arguments.from {
+        Some(recording) => Some(from(arguments, recording)?),
+        None => None,
+    };
+    if arguments.prepare {
+        return prepare(arguments, imports.as_ref(), &told);
+    }
+    if let Some(imports) = &imports
+        && let Err(why) = preheat_start::learn(&arguments.command, imports)
+    {
+        told(&format!("there is no warm parent: {why}"));
+    }
     let started = preheat_start::start(&Request {
         command: &arguments.command,
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
@@ -47,6 +68,58 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         complain(&why.to_string());
         ExitCode::from(why.exit_code())
     }))
+}
+
+/// What a recording tells of the command: it is kept, and its imports are returned.
+fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
+    let read = preheat_trace::read(recording).map_err(|why| {
+        Usage(format!(
+            "{} is no recording that could be read: {why}",
+            recording.display()
+        ))
+    })?;
+    if let Ok(known) = Known::of(&arguments.command) {
+        // It is for remedies that a measurement keeps, and there may be none.
+        let _ = known.saw(&seen::seen(&read));
+    }
+    let (names, files) = preheat_trace::imports(&read.starts);
+    Ok(Imports { names, files })
+}
+
+/// Have the warm parent made, and wait for it.
+fn prepare(
+    arguments: &StartArguments,
+    imports: Option<&Imports>,
+    told: &dyn Fn(&str),
+) -> Result<ExitCode> {
+    let prepared = preheat_start::prepare(&Preparation {
+        command: &arguments.command,
+        imports,
+        idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
+        limit: arguments.patience.unwrap_or(PREPARATION),
+        told,
+    });
+    Ok(match prepared {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            complain(&format!("there is no warm parent: {why}"));
+            ExitCode::from(FAILED)
+        }
+    })
+}
+
+fn forget(arguments: &StartArguments) -> Result<ExitCode> {
+    let known = match Known::of(&arguments.command) {
+        Ok(known) => known,
+        Err(why) => {
+            complain(&why.to_string());
+            return Ok(ExitCode::from(why.exit_code()));
+        }
+    };
+    known
+        .forget()
+        .context("what is known of it cannot be removed")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn stop(which: &str) -> Result<ExitCode> {

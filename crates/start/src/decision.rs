@@ -30,14 +30,6 @@ pub(crate) fn write(directory: &Path, name: &str, remedies: &Remedies) -> io::Re
     place::put(&file(directory, name), text.as_bytes())
 }
 
-/// As if nothing had been measured.
-pub(crate) fn forget(directory: &Path, name: &str) -> io::Result<()> {
-    match fs::remove_file(file(directory, name)) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-        _ => Ok(()),
-    }
-}
-
 fn file(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.decision"))
 }
@@ -47,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decision_stays_until_it_is_forgotten() {
+    fn a_decision_is_read_as_it_was_written() {
         let at = std::env::temp_dir().join(format!("preheat-decision-{}", std::process::id()));
         fs::create_dir(&at).expect("a directory for the test");
         assert_eq!(read(&at, "x"), None);
@@ -56,9 +48,7 @@ mod tests {
         assert_eq!(read(&at, "x"), Some(kept));
         write(&at, "x", &Remedies::new()).expect("it is written");
         assert_eq!(read(&at, "x"), Some(Remedies::new()));
-        forget(&at, "x").expect("it goes");
-        forget(&at, "x").expect("it is gone");
+        fs::remove_dir_all(&at).expect("it goes");
         assert_eq!(read(&at, "x"), None);
-        fs::remove_dir(&at).expect("it is empty");
     }
 }

@@ -25,6 +25,7 @@ mod warm_parent;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ use place::Places;
 use preheat_launch::{LaunchError, program};
 use warm_parent::{End, Inherited, Learns, Program, Wish};
 
-pub use prepare::{Imports, Preparation, prepare};
+pub use prepare::{Imports, Preparation, learn, prepare};
 pub use remedy::{Remedies, Remedy};
 pub use seen::Seen;
 pub use warm_parent::{Running, list, stop};
@@ -251,13 +252,21 @@ impl Known {
         seen.write(&self.places.kept, &self.name)
     }
 
-    /// The remedies that it is started with from now on; `None` for as if it had never
-    /// been measured.
-    pub fn decide(&self, remedies: Option<&Remedies>) -> io::Result<()> {
-        match remedies {
-            Some(remedies) => decision::write(&self.places.kept, &self.name, remedies),
-            None => decision::forget(&self.places.kept, &self.name),
+    /// The remedies that it is started with from now on.
+    pub fn decide(&self, remedies: &Remedies) -> io::Result<()> {
+        decision::write(&self.places.kept, &self.name, remedies)
+    }
+
+    /// Forget all of it. Warm parents that run stay until they are idle or stopped.
+    pub fn forget(&self) -> io::Result<()> {
+        for ending in ["seen", "decision", "modules"] {
+            let path = self.places.kept.join(format!("{}.{ending}", self.name));
+            match fs::remove_file(path) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// What was decided, if it was measured.

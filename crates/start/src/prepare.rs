@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::identity::Identity;
 use crate::warm_parent::{self, Inherited, Wish};
-use crate::{invocation, place};
+use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, invocation, place};
 
 /// What was recorded of a program's imports.
 #[derive(Clone, Debug, Default)]
@@ -36,24 +36,42 @@ pub struct Preparation<'a> {
 /// Have a warm parent for a command, and wait until it serves. An error says why there is
 /// none: a sentence that goes on from "it is started plainly:".
 pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
-    let program = invocation::find(preparation.command).map_err(|why| why.to_string())?;
+    wished(preparation.command, |mut wish| {
+        wish.idle = preparation.idle;
+        wish.patience = preparation.limit;
+        if let Some(imports) = preparation.imports {
+            warm_parent::learn_from(&wish, &imports.names, &imports.files)?;
+        }
+        warm_parent::prepare_now(&wish, preparation.limit, preparation.told)
+    })
+}
+
+/// Have it known what a command imports, so that its first start has a parent made.
+pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), String> {
+    wished(command, |wish| {
+        warm_parent::learn_from(&wish, &imports.names, &imports.files)
+    })
+}
+
+/// Does something with the wish for a parent of a command.
+fn wished<R>(
+    command: &[OsString],
+    what: impl FnOnce(Wish<'_>) -> Result<R, String>,
+) -> Result<R, String> {
+    let program = invocation::find(command).map_err(|why| why.to_string())?;
     if let Some(why) = program.unrecorded {
         return Err(why);
     }
-    let invocation = invocation::read(preparation.command, &program.path)?;
+    let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::look()?;
     let identity = Identity::of(&invocation);
     let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
-    let wish = Wish {
+    what(Wish {
         invocation: &invocation,
         identity: &identity,
         places: &places,
         environment: &inherited.environment,
-        idle: preparation.idle,
-        patience: preparation.limit,
-    };
-    if let Some(imports) = preparation.imports {
-        warm_parent::learn_from(&wish, &imports.names, &imports.files)?;
-    }
-    warm_parent::prepare_now(&wish, preparation.limit, preparation.told)
+        idle: DEFAULT_IDLE,
+        patience: DEFAULT_PATIENCE,
+    })
 }

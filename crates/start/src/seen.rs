@@ -14,8 +14,6 @@ use crate::place;
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Modules that were imported, with their files, in the order in which that began.
-    pub modules: Vec<(String, String)>,
     /// Files that were read until the first iteration ended, in the order of their first use.
     pub files: Vec<PathBuf>,
     /// The GPU whose context the program's own process made: its number among those that
@@ -51,9 +49,6 @@ impl Seen {
                 text.push(0);
             }
         };
-        for (name, file) in &self.modules {
-            put([b"module", name.as_bytes(), file.as_bytes()]);
-        }
         for path in &self.files {
             put([b"file", path.as_os_str().as_bytes(), b""]);
         }
@@ -81,7 +76,6 @@ impl Seen {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         for record in fields.chunks_exact(3) {
             match record[0] {
-                b"module" => seen.modules.push((text(record[1]), text(record[2]))),
                 b"file" => seen
                     .files
                     .push(OsString::from_vec(record[1].to_vec()).into()),
@@ -107,7 +101,6 @@ mod tests {
     #[test]
     fn what_was_seen_is_read_as_it_was_written() {
         let seen = Seen {
-            modules: vec![("numpy".into(), "/a b/numpy.py".into())],
             files: vec!["/a\nb".into(), "/c".into()],
             device: Some(3),
             uses_cuda: true,

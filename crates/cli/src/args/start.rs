@@ -54,6 +54,10 @@ pub struct StartArguments {
     #[command(flatten)]
     pub measuring: MeasuringArguments,
 
+    /// Know what the program imports from a recording of `preheat run`, rather than from its first start
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["list", "stop", "measure"])]
+    pub from: Option<PathBuf>,
+
     /// Have the warm parent made, wait until it serves, and start nothing
     #[arg(long, conflicts_with_all = ["list", "stop", "measure"])]
     pub prepare: bool,

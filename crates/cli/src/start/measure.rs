@@ -4,7 +4,7 @@
 //! Each kind is a command of its own: `preheat start --only … -- CMD`, recorded as any other
 //! program is. So plain and remedied starts differ in nothing but the remedies.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -142,7 +142,13 @@ fn applicable(
 /// Has the warm parent made, as recorded starts need it; or why there can be none.
 fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let place = output.join("prepare");
-    let command = with(&[Remedy::WarmParent], &["--prepare"], &arguments.command);
+    let look = output.join(LOOK);
+    let flags = [
+        OsStr::new("--prepare"),
+        OsStr::new("--from"),
+        look.as_os_str(),
+    ];
+    let command = with(&[Remedy::WarmParent], &flags, &arguments.command);
     let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
     request.starts = Some(1);
     request.output_of_all = false;
@@ -151,7 +157,8 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let _ = fs::remove_dir_all(&place);
     match code {
         0 => Ok(()),
-        _ => Err("there is no warm parent of it".into()),
+        // It has said why.
+        _ => Err("there can be no warm parent of it".to_owned()),
     }
 }
 
@@ -167,11 +174,8 @@ fn series(
             true => arguments.command.clone(),
             false => {
                 let remedies: Vec<Remedy> = kind.remedies.iter().copied().collect();
-                with(
-                    &remedies,
-                    &["--strictly", "--patience", "5"],
-                    &arguments.command,
-                )?
+                let flags = ["--strictly", "--patience", "5"].map(OsStr::new);
+                with(&remedies, &flags, &arguments.command)?
             }
         };
         let mut request = request(arguments, command, &output.join(kind.directory()));
@@ -187,7 +191,7 @@ fn series(
 }
 
 /// `preheat start` with some remedies, as a command.
-fn with(remedies: &[Remedy], flags: &[&str], command: &[OsString]) -> Result<Vec<OsString>> {
+fn with(remedies: &[Remedy], flags: &[&OsStr], command: &[OsString]) -> Result<Vec<OsString>> {
     let ourselves = std::env::current_exe().context("preheat cannot find itself")?;
     let only: Vec<&str> = remedies.iter().map(|remedy| remedy.id()).collect();
     let mut words: Vec<OsString> = vec![
@@ -258,7 +262,7 @@ fn decide(known: &Known, report: &TriedReport) -> Result<()> {
     let kept = report.kept.iter().filter_map(|id| id.parse().ok());
     let kept: Remedies = kept.collect();
     known
-        .decide(Some(&kept))
+        .decide(&kept)
         .context("what was decided cannot be kept")
 }
 
