@@ -15,7 +15,7 @@ use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
 use preheat_analyze::tried::{NotTried, TriedReport, Variant, try_out};
 use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
 use preheat_report::{run_html, tried_json, tried_terminal};
-use preheat_start::{Known, Remedies, Remedy};
+use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 
 use super::kinds::{Kind, kinds};
 use super::seen::seen;
@@ -59,6 +59,8 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     known
         .saw(&first.seen)
         .context("what was seen cannot be kept")?;
+    // Those that are made from here on are for recorded starts, and of no use to others.
+    let _made = Made::since();
     let (tried, mut not_tried) = applicable(arguments, &known, &output);
     if tried.is_empty() {
         complain("no remedy applies to this program:");
@@ -87,6 +89,10 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     not_tried.retain(|(remedy, _)| !tried.contains(remedy));
     let report = judged(&kinds, &output, &first.findings.report, &not_tried)?;
     decide(&known, &report)?;
+    if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {
+        // What it imports is known: the next start has its parent made.
+        let _ = preheat_start::learn(&arguments.command, &first.imports);
+    }
     let written = targets.write(|_| tried_json(&report).into_bytes());
     let mut text = String::from("\n");
     text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
@@ -95,12 +101,40 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     written.map(|()| ExitCode::SUCCESS)
 }
 
+/// Warm parents that are made for a measurement leave with it.
+struct Made {
+    before: Vec<String>,
+}
+
+impl Made {
+    fn since() -> Made {
+        Made { before: ids() }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for id in ids() {
+            if !self.before.contains(&id) {
+                // One that does not leave now does so when it is idle.
+                let _ = preheat_start::stop(&id);
+            }
+        }
+    }
+}
+
+fn ids() -> Vec<String> {
+    let running = preheat_start::list().unwrap_or_default();
+    running.into_iter().map(|parent| parent.id).collect()
+}
+
 /// Where the first look is.
 const LOOK: &str = "look";
 
 /// What a plain start showed.
 struct Look {
-    seen: preheat_start::Seen,
+    seen: Seen,
+    imports: Imports,
     findings: Findings,
 }
 
@@ -114,8 +148,13 @@ fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
     let recording = preheat_trace::read(&place)
         .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
     let findings = analyze(&recording);
-    let seen = seen(&recording);
-    Ok((Look { seen, findings }, manifest))
+    let (names, files) = preheat_trace::imports(&recording.starts);
+    let look = Look {
+        seen: seen(&recording),
+        imports: Imports { names, files },
+        findings,
+    };
+    Ok((look, manifest))
 }
 
 /// The remedies that apply, and why the others do not.

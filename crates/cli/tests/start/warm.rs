@@ -103,6 +103,15 @@ impl Warm {
         }
     }
 
+    /// Wait until a parent runs that a start has asked for.
+    pub fn wait_for_parent(&self) {
+        while self.count() == 0 {
+            if let Some(why) = self.refusal() {
+                panic!("there is no warm parent: {why}");
+            }
+        }
+    }
+
     /// How many parents run.
     pub fn count(&self) -> usize {
         self.parents().len()

@@ -1,0 +1,134 @@
+//! Remedies are tried on real programs, and what pays is what later starts have.
+
+use std::fs;
+
+use preheat_analyze::run::RunReport;
+use preheat_analyze::tried::TriedReport;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{python_with, run};
+use warm::Warm;
+
+/// Trains something small; its imports take most of its time.
+const TRAINS: &str = "
+import torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).square().mean().backward()
+    optimizer.step()
+print('trained')
+";
+
+fn torch() -> Option<Warm> {
+    let warm = Warm::with(python_with("torch")?)?;
+    fs::write(warm.directory.join("trains.py"), TRAINS).expect("it is written");
+    Some(warm)
+}
+
+#[test]
+fn what_pays_is_kept_and_later_starts_have_it() {
+    let Some(warm) = torch() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let said = run(warm
+        .preheat(&["--measure", "--starts", "4", "--json", "tried.json", "--"])
+        .args([python, "trains.py"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(warm.directory.join("tried.json")).expect("it was written");
+    let report: TriedReport = serde_json::from_str(&text).expect("it is a report");
+    assert_eq!(report.iteration, "steps of SGD");
+    assert_eq!(report.kept, ["warm-parent"], "{text}");
+    let tried = &report.remedies[0];
+    let (predicted, alone) = (tried.predicted.expect("it is"), tried.alone.expect("it is"));
+    assert!(predicted > 0.0 && alone.value > 0.0);
+    assert!(said.err.contains("Predicted and measured"), "{}", said.err);
+    // A parent for recorded starts is of no use to others.
+    assert_eq!(warm.count(), 0);
+    let first = run(&mut warm.started(&[python, "trains.py"]));
+    assert_eq!(first.out, "trained\n");
+    warm.wait_for_parent();
+    let second = run(&mut warm.started(&[python, "trains.py"]));
+    assert!(second.err.contains("started warm"), "{}", second.err);
+    assert_eq!(second.out, "trained\n");
+    // Decided otherwise, it is started otherwise.
+    let said = run(warm
+        .preheat(&["-v", "--only", "none", "--"])
+        .args([python, "trains.py"]));
+    assert!(!said.err.contains("warm"), "{}", said.err);
+}
+
+#[test]
+fn a_warm_start_is_recorded_as_any_other() {
+    let Some(warm) = torch() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let ourselves = env!("CARGO_BIN_EXE_preheat");
+    let recorded = |name: &str, words: &[&str], starts: &str| {
+        let mut command = warm.plain(&[ourselves, "run", "--starts", starts, "--output", name]);
+        command.args(["--json", &format!("{name}.json"), "--"]);
+        run(command
+            .args([ourselves, "start", "-v", "--patience", "60"])
+            .args(words))
+    };
+    let plain = recorded("first", &["--prepare", "--", python, "trains.py"], "1");
+    assert_eq!(
+        plain.code,
+        Some(125),
+        "nothing is known of it: {}",
+        plain.err
+    );
+    let plain = recorded("plain", &["--", python, "trains.py"], "1");
+    assert!(plain.err.contains("started plainly"), "{}", plain.err);
+    warm.wait_for_parent();
+    let said = recorded("warm", &["--", python, "trains.py"], "3");
+    assert!(said.err.contains("started warm"), "{}", said.err);
+    let read = |name: &str| -> RunReport {
+        let text = fs::read_to_string(warm.directory.join(name)).expect("it was written");
+        serde_json::from_str(&text).expect("it is a report")
+    };
+    let (plain, warmly) = (read("plain.json"), read("warm.json"));
+    assert_eq!(warmly.iteration, "steps of SGD");
+    assert_eq!(
+        warmly.starts[1].iterations.len(),
+        plain.starts[0].iterations.len()
+    );
+    let imports = |report: &RunReport| -> f64 {
+        let of = |name: &str| {
+            let causes = report.causes.iter().filter(|of| of.cause.as_str() == name);
+            causes.map(|cause| cause.seconds).sum::<f64>()
+        };
+        of("Python imports") + of("library loading")
+    };
+    // What is there before the start takes no time in it.
+    assert!(
+        imports(&warmly) < 0.2 * imports(&plain),
+        "{:?}",
+        warmly.causes
+    );
+    let damaged = warmly.notes.iter().find(|note| note.contains("cannot be"));
+    assert_eq!(damaged, None);
+    assert!(warmly.starts.iter().all(|start| !start.damaged));
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let Some(warm) = Warm::new() else { return };
+    let said = run(warm.preheat(&["--measure", "--", "true"]).arg("x"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.err.contains("no remedy applies"), "{}", said.err);
+    let said = run(&mut warm.preheat(&["--measure", "--output", "failed", "--", "false"]));
+    assert_eq!(said.code, Some(125));
+    assert!(said.err.contains("a program that succeeds"), "{}", said.err);
+    let said = run(&mut warm.preheat(&["--measure", "--", "there-is-no-such-program"]));
+    assert_eq!(said.code, Some(127));
+    let said = run(&mut warm.preheat(&["--starts", "3", "--", "true"]));
+    assert_eq!(said.code, Some(2), "only a measurement has starts");
+    let said = run(&mut warm.preheat(&["--only", "magic", "--", "true"]));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("warm-parent"), "{}", said.err);
+    let said = run(&mut warm.preheat(&["--from", "nowhere", "--", "true"]));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("no recording"), "{}", said.err);
+}
