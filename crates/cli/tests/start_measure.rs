@@ -53,6 +53,11 @@ fn what_pays_is_kept_and_later_starts_have_it() {
     let second = run(&mut warm.started(&[python, "trains.py"]));
     assert!(second.err.contains("started warm"), "{}", second.err);
     assert_eq!(second.out, "trained\n");
+    // One that is not asked for is not tried.
+    let said = run(warm
+        .preheat(&["--measure", "--only", "prefetch", "--output", "other", "--"])
+        .args(["true"]));
+    assert!(!said.err.contains("warm parent"), "{}", said.err);
     // Decided otherwise, it is started otherwise.
     let said = run(warm
         .preheat(&["-v", "--only", "none", "--"])

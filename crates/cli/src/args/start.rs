@@ -48,7 +48,7 @@ pub struct StartArguments {
     pub only: Option<Vec<Option<Remedy>>>,
 
     /// Try the remedies that apply: plain starts and starts with each of them take turns, and what pays is kept for later starts
-    #[arg(long, conflicts_with_all = ["list", "stop", "only"])]
+    #[arg(long, conflicts_with_all = ["list", "stop"])]
     pub measure: bool,
 
     #[command(flatten)]

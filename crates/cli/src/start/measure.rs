@@ -165,7 +165,11 @@ fn applicable(
 ) -> (Remedies, Vec<(Remedy, String)>) {
     let mut tried = Remedies::new();
     let mut not_tried = Vec::new();
+    let asked = arguments.remedies();
     for (remedy, applies) in known.applicable(&arguments.command) {
+        if asked.as_ref().is_some_and(|asked| !asked.contains(&remedy)) {
+            continue;
+        }
         let ready = applies.and_then(|()| match remedy {
             Remedy::WarmParent => prepare(arguments, output),
             _ => Ok(()),

@@ -2,9 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+
+/// Milliseconds without anything new after which nothing more will come, however busy the
+/// machine is: a test that hangs tells nothing.
+const TOO_LONG: libc::c_int = 120_000;
 
 /// Something that runs in a terminal of its own.
 pub struct Terminal {
@@ -61,6 +65,15 @@ impl Terminal {
 
     fn read(&mut self) -> bool {
         let mut bytes = [0; 1024];
+        let mut poll = libc::pollfd {
+            fd: self.ours.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: poll reads and writes one struct.
+        if unsafe { libc::poll(&mut poll, 1, TOO_LONG) } == 0 {
+            return false;
+        }
         match self.ours.read(&mut bytes) {
             Ok(length @ 1..) => {
                 let text = String::from_utf8_lossy(&bytes[..length]);
