@@ -9,6 +9,7 @@
 //!
 //! This crate reads no recordings, analyses nothing and prints nothing.
 
+pub mod caches;
 mod clock;
 mod ending;
 mod error;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use preheat_analyze::run::Evicted;
 
+use crate::caches;
 use crate::inject::Variables;
 
 mod cached;
@@ -29,20 +30,6 @@ pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {
     evicted
 }
 
-/// Variables of caches for compiled code, all of them directories.
-const CACHES: [&str; 7] = [
-    "CUDA_CACHE_PATH",
-    "CUPY_CACHE_DIR",
-    "NUMBA_CACHE_DIR",
-    "POCL_CACHE_DIR",
-    "TORCHINDUCTOR_CACHE_DIR",
-    "TORCH_EXTENSIONS_DIR",
-    "TRITON_CACHE_DIR",
-];
-
-/// The same, of caches that are not used unless they are set.
-const CACHES_IF_SET: [&str; 1] = ["JAX_COMPILATION_CACHE_DIR"];
-
 /// Empty caches for one start, gone when it is over.
 pub(crate) struct Caches {
     directory: PathBuf,
@@ -62,12 +49,11 @@ impl Caches {
         &self,
         user: impl Fn(&str) -> Option<OsString>,
     ) -> io::Result<Variables> {
-        let if_set = CACHES_IF_SET.iter().filter(|name| user(name).is_some());
         let mut variables = Variables::new();
-        for name in CACHES.iter().chain(if_set) {
-            let directory = self.directory.join(name.to_ascii_lowercase());
+        for cache in caches::ALL.iter().filter(|cache| cache.is_used(&user)) {
+            let directory = self.directory.join(cache.directory());
             fs::create_dir(&directory)?;
-            variables.push((name.into(), directory.into()));
+            variables.push((cache.variable.into(), directory.into()));
         }
         Ok(variables)
     }
@@ -90,7 +76,7 @@ mod tests {
         fs::create_dir(&below).expect("a directory");
         let caches = Caches::new(&below, "start-1").expect("empty caches");
         let set = caches.variables(|_| None).expect("variables");
-        assert_eq!(set.len(), CACHES.len());
+        assert_eq!(set.len(), caches::ALL.len() - 1);
         for (_, directory) in &set {
             assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
         }
@@ -99,7 +85,10 @@ mod tests {
         drop((caches, next));
         let caches = Caches::new(&below, "start-1").expect("again");
         let set = caches.variables(|_| Some("/x".into())).expect("variables");
-        assert!(set.iter().any(|(name, _)| name == CACHES_IF_SET[0]));
+        assert!(
+            set.iter()
+                .any(|(name, _)| name == "JAX_COMPILATION_CACHE_DIR")
+        );
         drop(caches);
         assert_eq!(fs::read_dir(&below).expect("it is there").count(), 0);
         fs::remove_dir(below).expect("it goes");

@@ -15,6 +15,7 @@ mod case;
 mod decision;
 mod identity;
 mod invocation;
+pub mod kept_caches;
 mod place;
 mod plain;
 mod prepare;
@@ -118,10 +119,14 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
     let invocation = invocation::read(request.command, &program.path);
     let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
     let name = identity::name_of(&invocation, &program.path);
-    let remedies = match &request.remedies {
+    let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
         None => decision::read(&places.kept, &name).unwrap_or_else(decision::unmeasured),
     };
+    // Whoever names a place for caches wants them kept there.
+    if request.remedies.is_none() && kept_caches::is_named(&|name| std::env::var_os(name)) {
+        remedies.insert(Remedy::KeptCaches);
+    }
     let seen = Seen::read(&places.kept, &name);
     let mut changes = Changes::default();
     let mut left_out = None;
@@ -158,9 +163,8 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
         Remedy::WarmParent => Ok(()),
         Remedy::LazyLoading => settings::lazy_loading(case, changes),
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
-        Remedy::OverlappedInit | Remedy::Prefetch | Remedy::KeptCaches => {
-            Err("it cannot be done yet".into())
-        }
+        Remedy::KeptCaches => kept_caches::apply(case, changes),
+        Remedy::OverlappedInit | Remedy::Prefetch => Err("it cannot be done yet".into()),
     }
 }
 

@@ -1,0 +1,190 @@
+//! What stands first in a bundle: what it is, where and for what it was made, and how
+//! much is in it. The document `preheat.caches/1`, filled up with spaces.
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::checksum::Checksum;
+use super::error::{BundleError, damaged};
+use super::machine::Machine;
+use super::tar::{self, BLOCK};
+
+const NAME: &str = "preheat-caches.json";
+const KIND: &str = "preheat.caches/";
+const MAJOR: &str = "1";
+
+/// No header is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// Sixteen digits stand after this, at the end.
+const CHECKSUM: &[u8] = b"\"xxh64\":\"";
+
+/// The document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    schema: String,
+    preheat: String,
+    pub created: String,
+    /// The absolute path of the place that was packed.
+    pub place: String,
+    pub machine: Machine,
+    /// Directories of caches with code for the very processor that it was made on.
+    pub for_the_processor: Vec<String>,
+    pub files: u64,
+    pub bytes: u64,
+    /// Of all files.
+    pub files_xxh64: String,
+    /// Of this document, these digits taken as zeros.
+    xxh64: String,
+}
+
+impl Header {
+    pub(super) fn new(created: &str, place: &str, machine: &Machine) -> Header {
+        Header {
+            schema: format!("{KIND}{MAJOR}"),
+            preheat: env!("CARGO_PKG_VERSION").to_owned(),
+            created: created.to_owned(),
+            place: place.to_owned(),
+            machine: machine.clone(),
+            for_the_processor: Vec::new(),
+            files: u64::MAX,
+            bytes: u64::MAX,
+            files_xxh64: "0".repeat(16),
+            xxh64: "0".repeat(16),
+        }
+    }
+
+    /// The document in `room` bytes, or in whole blocks that it fits into.
+    pub(super) fn text(&self, room: Option<usize>) -> Result<Vec<u8>, BundleError> {
+        let text = serde_json::to_vec(self);
+        let mut text = text.map_err(|why| BundleError::Failed(why.to_string()))?;
+        let room = room.unwrap_or((text.len() / BLOCK + 2) * BLOCK);
+        if text.len() >= room {
+            return Err(BundleError::Failed("its header grew too long".into()));
+        }
+        text.resize(room - 1, b' ');
+        text.push(b'\n');
+        let digits =
+            digits(&text).ok_or_else(|| BundleError::Failed("it has no checksum".into()))?;
+        let sum = checksum(&text);
+        text[digits].copy_from_slice(sum.as_bytes());
+        Ok(text)
+    }
+
+    /// The header and the document, as they begin a bundle.
+    pub(super) fn front(text: &[u8]) -> Vec<u8> {
+        let mut bytes = tar::header(NAME, b'0', 0o644, text.len() as u64, 0).to_vec();
+        bytes.extend(text);
+        bytes
+    }
+
+    /// Read it. A newer one is refused.
+    pub(super) fn read(from: &mut dyn Read) -> Result<Header, BundleError> {
+        let other = || BundleError::Refused("it is no bundle of preheat's".to_owned());
+        let first = match tar::next_header(from) {
+            Ok(Some(first)) if first.name == NAME.as_bytes() && first.kind == b'0' => first,
+            Err(why @ BundleError::Failed(_)) => return Err(why),
+            _ => return Err(other()),
+        };
+        if first.size > LONGEST || first.size % BLOCK as u64 != 0 {
+            return Err(damaged("its header is too long"));
+        }
+        let mut text = vec![0; first.size as usize];
+        tar::fill(from, &mut text)?;
+        let bad = || damaged("its header cannot be read");
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| bad())?;
+        let schema = value.get("schema").and_then(|schema| schema.as_str());
+        let major = schema.and_then(|schema| schema.strip_prefix(KIND));
+        match major.ok_or_else(other)? {
+            MAJOR => {}
+            newer => {
+                return Err(BundleError::Refused(format!(
+                    "it has version {newer} of the format, and this preheat ({}) reads version {MAJOR}; use the preheat that packed it, or pack it again",
+                    env!("CARGO_PKG_VERSION")
+                )));
+            }
+        }
+        let header: Header = serde_json::from_value(value).map_err(|_| bad())?;
+        let digits = digits(&text).ok_or_else(bad)?;
+        text[digits].fill(b'0');
+        if header.xxh64 != checksum(&text) {
+            return Err(damaged("its header is not what was packed"));
+        }
+        Ok(header)
+    }
+
+    /// The place as a path.
+    pub(super) fn place(&self) -> Result<PathBuf, BundleError> {
+        let path = Path::new(&self.place);
+        let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+        let is_right =
+            path.is_absolute() && path.components().all(plain) && !self.place.contains('\0');
+        is_right
+            .then(|| path.to_owned())
+            .ok_or_else(|| damaged("the place that it was packed from is no absolute path"))
+    }
+}
+
+/// Where the digits of the document's own checksum are.
+fn digits(text: &[u8]) -> Option<Range<usize>> {
+    let mut parts = text.windows(CHECKSUM.len());
+    let digits = parts.rposition(|part| part == CHECKSUM)? + CHECKSUM.len();
+    (digits + 16 <= text.len()).then_some(digits..digits + 16)
+}
+
+fn checksum(text: &[u8]) -> String {
+    let mut sum = Checksum::new();
+    sum.add(text);
+    sum.digits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header::new("2026-01-01T00:00:00Z", "/x/y", &Machine::here(None))
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let mut header = header();
+        let room = header.text(None).expect("a document").len();
+        header.files = 3;
+        let text = header.text(Some(room)).expect("a document");
+        assert_eq!(text.len() % BLOCK, 0);
+        let mut front = Header::front(&text);
+        let read = Header::read(&mut front.as_slice()).expect("it is read");
+        assert_eq!((read.files, &read.place), (3, &header.place));
+        for at in [BLOCK + 40, BLOCK + room - 2] {
+            front[at] ^= 1;
+            assert!(Header::read(&mut front.as_slice()).is_err(), "{at}");
+            front[at] ^= 1;
+        }
+    }
+
+    #[test]
+    fn newer_and_strange_ones_are_refused() {
+        let refused = |header: &Header, word: &str| {
+            let text = header.text(None).expect("a document");
+            let read = Header::read(&mut Header::front(&text).as_slice());
+            let why = read.expect_err("it is refused").to_string();
+            assert!(why.contains(word), "{why}");
+        };
+        let mut newer = header();
+        newer.schema = "preheat.caches/2".into();
+        refused(&newer, "version 2");
+        newer.schema = "preheat.run/1".into();
+        refused(&newer, "no bundle");
+        let why = Header::read(&mut &b"PK\x03\x04"[..]).expect_err("it is refused");
+        assert!(why.to_string().contains("no bundle"), "{why}");
+        for place in ["", "x", "/a/../b", "/a\0"] {
+            let mut header = header();
+            header.place = place.into();
+            assert!(header.place().is_err(), "{place:?}");
+        }
+    }
+}

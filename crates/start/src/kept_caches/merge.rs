@@ -1,0 +1,129 @@
+//! Puts unpacked files where programs look for them.
+//!
+//! What is there stays: a cache's entries are named after what is in them, and a program
+//! may be using them. Where entries belong together, they are taken together or not at all.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use preheat_launch::caches::CompileCache;
+
+use super::error::{BundleError, failed};
+use super::place;
+use super::tar::Member;
+use super::traits::{self, Unit};
+
+/// What became of the files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Merged {
+    pub files: u64,
+    pub bytes: u64,
+    pub there: u64,
+}
+
+/// Move the members from one directory into another.
+pub(super) fn into(
+    place: &Path,
+    from: &Path,
+    members: &[(&'static CompileCache, Member)],
+) -> Result<Merged, BundleError> {
+    let mut merged = Merged::default();
+    // Whether something was there before, by what is taken together.
+    let mut units: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    for (cache, member) in members {
+        let target = place.join(&member.path);
+        let is_there = match unit(cache, &member.path) {
+            None => false,
+            Some(unit) => *units
+                .entry(place.join(unit))
+                .or_insert_with_key(|unit| has_something(unit)),
+        };
+        if is_there {
+            merged.there += 1;
+            continue;
+        }
+        place::make(target.parent().unwrap_or(place)).map_err(|why| failed(&target, &why))?;
+        match move_new(&from.join(&member.path), &target) {
+            Ok(()) => {
+                merged.files += 1;
+                merged.bytes += member.size;
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => merged.there += 1,
+            Err(why) => return Err(failed(&target, &why)),
+        }
+    }
+    Ok(merged)
+}
+
+/// What a file is taken together with; `None` if with nothing.
+fn unit<'a>(cache: &CompileCache, path: &'a str) -> Option<&'a Path> {
+    let parts = match traits::unit(cache) {
+        Unit::File => return None,
+        Unit::Directory => 2,
+        Unit::Whole => 1,
+    };
+    let end = path
+        .match_indices('/')
+        .nth(parts - 1)
+        .map_or(path.len(), |(at, _)| at);
+    Some(Path::new(&path[..end]))
+}
+
+fn has_something(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        // A file, or a directory that we may not look into.
+        Err(why) => why.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Move a file to a name that nothing has yet.
+fn move_new(from: &Path, to: &Path) -> io::Result<()> {
+    let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
+    let (old, new) = (path(from)?, path(to)?);
+    // SAFETY: both paths end with NULs and live until the call has returned.
+    let moved = unsafe {
+        libc::renameat2(
+            libc::AT_FDCWD,
+            old.as_ptr(),
+            libc::AT_FDCWD,
+            new.as_ptr(),
+            libc::RENAME_NOREPLACE,
+        )
+    };
+    if moved == 0 {
+        return Ok(());
+    }
+    let why = io::Error::last_os_error();
+    match why.raw_os_error() {
+        // Not every file system knows how; then there is a moment between the two.
+        Some(libc::EINVAL | libc::ENOSYS) if std::fs::symlink_metadata(to).is_err() => {
+            std::fs::rename(from, to)
+        }
+        Some(libc::EINVAL | libc::ENOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        _ => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_together_is_known_by_its_path() {
+        let cache = |name| traits::by_directory(name).expect("it is known");
+        let of = |name, path| unit(cache(name), path);
+        assert_eq!(of("triton_cache_dir", "triton_cache_dir/a/b"), None);
+        assert_eq!(
+            of("cuda_cache_path", "cuda_cache_path/index"),
+            Some(Path::new("cuda_cache_path"))
+        );
+        assert_eq!(
+            of("torch_extensions_dir", "torch_extensions_dir/mine/a/b.o"),
+            Some(Path::new("torch_extensions_dir/mine"))
+        );
+    }
+}

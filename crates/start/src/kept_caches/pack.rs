@@ -1,0 +1,248 @@
+//! Packs the place into one file.
+//!
+//! It is written beside the file that is asked for and takes its name at the end: whoever
+//! looks sees the old one or the new one, whole. What a program changes while it is read
+//! is left out and counted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use preheat_launch::caches::ALL;
+
+use super::checksum::Checksum;
+use super::error::{BundleError, failed};
+use super::header::Header;
+use super::machine::Machine;
+use super::place::{self, Found};
+use super::tar::{BLOCK, Member, padding};
+use super::traits;
+use super::{CHUNK, Step, Watch};
+
+/// What was packed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// How many files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes of the bundle.
+    pub size: u64,
+    /// Whose caches they are of, for people.
+    pub titles: Vec<&'static str>,
+    /// What a person should know about it.
+    pub notes: Vec<String>,
+}
+
+/// Pack what is in `place` into the file `to`. `created` is the time now, for people.
+pub fn pack(
+    place: &Path,
+    to: &Path,
+    created: &str,
+    machine: &Machine,
+    watch: &mut Watch<'_>,
+) -> Result<Packed, BundleError> {
+    let (found, strange) = place::look(place).map_err(|why| failed(place, &why))?;
+    if found.is_empty() {
+        return Err(BundleError::Refused(format!(
+            "there is no compiled code in {}; `preheat start --caches {0} -- COMMAND` keeps a program's there",
+            place.display()
+        )));
+    }
+    let named = place.to_str().ok_or_else(|| {
+        BundleError::Refused(format!("the path {} is not UTF-8", place.display()))
+    })?;
+    if fs::metadata(to).is_ok_and(|is| !is.is_file()) {
+        return Err(BundleError::Refused(format!(
+            "{} is there already and is no file; name a new one",
+            to.display()
+        )));
+    }
+    let mut written = Written::create(to)?;
+    let mut header = Header::new(created, named, machine);
+    for cache in &ALL {
+        let is_for = |found: &&Found| {
+            found.cache == cache
+                && traits::is_for_the_processor(cache, &found.path.to_string_lossy())
+        };
+        if found.iter().any(|found| is_for(&found)) {
+            header.for_the_processor.push(cache.directory());
+        }
+    }
+    let room = header.text(None)?.len();
+    written.at = (BLOCK + room) as u64;
+    let mut all = Vec::new();
+    let mut changed = 0;
+    let mut buffer = vec![0; CHUNK];
+    for (done, one) in found.iter().enumerate() {
+        let mut go_on = || {
+            watch(&Step {
+                done,
+                total: Some(found.len()),
+                path: &one.path,
+            })
+        };
+        match written.add(place, one, &mut buffer, &mut go_on)? {
+            Some(member) => all.push(member),
+            None => changed += 1,
+        }
+    }
+    header.files = all.len() as u64;
+    header.bytes = all.iter().map(|member| member.size).sum();
+    let mut sum = Checksum::new();
+    all.iter().for_each(|member| sum.add(&member.identity()));
+    header.files_xxh64 = sum.digits();
+    let front = Header::front(&header.text(Some(room))?);
+    let size = written.finish(&front, to)?;
+    let mut titles: Vec<_> = found.iter().map(|found| found.cache.title).collect();
+    titles.dedup();
+    Ok(Packed {
+        files: header.files,
+        bytes: header.bytes,
+        size,
+        titles,
+        notes: notes(changed, strange),
+    })
+}
+
+fn notes(changed: usize, strange: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if changed > 0 {
+        notes.push(format!(
+            "{changed} files changed while they were packed, or have names that are not UTF-8, and were left out"
+        ));
+    }
+    if strange > 0 {
+        notes.push(format!(
+            "{strange} things that are no plain files, such as links, were left out"
+        ));
+    }
+    notes
+}
+
+/// A bundle that is being written; gone unless it is finished.
+struct Written {
+    file: File,
+    path: PathBuf,
+    /// Where the next bytes go.
+    at: u64,
+}
+
+impl Written {
+    fn create(to: &Path) -> Result<Written, BundleError> {
+        let Some(name) = to.file_name() else {
+            return Err(BundleError::Refused(format!(
+                "{} is no name for a file",
+                to.display()
+            )));
+        };
+        let mut name = name.to_owned();
+        name.push(format!(".new-{}", std::process::id()));
+        let path = to.with_file_name(name);
+        let _ = fs::remove_file(&path);
+        // What programs have compiled may tell of what they are.
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|why| failed(to, &why))?;
+        Ok(Written { file, path, at: 0 })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
+        let put = self.file.write_all_at(bytes, self.at);
+        put.map_err(|why| failed(&self.path, &why))?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Add a file; `None` if it changed meanwhile, and then it is not in the bundle.
+    fn add(
+        &mut self,
+        place: &Path,
+        found: &Found,
+        buffer: &mut [u8],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Member>, BundleError> {
+        let begin = self.at;
+        let source = place.join(&found.path);
+        let Some((path, (mut from, is))) = found.path.to_str().zip(open(&source)) else {
+            return Ok(None);
+        };
+        let mut member = Member {
+            path: path.to_owned(),
+            mode: is.mode() & 0o755 | 0o400,
+            modified: (
+                u64::try_from(is.mtime()).unwrap_or(0),
+                u32::try_from(is.mtime_nsec()).unwrap_or(0),
+            ),
+            size: is.size(),
+            checksum: 0,
+        };
+        self.put(&member.front())?;
+        let mut sum = Checksum::new();
+        let mut left = member.size;
+        while left > 0 {
+            if !go_on() {
+                return Err(BundleError::Interrupted);
+            }
+            let most = buffer
+                .len()
+                .min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = match from.read(&mut buffer[..most]) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                Err(why) => return Err(failed(&source, &why)),
+            };
+            sum.add(&buffer[..read]);
+            self.put(&buffer[..read])?;
+            left -= read as u64;
+        }
+        let same = |now: fs::Metadata| {
+            (now.size(), now.mtime(), now.mtime_nsec()) == (is.size(), is.mtime(), is.mtime_nsec())
+        };
+        if left > 0 || !from.metadata().is_ok_and(same) {
+            self.at = begin;
+            return Ok(None);
+        }
+        self.put(&[0; BLOCK][..padding(member.size)])?;
+        member.checksum = sum.value();
+        // The same, with the checksum that is known now.
+        let end = std::mem::replace(&mut self.at, begin);
+        self.put(&member.front())?;
+        self.at = end;
+        Ok(Some(member))
+    }
+
+    /// Give it its beginning, its end and its name; how large it is.
+    fn finish(mut self, front: &[u8], to: &Path) -> Result<u64, BundleError> {
+        self.put(&[0; 2 * BLOCK])?;
+        let size = std::mem::replace(&mut self.at, 0);
+        self.put(front)?;
+        let kept = self.file.set_len(size).and_then(|()| self.file.sync_all());
+        let kept = kept.and_then(|()| fs::rename(&self.path, to));
+        kept.map_err(|why| failed(to, &why))?;
+        Ok(size)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // It has another name once it is finished.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A file of a cache; `None` if it is gone, or was put into the place of something else.
+fn open(path: &Path) -> Option<(File, fs::Metadata)> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
+        .ok()?;
+    let is = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    Some((file, is))
+}

@@ -1,0 +1,150 @@
+//! The one place in which caches are kept: which it is, and what is in it.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
+
+use preheat_launch::caches::{ALL, CompileCache};
+
+use super::traits;
+
+/// The variable that names another place than the user's own.
+pub const VARIABLE: &str = "PREHEAT_CACHES";
+
+/// The place: the one that is named, else the user's own.
+pub(super) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
+    let set = |name| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    if let Some(named) = set(VARIABLE) {
+        return whole(&named);
+    }
+    let absolute = |name| set(name).filter(|path| path.is_absolute());
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    cache
+        .map(|cache| cache.join("preheat/caches"))
+        .ok_or_else(|| {
+            format!("there is no place for them: set {VARIABLE} or HOME to a directory of yours")
+        })
+}
+
+/// The place that a person named, as programs are to be told it: the same in every
+/// directory, and the same when it is asked for again.
+pub fn whole(named: &Path) -> Result<PathBuf, String> {
+    let path = std::path::absolute(named).map_err(|why| format!("{}: {why}", named.display()))?;
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Err(format!(
+            "{} has `..` in it; name the directory itself",
+            named.display()
+        ));
+    }
+    Ok(path)
+}
+
+/// Have a directory, and those above it; what is made is the user's alone.
+pub(super) fn make(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+}
+
+/// A file of a cache.
+pub(super) struct Found {
+    pub cache: &'static CompileCache,
+    /// From the place on.
+    pub path: PathBuf,
+    pub size: u64,
+}
+
+/// All files of all caches, in order; and how many things were left out that are no files.
+pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
+    let mut found = Vec::new();
+    let mut strange = 0;
+    for cache in &ALL {
+        let mut directories = vec![PathBuf::from(cache.directory())];
+        while let Some(directory) = directories.pop() {
+            let entries = match fs::read_dir(place.join(&directory)) {
+                Ok(entries) => entries,
+                // Programs remove things, and not every cache is in use.
+                Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+                Err(why) => return Err(why),
+            };
+            for entry in entries {
+                let path = directory.join(entry?.file_name());
+                let Ok(is) = fs::symlink_metadata(place.join(&path)) else {
+                    continue;
+                };
+                if traits::is_passing(cache, &path) {
+                    continue;
+                }
+                if is.is_dir() {
+                    directories.push(path);
+                } else if is.is_file() {
+                    let size = is.size();
+                    found.push(Found { cache, path, size });
+                } else {
+                    strange += 1;
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((found, strange))
+}
+
+/// How many bytes can still be written there; as much as there is where nobody says.
+pub(super) fn room(place: &Path) -> u64 {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(place.as_os_str().as_bytes()) else {
+        return u64::MAX;
+    };
+    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a NUL, and statvfs fills in what it is given when it
+    // answers with 0; only then it is read.
+    unsafe {
+        if libc::statvfs(path.as_ptr(), is.as_mut_ptr()) != 0 {
+            return u64::MAX;
+        }
+        let is = is.assume_init();
+        is.f_bavail.saturating_mul(is.f_frsize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_place_comes_before_the_users_own() {
+        let with = |set: &[(&str, &str)]| {
+            let set: Vec<(String, String)> = set
+                .iter()
+                .map(|(a, b)| ((*a).into(), (*b).into()))
+                .collect();
+            place(move |name| {
+                let found = set.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        let own = with(&[("HOME", "/h"), (VARIABLE, "")]);
+        assert_eq!(own, Ok("/h/.cache/preheat/caches".into()));
+        let cache = with(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")]);
+        assert_eq!(cache, Ok("/c/preheat/caches".into()));
+        let named = with(&[("HOME", "/h"), (VARIABLE, "/v/./x")]);
+        assert_eq!(named, Ok("/v/x".into()));
+        assert!(with(&[(VARIABLE, "/v/../x")]).is_err());
+        assert!(with(&[("HOME", "h")]).is_err_and(|why| why.contains(VARIABLE)));
+    }
+
+    #[test]
+    fn there_is_room_somewhere() {
+        assert!(room(Path::new("/")) < u64::MAX);
+        assert_eq!(room(Path::new("/no/such/place")), u64::MAX);
+    }
+}

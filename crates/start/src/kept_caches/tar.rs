@@ -1,0 +1,307 @@
+//! A bundle is a tar file: POSIX's format, with times to the nanosecond in extended
+//! headers, so that `tar -tvf` shows what is in it. Only what is written here is read:
+//! plain files. Links, devices and all else are refused.
+
+use std::io::{self, Read};
+
+use super::error::{BundleError, damaged};
+
+pub(super) const BLOCK: usize = 512;
+
+/// The longest extended header: a path and three numbers.
+const LONGEST: u64 = 16 << 10;
+
+/// The largest size that the plain header can tell.
+const LARGEST: u64 = (1 << 33) - 1;
+
+/// Seconds and nanoseconds since 1970.
+type Time = (u64, u32);
+
+/// A file in a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Where it is, from the place on.
+    pub path: String,
+    /// Its permissions.
+    pub mode: u32,
+    /// When it was changed.
+    pub modified: Time,
+    /// Its size.
+    pub size: u64,
+    /// The checksum of its content.
+    pub checksum: u64,
+}
+
+impl Member {
+    /// The same in bytes, for the checksum of the whole.
+    pub(super) fn identity(&self) -> Vec<u8> {
+        let mut bytes = self.path.clone().into_bytes();
+        bytes.push(0);
+        bytes.extend(self.mode.to_le_bytes());
+        bytes.extend(self.modified.0.to_le_bytes());
+        bytes.extend(self.modified.1.to_le_bytes());
+        bytes.extend(self.size.to_le_bytes());
+        bytes.extend(self.checksum.to_le_bytes());
+        bytes
+    }
+
+    /// What stands before its content.
+    pub(super) fn front(&self) -> Vec<u8> {
+        let (seconds, nanoseconds) = self.modified;
+        let mut records = record("path", &self.path);
+        records += &record("mtime", &format!("{seconds}.{nanoseconds:09}"));
+        if self.size > LARGEST {
+            records += &record("size", &self.size.to_string());
+        }
+        // Other programs pass comments over in silence.
+        records += &record("comment", &format!("xxh64 {:016x}", self.checksum));
+        let mut bytes = header("preheat-pax", b'x', 0o644, records.len() as u64, 0).to_vec();
+        bytes.extend(records.as_bytes());
+        bytes.resize(bytes.len() + padding(records.len() as u64), 0);
+        let size = if self.size > LARGEST { 0 } else { self.size };
+        bytes.extend(header(&self.path, b'0', self.mode, size, seconds));
+        bytes
+    }
+}
+
+/// How many bytes fill the last block.
+pub(super) fn padding(size: u64) -> usize {
+    (BLOCK - (size % BLOCK as u64) as usize) % BLOCK
+}
+
+/// A record of an extended header: its own length stands first.
+fn record(name: &str, value: &str) -> String {
+    let rest = name.len() + value.len() + 3;
+    let mut length = rest + 1;
+    while length.to_string().len() + rest != length {
+        length = length.to_string().len() + rest;
+    }
+    format!("{length} {name}={value}\n")
+}
+
+/// A header of POSIX's; a name that is too long is told in the extended one.
+pub(super) fn header(name: &str, kind: u8, mode: u32, size: u64, seconds: u64) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    let name = &name.as_bytes()[..name.len().min(100)];
+    block[..name.len()].copy_from_slice(name);
+    let mut put =
+        |at: usize, text: String| block[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(100, format!("{mode:07o}"));
+    put(108, format!("{:07o}", 0));
+    put(116, format!("{:07o}", 0));
+    put(124, format!("{:011o}", size.min(LARGEST)));
+    put(136, format!("{:011o}", seconds.min(LARGEST)));
+    put(257, "ustar\u{0}00".to_owned());
+    block[156] = kind;
+    let sum = sum(&block);
+    block[148..156].copy_from_slice(format!("{sum:06o}\u{0} ").as_bytes());
+    block
+}
+
+/// Of all bytes, those of the sum itself taken as spaces.
+fn sum(block: &[u8; BLOCK]) -> u32 {
+    let bytes = block.iter().enumerate();
+    bytes
+        .map(|(at, &byte)| match at {
+            148..156 => u32::from(b' '),
+            _ => u32::from(byte),
+        })
+        .sum()
+}
+
+/// What a plain header tells.
+pub(super) struct Plain {
+    pub kind: u8,
+    pub name: Vec<u8>,
+    pub mode: u32,
+    pub size: u64,
+}
+
+/// The next header; `None` at the end.
+pub(super) fn next_header(from: &mut dyn Read) -> Result<Option<Plain>, BundleError> {
+    let mut block = [0; BLOCK];
+    fill(from, &mut block)?;
+    if block == [0; BLOCK] {
+        return Ok(None);
+    }
+    if &block[257..263] != b"ustar\0" || octal(&block[148..156]) != Some(u64::from(sum(&block))) {
+        return Err(damaged("a header in it is not right"));
+    }
+    let (Some(mode), Some(size)) = (octal(&block[100..108]), octal(&block[124..136])) else {
+        return Err(damaged("a number in it is not right"));
+    };
+    let name = block[..100].split(|&byte| byte == 0).next();
+    Ok(Some(Plain {
+        kind: block[156],
+        name: name.unwrap_or_default().to_vec(),
+        mode: mode as u32,
+        size,
+    }))
+}
+
+/// The next file; `None` at the end. Its content comes next, and then its padding.
+pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleError> {
+    let Some(extended) = next_header(from)? else {
+        return Ok(None);
+    };
+    let what = match extended.kind {
+        b'x' if extended.size <= LONGEST => None,
+        b'x' => Some("an extended header that is too long"),
+        b'1' | b'2' => Some("a link"),
+        b'3' | b'4' => Some("a device"),
+        b'5' => Some("a directory"),
+        b'6' => Some("a pipe"),
+        _ => Some("something that is not a plain file, or one without a checksum"),
+    };
+    if let Some(what) = what {
+        return Err(never(what));
+    }
+    let mut text = vec![0; extended.size as usize];
+    fill(from, &mut text)?;
+    pass_padding(from, extended.size)?;
+    let text = String::from_utf8(text).map_err(|_| damaged("a name in it is not text"))?;
+    let plain = next_header(from)?.ok_or_else(|| damaged("a file in it is missing"))?;
+    match plain.kind {
+        b'0' => {}
+        b'1' | b'2' => return Err(never("a link")),
+        b'3' | b'4' => return Err(never("a device")),
+        _ => return Err(never("something that is not a plain file")),
+    }
+    if plain.mode & !0o777 != 0 {
+        return Err(never("a file that runs as another user"));
+    }
+    let mut member = Member {
+        path: String::new(),
+        mode: plain.mode,
+        modified: (0, 0),
+        size: plain.size,
+        checksum: 0,
+    };
+    let told = read_records(&text, &mut member);
+    told.ok_or_else(|| damaged("what it says about a file is not right"))?;
+    Ok(Some(member))
+}
+
+/// Take over what an extended header says; a path, a time and a checksum must be there.
+fn read_records(mut text: &str, member: &mut Member) -> Option<()> {
+    let mut seen = 0;
+    while !text.is_empty() {
+        let (length, _) = text.split_once(' ')?;
+        let record = text.get(..length.parse().ok()?)?;
+        text = &text[record.len()..];
+        let record = record.strip_suffix('\n')?.get(length.len() + 1..)?;
+        let (name, value) = record.split_once('=')?;
+        match name {
+            "path" => member.path = value.to_owned(),
+            "mtime" => {
+                let (seconds, nanoseconds) = value.split_once('.')?;
+                let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+                if nanoseconds.len() != 9 || !digits(seconds) || !digits(nanoseconds) {
+                    return None;
+                }
+                member.modified = (seconds.parse().ok()?, nanoseconds.parse().ok()?);
+            }
+            "size" => {
+                member.size = value.parse().ok()?;
+                continue;
+            }
+            "comment" => {
+                let digits = value.strip_prefix("xxh64 ")?;
+                member.checksum = u64::from_str_radix(digits, 16).ok()?;
+            }
+            _ => return None,
+        }
+        seen += 1;
+    }
+    (seen == 3 && !member.path.is_empty()).then_some(())
+}
+
+/// Pass over what fills the last block.
+pub(super) fn pass_padding(from: &mut dyn Read, size: u64) -> Result<(), BundleError> {
+    let mut rest = [0; BLOCK];
+    fill(from, &mut rest[..padding(size)])
+}
+
+/// Exactly so many bytes.
+pub(super) fn fill(from: &mut dyn Read, bytes: &mut [u8]) -> Result<(), BundleError> {
+    from.read_exact(bytes).map_err(|why| match why.kind() {
+        io::ErrorKind::UnexpectedEof => damaged("it ends too early"),
+        _ => BundleError::Failed(format!("it cannot be read: {why}")),
+    })
+}
+
+fn never(what: &str) -> BundleError {
+    BundleError::Refused(format!("it has {what} in it, which preheat never packs"))
+}
+
+fn octal(field: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?;
+    u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(path: &str, size: u64) -> Member {
+        Member {
+            path: path.to_owned(),
+            mode: 0o640,
+            modified: (1_700_000_000, 7),
+            size,
+            checksum: 0xabc,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let long = "x/".repeat(300) + "é";
+        for member in [
+            member("a/b", 0),
+            member(&long, LARGEST),
+            member("a", LARGEST + 1),
+        ] {
+            let front = member.front();
+            assert_eq!(front.len() % BLOCK, 0);
+            let read = next_member(&mut front.as_slice());
+            assert_eq!(read, Ok(Some(member)));
+        }
+        assert_eq!(next_member(&mut [0; BLOCK].as_slice()), Ok(None));
+    }
+
+    #[test]
+    fn a_record_has_its_own_length() {
+        assert_eq!(record("path", "a"), "9 path=a\n");
+        for length in 80..120 {
+            let record = record("path", &"x".repeat(length));
+            assert!(record.starts_with(&format!("{} ", record.len())));
+        }
+    }
+
+    #[test]
+    fn what_preheat_does_not_write_is_refused() {
+        for (kind, word) in [
+            (b'1', "link"),
+            (b'2', "link"),
+            (b'3', "device"),
+            (b'5', "directory"),
+        ] {
+            let alone = header("a", kind, 0o644, 0, 0);
+            let why = next_member(&mut alone.as_slice()).expect_err("it is refused");
+            assert!(why.to_string().contains(word), "{why}");
+            let mut after = member("a", 0).front();
+            let at = after.len() - BLOCK;
+            after[at..].copy_from_slice(&header("a", kind, 0o644, 0, 0));
+            assert!(next_member(&mut after.as_slice()).is_err());
+        }
+        let mut other = member("a", 0);
+        other.mode = 0o4755;
+        let why = next_member(&mut other.front().as_slice()).expect_err("it is refused");
+        assert!(why.to_string().contains("another user"), "{why}");
+        let plain = header("a", b'0', 0o644, 0, 0);
+        assert!(next_member(&mut plain.as_slice()).is_err());
+        let short = &member("a", 0).front()[..700];
+        let why = next_member(&mut &short[..]).expect_err("it is refused");
+        assert!(why.to_string().contains("too early"), "{why}");
+    }
+}

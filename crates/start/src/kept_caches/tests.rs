@@ -1,0 +1,282 @@
+//! The remedy, and bundles from packing to unpacking, on real directories.
+
+mod hostile;
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::*;
+use crate::case::tests::sample;
+use crate::seen::Seen;
+
+/// A directory of the test's own, gone in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let serial = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("preheat-kept-{}-{serial}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).expect("a directory for the test");
+        Scratch(path)
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file with a time of its own.
+    fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("it is made");
+        fs::write(&path, bytes).expect("it is written");
+        let time = SystemTime::UNIX_EPOCH + Duration::new(1_600_000_000, 123_456_789);
+        let file = File::options().write(true).open(&path).expect("it opens");
+        file.set_modified(time).expect("it is ours");
+        path
+    }
+
+    /// Names and contents of all files below, ours and others'.
+    fn files(&self, below: &str) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut directories = vec![self.join(below)];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten() {
+                let path = entry.expect("an entry").path();
+                match path.is_dir() {
+                    true => directories.push(path),
+                    false => found.push((path.clone(), fs::read(&path).expect("it is read"))),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn on(_: &Step<'_>) -> bool {
+    true
+}
+
+fn here() -> Machine {
+    Machine::here(None)
+}
+
+/// A place with something of several caches in it.
+fn filled() -> Scratch {
+    let scratch = Scratch::new();
+    let place = scratch.join("place");
+    scratch.put("place/cuda_cache_path/index", b"index");
+    scratch.put("place/cuda_cache_path/1/2/abc", &[7; 1500]);
+    let group = format!("{{\"child_paths\": \"{}/x\"}}", place.display());
+    scratch.put("place/triton_cache_dir/KEY/__grp__k.json", group.as_bytes());
+    let so = scratch.put("place/torchinductor_cache_dir/ab/cab.so", &vec![1; 3 << 20]);
+    fs::set_permissions(&so, fs::Permissions::from_mode(0o4777)).expect("it is ours");
+    let long = format!("place/jax_compilation_cache_dir/jit_é-{}", "f".repeat(200));
+    scratch.put(&long, b"");
+    scratch
+}
+
+fn packed(scratch: &Scratch) -> Packed {
+    let done = pack(
+        &scratch.join("place"),
+        &scratch.join("b"),
+        "now",
+        &here(),
+        &mut on,
+    );
+    done.expect("it is packed")
+}
+
+fn unpacked(
+    scratch: &Scratch,
+    named: Option<&Path>,
+    here: &Machine,
+) -> Result<Unpacked, BundleError> {
+    let mut file = File::open(scratch.join("b")).expect("it is there");
+    unpack(&mut file, named, here, &mut on)
+}
+
+#[test]
+fn a_seen_program_keeps_what_it_compiles_and_the_user_decides() {
+    let scratch = Scratch::new();
+    let home = scratch.0.to_str().expect("text");
+    let seen = Seen {
+        caches: vec![
+            "TRITON_CACHE_DIR".into(),
+            "JAX_COMPILATION_CACHE_DIR".into(),
+        ],
+        ..Seen::default()
+    };
+    let mut changes = Changes::default();
+    let start = sample(
+        &[("XDG_CACHE_HOME", home), ("TRITON_CACHE_DIR", "/mine")],
+        Some(seen.clone()),
+    );
+    assert_eq!(apply(&start.case(), &mut changes), Ok(()));
+    let directory = scratch.join("preheat/caches/jax_compilation_cache_dir");
+    assert!(directory.is_dir());
+    assert_eq!(
+        changes.variables,
+        [
+            ("JAX_COMPILATION_CACHE_DIR", directory.into_os_string()),
+            ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0".into()),
+        ]
+    );
+    let all = [
+        ("HOME", home),
+        ("TRITON_CACHE_DIR", "/a"),
+        ("JAX_COMPILATION_CACHE_DIR", "/b"),
+    ];
+    let why = apply(&sample(&all, Some(seen)).case(), &mut Changes::default());
+    assert!(why.is_err_and(|why| why.contains("set already")));
+    for (seen, word) in [
+        (None, "not measured"),
+        (Some(Seen::default()), "not seen to compile"),
+    ] {
+        let start = sample(&[("HOME", home)], seen);
+        let why = apply(&start.case(), &mut Changes::default()).expect_err("it does not apply");
+        assert!(why.contains(word), "{why}");
+    }
+}
+
+#[test]
+fn a_named_place_takes_all_caches_of_any_program() {
+    let scratch = Scratch::new();
+    let home = scratch.0.to_str().expect("text");
+    let mut changes = Changes::default();
+    let start = sample(&[(VARIABLE, home), ("CUDA_CACHE_MAXSIZE", "1")], None);
+    assert_eq!(apply(&start.case(), &mut changes), Ok(()));
+    let names: Vec<_> = changes.variables.iter().map(|(name, _)| *name).collect();
+    assert!(
+        ALL.iter().all(|cache| names.contains(&cache.variable)),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"CUDA_CACHE_MAXSIZE"), "{names:?}");
+}
+
+#[test]
+fn a_place_comes_back_as_it_was() {
+    let scratch = filled();
+    let before = scratch.files("place");
+    let done = packed(&scratch);
+    assert_eq!((done.files, done.notes.len()), (5, 0));
+    assert_eq!(done.titles, ["CUDA's driver", "JAX", "Inductor", "Triton"]);
+    assert_eq!(
+        held(&scratch.join("place")).expect("it is there"),
+        (5, done.bytes)
+    );
+    fs::rename(scratch.join("place"), scratch.join("old")).expect("it moves");
+    let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
+    assert_eq!((back.files, back.bytes, back.there), (5, done.bytes, 0));
+    assert_eq!(back.notes, [""; 0]);
+    assert_eq!(scratch.files("place"), before);
+    for (path, _) in &before {
+        let is = fs::metadata(path).expect("it is there");
+        assert_eq!((is.mtime(), is.mtime_nsec()), (1_600_000_000, 123_456_789));
+        assert_eq!(is.mode() & 0o7022, 0, "{path:?}");
+    }
+    let so = scratch.join("place/torchinductor_cache_dir/ab/cab.so");
+    assert_eq!(
+        fs::metadata(so).expect("it is there").mode() & 0o7777,
+        0o755
+    );
+    // The same place gives the same bundle.
+    let first = fs::read(scratch.join("b")).expect("it is there");
+    packed(&scratch);
+    assert!(first == fs::read(scratch.join("b")).expect("it is there"));
+}
+
+#[test]
+fn what_is_there_stays() {
+    let scratch = filled();
+    packed(&scratch);
+    let place = scratch.join("place");
+    fs::remove_dir_all(&place).expect("it goes");
+    scratch.put("place/triton_cache_dir/KEY/__grp__k.json", b"newer");
+    scratch.put("place/cuda_cache_path/index", b"of others");
+    // Left by somebody who was killed.
+    scratch.put("place/.unpack-1/x", b"");
+    let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
+    // The index of CUDA's cache would not know of entries that are put beside it.
+    assert_eq!((back.files, back.there), (2, 3));
+    let read = |name: &str| fs::read(place.join(name)).expect("it is there");
+    assert_eq!(read("triton_cache_dir/KEY/__grp__k.json"), b"newer");
+    assert_eq!(read("cuda_cache_path/index"), b"of others");
+    assert!(!place.join("cuda_cache_path/1").exists());
+    assert!(!place.join(".unpack-1").exists());
+}
+
+#[test]
+fn elsewhere_it_says_what_will_not_be_found() {
+    let scratch = filled();
+    packed(&scratch);
+    let other = scratch.join("other");
+    let back = unpacked(&scratch, Some(&other), &here()).expect("it is unpacked");
+    assert_eq!((back.place, back.files), (other, 5));
+    let said = back.notes.join("\n");
+    assert!(said.contains("1 files of Triton name"), "{said}");
+    assert!(said.contains("JAX finds"), "{said}");
+}
+
+#[test]
+fn code_for_a_larger_processor_is_left_out() {
+    let scratch = filled();
+    let mut larger = here();
+    larger.instructions.push("avx9999".into());
+    let to = scratch.join("b");
+    pack(&scratch.join("place"), &to, "now", &larger, &mut on).expect("it is packed");
+    fs::remove_dir_all(scratch.join("place")).expect("it goes");
+    let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
+    assert_eq!(back.files, 4);
+    assert!(back.notes[0].contains("avx9999"), "{:?}", back.notes);
+    assert!(!scratch.join("place/torchinductor_cache_dir").exists());
+}
+
+#[test]
+fn links_and_locks_are_not_packed() {
+    let scratch = filled();
+    symlink("/etc/passwd", scratch.join("place/triton_cache_dir/link")).expect("a link");
+    scratch.put("place/torch_extensions_dir/mine/lock", b"");
+    scratch.put("place/somebody_elses/file", b"");
+    let done = packed(&scratch);
+    assert_eq!(done.files, 5);
+    assert!(done.notes[0].contains("1 things"), "{:?}", done.notes);
+    let nothing = pack(
+        &scratch.join("none"),
+        &scratch.join("c"),
+        "now",
+        &here(),
+        &mut on,
+    );
+    assert!(
+        matches!(nothing, Err(BundleError::Refused(_))),
+        "{nothing:?}"
+    );
+}
+
+#[test]
+fn an_end_on_the_way_leaves_nothing() {
+    let scratch = filled();
+    let stop = &mut |step: &Step<'_>| step.done < 3;
+    let to = scratch.join("b");
+    let ended = pack(&scratch.join("place"), &to, "now", &here(), stop);
+    assert_eq!(ended, Err(BundleError::Interrupted));
+    assert_eq!(fs::read_dir(&scratch.0).expect("it is there").count(), 1);
+    packed(&scratch);
+    fs::remove_dir_all(scratch.join("place")).expect("it goes");
+    let mut file = File::open(to).expect("it is there");
+    let ended = unpack(&mut file, None, &here(), stop);
+    assert_eq!(ended, Err(BundleError::Interrupted));
+    assert!(!scratch.join("place").exists());
+}
