@@ -3,6 +3,7 @@
 //! The command's own output stays its own: what preheat says, and only if it is asked to,
 //! goes to standard error.
 
+mod caches;
 mod kinds;
 mod measure;
 mod seen;
@@ -32,6 +33,15 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     }
     if let Some(which) = &arguments.stop {
         return stop(which);
+    }
+    if let Some(from) = &arguments.unpack {
+        return caches::unpack(from, arguments.caches.as_deref());
+    }
+    if let Some(place) = &arguments.caches {
+        caches::name(place)?;
+    }
+    if let Some(to) = &arguments.pack {
+        return caches::pack(to);
     }
     if arguments.measure {
         return measure::run(arguments);

@@ -18,6 +18,8 @@ use super::{TEMPLATE, iterations, seconds, starts};
   preheat start -v -- python -m mypackage.serve    says how it was started
   preheat start --list                             warm parents that run
   preheat start --stop all                         they leave; programs that run stay
+  preheat start --caches /mnt/kept -- python serve.py
+  preheat start --pack kept.tar                    compiled code, to be taken along
 
 Exit codes: the program's own, or the same signal; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
 )]
@@ -25,7 +27,7 @@ pub struct StartArguments {
     /// The command and its arguments
     #[arg(
         value_name = "COMMAND",
-        required_unless_present_any = ["list", "stop"],
+        required_unless_present_any = ["list", "stop", "pack", "unpack"],
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
@@ -69,6 +71,18 @@ pub struct StartArguments {
     /// Fail rather than leave out a remedy of --only
     #[arg(long, hide = true, requires = "only")]
     pub strictly: bool,
+
+    /// Keep all that the program compiles in this directory, on whatever machine or volume; also PREHEAT_CACHES [default: only what it was seen to compile, in ~/.cache/preheat/caches]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "stop"])]
+    pub caches: Option<PathBuf>,
+
+    /// Pack the kept caches into one file, for machines with the same card and driver
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop", "unpack"])]
+    pub pack: Option<PathBuf>,
+
+    /// Unpack such a file, - for standard input: where it was packed from, or into --caches
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop"])]
+    pub unpack: Option<PathBuf>,
 
     /// List the warm parents that run, and start nothing
     #[arg(long, conflicts_with_all = ["command", "stop"])]
