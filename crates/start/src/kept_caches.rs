@@ -28,7 +28,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use preheat_launch::caches::{ALL, CompileCache};
+use preheat_launch::caches::CompileCache;
 
 use crate::case::{Case, Changes};
 use crate::invocation::Why;
@@ -97,13 +97,13 @@ fn wanted(case: &Case<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Wh
     // Whoever names a place wants everything in it, also from a container in which
     // nothing is known of the program.
     if named {
-        return Ok(ALL.iter().collect());
+        return Ok(traits::kept().collect());
     }
     let Some(seen) = case.seen else {
         return Err("the program was not measured yet".into());
     };
     let uses = |cache: &&CompileCache| seen.caches.iter().any(|name| name == cache.variable);
-    let wanted: Vec<_> = ALL.iter().filter(uses).collect();
+    let wanted: Vec<_> = traits::kept().filter(uses).collect();
     match wanted.is_empty() {
         true => Err("the program was not seen to compile anything".into()),
         false => Ok(wanted),
@@ -129,12 +129,20 @@ pub fn held(place: &Path) -> io::Result<(u64, u64)> {
     ))
 }
 
+/// A number of files, for people.
+pub fn files(number: u64) -> String {
+    match number {
+        1 => "1 file".to_owned(),
+        _ => format!("{number} files"),
+    }
+}
+
 /// Variables that the user has set to lead out of the place, with where they lead: such
 /// caches are not packed.
 pub fn elsewhere(place: &Path) -> Vec<(&'static str, PathBuf)> {
     let set =
         |cache: &CompileCache| Some((cache.variable, std::env::var_os(cache.variable)?.into()));
-    let all = ALL.iter().filter_map(set);
+    let all = traits::kept().filter_map(set);
     all.filter(|(_, path): &(_, PathBuf)| !path.starts_with(place) && path.is_dir())
         .collect()
 }

@@ -61,8 +61,8 @@ pub fn pack(to: &Path) -> Result<ExitCode> {
     });
     print(
         format!(
-            "packed {} files ({}) of {} from {}\ninto {} ({}), for {made_for}\n",
-            packed.files,
+            "packed {} ({}) of {} from {}\ninto {} ({}), for {made_for}\n",
+            kept_caches::files(packed.files),
             bytes(packed.bytes),
             packed.titles.join(", "),
             place.display(),
@@ -116,8 +116,8 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
     };
     print(
         format!(
-            "unpacked {} files ({}) into {}{there}\n",
-            unpacked.files,
+            "unpacked {} ({}) into {}{there}\n",
+            kept_caches::files(unpacked.files),
             bytes(unpacked.bytes),
             unpacked.place.display()
         )

@@ -1,20 +1,20 @@
 //! Puts unpacked files where programs look for them.
 //!
 //! What is there stays: a cache's entries are named after what is in them, and a program
-//! may be using them. Where entries belong together, they are taken together or not at all.
+//! may be using them. A cache with an index is taken as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use preheat_launch::caches::CompileCache;
 
 use super::error::{BundleError, failed};
 use super::place;
 use super::tar::Member;
-use super::traits::{self, Unit};
+use super::traits;
 
 /// What became of the files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -31,16 +31,14 @@ pub(super) fn into(
     members: &[(&'static CompileCache, Member)],
 ) -> Result<Merged, BundleError> {
     let mut merged = Merged::default();
-    // Whether something was there before, by what is taken together.
-    let mut units: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    // Whether something was there before, of caches that are taken as a whole.
+    let mut there: BTreeMap<&str, bool> = BTreeMap::new();
     for (cache, member) in members {
         let target = place.join(&member.path);
-        let is_there = match unit(cache, &member.path) {
-            None => false,
-            Some(unit) => *units
-                .entry(place.join(unit))
-                .or_insert_with_key(|unit| has_something(unit)),
-        };
+        let is_there = traits::is_one(cache)
+            && *there
+                .entry(cache.variable)
+                .or_insert_with(|| has_something(&place.join(cache.directory())));
         if is_there {
             merged.there += 1;
             continue;
@@ -56,20 +54,6 @@ pub(super) fn into(
         }
     }
     Ok(merged)
-}
-
-/// What a file is taken together with; `None` if with nothing.
-fn unit<'a>(cache: &CompileCache, path: &'a str) -> Option<&'a Path> {
-    let parts = match traits::unit(cache) {
-        Unit::File => return None,
-        Unit::Directory => 2,
-        Unit::Whole => 1,
-    };
-    let end = path
-        .match_indices('/')
-        .nth(parts - 1)
-        .map_or(path.len(), |(at, _)| at);
-    Some(Path::new(&path[..end]))
 }
 
 fn has_something(path: &Path) -> bool {
@@ -105,25 +89,5 @@ fn move_new(from: &Path, to: &Path) -> io::Result<()> {
         }
         Some(libc::EINVAL | libc::ENOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
         _ => Err(why),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_belongs_together_is_known_by_its_path() {
-        let cache = |name| traits::by_directory(name).expect("it is known");
-        let of = |name, path| unit(cache(name), path);
-        assert_eq!(of("triton_cache_dir", "triton_cache_dir/a/b"), None);
-        assert_eq!(
-            of("cuda_cache_path", "cuda_cache_path/index"),
-            Some(Path::new("cuda_cache_path"))
-        );
-        assert_eq!(
-            of("torch_extensions_dir", "torch_extensions_dir/mine/a/b.o"),
-            Some(Path::new("torch_extensions_dir/mine"))
-        );
     }
 }

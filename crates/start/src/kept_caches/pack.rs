@@ -9,8 +9,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use preheat_launch::caches::ALL;
-
 use super::checksum::Checksum;
 use super::error::{BundleError, failed};
 use super::header::Header;
@@ -18,7 +16,7 @@ use super::machine::Machine;
 use super::place::{self, Found};
 use super::tar::{BLOCK, Member, padding};
 use super::traits;
-use super::{CHUNK, Step, Watch};
+use super::{CHUNK, Step, Watch, files};
 
 /// What was packed.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +59,7 @@ pub fn pack(
     }
     let mut written = Written::create(to)?;
     let mut header = Header::new(created, named, machine);
-    for cache in &ALL {
+    for cache in traits::kept() {
         let is_for = |found: &&Found| {
             found.cache == cache
                 && traits::is_for_the_processor(cache, &found.path.to_string_lossy())
@@ -73,7 +71,7 @@ pub fn pack(
     let room = header.text(None)?.len();
     written.at = (BLOCK + room) as u64;
     let mut all = Vec::new();
-    let mut changed = 0;
+    let mut changed = 0u64;
     let mut buffer = vec![0; CHUNK];
     for (done, one) in found.iter().enumerate() {
         let mut go_on = || {
@@ -106,16 +104,17 @@ pub fn pack(
     })
 }
 
-fn notes(changed: usize, strange: usize) -> Vec<String> {
+fn notes(changed: u64, strange: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if changed > 0 {
         notes.push(format!(
-            "{changed} files changed while they were packed, or have names that are not UTF-8, and were left out"
+            "left out: {} that changed meanwhile, or whose names are not UTF-8",
+            files(changed)
         ));
     }
     if strange > 0 {
         notes.push(format!(
-            "{strange} things that are no plain files, such as links, were left out"
+            "left out: {strange} that are no plain files, such as links"
         ));
     }
     notes

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-use preheat_launch::caches::{ALL, CompileCache};
+use preheat_launch::caches::CompileCache;
 
 use super::traits;
 
@@ -66,7 +66,7 @@ pub(super) struct Found {
 pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
     let mut found = Vec::new();
     let mut strange = 0;
-    for cache in &ALL {
+    for cache in traits::kept() {
         let mut directories = vec![PathBuf::from(cache.directory())];
         while let Some(directory) = directories.pop() {
             let entries = match fs::read_dir(place.join(&directory)) {

@@ -8,35 +8,28 @@
 //! - Inductor compiles C++ with `-march=native` and has the width of vectors in its keys,
 //!   but not the other instructions.
 //! - CUDA's driver keeps an index beside its entries.
-//! - An extension of PyTorch is built by ninja, which goes by times, in a directory of its
-//!   own; a file `lock` there makes others wait for as long as it is there.
+//! - Extensions of PyTorch are not kept. They are built by ninja, which goes by times: beside
+//!   headers of another version with older times it would take what was built for these.
 
 use std::path::Path;
 
 use preheat_launch::caches::{ALL, CompileCache};
 
-/// What is taken or left together, where something is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// Each file: its name says what is in it.
-    File,
-    /// Each directory at the top.
-    Directory,
-    /// All of it.
-    Whole,
+/// All that are kept.
+pub(super) fn kept() -> impl Iterator<Item = &'static CompileCache> {
+    ALL.iter()
+        .filter(|cache| cache.variable != "TORCH_EXTENSIONS_DIR")
 }
 
 /// The cache whose directory has this name.
 pub(super) fn by_directory(name: &str) -> Option<&'static CompileCache> {
-    ALL.iter().find(|cache| cache.directory() == name)
+    kept().find(|cache| cache.directory() == name)
 }
 
-pub(super) fn unit(cache: &CompileCache) -> Unit {
-    match cache.variable {
-        "CUDA_CACHE_PATH" => Unit::Whole,
-        "TORCH_EXTENSIONS_DIR" => Unit::Directory,
-        _ => Unit::File,
-    }
+/// Whether it is taken or left as a whole, where something is there already; else file by
+/// file, for names say what is in them.
+pub(super) fn is_one(cache: &CompileCache) -> bool {
+    cache.variable == "CUDA_CACHE_PATH"
 }
 
 /// Whether entries are only found where they were made, whatever is in them.
@@ -47,15 +40,13 @@ pub(super) fn has_path_in_keys(cache: &CompileCache) -> bool {
 /// Whether a file is machine code for the very processor that it was made on, and its key
 /// does not say so.
 pub(super) fn is_for_the_processor(cache: &CompileCache, file: &str) -> bool {
-    let compiled = ["TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR"];
-    compiled.contains(&cache.variable) && file.ends_with(".so")
+    cache.variable == "TORCHINDUCTOR_CACHE_DIR" && file.ends_with(".so")
 }
 
 /// Whether it is not worth anything, or harmful, on another machine.
 pub(super) fn is_passing(cache: &CompileCache, path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     match cache.variable {
-        "TORCH_EXTENSIONS_DIR" => name == Some("lock"),
         "TORCHINDUCTOR_CACHE_DIR" => name.is_some_and(|name| name.ends_with(".lock")),
         "POCL_CACHE_DIR" => name.is_some_and(|name| name.starts_with("tempfile_")),
         "TRITON_CACHE_DIR" => name.is_some_and(|name| name.starts_with("tmp.pid_")),
@@ -70,13 +61,11 @@ mod tests {
     #[test]
     fn caches_are_known_by_their_directories() {
         let triton = by_directory("triton_cache_dir").expect("it is known");
-        assert_eq!(unit(triton), Unit::File);
+        assert!(!is_one(triton));
         assert!(is_passing(triton, Path::new("/a/tmp.pid_3_x")));
         assert_eq!(by_directory("triton"), None);
-        for name in ["CUDA_CACHE_PATH", "TORCH_EXTENSIONS_DIR"] {
-            let cache = by_directory(&name.to_ascii_lowercase()).expect("it is known");
-            assert_ne!(unit(cache), Unit::File);
-        }
-        assert!(ALL.iter().any(has_path_in_keys));
+        assert_eq!(by_directory("torch_extensions_dir"), None);
+        assert_eq!(kept().filter(|cache| is_one(cache)).count(), 1);
+        assert_eq!(kept().filter(|cache| has_path_in_keys(cache)).count(), 1);
     }
 }

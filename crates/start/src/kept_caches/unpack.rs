@@ -21,7 +21,7 @@ use super::machine::Machine;
 use super::mentions::Mentions;
 use super::merge;
 use super::tar::{self, Member};
-use super::{CHUNK, Step, Watch, place, traits};
+use super::{CHUNK, Step, Watch, files, place, traits};
 
 /// The beginning of the name of what is not unpacked yet.
 const UNFINISHED: &str = ".unpack-";
@@ -72,17 +72,17 @@ pub fn unpack(
     };
     let mut members = Vec::new();
     let mut sum = Checksum::new();
-    let (mut files, mut bytes) = (0, 0u64);
+    let (mut number, mut bytes) = (0, 0u64);
     while let Some(member) = tar::next_member(from)? {
-        files += 1;
+        number += 1;
         bytes = bytes.saturating_add(member.size);
-        if files > header.files || bytes > header.bytes {
+        if number > header.files || bytes > header.bytes {
             return Err(damaged("there is more in it than its header says"));
         }
         let cache = cache_of(&member.path)?;
         sum.add(&member.identity());
         let mut go_on = |path: &Path| {
-            let done = usize::try_from(files).unwrap_or(usize::MAX) - 1;
+            let done = usize::try_from(number).unwrap_or(usize::MAX) - 1;
             let total = usize::try_from(header.files).ok();
             watch(&Step { done, total, path })
         };
@@ -90,7 +90,7 @@ pub fn unpack(
             members.push((cache, member));
         }
     }
-    let is_whole = (files, bytes) == (header.files, header.bytes);
+    let is_whole = (number, bytes) == (header.files, header.bytes);
     if !is_whole || sum.digits() != header.files_xxh64 {
         return Err(damaged("it is not what was packed"));
     }
@@ -199,9 +199,10 @@ impl Extraction<'_> {
     fn notes(&self, place: &Path, members: &[(&'static CompileCache, Member)]) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(instruction) = self.lacking {
-            for (title, files) in &self.left_out {
+            for (title, count) in &self.left_out {
                 notes.push(format!(
-                    "{files} files of {title} were left out: they are for a processor with {instruction} ({}), which this one does not have",
+                    "left out: {} of {title}, for a processor with {instruction} ({}), which this one does not have",
+                    files(*count),
                     self.header.machine.processor
                 ));
             }
@@ -210,9 +211,10 @@ impl Extraction<'_> {
             return notes;
         };
         let (packed_from, place) = (packed_from.display(), place.display());
-        for (title, files) in &self.mentions {
+        for (title, count) in &self.mentions {
             notes.push(format!(
-                "{files} files of {title} name {packed_from}, where they were packed: what they name is not found in {place}, and may be compiled again"
+                "{packed_from}, where it was packed, is named in {} of {title}: what is named there is not found in {place}, and may be compiled again",
+                files(*count)
             ));
         }
         if members
