@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod support;
-use support::{Directory, Said, preheat, python_with, require, run};
+use support::{Directory, Said, preheat, python_with, require, run, signal, wait_for};
 
 /// Compiles with JAX, and says how often its cache had it and had it not.
 const JAX: &str = "
@@ -292,6 +293,34 @@ fn bad_input_gets_a_sentence() {
     ));
     assert_eq!(said.code, Some(125), "{}", said.err);
     assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+}
+
+#[test]
+fn ctrl_c_while_it_waits_for_input_leaves_nothing() {
+    let home = Directory::new();
+    bundle(&home);
+    let whole = fs::read(home.join("b.tar")).expect("it is there");
+    fs::remove_dir_all(home.join("kept")).expect("it goes");
+    let mut command = start(&home, &["--unpack", "-"]);
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // All but the end.
+    let part = &whole[..whole.len() - 1500];
+    input.write_all(part).expect("it reads");
+    let unfinished = home.join(&format!("kept/.unpack-{}", child.id()));
+    wait_for(&unfinished, &mut child);
+    let state = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    while !state().contains(") S ") {
+        std::thread::yield_now();
+    }
+    assert!(signal("-INT", &child));
+    let ended = child.wait_with_output().expect("it ends");
+    drop(input);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("was not unpacked: interrupted"), "{said}");
+    assert!(!home.join("kept").exists());
 }
 
 #[test]

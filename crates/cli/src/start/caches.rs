@@ -94,7 +94,7 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
     };
     install_interrupt();
     let (machine, doubt) = machine();
-    let mut source = io::BufReader::with_capacity(1 << 16, &mut source);
+    let mut source = io::BufReader::with_capacity(1 << 16, Interruptible(&mut *source));
     let done = watched(|watch| kept_caches::unpack(&mut source, named.as_deref(), &machine, watch));
     let unpacked = match done {
         Ok(unpacked) => unpacked,
@@ -132,6 +132,23 @@ fn open(path: &Path) -> Result<File> {
         false => Ok(file),
     });
     opened.map_err(|why| Usage(format!("{} cannot be read: {why}", path.display())).into())
+}
+
+/// A source whose reader need not wait for it after Ctrl-C.
+struct Interruptible<'a>(&'a mut dyn Read);
+
+impl Read for Interruptible<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if interrupted() {
+            return Err(io::Error::other("interrupted"));
+        }
+        match self.0.read(buffer) {
+            Err(why) if why.kind() == io::ErrorKind::Interrupted && interrupted() => {
+                Err(io::Error::other("interrupted"))
+            }
+            read => read,
+        }
+    }
 }
 
 /// This machine, and what to doubt about it.
@@ -183,11 +200,15 @@ fn watched<T>(work: impl FnOnce(&mut kept_caches::Watch<'_>) -> T) -> T {
 /// The exit code for what was not done, and the sentence about it.
 fn told(why: BundleError, what: &str) -> Result<ExitCode> {
     match why {
+        // Whatever else went wrong then is no news.
+        _ if interrupted() => told_interrupted(what),
         BundleError::Refused(why) => Err(Usage(format!("{what}: {why}")).into()),
         BundleError::Failed(why) => Err(anyhow!("{what}: {why}")),
-        BundleError::Interrupted => {
-            complain(&format!("{what}: interrupted"));
-            Ok(ExitCode::from(exit::INTERRUPTED))
-        }
+        BundleError::Interrupted => told_interrupted(what),
     }
+}
+
+fn told_interrupted(what: &str) -> Result<ExitCode> {
+    complain(&format!("{what}: interrupted"));
+    Ok(ExitCode::from(exit::INTERRUPTED))
 }
