@@ -19,8 +19,43 @@ pub fn seen(recording: &Recording) -> Seen {
         device: device(program),
         uses_cuda: uses_cuda(program),
         forks_use_device: start.processes.iter().filter(is_fork).any(uses_cuda),
-        ..Seen::default()
+        caches: caches(program),
     }
+}
+
+/// Caches for compiled code, by what a program imports or loads that uses them. Which of
+/// PyTorch's are used is known by its compiler, not by PyTorch itself.
+const USERS: [(&str, &[&str]); 6] = [
+    (
+        "torch._inductor.codecache",
+        &["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"],
+    ),
+    ("triton.compiler", &["TRITON_CACHE_DIR"]),
+    ("jax", &["JAX_COMPILATION_CACHE_DIR"]),
+    ("cupy", &["CUPY_CACHE_DIR", "CUDA_CACHE_PATH"]),
+    ("numba", &["NUMBA_CACHE_DIR"]),
+    ("pyopencl", &["POCL_CACHE_DIR"]),
+];
+
+/// The same by a part of the path of a file that was read.
+const PLACES: [(&str, &str); 3] = [
+    ("/ComputeCache/", "CUDA_CACHE_PATH"),
+    ("/libpocl", "POCL_CACHE_DIR"),
+    ("/.triton/cache/", "TRITON_CACHE_DIR"),
+];
+
+/// The variables of the caches that it would read or write.
+fn caches(process: &Process) -> Vec<String> {
+    let imported: BTreeSet<&str> = (process.imports.iter())
+        .filter(|import| !import.failed)
+        .map(|import| import.name.as_str())
+        .collect();
+    let by_import = USERS.iter().filter(|(module, _)| imported.contains(module));
+    let by_import = by_import.flat_map(|(_, names)| names.iter().copied());
+    let read = |part: &str| process.files.iter().any(|file| file.contains(part));
+    let by_file = PLACES.iter().filter(|(part, _)| read(part));
+    let names: BTreeSet<&str> = by_import.chain(by_file.map(|(_, name)| *name)).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The process that does the program's work: of those that used a GPU, or else of all, the

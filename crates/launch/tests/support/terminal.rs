@@ -96,7 +96,7 @@ impl Terminal {
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
-        let fd = std::os::fd::AsRawFd::as_raw_fd(&self.ours);
+        let fd = self.ours.as_raw_fd();
         // SAFETY: the ioctl reads one winsize.
         assert_eq!(unsafe { libc::ioctl(fd, libc::TIOCSWINSZ, &size) }, 0);
     }
