@@ -37,7 +37,8 @@ fn told(what: String, saving: f64, assumption: &str) -> Told {
 fn keep() -> String {
     format!(
         "Keep the caches where the next start finds them, outside of /tmp and of the container's \
-         own layers: {CACHES}."
+         own layers: `preheat start --caches DIR` does that, and `--pack` carries them elsewhere. \
+         By hand: {CACHES}."
     )
 }
 

@@ -35,7 +35,7 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
         }
     }
     let careful = if used_a_driver(case) {
-        " It must not touch the GPU before it forks."
+        " It does not touch the GPU."
     } else {
         ""
     };
@@ -43,9 +43,9 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
         "warm-parent",
         "Start from a warm parent",
         format!(
-            "Keep a process that has imported the modules and fork each start from it: a fork \
-             server (multiprocessing's `forkserver` with `set_forkserver_preload`), or a worker \
-             that stays.{careful} That saves {sum} − a fork {}.",
+            "Start it with `preheat start`: a process that has imported the modules forks each \
+             start.{careful} That saves {sum} − a fork {}. `preheat start --measure` shows \
+             whether it does.",
             units::duration(FORK)
         ),
         saving,
@@ -128,9 +128,9 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
         "overlapped-init",
         "Start the driver during the imports",
         format!(
-            "Call cuInit and cuDevicePrimaryCtxRetain in a background thread before the first \
-             import (with ctypes from libcuda.so.1). Driver and context take {} here, after {} \
-             of imports and libraries.",
+            "`preheat start --measure` tries it: cuInit and cuDevicePrimaryCtxRetain are called \
+             in a background thread while the program imports. Driver and context take {} here, \
+             after {} of imports and libraries.",
             units::duration(init),
             units::duration(hidden_behind)
         ),
@@ -144,8 +144,9 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
 pub(super) fn prefetch(case: &Case) -> Option<Told> {
     let causes = [Cause::LibraryLoading, Cause::PythonImports];
     let what = "Read the program's libraries and modules ahead, before they are needed and in \
-                large pieces: when the image or container is started, or by a process that runs \
-                beside the first imports (`vmtouch -t`, or `cat` of the files to /dev/null).";
+                large pieces: when the image or container is started (`vmtouch -t`, or `cat` of \
+                the files to /dev/null), or beside the first imports, which `preheat start \
+                --measure` tries.";
     let disk = ladder::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
     let process = ladder::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
