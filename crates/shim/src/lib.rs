@@ -6,7 +6,11 @@
 //! up, [`files`] what is read, [`python`] what Python's side tells, [`hooks`] the calls
 //! of drivers and libraries. All of them do nothing but call the real function until the
 //! constructor has found a directory to record into, and after anything went wrong.
+//!
+//! `ahead` stands apart: it does something of its own, where that is asked for.
 
+mod ahead;
+mod environment;
 pub mod files;
 pub mod hooks;
 pub mod loader;

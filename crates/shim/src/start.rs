@@ -3,10 +3,11 @@
 //! The constructor runs before all others (build.rs asks for that), so before the C
 //! library's own: it takes the environment from its arguments, not from `getenv`.
 
+use crate::environment::variable;
 use crate::recorder::system::{Errno, File};
-use crate::{files, loader, python, recorder};
+use crate::{ahead, files, loader, python, recorder};
 use preheat_wire::{Event, Kind, variables};
-use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -17,15 +18,11 @@ const LIMIT: u64 = 256 << 20;
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
-static CONSTRUCTOR: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) =
+static CONSTRUCTOR: unsafe extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) =
     constructor;
 
 #[cfg_attr(test, expect(dead_code, reason = "tests are not preloaded"))]
-unsafe extern "C" fn constructor(
-    _: c_int,
-    _: *const *const c_char,
-    environment: *const *const c_char,
-) {
+unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment: *mut *mut c_char) {
     let _errno = Errno::keep();
     loader::prepare();
     files::prepare();
@@ -37,8 +34,9 @@ unsafe extern "C" fn constructor(
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return;
     }
-    // SAFETY: the loader passes the environment to constructors.
+    // SAFETY: the loader passes the environment to constructors; this is the first one.
     unsafe {
+        ahead::take(environment);
         let told = |name| variable(environment, name);
         match (told(variables::DIRECTORY), told(variables::SHIM)) {
             (Some(directory), _) => begin(directory, told(variables::LIMIT)),
@@ -64,6 +62,7 @@ pub(crate) fn begin(directory: &[u8], limit: Option<&[u8]>) {
 static FORK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static START_MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static EXIT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Finds the real functions: a later look-up would take away what `dlerror` has for the
 /// program.
@@ -71,34 +70,15 @@ fn prepare() {
     files::found(&FORK, c"fork");
     files::found(&START_MAIN, c"__libc_start_main");
     files::found(&PRCTL, c"prctl");
+    files::found(&EXIT, c"exit");
+    ahead::prepare();
     crate::hooks::prepare();
-}
-
-/// The value of an environment variable.
-///
-/// # Safety
-/// `environment` must be null or an array of C strings that ends with a null.
-unsafe fn variable(environment: *const *const c_char, name: &str) -> Option<&'static [u8]> {
-    let mut place = environment;
-    // SAFETY: as the caller says; the strings of an environment stay.
-    unsafe {
-        while !place.is_null() && !(*place).is_null() {
-            let text = CStr::from_ptr::<'static>(*place).to_bytes();
-            if let Some(rest) = text.strip_prefix(name.as_bytes())
-                && let Some(value) = rest.strip_prefix(b"=")
-            {
-                return Some(value);
-            }
-            place = place.add(1);
-        }
-    }
-    None
 }
 
 unsafe extern "C" {
     // The C library's `atexit` would have us run when this library is finished; this
     // one, with no library named, runs after all that was registered later.
-    fn __cxa_atexit(
+    pub(crate) fn __cxa_atexit(
         function: unsafe extern "C" fn(*mut c_void),
         argument: *mut c_void,
         library: *mut c_void,
@@ -225,10 +205,33 @@ unsafe extern "C" fn main(
     static ONCE: AtomicBool = AtomicBool::new(false);
     if !ONCE.swap(true, Ordering::Relaxed) {
         event(Event::Main, 0, b"");
+        if ahead::is_asked() {
+            ahead::begin();
+        }
     }
     // SAFETY: the program's own main, with its own arguments.
-    unsafe {
+    let code = unsafe {
         transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed))(count, arguments, environment)
+    };
+    ahead::wait();
+    code
+}
+
+/// The program's `exit`: not while the driver is initialized ahead.
+///
+/// # Safety
+/// As the C library's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn exit(code: c_int) -> ! {
+    ahead::wait();
+    let real = files::found(&EXIT, c"exit");
+    // SAFETY: the C library's function with the program's own argument; where there is
+    // none, the process ends all the same.
+    unsafe {
+        if !real.is_null() {
+            transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> !>(real)(code);
+        }
+        libc::_exit(code)
     }
 }
 
@@ -253,7 +256,7 @@ pub unsafe extern "C" fn __libc_start_main(
         unsafe { libc::_exit(127) };
     }
     MAIN.store(its_main, Ordering::Relaxed);
-    let ours = if recorder::active() {
+    let ours = if recorder::active() || ahead::is_asked() {
         if let Ok(count) = usize::try_from(count)
             && !arguments.is_null()
         {
@@ -277,24 +280,5 @@ pub unsafe extern "C" fn __libc_start_main(
             loader_fini,
             stack_end,
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_is_found_by_its_whole_name() {
-        let texts = [c"PREHEAT_LIMITS=1", c"PREHEAT_LIMIT=2=3", c"PATH=/"];
-        let mut environment: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
-        environment.push(std::ptr::null());
-        // SAFETY: an array of C strings with a null at its end, or null.
-        unsafe {
-            let found = variable(environment.as_ptr(), "PREHEAT_LIMIT");
-            assert_eq!(found, Some(b"2=3".as_slice()));
-            assert_eq!(variable(environment.as_ptr(), "PREHEAT"), None);
-            assert_eq!(variable(std::ptr::null(), "PATH"), None);
-        }
     }
 }

@@ -16,3 +16,8 @@ pub const PYTHON: &str = "PREHEAT_PYTHON";
 /// Words with a comma between: `synchronize` (wait for the device at the end of each
 /// iteration that Python sees), `no-python-iterations` (leave the frameworks alone).
 pub const OPTIONS: &str = "PREHEAT_OPTIONS";
+
+/// Has a program initialize the driver ahead, in a thread of its own. Lines: the device's
+/// ordinal, the recorder's own path as `LD_PRELOAD` begins with it, the driver's library,
+/// the file of the program that is meant. Whoever is another program passes it on.
+pub const AHEAD: &str = "PREHEAT_AHEAD";

@@ -79,6 +79,7 @@ functions! {
         object_type = "PyObject_Type": unsafe extern "C" fn(Pointer) -> Pointer;
         save_thread = "PyEval_SaveThread": unsafe extern "C" fn() -> *mut c_void;
         restore_thread = "PyEval_RestoreThread": unsafe extern "C" fn(*mut c_void);
+        at_exit = "Py_AtExit": unsafe extern "C" fn(extern "C" fn()) -> c_int;
     }
 }
 

@@ -45,8 +45,9 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 12] = [
+static METHODS: [MethodDefinition; 13] = [
     method(c"begin", begin),
+    method(c"ahead", ahead),
     method(c"around", around::around),
     method(c"within", around::within),
     method(c"watch_imports", imports::watch),
@@ -133,6 +134,20 @@ unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) 
     unsafe {
         if let &[directory, limit] = slice(arguments, count) {
             crate::start::begin(api.bytes(directory), Some(api.bytes(limit)));
+        }
+    }
+    api.nothing()
+}
+
+/// `ahead(device, driver)`: initializes the driver from now on, in a thread of its own. The
+/// interpreter's end waits for it.
+unsafe extern "C" fn ahead(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[device, driver] = slice(arguments, count) {
+            (api.at_exit)(crate::ahead::wait_at_exit);
+            crate::ahead::begin_with(api.value(device), api.bytes(driver));
         }
     }
     api.nothing()

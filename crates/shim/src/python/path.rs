@@ -3,8 +3,9 @@
 //! Otherwise our `sitecustomize` takes it from `sys.path`, and the environment keeps it
 //! for children. With `-S` no `sitecustomize` is run, and the program would see it.
 
+use crate::environment::{leave, place, strings, variable};
 use preheat_wire::variables;
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
 /// Does so if these are the arguments of such a Python.
 ///
@@ -20,63 +21,9 @@ pub(crate) unsafe fn leave_without_site(
         if arguments.is_null() || environment.is_null() || !is_without_site(strings(arguments)) {
             return;
         }
-        let ours = strings(environment).find_map(|text| value(text, variables::PYTHON));
-        let place = strings(environment).position(|text| value(text, "PYTHONPATH").is_some());
-        if let (Some(ours), Some(place)) = (ours, place) {
-            leave(environment.add(place), ours);
-        }
-    }
-}
-
-/// # Safety
-/// As above.
-unsafe fn strings<'a>(array: *const *mut c_char) -> impl Iterator<Item = &'a [u8]> {
-    (0..).map_while(move |index| {
-        // SAFETY: the caller says that the array ends with a null, where this ends too.
-        unsafe {
-            let text = *array.add(index);
-            (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
-        }
-    })
-}
-
-fn value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
-}
-
-/// Takes `ours`, with the colon behind it, from the beginning of a variable's value; and
-/// the variable from the environment, if nothing is left.
-///
-/// # Safety
-/// `place` must be that of a variable in such an array.
-unsafe fn leave(place: *mut *mut c_char, ours: &[u8]) {
-    // SAFETY: the variable has a name and a value; what is moved lies within its text,
-    // and the pointers within the array.
-    unsafe {
-        let whole = CStr::from_ptr(*place).to_bytes_with_nul();
-        let Some(begin) = whole.iter().position(|&byte| byte == b'=') else {
-            return;
-        };
-        let Some(rest) = whole
-            .get(begin + 1..)
-            .and_then(|value| value.strip_prefix(ours))
-        else {
-            return;
-        };
-        match rest {
-            [0] => {
-                let mut at = place;
-                while !(*at).is_null() {
-                    *at = *at.add(1);
-                    at = at.add(1);
-                }
-            }
-            [b':', rest @ ..] => {
-                let (from, count) = (rest.as_ptr(), rest.len());
-                let to = (*place).cast::<u8>().add(begin + 1);
-                to.copy_from(from, count);
-            }
-            _ => {}
+        let ours = variable(environment, variables::PYTHON);
+        if let (Some(ours), Some(place)) = (ours, place(environment, "PYTHONPATH")) {
+            leave(place, ours);
         }
     }
 }

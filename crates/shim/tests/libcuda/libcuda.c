@@ -17,6 +17,8 @@
  *   FAKE_SYNC_MS            each synchronization
  *   FAKE_SLEEP=1            the time is slept; otherwise the processor is kept busy
  *
+ * FAKE_GATE=FILE: cuInit makes FILE.reached, and goes on when there is a FILE.
+ *
  * Memory of the one device: 8 GiB in all. A context takes 256 MiB, each loaded image
  * 8 MiB, the first launch of a function 2 MiB, an allocation what was asked for.
  * cuMemGetInfo fails with 900 while a stream is captured, as a driver may.
@@ -36,6 +38,7 @@
 #include <string.h>
 #include <time.h>
 #include <pthread.h>
+#include <unistd.h>
 
 typedef uint64_t word;
 #define API __attribute__((visibility("default")))
@@ -122,9 +125,27 @@ static int release(word address) {
 
 /* Initialization, contexts. */
 
+static void pass_gate(void) {
+    const char *gate = getenv("FAKE_GATE");
+    char reached[4096];
+    if (!gate) return;
+    snprintf(reached, sizeof reached, "%s.reached", gate);
+    FILE *file = fopen(reached, "w");
+    if (file) fclose(file);
+    while (access(gate, F_OK)) usleep(1000);
+}
+
+static pthread_mutex_t initializing = PTHREAD_MUTEX_INITIALIZER;
+
+/* Who comes while another thread is at it waits for that. */
 API int cuInit(unsigned flags) {
     NOTE(flags);
-    if (!initialized++) take("FAKE_INIT_MS");
+    pthread_mutex_lock(&initializing);
+    if (!initialized++) {
+        pass_gate();
+        take("FAKE_INIT_MS");
+    }
+    pthread_mutex_unlock(&initializing);
     return OK;
 }
 
@@ -141,10 +162,13 @@ API int cuDeviceGetAttribute(int *value, int attribute, int device) {
 API int cuDevicePrimaryCtxRetain(word *context, int device) {
     NOTE(device);
     if (!initialized) return NOT_INITIALIZED;
-    if (!primary++) {
+    pthread_mutex_lock(&initializing);
+    if (!primary) {
         take("FAKE_CONTEXT_MS");
         used += 256 * MIB;
     }
+    primary++;
+    pthread_mutex_unlock(&initializing);
     *context = 0x9000;
     return OK;
 }
