@@ -65,6 +65,17 @@ pub(crate) fn place() -> Result<Placed, LaunchError> {
     place_in(cache.as_deref(), &temporary)
 }
 
+/// Where the recorder's library lies for programs that outlive this process: only in the
+/// user's cache, as nobody would remove it from elsewhere.
+pub fn kept_recorder() -> Result<PathBuf, LaunchError> {
+    let failed =
+        |why: String| LaunchError::Failed(format!("the recorder's library cannot be kept: {why}"));
+    let cache = cache_home(|name| std::env::var_os(name));
+    let cache = cache.ok_or_else(|| failed("there is no HOME and no XDG_CACHE_HOME".into()))?;
+    let placed = in_cache(&cache).map_err(|why| failed(format!("{}: {why}", cache.display())))?;
+    Ok(placed.shim.clone())
+}
+
 /// The user's cache directory, as the XDG specification has it.
 fn cache_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| {

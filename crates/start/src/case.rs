@@ -56,19 +56,22 @@ impl Changes {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     /// A start to try remedies on.
     pub(crate) struct Sample {
-        command: Vec<OsString>,
+        pub(crate) program: PathBuf,
+        pub(crate) command: Vec<OsString>,
         environment: Vec<(Vec<u8>, Vec<u8>)>,
         places: Places,
-        seen: Option<Seen>,
+        pub(crate) seen: Option<Seen>,
     }
 
     /// Of `python train.py` in an environment, by somebody with no directories.
     pub(crate) fn sample(environment: &[(&str, &str)], seen: Option<Seen>) -> Sample {
         let bytes = |text: &str| text.as_bytes().to_vec();
         Sample {
+            program: "/nowhere/python".into(),
             command: vec!["python".into(), "train.py".into()],
             environment: environment
                 .iter()
@@ -86,7 +89,7 @@ pub(crate) mod tests {
     impl Sample {
         pub(crate) fn case(&self) -> Case<'_> {
             Case {
-                program: Path::new("/nowhere/python"),
+                program: &self.program,
                 command: &self.command,
                 environment: &self.environment,
                 places: &self.places,

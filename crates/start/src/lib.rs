@@ -16,6 +16,7 @@ mod decision;
 mod identity;
 mod invocation;
 pub mod kept_caches;
+mod overlapped_init;
 mod place;
 mod plain;
 mod prepare;
@@ -79,7 +80,7 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
         left_out(request, why)?;
     }
     let tried = begun.and_then(|begun| warm(request, begun));
-    let variables = match tried {
+    let mut variables = match tried {
         Ok(Tried::Warm(program, inherited)) => return Ok(finish(*program, &inherited)),
         Ok(Tried::Plain(variables)) => variables,
         Err(why) => {
@@ -88,6 +89,7 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
             Vec::new()
         }
     };
+    variables.extend(overlapped_init::preloaded());
     let became: Result<Infallible, _> =
         Err(plain::exec(&program.path, request.command, &variables));
     match became? {}
@@ -164,7 +166,8 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
         Remedy::LazyLoading => settings::lazy_loading(case, changes),
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
         Remedy::KeptCaches => kept_caches::apply(case, changes),
-        Remedy::OverlappedInit | Remedy::Prefetch => Err("it cannot be done yet".into()),
+        Remedy::OverlappedInit => overlapped_init::apply(case, changes),
+        Remedy::Prefetch => Err("it cannot be done yet".into()),
     }
 }
 
@@ -205,6 +208,8 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
 
 /// What is known of a command, to be looked at and changed.
 pub struct Known {
+    program: PathBuf,
+    command: Vec<OsString>,
     places: Places,
     name: String,
     program: PathBuf,
@@ -251,8 +256,21 @@ impl Known {
         all.map(|remedy| (remedy, applies(remedy))).collect()
     }
 
-    /// Keep what a recorded start has shown.
+    /// Keep what a recorded start has shown, which was made with the environment of this
+    /// process.
     pub fn saw(&self, seen: &Seen) -> io::Result<()> {
+        let environment = warm_parent::environment().map_err(io::Error::other)?;
+        let case = Case {
+            program: &self.program,
+            command: &self.command,
+            environment: &environment,
+            places: &self.places,
+            seen: None,
+        };
+        let seen = Seen {
+            conditions: overlapped_init::seen_with(&case, seen),
+            ..seen.clone()
+        };
         seen.write(&self.places.kept, &self.name)
     }
 

@@ -25,6 +25,9 @@ pub struct Seen {
     pub forks_use_device: bool,
     /// Variables of caches for compiled code that it would read or write.
     pub caches: Vec<String>,
+    /// A name for the arguments and variables that it was seen with, as far as they may
+    /// decide which GPU it uses. Set when it is kept.
+    pub conditions: String,
 }
 
 const USES_CUDA: &str = "uses-cuda";
@@ -60,6 +63,7 @@ impl Seen {
                 put([b"is", word.as_bytes(), b""]);
             }
         }
+        put([b"conditions", self.conditions.as_bytes(), b""]);
         for name in &self.caches {
             put([b"cache", name.as_bytes(), b""]);
         }
@@ -82,6 +86,7 @@ impl Seen {
                 b"device" => seen.device = text(record[1]).parse().ok(),
                 b"is" if record[1] == USES_CUDA.as_bytes() => seen.uses_cuda = true,
                 b"is" if record[1] == FORKS.as_bytes() => seen.forks_use_device = true,
+                b"conditions" => seen.conditions = text(record[1]),
                 b"cache" => seen.caches.push(text(record[1])),
                 _ => {}
             }
@@ -106,6 +111,7 @@ mod tests {
             uses_cuda: true,
             forks_use_device: true,
             caches: vec!["TRITON_CACHE_DIR".into()],
+            conditions: "0f".into(),
         };
         assert_eq!(Seen::parse(&seen.text()), seen);
         assert_eq!(

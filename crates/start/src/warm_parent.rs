@@ -32,6 +32,7 @@ mod wanted;
 
 pub(crate) use follow::{End, Program, die};
 
+pub(crate) use learned::{Ahead, Learned};
 pub use list::{Running, list, stop};
 pub(crate) use make::Wish;
 pub(crate) use now::prepare_now;

@@ -119,6 +119,8 @@ class Child:
         if os.read(fd, 1) != b"g":
             os._exit(0)
         os.close(fd)
+        if request.ahead:
+            initialize_ahead(request.ahead)
 
         def go_on():
             # Last: what has come in the meantime is the program's.
@@ -194,6 +196,40 @@ class Request:
         self.numbers = numbers()
         self.arguments = texts()
         self.environment = texts()
+        # That is for us, and no part of what the program gets.
+        name = b"PREHEAT_AHEAD="
+        asked = [entry for entry in self.environment if entry.startswith(name)]
+        self.ahead = asked[0][len(name) :] if asked else None
+        self.environment = [entry for entry in self.environment if entry not in asked]
+
+
+def initialize_ahead(asked):
+    """Has the driver initialized in the background, by the recorder's library. This is the
+    first moment: a parent that had touched a GPU could not have made this child."""
+    try:
+        if object.__basicsize__ != 2 * tuple.__itemsize__:
+            return  # Objects have another layout.
+        device, shim, driver = map(os.fsdecode, asked.split(b"\n")[:3])
+        recorder = load(shim)
+        directory = os.environ.get("PREHEAT_DIRECTORY")
+        if directory:
+            # So that a recording has all of it.
+            recorder.begin(directory, os.environ.get("PREHEAT_LIMIT", ""))
+        recorder.ahead(int(device), driver)
+    except Exception:
+        pass  # The program does it itself.
+
+
+def load(shim):
+    """The recorder's library as a module that nobody else sees."""
+    import _imp
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import ExtensionFileLoader
+
+    spec = ModuleSpec("_preheat", ExtensionFileLoader("_preheat", shim), origin=shim)
+    module = _imp.create_dynamic(spec)
+    sys.modules.pop("_preheat", None)
+    return module
 
 
 def take_environment(request, base):

@@ -81,6 +81,36 @@ const LIBRARIES: [&str; 13] = [
 ];
 
 impl Learned {
+    /// Where a program with this name tells it.
+    pub(crate) fn file(kept: &Path, name: &str) -> PathBuf {
+        kept.join(format!("{name}.modules"))
+    }
+
+    /// From the modules that a recording has, with their files: installed is what lies
+    /// beside the standard library or where packages are put.
+    pub(crate) fn of(modules: &[(String, String)]) -> Learned {
+        let mut learned = Learned::default();
+        for (name, origin) in modules {
+            let parent = Path::new(origin).parent().unwrap_or(Path::new(""));
+            let packages = ["site-packages", "dist-packages"].map(OsStr::new);
+            let mut above = parent.ancestors();
+            let root = match name.as_str() {
+                "os" => Some(parent),
+                _ => above.find(|path| path.file_name().is_some_and(|is| packages.contains(&is))),
+            };
+            let root = root.map(|path| [path.as_os_str().as_bytes(), b"/"].concat());
+            learned
+                .roots
+                .extend(root.filter(|root| !learned.roots.contains(root)));
+            learned.modules.push(Module {
+                name: name.clone().into(),
+                origin: origin.clone().into(),
+                ordinary: true,
+            });
+        }
+        learned
+    }
+
     /// What a program has left at its end.
     pub(crate) fn read(path: &Path) -> Option<Learned> {
         Some(Learned::parse(&fs::read(path).ok()?))
@@ -269,6 +299,21 @@ mod tests {
     fn installed_modules_come_in_order_and_the_programs_own_do_not() {
         let ahead = learned(&SOME).ahead(&code("")).expect("it can be");
         assert_eq!(names(&ahead), ["json", "numpy", "math"]);
+        assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
+    }
+
+    #[test]
+    fn a_recordings_modules_are_told_apart_by_where_they_lie() {
+        let modules = [
+            ("os", "/lib/python3/os.py"),
+            ("json", "/lib/python3/json/__init__.py"),
+            ("mine", "/home/mine.py"),
+            ("numpy", "/venv/site-packages/numpy/__init__.py"),
+            ("math", ""),
+        ];
+        let modules = modules.map(|(name, file)| (name.to_owned(), file.to_owned()));
+        let ahead = Learned::of(&modules).ahead(&code("")).expect("it can be");
+        assert_eq!(names(&ahead), ["os", "json", "numpy", "math"]);
         assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
     }
 

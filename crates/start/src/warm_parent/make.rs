@@ -45,8 +45,7 @@ pub(crate) struct Wish<'a> {
 impl Wish<'_> {
     /// Where a program of this kind tells what it imports.
     pub(crate) fn learned(&self) -> PathBuf {
-        let name = name(&self.identity.program);
-        self.places.kept.join(name + ".modules")
+        Learned::file(&self.places.kept, &name(&self.identity.program))
     }
 
     /// Where there is a sentence if no parent can be made.
@@ -186,7 +185,9 @@ impl Wish<'_> {
                 .args(&self.invocation.words[1..self.invocation.leading])
                 .envs(self.variables("template", PLAN.to_string().into()))
                 // A recording is one of the program: the child begins it.
-                .env_remove(preheat_wire::variables::DIRECTORY);
+                .env_remove(preheat_wire::variables::DIRECTORY)
+                // And so is a GPU.
+                .env_remove(preheat_wire::variables::AHEAD);
             Ok(command)
         };
         match prepared() {

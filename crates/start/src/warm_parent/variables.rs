@@ -121,7 +121,8 @@ impl Asked {
                 .iter()
                 .any(|known| name.starts_with(known.as_bytes()))
         };
-        if is_one_of(&NEVER, name) {
+        // Ours are for the child to take.
+        if is_one_of(&NEVER, name) || name.starts_with(b"PREHEAT_") {
             None
         } else if self.asks_for(name) {
             // By its name it was compared already.
