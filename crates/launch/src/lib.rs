@@ -35,4 +35,5 @@ pub use place::kept_recorder;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
 pub use signals::{interrupted, sender};
+pub use temperature::cached_parts;
 pub use turns::{record, record_in_turn};

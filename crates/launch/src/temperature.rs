@@ -13,6 +13,8 @@ use crate::inject::Variables;
 
 mod cached;
 
+pub use cached::cached_parts;
+
 /// Evict files from the page cache. What another process has mapped, or what is not yet
 /// written to disk, stays; nothing is ever written here.
 pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::place::Places;
 use crate::seen::Seen;
-use crate::warm_parent::Environment;
+pub(crate) use crate::warm_parent::Environment;
 
 /// A start, before anything of it is done.
 pub(crate) struct Case<'a> {

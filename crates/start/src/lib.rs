@@ -11,6 +11,7 @@
 //!
 //! This crate prints nothing; why something was not done is told to whoever asks.
 
+mod background;
 mod case;
 mod decision;
 mod identity;
@@ -19,6 +20,7 @@ pub mod kept_caches;
 mod overlapped_init;
 mod place;
 mod plain;
+mod prefetch;
 mod prepare;
 mod remedy;
 mod seen;
@@ -167,7 +169,7 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
         Remedy::KeptCaches => kept_caches::apply(case, changes),
         Remedy::OverlappedInit => overlapped_init::apply(case, changes),
-        Remedy::Prefetch => Err("it cannot be done yet".into()),
+        Remedy::Prefetch => prefetch::apply(case),
     }
 }
 
@@ -212,7 +214,6 @@ pub struct Known {
     command: Vec<OsString>,
     places: Places,
     name: String,
-    program: PathBuf,
     /// Whether it is run with a Python that can be forked; or why not.
     is_python: Result<(), Why>,
 }
@@ -234,6 +235,7 @@ impl Known {
                 None => invocation.map(|_| ()),
             },
             program: program.path,
+            command: command.to_vec(),
         })
     }
 

@@ -3,9 +3,11 @@
 //! It is kept beside what else is known of the program: a few records, each ended by NULs.
 //! What cannot be read is as if it were not there.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -14,8 +16,14 @@ use crate::place;
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
+    /// Modules that were imported, with their files as far as those are known, in the order
+    /// in which their imports began.
+    pub modules: Vec<(String, String)>,
     /// Files that were read until the first iteration ended, in the order of their first use.
     pub files: Vec<PathBuf>,
+    /// The parts of them that were read, as bytes from and to; of one that is not among
+    /// these nobody knows. See [`Seen::look_at_pages`].
+    pub ranges: BTreeMap<PathBuf, Vec<Range<u64>>>,
     /// The GPU whose context the program's own process made: its number among those that
     /// it can see. `None` where there was none, or more than one.
     pub device: Option<u32>,
@@ -33,7 +41,20 @@ pub struct Seen {
 const USES_CUDA: &str = "uses-cuda";
 const FORKS: &str = "forks-use-device";
 
+/// Parts that are less than this apart are read as one.
+const APART: u64 = 128 << 10;
+
 impl Seen {
+    /// Take what is in the page cache now of the files for what was read of them: right
+    /// after a start that found none of them there.
+    pub fn look_at_pages(&mut self) {
+        for path in &self.files {
+            if let Some(parts) = preheat_launch::cached_parts(path) {
+                self.ranges.insert(path.clone(), coarse(parts));
+            }
+        }
+    }
+
     /// What was kept of a program with this name.
     pub(crate) fn read(directory: &Path, name: &str) -> Option<Seen> {
         Some(Seen::parse(&fs::read(file(directory, name)).ok()?))
@@ -52,8 +73,22 @@ impl Seen {
                 text.push(0);
             }
         };
+        for (name, file) in &self.modules {
+            put([b"module", name.as_bytes(), file.as_bytes()]);
+        }
         for path in &self.files {
             put([b"file", path.as_os_str().as_bytes(), b""]);
+        }
+        for (path, parts) in &self.ranges {
+            let parts = parts.iter();
+            let text: Vec<_> = parts
+                .map(|part| format!("{} {}", part.start, part.end))
+                .collect();
+            put([
+                b"parts",
+                path.as_os_str().as_bytes(),
+                text.join(" ").as_bytes(),
+            ]);
         }
         if let Some(device) = self.device {
             put([b"device", device.to_string().as_bytes(), b""]);
@@ -80,9 +115,14 @@ impl Seen {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         for record in fields.chunks_exact(3) {
             match record[0] {
+                b"module" => seen.modules.push((text(record[1]), text(record[2]))),
                 b"file" => seen
                     .files
                     .push(OsString::from_vec(record[1].to_vec()).into()),
+                b"parts" => {
+                    let path = OsString::from_vec(record[1].to_vec()).into();
+                    seen.ranges.insert(path, parts(&text(record[2])));
+                }
                 b"device" => seen.device = text(record[1]).parse().ok(),
                 b"is" if record[1] == USES_CUDA.as_bytes() => seen.uses_cuda = true,
                 b"is" if record[1] == FORKS.as_bytes() => seen.forks_use_device = true,
@@ -95,6 +135,28 @@ impl Seen {
     }
 }
 
+/// Numbers, from and to in turn. What makes no sense is left out.
+fn parts(text: &str) -> Vec<Range<u64>> {
+    let numbers: Vec<u64> = text
+        .split(' ')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let pairs = numbers.chunks_exact(2).map(|pair| pair[0]..pair[1]);
+    pairs.filter(|part| !part.is_empty()).collect()
+}
+
+/// The same with small gaps closed.
+fn coarse(parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    let mut coarse: Vec<Range<u64>> = Vec::new();
+    for part in parts {
+        match coarse.last_mut() {
+            Some(last) if part.start < last.end + APART => last.end = part.end,
+            _ => coarse.push(part),
+        }
+    }
+    coarse
+}
+
 fn file(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.seen"))
 }
@@ -104,9 +166,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn small_gaps_are_closed() {
+        let of = |parts: &[Range<u64>]| coarse(parts.to_vec());
+        assert_eq!(of(&[0..1, 5..6, APART + 5..APART + 9]), [0..APART + 9]);
+        assert_eq!(
+            of(&[0..1, APART + 1..APART + 2]),
+            [0..1, APART + 1..APART + 2]
+        );
+    }
+
+    #[test]
     fn what_was_seen_is_read_as_it_was_written() {
         let seen = Seen {
+            modules: vec![("numpy".into(), "/a b/numpy.py".into())],
             files: vec!["/a\nb".into(), "/c".into()],
+            ranges: BTreeMap::from([
+                ("/a\nb".into(), vec![0..4096, 1 << 20..2 << 20]),
+                ("/c".into(), Vec::new()),
+            ]),
             device: Some(3),
             uses_cuda: true,
             forks_use_device: true,

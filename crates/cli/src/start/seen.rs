@@ -1,6 +1,6 @@
 //! What a recording shows of a program that remedies want to know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use preheat_analyze::run::Recording;
@@ -15,11 +15,13 @@ pub fn seen(recording: &Recording) -> Seen {
     };
     let is_fork = |other: &&Process| other.pid != program.pid && other.main.is_none();
     Seen {
+        modules: modules(program),
         files: files(start),
         device: device(program),
         uses_cuda: uses_cuda(program),
         forks_use_device: start.processes.iter().filter(is_fork).any(uses_cuda),
         caches: caches(program),
+        ..Seen::default()
     }
 }
 
@@ -91,6 +93,58 @@ fn device(process: &Process) -> Option<u32> {
     uses_cuda(process).then_some(0)
 }
 
+/// Modules in the order in which their import began, with their files as far as those are
+/// known by their names.
+fn modules(process: &Process) -> Vec<(String, String)> {
+    let mut by_name: BTreeMap<String, &str> = BTreeMap::new();
+    for file in &process.files {
+        for name in names_of(file) {
+            by_name.entry(name).or_insert(file);
+        }
+    }
+    let mut told = BTreeSet::new();
+    let mut imports: Vec<(u64, u32)> = (process.threads.iter())
+        .flat_map(|thread| &thread.spans)
+        .filter(|span| span.what == What::Import)
+        .map(|span| (span.begin, span.detail))
+        .collect();
+    imports.sort_unstable();
+    imports
+        .into_iter()
+        .filter_map(|(_, at)| process.imports.get(at as usize))
+        .filter(|import| !import.failed && told.insert(&import.name))
+        .map(|import| {
+            let file = by_name.get(&import.name).copied().unwrap_or_default();
+            (import.name.clone(), file.to_owned())
+        })
+        .collect()
+}
+
+/// The modules that a file can be: `/usr/lib/python3/dist-packages/numpy/core/__init__.py` is
+/// `core`, `numpy.core` and some that nobody imports.
+fn names_of(file: &str) -> Vec<String> {
+    let Some((directory, name)) = file.rsplit_once('/') else {
+        return Vec::new();
+    };
+    let Some((stem, ending)) = name.split_once('.') else {
+        return Vec::new();
+    };
+    if ending != "py" && !ending.ends_with("so") {
+        return Vec::new();
+    }
+    let mut parts: Vec<&str> = directory
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .collect();
+    if stem != "__init__" {
+        parts.push(stem);
+    }
+    let depth = parts.len().min(8);
+    (1..=depth)
+        .map(|count| parts[parts.len() - count..].join("."))
+        .collect()
+}
+
 /// Everything that any of its processes read, in the order in which it was first seen.
 fn files(start: &StartTrace) -> Vec<PathBuf> {
     let mut told = BTreeSet::new();
@@ -98,4 +152,19 @@ fn files(start: &StartTrace) -> Vec<PathBuf> {
     all.filter(|file| file.starts_with('/') && told.insert(*file))
         .map(PathBuf::from)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_all_its_names() {
+        let names = names_of("/usr/lib/python3/dist-packages/numpy/core/__init__.py");
+        assert!(names.contains(&"numpy.core".to_owned()), "{names:?}");
+        let names = names_of("/lib/_C.cpython-311-x86_64-linux-gnu.so");
+        assert_eq!(names, ["_C", "lib._C"]);
+        assert!(names_of("/etc/passwd").is_empty());
+        assert!(names_of("/lib/libc.txt").is_empty());
+    }
 }

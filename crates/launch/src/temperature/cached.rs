@@ -1,6 +1,7 @@
 //! One file and the page cache.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -8,6 +9,22 @@ use std::path::Path;
 /// Evict a file: its bytes in the page cache before and after. `None` for what is no
 /// regular file or cannot be read.
 pub(super) fn evict(path: &Path) -> Option<(u64, u64)> {
+    let (file, is) = open(path)?;
+    let before = sum(&cached(&file, &is));
+    // SAFETY: the descriptor is open; posix_fadvise takes no pointers and drops only
+    // pages that are on disk as they are in memory.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    Some((before, sum(&cached(&file, &is))))
+}
+
+/// The parts of a file that are in the page cache, in order, as bytes from and to. `None`
+/// for what is no regular file or cannot be read.
+pub fn cached_parts(path: &Path) -> Option<Vec<Range<u64>>> {
+    let (file, is) = open(path)?;
+    Some(cached(&file, &is))
+}
+
+fn open(path: &Path) -> Option<(File, Metadata)> {
     // A pipe would block without O_NONBLOCK; to a regular file it means nothing.
     let file = OpenOptions::new()
         .read(true)
@@ -16,18 +33,22 @@ pub(super) fn evict(path: &Path) -> Option<(u64, u64)> {
         .ok()?;
     let is = file.metadata().ok()?;
     // The files of /proc have no size and no pages.
-    if !is.is_file() || is.len() == 0 {
-        return None;
-    }
-    let before = cached(&file, &is);
-    // SAFETY: the descriptor is open; posix_fadvise takes no pointers and drops only
-    // pages that are on disk as they are in memory.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    Some((before, cached(&file, &is)))
+    (is.is_file() && is.len() > 0).then_some((file, is))
 }
 
-/// How many of the file's bytes are in the page cache.
-fn cached(file: &File, is: &std::fs::Metadata) -> u64 {
+fn sum(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+/// Adds a part behind the others.
+fn add(parts: &mut Vec<Range<u64>>, part: Range<u64>) {
+    match parts.last_mut() {
+        Some(last) if last.end == part.start => last.end = part.end,
+        _ => parts.push(part),
+    }
+}
+
+fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
     // SAFETY: geteuid takes nothing and cannot fail.
     let us = unsafe { libc::geteuid() };
     // Of the files of others the kernel says that everything is resident.
@@ -40,7 +61,7 @@ fn cached(file: &File, is: &std::fs::Metadata) -> u64 {
 }
 
 /// By `mincore`, page by page.
-fn resident(file: &File, length: u64) -> Option<u64> {
+fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
     let bytes = usize::try_from(length).ok()?;
     // SAFETY: sysconf takes a number only.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
@@ -59,15 +80,19 @@ fn resident(file: &File, length: u64) -> Option<u64> {
         libc::munmap(address, bytes);
         code == 0
     };
-    let count = pages.iter().filter(|&&page| page & 1 != 0).count() as u64;
-    told.then(|| (count * page as u64).min(length))
+    let mut parts = Vec::new();
+    for (index, _) in pages.iter().enumerate().filter(|(_, is)| *is & 1 != 0) {
+        let begin = (index * page) as u64;
+        add(&mut parts, begin..(begin + page as u64).min(length));
+    }
+    told.then_some(parts)
 }
 
 /// By reading a byte here and there, without waiting for a disk: where that works at
 /// once, the page is there.
-fn readable_at_once(file: &File, length: u64) -> u64 {
+fn readable_at_once(file: &File, length: u64) -> Vec<Range<u64>> {
     const STEP: u64 = 64 << 10;
-    let mut found = 0;
+    let mut found = Vec::new();
     for at in (0..length).step_by(STEP as usize) {
         let mut byte = 0u8;
         let part = libc::iovec {
@@ -78,7 +103,7 @@ fn readable_at_once(file: &File, length: u64) -> u64 {
         // SAFETY: one iovec with room for one byte, which outlives the call.
         let read = unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset, libc::RWF_NOWAIT) };
         if read == 1 {
-            found += STEP.min(length - at);
+            add(&mut found, at..(at + STEP).min(length));
         }
     }
     found
@@ -94,9 +119,19 @@ mod tests {
         let file = File::open(&path).expect("it opens");
         let length = file.metadata().expect("it is there").len();
         // It runs: most of it may be anywhere, but its size is a bound.
-        let by_page = resident(&file, length).expect("it is ours");
+        let by_page = sum(&resident(&file, length).expect("it is ours"));
         assert!(by_page > 0 && by_page <= length);
-        assert!(readable_at_once(&file, length) <= length);
+        assert!(sum(&readable_at_once(&file, length)) <= length);
+    }
+
+    #[test]
+    fn parts_that_touch_are_one() {
+        let mut parts = Vec::new();
+        for part in [0..4, 4..8, 12..16] {
+            add(&mut parts, part);
+        }
+        assert_eq!(parts, [0..8, 12..16]);
+        assert_eq!(sum(&parts), 12);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::learned::{Ahead, Learned, is_of_libraries};
 use super::variables::{ALWAYS, Environment};
+use crate::background;
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::Invocation;
 use crate::place::Places;
@@ -90,28 +91,14 @@ impl Wish<'_> {
     }
 
     fn fork(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
-        // SAFETY: this process has one thread, so that a child may do what it could do.
-        // The child leaves at once, and is waited for; what it starts is nobody's.
-        unsafe {
-            match libc::fork() {
-                -1 => return Err(io::Error::last_os_error()),
-                0 => {
-                    if libc::fork() == 0 {
-                        let _ = self.in_background(ended, progress);
-                    }
-                    libc::_exit(0);
-                }
-                child => while libc::waitpid(child, std::ptr::null_mut(), 0) < 0 {},
-            }
-        }
-        Ok(())
+        background::run(|| drop(self.in_background(ended, progress)))
     }
 
     /// In a process of its own: become the parent. Returns if there is to be none.
     fn in_background(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
         let kept = [&ended, &progress];
         let kept = kept.map(|fd| fd.as_ref().map_or(-1, |fd| fd.as_raw_fd()));
-        detach(&kept, self.identity.terminal);
+        background::detach(&kept, self.identity.terminal);
         if let Some(ended) = &ended {
             wait(ended);
         }
@@ -308,43 +295,4 @@ fn wait(ended: &OwnedFd) {
     };
     // SAFETY: poll reads and writes one struct.
     while unsafe { libc::poll(&mut poll, 1, -1) } < 1 {}
-}
-
-/// Let go of everything that the user's start has, but for some descriptors and, if there
-/// is one, the terminal's session; no job of its shell, though.
-fn detach(keep: &[RawFd], terminal: bool) {
-    let open: Vec<RawFd> = fs::read_dir("/proc/self/fd")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    // SAFETY: all of these take numbers, or sets and actions that are there. This process
-    // does nothing with the descriptors that it inherited, and leaves without any
-    // destructors.
-    unsafe {
-        if terminal {
-            libc::setpgid(0, 0);
-        } else {
-            libc::setsid();
-        }
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        for stream in 0..3 {
-            libc::dup2(null, stream);
-        }
-        for fd in open {
-            if fd > 2 && !keep.contains(&fd) && fd != null {
-                libc::close(fd);
-            }
-        }
-        if null > 2 {
-            libc::close(null);
-        }
-        for signal in 1..65 {
-            libc::signal(signal, libc::SIG_DFL);
-        }
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-    }
 }

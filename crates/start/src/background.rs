@@ -1,0 +1,64 @@
+//! Processes in the background, that are nobody's children: the program that this process
+//! becomes must not find a child that it did not start.
+
+use std::fs;
+use std::io;
+use std::os::fd::RawFd;
+
+/// Do something in a process of its own, which ends then.
+pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
+    // SAFETY: this process has one thread, so that a child may do what it could do. The
+    // child leaves at once, and is waited for; what it starts is nobody's.
+    unsafe {
+        match libc::fork() {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                if libc::fork() == 0 {
+                    work();
+                }
+                libc::_exit(0);
+            }
+            child => while libc::waitpid(child, std::ptr::null_mut(), 0) < 0 {},
+        }
+    }
+    Ok(())
+}
+
+/// Let go of everything that the user's start has, but for one descriptor and, if there is
+/// one, the terminal's session; no job of its shell, though.
+pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
+    let open: Vec<RawFd> = fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    // SAFETY: all of these take numbers, or sets and actions that are there. This process
+    // does nothing with the descriptors that it inherited, and leaves without any
+    // destructors.
+    unsafe {
+        if terminal {
+            libc::setpgid(0, 0);
+        } else {
+            libc::setsid();
+        }
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for stream in 0..3 {
+            libc::dup2(null, stream);
+        }
+        for fd in open {
+            if fd > 2 && !keep.contains(&fd) && fd != null {
+                libc::close(fd);
+            }
+        }
+        if null > 2 {
+            libc::close(null);
+        }
+        for signal in 1..65 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}

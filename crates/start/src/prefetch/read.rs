@@ -1,0 +1,223 @@
+//! Reads files into the page cache, in order, by a few threads: block by block, so that a
+//! large file is read by several and the program's own reads find a free disk in between.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::WHOLE;
+use crate::seen::Seen;
+
+const THREADS: usize = 8;
+
+/// What a thread reads at once.
+const BLOCK: u64 = 1 << 20;
+
+/// More than that the kernel does not read for one request.
+const REQUEST: u64 = 128 << 10;
+
+/// A part of a file; all of it, if nobody knows which.
+struct Work<'a> {
+    path: &'a Path,
+    part: Option<Range<u64>>,
+}
+
+/// Read what was seen, at most so many bytes of it, and while the program with this
+/// number runs.
+pub(super) fn all(seen: &Seen, budget: u64, program: u32) {
+    let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") else {
+        return;
+    };
+    let mut queue = VecDeque::new();
+    for path in &seen.files {
+        match seen.ranges.get(path) {
+            Some(parts) => parts.iter().for_each(|part| {
+                let blocks = blocks(part.clone());
+                queue.extend(blocks.map(|part| Work {
+                    path,
+                    part: Some(part),
+                }));
+            }),
+            None => queue.push_back(Work { path, part: None }),
+        }
+    }
+    let (queue, left) = (Mutex::new(queue), AtomicU64::new(budget));
+    let next = || queue.lock().ok()?.pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let read_some = || {
+                while let Some(work) = next() {
+                    if !runs(program) || !one(work, &queue, &left, &nowhere) {
+                        return;
+                    }
+                }
+            };
+            // With fewer threads it takes longer.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, read_some);
+        }
+    });
+}
+
+fn blocks(part: Range<u64>) -> impl DoubleEndedIterator<Item = Range<u64>> {
+    let count = (part.end.saturating_sub(part.start)).div_ceil(BLOCK);
+    (0..count).map(move |number| {
+        let begin = part.start + number * BLOCK;
+        begin..(begin + BLOCK).min(part.end)
+    })
+}
+
+/// Reads one block, if it is not there; whether there is still memory for more.
+fn one<'a>(
+    work: Work<'a>,
+    queue: &Mutex<VecDeque<Work<'a>>>,
+    left: &AtomicU64,
+    nowhere: &File,
+) -> bool {
+    let Some(file) = open(work.path) else {
+        return true;
+    };
+    let length = file.metadata().map_or(0, |is| is.len());
+    let part = match work.part {
+        Some(part) => part.start.min(length)..part.end.min(length),
+        None => {
+            // The rest of it is for whoever comes first.
+            let mut rest = blocks(0..length.min(WHOLE));
+            let first = rest.next().unwrap_or(0..0);
+            if let Ok(mut queue) = queue.lock() {
+                for part in rest.rev() {
+                    let (path, part) = (work.path, Some(part));
+                    queue.push_front(Work { path, part });
+                }
+            }
+            first
+        }
+    };
+    if part.is_empty() || is_part_there(&file, &part) {
+        return true;
+    }
+    let bytes = part.end - part.start;
+    let spent = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+        left.checked_sub(bytes)
+    });
+    if spent.is_err() {
+        return false;
+    }
+    ask_for(&file, &part);
+    wait_for(&file, &part, nowhere);
+    true
+}
+
+/// A file to read ahead: a regular one. That it was read is not to be seen, where that can
+/// be avoided.
+pub(super) fn open(path: &Path) -> Option<File> {
+    let open = |flags| {
+        let flags = flags | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        file.ok()
+    };
+    let file = open(libc::O_NOATIME).or_else(|| open(0))?;
+    file.metadata().is_ok_and(|is| is.is_file()).then_some(file)
+}
+
+/// Has the kernel read it, without waiting.
+fn ask_for(file: &File, part: &Range<u64>) {
+    for begin in (part.start..part.end).step_by(REQUEST as usize) {
+        let bytes = REQUEST.min(part.end - begin);
+        let (begin, bytes) = (begin as libc::off_t, bytes as libc::off_t);
+        // SAFETY: the descriptor is open, and no memory is involved.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), begin, bytes, libc::POSIX_FADV_WILLNEED) };
+    }
+}
+
+/// Waits until it is there: by sending it to nowhere, which copies nothing.
+fn wait_for(file: &File, part: &Range<u64>, nowhere: &File) {
+    let mut at = part.start as libc::off_t;
+    while (at as u64) < part.end {
+        let bytes = (part.end - at as u64) as usize;
+        // SAFETY: both descriptors are open; the kernel moves the offset.
+        let sent = unsafe { libc::sendfile(nowhere.as_raw_fd(), file.as_raw_fd(), &mut at, bytes) };
+        if sent <= 0 {
+            return;
+        }
+    }
+}
+
+/// Whether the program is still there.
+fn runs(program: u32) -> bool {
+    // SAFETY: signal 0 is none; no memory is involved.
+    unsafe {
+        libc::kill(program as libc::pid_t, 0) == 0 || *libc::__errno_location() != libc::ESRCH
+    }
+}
+
+/// Whether a byte can be read without waiting for a disk.
+pub(super) fn is_byte_there(file: &File, at: u64) -> bool {
+    let mut byte = 0u8;
+    let part = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    let at = at as libc::off_t;
+    // SAFETY: one iovec with room for one byte, which outlives the call.
+    unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, at, libc::RWF_NOWAIT) >= 0 }
+}
+
+/// Whether all of a part is in the page cache, as far as the kernel says.
+fn is_part_there(file: &File, part: &Range<u64>) -> bool {
+    // The same number on every machine, since Linux 6.5.
+    const CACHESTAT: libc::c_long = 451;
+    let (range, mut found) = (
+        [part.start, part.end - part.start],
+        MaybeUninit::<[u64; 5]>::uninit(),
+    );
+    // SAFETY: the kernel reads two numbers and writes five, the first of which is how many
+    // pages are there; it says whether it did.
+    let pages = unsafe {
+        let fd = libc::c_long::from(file.as_raw_fd());
+        let told = libc::syscall(CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32);
+        (told == 0).then(|| found.assume_init()[0])
+    };
+    // SAFETY: sysconf takes a number only.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64;
+    let whole = part.end.div_ceil(page) - part.start / page;
+    match pages {
+        Some(pages) => pages >= whole,
+        // An older kernel, or somebody else's file.
+        None => [part.start, part.start.midpoint(part.end), part.end - 1]
+            .into_iter()
+            .all(|at| is_byte_there(file, at)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_read_in_blocks() {
+        let all: Vec<_> = blocks(5..2 * BLOCK + 7).collect();
+        assert_eq!(
+            all,
+            [
+                5..BLOCK + 5,
+                BLOCK + 5..2 * BLOCK + 5,
+                2 * BLOCK + 5..2 * BLOCK + 7
+            ]
+        );
+        assert_eq!(blocks(3..3).count(), 0);
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        assert!(open(Path::new("/dev/null")).is_none());
+        assert!(open(Path::new("/")).is_none());
+        assert!(open(Path::new("/nowhere")).is_none());
+        assert!(open(&std::env::current_exe().expect("a path")).is_some());
+    }
+}
