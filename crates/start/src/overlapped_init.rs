@@ -73,13 +73,14 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
         return Err("processes that it forks use the GPU, which they could not any more".into());
     }
     let invocation = invocation::read(case.command, case.program)?;
-    let spoken = spoken_of(case, &invocation, seen)?;
+    let spoken = spoken_of(&invocation, seen)?;
+    let changed = changed(case, &invocation)?;
     let is_drivers = |name: &&Vec<u8>| {
         DRIVERS
             .iter()
             .any(|drivers| name.starts_with(drivers.as_bytes()))
     };
-    if let Some(name) = spoken.iter().find(is_drivers) {
+    if let Some(name) = spoken.union(&changed).find(is_drivers) {
         return Err(format!(
             "the program speaks of {}, and may set it before it initializes the driver",
             String::from_utf8_lossy(name)
@@ -101,7 +102,7 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
 /// What makes a start like another: whatever may decide which GPU the program uses.
 pub(crate) fn seen_with(case: &Case<'_>, seen: &Seen) -> String {
     let spoken = invocation::read(case.command, case.program)
-        .and_then(|invocation| spoken_of(case, &invocation, seen));
+        .and_then(|invocation| spoken_of(&invocation, seen));
     match spoken {
         Ok(spoken) => conditions(case.command, case.environment, &spoken),
         Err(_) => String::new(),
@@ -141,20 +142,23 @@ fn conditions(
     identity::name(&text)
 }
 
-/// Variables that the program's own files speak of, or that were changed while it ran.
-fn spoken_of(
-    case: &Case<'_>,
-    invocation: &Invocation,
-    seen: &Seen,
-) -> Result<BTreeSet<Vec<u8>>, Why> {
+/// Variables that the program's own files speak of.
+fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Why> {
+    Ok(Learned::of(&seen.modules).ahead(&invocation.main)?.sets)
+}
+
+/// Variables that were changed while it ran, or that files speak of which were not there
+/// when it was seen.
+fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>, Why> {
     let name = identity::name_of(&Ok(invocation.clone()), case.program);
-    let learned = Learned::read(&Learned::file(&case.places.kept, &name));
-    let learned = learned.unwrap_or_else(|| Learned::of(&seen.modules));
+    let Some(learned) = Learned::read(&Learned::file(&case.places.kept, &name)) else {
+        return Ok(BTreeSet::new());
+    };
     let Ahead {
-        mut sets, changed, ..
+        mut changed, sets, ..
     } = learned.ahead(&invocation.main)?;
-    sets.extend(changed);
-    Ok(sets)
+    changed.extend(sets);
+    Ok(changed)
 }
 
 /// What else is set where the program is started plainly, if it was asked for.

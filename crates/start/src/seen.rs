@@ -168,7 +168,9 @@ mod tests {
     #[test]
     fn small_gaps_are_closed() {
         let of = |parts: &[Range<u64>]| coarse(parts.to_vec());
-        assert_eq!(of(&[0..1, 5..6, APART + 5..APART + 9]), [0..APART + 9]);
+        let parts = of(&[0..1, 5..6, APART + 5..APART + 9]);
+        assert_eq!(parts.first(), Some(&(0..APART + 9)));
+        assert_eq!(parts.len(), 1);
         assert_eq!(
             of(&[0..1, APART + 1..APART + 2]),
             [0..1, APART + 1..APART + 2]

@@ -100,10 +100,8 @@ mod tests {
         let found = given(name.as_bytes());
         assert!(!found.is_null(), "{name}");
         // SAFETY: a text that is kept for good.
-        assert_eq!(
-            unsafe { CStr::from_ptr(found) }.to_bytes(),
-            value.as_bytes()
-        );
+        let found = unsafe { CStr::from_ptr(found) };
+        assert_eq!(found.to_bytes(), value.as_bytes());
         assert!(given(b"PREHEAT_NO_SUCH_VARIABLE").is_null());
         // SAFETY: names that end with a NUL.
         unsafe {
