@@ -252,6 +252,8 @@ impl Known {
         };
         let applies = |remedy| match (remedy, &self.is_python) {
             (Remedy::WarmParent, Err(why)) => Err(why.clone()),
+            // Now all of it is in memory; a colder start may find less there.
+            (Remedy::Prefetch, _) => prefetch::applies(&case).map(|_| ()),
             _ => apply(remedy, &case, &mut Changes::default()),
         };
         let all = Remedy::ALL.into_iter();

@@ -28,12 +28,18 @@ const PLACES: u64 = 4;
 /// Of a file of which nobody knows what was read of it, so much is read at most.
 const WHOLE: u64 = 256 << 20;
 
-/// Have it read ahead.
-pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
+/// What would be read ahead, wherever it is now; or why nothing is known.
+pub(crate) fn applies<'a>(case: &Case<'a>) -> Result<&'a Seen, Why> {
     let seen = case.seen.ok_or("the program was not measured yet")?;
     if seen.files.is_empty() {
         return Err("the program was not seen to read anything".into());
     }
+    Ok(seen)
+}
+
+/// Have it read ahead.
+pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
+    let seen = applies(case)?;
     if is_there(seen) {
         return Err("what it reads is in memory already".into());
     }

@@ -138,19 +138,28 @@ struct Look {
     findings: Findings,
 }
 
-/// One plain start, recorded: what there is to remedy.
+/// A plain start or two, recorded: what there is to remedy.
 fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
     let place = output.join(LOOK);
     let mut request = request(arguments, arguments.command.clone(), &place);
     request.starts = Some(1);
-    request.output_of_all = false;
+    let asked = arguments.remedies();
+    let prefetch = asked.is_none_or(|asked| asked.contains(&Remedy::Prefetch));
+    if prefetch {
+        // A start that finds nothing in memory shows which parts of its files it needs.
+        request.temperatures.push(Temperature::Disk);
+    }
     let manifest = record(&request, |_| {})?;
     let recording = preheat_trace::read(&place)
         .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+    let mut seen = seen(&recording);
+    if prefetch {
+        seen.look_at_pages();
+    }
     let findings = analyze(&recording);
     let (names, files) = preheat_trace::imports(&recording.starts);
     let look = Look {
-        seen: seen(&recording),
+        seen,
         imports: Imports { names, files },
         findings,
     };
@@ -194,7 +203,6 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let command = with(&[Remedy::WarmParent], &flags, &arguments.command);
     let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
     request.starts = Some(1);
-    request.output_of_all = false;
     let made = record(&request, |_| {}).map_err(|why| why.to_string())?;
     let code = made.starts.last().map_or(0, |start| start.exit_code);
     let _ = fs::remove_dir_all(&place);

@@ -87,10 +87,36 @@ fn uses_cuda(process: &Process) -> bool {
         .any(|name| name.starts_with("cuInit"))
 }
 
-/// The GPU that it made a context on, if it was one.
+/// The GPU whose primary context it made. A recording does not tell which that was: it is
+/// known only where there is but one.
 fn device(process: &Process) -> Option<u32> {
-    // TODO
-    uses_cuda(process).then_some(0)
+    let made = called(process).contains("cuDevicePrimaryCtxRetain");
+    let chosen = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+    (made && visible(chosen.as_deref(), gpus()) == 1).then_some(0)
+}
+
+/// How many GPUs a program can see.
+fn visible(chosen: Option<&str>, all: usize) -> usize {
+    match chosen {
+        None => all,
+        // What is no number, a MIG part or a UUID, is one each.
+        Some(names) => names
+            .split(',')
+            .filter(|name| !name.trim().is_empty())
+            .count(),
+    }
+}
+
+/// How many GPUs of NVIDIA's this machine, or container, has.
+fn gpus() -> usize {
+    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    let is_gpu = |name: &str| {
+        let number = name.strip_prefix("nvidia").unwrap_or("x");
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_gpu))
+        .count()
 }
 
 /// Modules in the order in which their import began, with their files as far as those are
@@ -157,6 +183,14 @@ fn files(start: &StartTrace) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn devices_are_counted_as_the_driver_does() {
+        assert_eq!(visible(None, 8), 8);
+        assert_eq!(visible(Some("3"), 8), 1);
+        assert_eq!(visible(Some("0,GPU-7e,"), 8), 2);
+        assert_eq!(visible(Some(""), 8), 0);
+    }
 
     #[test]
     fn a_file_is_known_by_all_its_names() {
