@@ -225,8 +225,11 @@ fn series(
             true => arguments.command.clone(),
             false => {
                 let remedies: Vec<Remedy> = kind.remedies.iter().copied().collect();
-                let flags = ["--strictly", "--patience", "5"].map(OsStr::new);
-                with(&remedies, &flags, &arguments.command)?
+                let flags = ["--patience", "5", "--strictly"].map(OsStr::new);
+                // The first start finds everything in memory, and nothing to read ahead.
+                let strictly = !remedies.contains(&Remedy::Prefetch);
+                let flags = if strictly { &flags[..] } else { &flags[..2] };
+                with(&remedies, flags, &arguments.command)?
             }
         };
         let mut request = request(arguments, command, &output.join(kind.directory()));
