@@ -16,6 +16,8 @@ pub(crate) struct Options<'a> {
     pub limit: u64,
     /// Wait for the device at the end of each iteration.
     pub synchronize: bool,
+    /// What an iteration is, as the user asked.
+    pub iterations: &'a str,
     /// Look for iterations of Python's frameworks.
     pub python_iterations: bool,
     /// Python is to write each line at once: its output is a pipe of ours.
@@ -57,6 +59,7 @@ pub(crate) fn variables(
     }
     put(variables::DIRECTORY, options.directory.into());
     put(variables::LIMIT, options.limit.to_string().into());
+    put(variables::ITERATIONS, options.iterations.into());
     put(variables::SHIM, shim.into());
     put(variables::PYTHON, python.into());
     put(variables::OPTIONS, words.join(",").into());
@@ -95,6 +98,7 @@ mod tests {
             directory: Path::new("/recording/start-1"),
             limit: 7,
             synchronize: true,
+            iterations: "nvtx:step",
             python_iterations: false,
             unbuffered,
         };
@@ -149,6 +153,7 @@ mod tests {
             Some("/recording/start-1")
         );
         assert_eq!(is(variables::LIMIT).as_deref(), Some("7"));
+        assert_eq!(is(variables::ITERATIONS).as_deref(), Some("nvtx:step"));
         assert_eq!(
             is(variables::OPTIONS).as_deref(),
             Some("synchronize,no-python-iterations")

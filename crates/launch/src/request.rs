@@ -35,8 +35,8 @@ pub struct Request<'a> {
     /// How cold the starts are made; none for [`Temperature::Process`] alone.
     pub temperatures: Vec<Temperature>,
     /// How iterations are to be found: `auto`, `nvtx[:NAME]`, `python`, `kernels` or
-    /// `lines:REGEX`. Only the last means something here: the command's standard output
-    /// then goes through preheat.
+    /// `lines:REGEX`. With the last, the command's standard output goes through preheat;
+    /// the recorder is told all of them.
     pub iterations: String,
     /// The most bytes of a process file.
     pub limit: u64,

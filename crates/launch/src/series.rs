@@ -260,6 +260,7 @@ impl<'a> Series<'a> {
                 directory,
                 limit: self.request.limit,
                 synchronize: self.request.synchronize,
+                iterations: &self.request.iterations,
                 python_iterations: self.request.python_iterations,
                 unbuffered: piped,
             };

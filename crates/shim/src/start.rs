@@ -39,7 +39,11 @@ unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment:
         ahead::take(environment);
         let told = |name| variable(environment, name);
         match (told(variables::DIRECTORY), told(variables::SHIM)) {
-            (Some(directory), _) => begin(directory, told(variables::LIMIT)),
+            (Some(directory), _) => begin(
+                directory,
+                told(variables::LIMIT).unwrap_or_default(),
+                told(variables::ITERATIONS).unwrap_or_default(),
+            ),
             (None, Some(_)) => recorder::wait(),
             (None, None) => {}
         }
@@ -47,10 +51,12 @@ unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment:
 }
 
 /// Begins to record, with what the launcher says. Does nothing where that has begun.
-pub(crate) fn begin(directory: &[u8], limit: Option<&[u8]>) {
-    let limit = limit
-        .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
-        .unwrap_or(LIMIT);
+pub(crate) fn begin(directory: &[u8], limit: &[u8], iterations: &[u8]) {
+    let limit = std::str::from_utf8(limit).ok();
+    let limit = limit.and_then(|text| text.parse().ok()).unwrap_or(LIMIT);
+    if !iterations.is_empty() && !recorder::active() {
+        recorder::detail::iterations_are(iterations);
+    }
     if recorder::start(directory, limit) {
         loader::record_new();
         recorder::follow_forks(in_child);
@@ -147,11 +153,13 @@ pub unsafe extern "C" fn fork() -> libc::pid_t {
 }
 
 /// For who measures what recording costs: a program that calls this between iterations can
-/// compare recorded ones with others of the same moment (examples/timing.py). All calls
-/// still come by the recorder, which then passes them on.
+/// compare recorded ones (0) with others of the same moment (examples/timing.py): such that
+/// are not recorded (1), and such that are all in detail (2). All calls still come by the
+/// recorder, which then passes them on.
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn preheat_pause(pause: c_int) {
-    recorder::pause(pause != 0);
+pub extern "C" fn preheat_pause(how: c_int) {
+    recorder::pause(how == 1);
+    recorder::detail::keep_all(how == 2);
 }
 
 type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;

@@ -130,7 +130,7 @@ impl Decoder {
                 symbol = u16::try_from(domain).unwrap_or(0);
                 (What::Range, self.text(record.value))
             }
-            _ => return self.sample(kind, record, more, begin),
+            _ => return self.sample(kind, record, more, (begin, end)),
         };
         spans.push(Span {
             begin,
@@ -261,9 +261,9 @@ impl Decoder {
         }
     }
 
-    /// What is not a span but was so at an instant.
+    /// What is no span of a thread: what was so at an instant, or in the whole process.
     #[cold]
-    fn sample(&mut self, kind: Kind, record: &Record, more: &[Slot], time: u64) {
+    fn sample(&mut self, kind: Kind, record: &Record, more: &[Slot], (time, end): (u64, u64)) {
         let slot = further(more, 0);
         let sampled = |at| u64_at(&slot, at);
         match kind {
@@ -307,6 +307,7 @@ impl Decoder {
                     .push((record.status.cast_unsigned(), sample));
             }
             Kind::Line => self.seen.lines.push(time),
+            Kind::Sparse => self.process.sparse.push((time, end)),
             _ => {}
         }
     }

@@ -42,10 +42,26 @@ impl Decoded {
             nest(&mut thread.spans, ended);
             thread.samples.sort_by_key(|sample| sample.time);
         }
+        apart(&mut self.process.sparse, ended);
         self.process.memory.sort_by_key(|memory| memory.time);
         self.process.allocator.sort_by_key(|sample| sample.time);
         self.process.samples.sort_by_key(|sample| sample.time);
     }
+}
+
+/// Puts stretches in order and joins those that meet; none goes beyond `ended`.
+fn apart(stretches: &mut Vec<(u64, u64)>, ended: u64) {
+    stretches.sort_unstable();
+    let mut found: Vec<(u64, u64)> = Vec::new();
+    for (begin, end) in stretches.drain(..) {
+        let end = end.min(ended);
+        match found.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = end.max(last.1),
+            _ if begin < end => found.push((begin, end)),
+            _ => {}
+        }
+    }
+    *stretches = found;
 }
 
 /// Reads a process file of a start that began at `exec`.

@@ -69,6 +69,9 @@ pub enum Kind {
     Process = 12,
     /// Written by the launcher: a line of output matched. `value` is its number.
     Line = 13,
+    /// A stretch without detail: the process repeats what was recorded in detail before,
+    /// and calls that every iteration makes often are not recorded. Since version 1.1.
+    Sparse = 14,
 }
 
 impl Kind {
@@ -88,6 +91,7 @@ impl Kind {
             11 => Kind::Thread,
             12 => Kind::Process,
             13 => Kind::Line,
+            14 => Kind::Sparse,
             _ => return None,
         })
     }

@@ -83,6 +83,9 @@ pub struct Process {
     pub samples: Vec<ProcessSample>,
     /// Calls after detail had ended, by symbol: how often, nanoseconds in all.
     pub totals: Vec<(u16, u64, u64)>,
+    /// Stretches without detail, in order and apart: calls that every iteration makes often are not
+    /// among the spans there.
+    pub sparse: Vec<(u64, u64)>,
     /// Files that were opened, modules' files and mapped libraries.
     pub files: Vec<String>,
     /// Sentences that the recorder left.
@@ -313,6 +316,14 @@ pub struct ThreadSample {
 }
 
 impl Process {
+    /// Whether every call of this stretch was recorded.
+    pub fn is_in_detail(&self, (begin, end): (u64, u64)) -> bool {
+        let before = self.sparse.partition_point(|stretch| stretch.0 < end);
+        self.sparse[..before]
+            .last()
+            .is_none_or(|stretch| stretch.1 <= begin)
+    }
+
     /// The name of a span's function; empty for what is no call.
     pub fn symbol(&self, span: &Span) -> &str {
         self.symbols

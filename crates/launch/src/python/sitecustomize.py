@@ -24,7 +24,8 @@ def begin(os):
         return
     recorder = load(shim)
     # Where this process is a fork of one that did not record.
-    recorder.begin(os.environ["PREHEAT_DIRECTORY"], os.environ.get("PREHEAT_LIMIT", ""))
+    told = (os.environ.get("PREHEAT_" + name, "") for name in ("DIRECTORY", "LIMIT", "ITERATIONS"))
+    recorder.begin(*told)
     recorder.event(PYTHON_BEGAN, "")
     options = os.environ.get("PREHEAT_OPTIONS", "").split(",")
     watched = {}
@@ -252,6 +253,8 @@ class Frameworks(object):
         def patched(optimizer, *args, **kwargs):
             result = patch(optimizer, *args, **kwargs)
             try:
+                # Whatever its model is called for before it steps.
+                self.recorder.expect_steps()
                 of = type(optimizer)
                 if of.step not in ours:
                     step = self.wrapper(of.step, is_compiling, OPTIMIZER_STEP, "name_of(self)")

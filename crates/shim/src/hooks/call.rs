@@ -8,7 +8,7 @@ use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
 use super::words::{self, Words};
 use super::{copied, driver, image, memory, wrap};
 use crate::recorder::system::Errno;
-use crate::recorder::{self, Open};
+use crate::recorder::{self, Open, detail};
 use preheat_wire::{Allocation, Copied, Image, Kind};
 use std::ffi::c_void;
 
@@ -34,13 +34,16 @@ pub(crate) unsafe extern "C" fn forward(
     let words = unsafe { Words::new(first, rest) };
     let symbol = number as u16;
     let (real, entry) = (slot.real(), slot.entry());
-    slot.define(symbol);
     let call = Call {
         real,
         entry,
         words,
         symbol,
     };
+    if entry.often && detail::is_sparse() && !call.is_new() {
+        return call.real();
+    }
+    slot.define(symbol);
     match entry.detail {
         Detail::Plain => call.simple(0),
         Detail::Usual => call.usual(slot.quick()),
@@ -150,13 +153,27 @@ impl Call {
     #[inline]
     fn launch(self, function: usize) -> usize {
         let result = self.simple(function);
-        if self.entry.library == Library::Driver
-            && self.status(result) == 0
+        if self.status(result) == 0
             && memory::is_first_launch(function)
+            && self.entry.library == Library::Driver
         {
             memory::look(self.symbol, memory::Worth::Little);
         }
         result
+    }
+
+    /// Whether a call that would be left out is one that no iteration has made before: the
+    /// first launch of a kernel.
+    #[inline]
+    fn is_new(self) -> bool {
+        let Detail::Launch(function) = self.entry.detail else {
+            return false;
+        };
+        let new = !memory::was_launched(self.words.get(function));
+        if new {
+            detail::new_thing();
+        }
+        new
     }
 
     #[inline]
@@ -198,6 +215,7 @@ impl Call {
     }
 
     fn heavy(self) -> usize {
+        detail::new_thing();
         let open = self.begin(0, 1, &[]);
         let usage = recorder::usage();
         let result = self.real();
@@ -273,6 +291,7 @@ impl Call {
     }
 
     fn load(self, code: u8, is_file: bool) -> usize {
+        detail::new_thing();
         let open = self.begin(0, 2, &[]);
         let usage = recorder::usage();
         let result = self.real();

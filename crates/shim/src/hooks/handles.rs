@@ -13,12 +13,31 @@ impl<const N: usize> Handles<N> {
         Handles([const { AtomicUsize::new(0) }; N])
     }
 
+    /// Whether the handle is there, or finds no room.
+    #[inline]
+    pub(crate) fn is_known(&self, handle: usize) -> bool {
+        for step in 0..Self::FAR {
+            let place = self.0.get(Self::place(handle, step));
+            match place.map(|place| place.load(Ordering::Relaxed)) {
+                Some(0) => return handle == 0,
+                Some(found) if found != handle => {}
+                _ => return true,
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn place(handle: usize, step: usize) -> usize {
+        let hash = (handle >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 24;
+        hash.wrapping_add(step) % N
+    }
+
     /// Whether the handle was not there before; it is then.
     #[inline]
     pub(crate) fn is_new(&self, handle: usize) -> bool {
-        let hash = (handle >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 24;
         for step in 0..Self::FAR {
-            let Some(place) = self.0.get(hash.wrapping_add(step) % N) else {
+            let Some(place) = self.0.get(Self::place(handle, step)) else {
                 return false;
             };
             match place.load(Ordering::Relaxed) {
@@ -44,12 +63,17 @@ mod tests {
     #[test]
     fn a_handle_is_new_once() {
         let handles = Handles::<64>::new();
+        assert!(!handles.is_known(0x1000));
         assert!(handles.is_new(0x1000));
         assert!(!handles.is_new(0x1000));
         assert!(!handles.is_new(0));
+        assert!(handles.is_known(0x1000) && handles.is_known(0));
         let taken = (1..200)
             .filter(|&handle| handles.is_new(handle * 64))
             .count();
         assert!((16..64).contains(&taken), "{taken}");
+        // What finds no room is not new, and so not unknown.
+        let known = |handle: usize| handles.is_known(handle * 64) || handles.is_new(handle * 64);
+        assert!((1..200).all(known));
     }
 }

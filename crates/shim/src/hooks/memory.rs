@@ -110,11 +110,19 @@ fn record(symbol: u16) {
     open.end_at(end, 0, Some(found.free));
 }
 
-/// Whether this function was not launched before, as far as is remembered.
+/// Functions that were launched.
+static LAUNCHED: Handles<8192> = Handles::new();
+
+/// Whether this function was not launched before, as far as is remembered; it is then.
 #[inline]
 pub(crate) fn is_first_launch(function: usize) -> bool {
-    static LAUNCHED: Handles<8192> = Handles::new();
     LAUNCHED.is_new(function)
+}
+
+/// Whether it was, or is more than can be remembered.
+#[inline]
+pub(crate) fn was_launched(function: usize) -> bool {
+    LAUNCHED.is_known(function)
 }
 
 #[cfg(test)]

@@ -116,6 +116,11 @@ fn has_no_version(name: &[u8]) -> bool {
     table::base(name).len() == name.len()
 }
 
+/// Whether this thread is in a range that the program has named in its own words.
+pub(crate) fn is_within_range() -> bool {
+    nvtx::is_within()
+}
+
 /// Waits for the device, if this thread has one in use and no graph is captured.
 pub fn synchronize() {
     if !memory::is_capturing() {

@@ -13,6 +13,8 @@ use attributes::{Attributes, keep, keep_wide, name_of, text_of, wide};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null;
 
+pub(super) use ranges::is_within;
+
 /// What `nvtxRangePush` returns where nesting is not tracked.
 const NOT_TRACKED: c_int = -2;
 

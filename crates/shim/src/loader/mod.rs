@@ -117,6 +117,7 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     }
     if adds() != before {
         record_new();
+        recorder::detail::new_thing();
     }
     Step::done(handle)
 }

@@ -67,6 +67,7 @@ unsafe extern "C" fn find_and_load(
             return (api.call)(original, arguments, keywords);
         }
         let asked = asked(api, api.bytes(name));
+        recorder::detail::new_thing();
         let open = recorder::begin(Kind::Import, 0, asked.line, 1, asked.text.bytes(), false);
         let mark = usage();
         let module = (api.call)(original, arguments, keywords);

@@ -10,7 +10,8 @@ mod asked;
 mod imports;
 mod path;
 
-use crate::recorder::{self, Open};
+use crate::hooks;
+use crate::recorder::{self, Open, detail};
 use api::{Pointer, api};
 pub(crate) use path::leave_without_site;
 use preheat_wire::{Allocator, Event, Kind};
@@ -45,7 +46,7 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 13] = [
+static METHODS: [MethodDefinition; 14] = [
     method(c"begin", begin),
     method(c"ahead", ahead),
     method(c"around", around::around),
@@ -53,6 +54,7 @@ static METHODS: [MethodDefinition; 13] = [
     method(c"watch_imports", imports::watch),
     method(c"iteration_begin", iteration_begin),
     method(c"iteration_end", iteration_end),
+    method(c"expect_steps", expect_steps),
     method(c"range_begin", range_begin),
     method(c"range_end", range_end),
     method(c"allocator", allocator),
@@ -126,14 +128,15 @@ unsafe fn slice<'a>(arguments: *const Pointer, count: isize) -> &'a [Pointer] {
     unsafe { std::slice::from_raw_parts(arguments, count as usize) }
 }
 
-/// `begin(directory, limit)`: records from now on, if that has not begun yet: in a child of
+/// `begin(directory, limit, iterations)`: records from now on, if that has not begun yet: in a child of
 /// a process that waited with it.
 unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
     // SAFETY: the interpreter's own call, with its lock held.
     unsafe {
-        if let &[directory, limit] = slice(arguments, count) {
-            crate::start::begin(api.bytes(directory), Some(api.bytes(limit)));
+        if let &[directory, limit, iterations] = slice(arguments, count) {
+            let text = |object| api.bytes(object);
+            crate::start::begin(text(directory), text(limit), text(iterations));
         }
     }
     api.nothing()
@@ -165,8 +168,9 @@ unsafe extern "C" fn iteration_begin(
         let mut token = 0;
         if let &[which, name] = slice(arguments, count) {
             let (which, name) = (api.value(which) as u16, recorder::text(api.bytes(name)));
-            token = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false)
-                .into_token();
+            let open = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false);
+            detail::iteration_began(which, name, open.began(), hooks::is_within_range());
+            token = open.into_token();
         }
         (api.number)(token)
     }
@@ -179,13 +183,24 @@ unsafe extern "C" fn iteration_end(_: Pointer, arguments: *const Pointer, count:
     // our own `sitecustomize` has this module.
     unsafe {
         if let &[token] = slice(arguments, count) {
-            Open::from_token(api.value(token)).end(0, None);
+            let open = Open::from_token(api.value(token));
+            let (which, name) = open.iteration();
+            let time = recorder::now();
+            open.end_at(time, 0, None);
+            detail::iteration_ended(which, name, time, hooks::is_within_range());
         }
     }
     api.nothing()
 }
 
-/// `range_begin(name)`: a token for its end.
+/// `expect_steps()`: there is an optimizer, whose steps will be the iterations.
+unsafe extern "C" fn expect_steps(_: Pointer, _: *const Pointer, _: isize) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    detail::expect_steps();
+    api.nothing()
+}
+
+/// `range_begin(name)`: a token for its end. Something is compiled.
 unsafe extern "C" fn range_begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
     // SAFETY: the interpreter's own call, with its lock held.
@@ -193,6 +208,7 @@ unsafe extern "C" fn range_begin(_: Pointer, arguments: *const Pointer, count: i
         let mut token = 0;
         if let &[name] = slice(arguments, count) {
             let name = recorder::text(api.bytes(name));
+            detail::new_thing();
             token = recorder::begin(Kind::Range, 0, u64::from(name), 0, b"", false).into_token();
         }
         (api.number)(token)
@@ -254,7 +270,7 @@ unsafe extern "C" fn synchronize(_: Pointer, _: *const Pointer, _: isize) -> Poi
     // SAFETY: the interpreter's own call, with its lock held; it is held again after.
     unsafe {
         let thread = (api.save_thread)();
-        crate::hooks::synchronize();
+        hooks::synchronize();
         (api.restore_thread)(thread);
     }
     api.nothing()

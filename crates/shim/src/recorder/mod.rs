@@ -6,9 +6,11 @@
 //! it is off for good, and all of this does nothing.
 
 mod clock;
+pub mod detail;
 mod file;
 mod open;
 mod process;
+mod rhythm;
 pub(crate) mod system;
 mod text;
 mod thread;

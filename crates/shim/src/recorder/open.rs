@@ -38,6 +38,27 @@ impl Open {
         self.begin
     }
 
+    /// Has it begin at another time, which was taken just before.
+    pub(super) fn began_at(self, time: u64) -> Open {
+        if self.is_ours() {
+            // SAFETY: the record is in this process's file, which is mapped for good.
+            unsafe { (*self.record).begin = time };
+        }
+        Open {
+            begin: time,
+            ..self
+        }
+    }
+
+    /// Which iteration it is of, and the number of the text that names it.
+    pub(crate) fn iteration(self) -> (u16, u32) {
+        if !self.is_ours() {
+            return (0, 0);
+        }
+        // SAFETY: the record is in this process's file, which is mapped for good.
+        unsafe { ((*self.record).symbol, (*self.record).value as u32) }
+    }
+
     /// Fills one of the slots that were asked for. `T` is one of the wire's slots.
     #[inline]
     pub fn put<T: Copy>(self, index: usize, slot: &T) {

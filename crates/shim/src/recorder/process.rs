@@ -5,6 +5,7 @@
 //! first record it opens a file of its own. Each opening has another *epoch*, by which
 //! threads and open records find that they are of a process that this one is a copy of.
 
+use super::detail::Detail;
 use super::file::{self, Path};
 use super::system::{self, Errno};
 use preheat_wire::{FileHeader, State};
@@ -32,6 +33,7 @@ pub(super) struct Process {
     /// Set when hot calls find no more room, and when nothing else does either.
     pub(super) full: AtomicBool,
     pub(super) exhausted: AtomicBool,
+    pub(super) detail: Detail,
     pub(super) header: AtomicPtr<FileHeader>,
     /// Written before the epoch is published, never after.
     path: UnsafeCell<Path>,
@@ -41,6 +43,8 @@ pub(super) struct Process {
     pub(super) limit: AtomicU64,
     /// Hashes of texts; a text's number is one more than its place.
     pub(super) texts: [AtomicU64; TEXTS],
+    /// Which of the texts are names of operations, a bit for each.
+    pub(super) operations: [AtomicU64; TEXTS / 64],
     /// Hashes of what is recorded only once.
     pub(super) seen: [AtomicU64; SEEN],
     /// Rests of chunks whose threads have ended.

@@ -53,9 +53,29 @@ pub fn text(bytes: &[u8]) -> u32 {
     };
     let number = place as u32 + 1;
     if new {
+        if bytes.windows(2).any(|pair| pair == b"::")
+            && let Some(word) = process.operations.get(place / 64)
+        {
+            word.fetch_or(1 << (place % 64), Ordering::Relaxed);
+        }
         super::instant(Kind::Text, 0, 0, u64::from(number), None, bytes);
     }
     number
+}
+
+/// Whether the text of this number is what frameworks call a single operation:
+/// `aten::conv2d`.
+pub(super) fn is_operation(number: u32) -> bool {
+    let place = (number as usize).wrapping_sub(1);
+    let word = process().and_then(|process| process.operations.get(place / 64));
+    word.is_some_and(|word| word.load(Ordering::Relaxed) >> (place % 64) & 1 == 1)
+}
+
+/// The hash of the text of this number; 0 if there is none.
+pub(super) fn hash_of(number: u32) -> u64 {
+    let place = (number as usize).wrapping_sub(1);
+    let hash = process().and_then(|process| process.texts.get(place));
+    hash.map_or(0, |hash| hash.load(Ordering::Relaxed))
 }
 
 /// Whether this is seen for the first time in this process, as a `what`. Also true, again

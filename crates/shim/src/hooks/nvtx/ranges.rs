@@ -7,7 +7,7 @@ use crate::recorder::{self, Open};
 use preheat_wire::Kind;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// How many ranges of a thread, and how many started ones, are known at a time. More
 /// are not recorded.
@@ -22,8 +22,11 @@ struct Range {
 }
 
 impl Range {
-    fn begin(domain: *const c_void, name: u32) -> Range {
+    /// `outermost` says that it lies in no other range of the default domain.
+    fn begin(domain: *const c_void, name: u32, outermost: bool) -> Range {
         let open = recorder::begin(Kind::Range, 0, u64::from(name), 0, &[], false);
+        // Libraries speak in domains of their own.
+        recorder::detail::range_began(name, outermost && domain.is_null(), open.began());
         Range { open, domain }
     }
 
@@ -52,6 +55,12 @@ impl Stack {
         depth: 0,
         beyond: 0,
     };
+
+    /// Whether a range of the default domain is among them.
+    fn has_own(&self) -> bool {
+        let open = self.ranges.get(..self.depth).unwrap_or_default();
+        open.iter().flatten().any(|range| range.domain.is_null())
+    }
 
     fn push(&mut self, range: impl FnOnce() -> Range) {
         match self.ranges.get_mut(self.depth) {
@@ -91,7 +100,8 @@ fn with_stack<R>(work: impl FnOnce(&mut Stack) -> R) -> R {
 }
 
 pub(super) fn push(domain: *const c_void, name: u32) {
-    with_stack(|stack| stack.push(|| Range::begin(domain, name)));
+    let outermost = !is_within();
+    with_stack(|stack| stack.push(|| Range::begin(domain, name, outermost)));
 }
 
 pub(super) fn pop(domain: *const c_void) {
@@ -125,12 +135,22 @@ impl Started {
     }
 }
 
+/// How many of them are of the default domain.
+static STARTED_OWN: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this thread is in a range of the default domain, or any thread has started one.
+pub(in crate::hooks) fn is_within() -> bool {
+    STARTED_OWN.load(Ordering::Relaxed) > 0 || with_stack(|stack| stack.has_own())
+}
+
 /// Begins a range that any thread may end, by the number that is returned.
 pub(super) fn start(domain: *const c_void, name: u32) -> u64 {
     let number = RANGES.next.fetch_add(1, Ordering::Relaxed);
+    let outermost = !is_within();
     RANGES.with(|ranges| {
         if let Some(place) = ranges.iter_mut().find(|place| place.is_none()) {
-            *place = Some((number, Range::begin(domain, name)));
+            *place = Some((number, Range::begin(domain, name, outermost)));
+            STARTED_OWN.fetch_add(u32::from(domain.is_null()), Ordering::Relaxed);
         }
     });
     number
@@ -143,6 +163,7 @@ pub(super) fn end(number: u64) {
         ranges.iter_mut().find(is_it)?.take()
     });
     if let Some(Some((_, range))) = found {
+        STARTED_OWN.fetch_sub(u32::from(range.domain.is_null()), Ordering::Relaxed);
         range.end();
     }
 }
@@ -159,7 +180,7 @@ mod tests {
     fn domains_have_stacks_of_their_own() {
         let mut stack = Stack::EMPTY;
         for number in [0, 8, 0, 16] {
-            stack.push(|| Range::begin(domain(number), 0));
+            stack.push(|| Range::begin(domain(number), 0, true));
         }
         let popped =
             |stack: &mut Stack, number| stack.pop(domain(number)).map(|range| range.domain);
@@ -176,7 +197,7 @@ mod tests {
     fn what_is_too_deep_is_popped_first() {
         let mut stack = Stack::EMPTY;
         for _ in 0..DEEPEST + 2 {
-            stack.push(|| Range::begin(domain(0), 0));
+            stack.push(|| Range::begin(domain(0), 0, true));
         }
         let popped = (0..DEEPEST + 4)
             .filter(|_| stack.pop(domain(0)).is_some())

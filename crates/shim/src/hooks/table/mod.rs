@@ -34,6 +34,9 @@ pub(crate) struct Entry {
     pub(crate) old: bool,
     /// Whether it is called over and over, so that it may be left out when room is short.
     pub(crate) hot: bool,
+    /// Whether a steady iteration calls it often, and it neither waits for the device nor
+    /// sets anything up: it is left out where nothing is recorded in detail.
+    pub(crate) often: bool,
 }
 
 /// What is recorded of a call; the numbers are indices of arguments.
@@ -206,6 +209,7 @@ const fn entry(name: &'static str, library: Library, detail: Detail) -> Entry {
             detail.shape(),
             Shape::Plain | Shape::Free | Shape::Copy | Shape::Launch
         ),
+        often: matches!(detail, Detail::Launch(_) | Detail::Usual),
     }
 }
 
@@ -220,6 +224,11 @@ impl Entry {
         self
     }
 
+    const fn often(mut self) -> Entry {
+        self.often = true;
+        self
+    }
+
     const fn then(mut self, then: Then) -> Entry {
         self.then = then;
         self
@@ -227,8 +236,14 @@ impl Entry {
 
     /// Whether a call of one may be recorded as that of the other.
     pub(crate) fn is_taken_like(&self, other: &Entry) -> bool {
-        (self.detail, self.width, self.answer, self.then)
-            == (other.detail, other.width, other.answer, other.then)
+        (self.detail, self.width, self.answer, self.then, self.often)
+            == (
+                other.detail,
+                other.width,
+                other.answer,
+                other.then,
+                other.often,
+            )
     }
 }
 

@@ -20,6 +20,10 @@ const fn plain(place: usize, name: &'static str) -> Placed {
     takes(place, name, Detail::Plain)
 }
 
+const fn often(placed: Placed) -> Placed {
+    (placed.0, placed.1.often())
+}
+
 /// A function that returns a handle, and a status where that argument points.
 const fn gives(placed: Placed, error: u8) -> Placed {
     let (place, mut entry) = placed;
@@ -84,7 +88,7 @@ pub(crate) static TABLE: &[Placed] = &[
     plain(47, "clFinish"),
     copies(48, "clEnqueueReadBuffer", 4, 5, 1),
     copies(49, "clEnqueueWriteBuffer", 4, 1, 5),
-    copies(50, "clEnqueueCopyBuffer", 5, 2, 1),
+    often(copies(50, "clEnqueueCopyBuffer", 5, 2, 1)),
     plain(51, "clEnqueueReadImage"),
     plain(52, "clEnqueueWriteImage"),
     plain(53, "clEnqueueCopyImage"),
@@ -99,7 +103,7 @@ pub(crate) static TABLE: &[Placed] = &[
     region(88, "clEnqueueCopyBufferRect", 2, 1),
     heavy(98, "clCompileProgram"),
     gives(heavy(99, "clLinkProgram"), 8),
-    plain(102, "clEnqueueFillBuffer"),
+    often(plain(102, "clEnqueueFillBuffer")),
     plain(104, "clEnqueueMigrateMemObjects"),
     gives(heavy(123, "clCreateCommandQueueWithProperties"), 3),
     buffer(126, "clSVMAlloc", 2, NONE),
