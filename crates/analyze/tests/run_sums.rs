@@ -107,6 +107,13 @@ fn random_program(rng: &mut Rng, pid: u32, end: u64) -> Program {
             }
         }
     }
+    let mut from = 0;
+    for _ in 0..rng.below(4) {
+        from += 1 + rng.below(end as usize / 4 + 1) as u64;
+        let to = from + 1 + rng.below(end as usize / 8 + 1) as u64;
+        p.process.sparse.push((from, to));
+        from = to;
+    }
     for i in 0..rng.below(5) as u64 {
         let time = i as f64 * end as f64 * 2e-7;
         p.device_memory(time, rng.next_u64() >> 30, "cuInit");

@@ -12,6 +12,9 @@ pub(super) const MOST_ITERATIONS: usize = 5000;
 /// So many steady iterations say what a steady one consists of.
 const STEADY_LOOKED_AT: usize = 301;
 
+/// So many of the last iterations in detail stand in for steady ones if none of those is.
+const LAST_IN_DETAIL: usize = 8;
+
 /// One start as it was understood: what exporters show beside the raw spans.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StartAnalysis {
@@ -86,7 +89,8 @@ pub(super) fn examine(
         .map(|(begin, end)| seconds(end - begin))
         .collect();
     let summary = summarize_start(&durations);
-    let later = steady_ones(durations.len(), summary.as_ref());
+    let detailed = detailed(trace, thread, &iterations);
+    let later = steady_ones(&detailed, summary.as_ref());
     let Partition {
         before,
         first,
@@ -130,17 +134,35 @@ pub(super) fn examine(
     }
 }
 
-/// Which iterations stand for the steady ones: those after warm-up, evenly spread; the
-/// later half where no steady state was found.
-fn steady_ones(count: usize, summary: Option<&StartSummary>) -> Vec<usize> {
+/// Which iterations have all their calls recorded: what the others consist of is not known.
+pub(super) fn detailed(
+    trace: &StartTrace,
+    thread: Option<(usize, usize)>,
+    iterations: &[(u64, u64)],
+) -> Vec<bool> {
+    let process = thread.and_then(|(process, _)| trace.processes.get(process));
+    let is = |iteration: &(u64, u64)| process.is_none_or(|of| of.is_in_detail(*iteration));
+    iterations.iter().map(is).collect()
+}
+
+/// Which iterations stand for the steady ones, of those in detail: those after warm-up,
+/// evenly spread; the later half where no steady state was found. If the program ended
+/// before it was recorded in detail again, the last that were.
+pub(super) fn steady_ones(detailed: &[bool], summary: Option<&StartSummary>) -> Vec<usize> {
+    let count = detailed.len();
     let from = match summary.and_then(|summary| summary.steady_start) {
         Some(start) => start.max(1),
         None if count >= 4 => count / 2,
         None => return Vec::new(),
     };
-    let among = count.saturating_sub(from);
-    let step = among.div_ceil(STEADY_LOOKED_AT).max(1);
-    (from..count).step_by(step).collect()
+    let mut found: Vec<usize> = (from..count).filter(|at| detailed[*at]).collect();
+    if found.is_empty() {
+        let before = (1..from.min(count)).filter(|at| detailed[*at]);
+        found = before.collect();
+        found.drain(..found.len().saturating_sub(LAST_IN_DETAIL));
+    }
+    let step = found.len().div_ceil(STEADY_LOOKED_AT).max(1);
+    found.into_iter().step_by(step).collect()
 }
 
 /// The median over iterations of each cause, in seconds.
@@ -225,12 +247,21 @@ mod tests {
             steady_start,
             excess: None,
         };
-        assert_eq!(steady_ones(5, Some(&summary(Some(2)))), [2, 3, 4]);
-        assert_eq!(steady_ones(3, Some(&summary(Some(0)))), [1, 2]);
-        assert_eq!(steady_ones(6, Some(&summary(None))), [3, 4, 5]);
-        assert!(steady_ones(2, None).is_empty());
-        assert!(steady_ones(0, None).is_empty());
-        let many = steady_ones(5000, Some(&summary(Some(1))));
+        let all = [true; 5000];
+        assert_eq!(steady_ones(&all[..5], Some(&summary(Some(2)))), [2, 3, 4]);
+        assert_eq!(steady_ones(&all[..3], Some(&summary(Some(0)))), [1, 2]);
+        assert_eq!(steady_ones(&all[..6], Some(&summary(None))), [3, 4, 5]);
+        assert!(steady_ones(&all[..2], None).is_empty());
+        assert!(steady_ones(&[], None).is_empty());
+        let many = steady_ones(&all, Some(&summary(Some(1))));
         assert!(many.len() <= STEADY_LOOKED_AT && many.len() > 100);
+        // Of those without detail nothing is known; if all are such, the last before them.
+        let mut some = [true; 30];
+        some[20..].fill(false);
+        assert_eq!(steady_ones(&some, Some(&summary(Some(18)))), [18, 19]);
+        some[25] = true;
+        assert_eq!(steady_ones(&some, Some(&summary(Some(20)))), [25]);
+        let last = steady_ones(&some, Some(&summary(Some(26))));
+        assert_eq!(last, [13, 14, 15, 16, 17, 18, 19, 25]);
     }
 }

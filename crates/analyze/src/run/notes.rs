@@ -4,7 +4,7 @@ mod doubts;
 
 pub(super) use doubts::Doubts;
 
-use super::examine::{Examined, MOST_ITERATIONS};
+use super::examine::{Examined, MOST_ITERATIONS, detailed};
 use super::summary::Group;
 use super::{IterationsBy, Recording};
 use crate::units;
@@ -41,6 +41,7 @@ pub(super) fn notes(
         }
     }
     dropped(recording, &mut notes);
+    without_detail(recording, examined, &mut notes);
     failed(recording, examined, &mut notes);
     busy_machine(examined, &mut notes);
     if by == IterationsBy::None {
@@ -116,6 +117,23 @@ fn dropped(recording: &Recording, notes: &mut Notes) {
             "The recording reached its limit of {}: up to {dropped} calls of a process are only \
              counted{since}; --limit makes room for more.",
             units::bytes(recording.manifest.settings.limit)
+        ));
+    }
+}
+
+/// Times are all measured; what they consist of is known of some.
+fn without_detail(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
+    let starts = recording.starts.iter().zip(examined);
+    let counts = starts.map(|(trace, examined)| {
+        let detailed = detailed(trace, examined.thread, &examined.iterations);
+        let whole = detailed.iter().filter(|detailed| **detailed).count();
+        (detailed.len() - whole, whole)
+    });
+    if let Some((left_out, whole)) = counts.max().filter(|(left_out, _)| *left_out > 0) {
+        notes.add(format!(
+            "Of {} iterations all times are measured, and {whole} are recorded call by call: what \
+             a steady one consists of is known from those.",
+            left_out + whole
         ));
     }
 }

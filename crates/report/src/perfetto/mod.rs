@@ -163,6 +163,7 @@ impl<W: Write> Start<'_, W> {
                 };
                 self.thread(of, process, thread, until, &cause)?;
             }
+            self.without_detail(track, process, until)?;
             self.counters(track, process)?;
         }
         Ok(())
@@ -199,6 +200,20 @@ impl<W: Write> Start<'_, W> {
         }
         while let Some(end) = open.pop() {
             self.packets.end(track, self.exec.saturating_add(end))?;
+        }
+        Ok(())
+    }
+
+    /// Where calls that every iteration makes often were not recorded.
+    fn without_detail(&mut self, process: Track, of: &Process, until: u64) -> io::Result<()> {
+        if of.sparse.is_empty() {
+            return Ok(());
+        }
+        let track = (self.packets).track(Some(process), "detail", 0)?;
+        let mut last = 0;
+        for (begin, end) in &of.sparse {
+            let between = (*begin.min(&until), *end.min(&until));
+            last = self.slice(track, between, last, "without detail", "", &[])?;
         }
         Ok(())
     }

@@ -42,6 +42,14 @@ static MARKS: AtomicU8 = AtomicU8::new(ANY);
 /// The hash of the name of ranges that are asked for.
 static NAME: AtomicU64 = AtomicU64::new(0);
 
+/// Whether calls are taken at all: where there are none, nothing could be left out.
+static CALLS: AtomicBool = AtomicBool::new(false);
+
+/// From now on calls of a driver or library are taken.
+pub fn calls_are_taken() {
+    CALLS.store(true, Ordering::Relaxed);
+}
+
 /// What the user takes for an iteration, as the launcher says it.
 pub fn iterations_are(setting: &[u8]) {
     let marks = match setting {
@@ -115,7 +123,7 @@ pub fn range_began(name: u32, outermost: bool, time: u64) {
 fn mark(rank: Rank, which: u16, name: u32, time: u64) {
     let Some(process) = process() else { return };
     // Nothing was recorded, or it has no name to be told by.
-    if time == 0 || name == 0 {
+    if time == 0 || name == 0 || !CALLS.load(Ordering::Relaxed) {
         return;
     }
     let mark = Mark::new(rank, which, name, thread() as usize);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::super::Cause;
-use super::super::examine::Examined;
+use super::super::examine::{Examined, detailed, steady_ones};
 use super::super::iterations::Seen;
 use super::super::path::{CAUSES, Request, partition};
 use super::name;
@@ -25,7 +25,7 @@ pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     if examined.cold.iter().all(|cold| *cold >= 1.0) {
         return found;
     }
-    let Some(typical) = typical(examined) else {
+    let Some(typical) = typical(examined, start) else {
         return found;
     };
     let request = Request {
@@ -41,14 +41,13 @@ pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     found
 }
 
-/// The steady iteration whose duration is in the middle.
-fn typical(examined: &Examined) -> Option<(u64, u64)> {
-    let count = examined.iterations.len();
-    let summary = examined.summary.as_ref();
-    let from = summary.and_then(|summary| summary.steady_start);
-    let from = from.unwrap_or(count / 2).max(1);
-    let mut steady = examined.iterations.get(from..)?.to_vec();
-    steady.truncate(AMONG);
+/// The steady iteration whose duration is in the middle, of those in detail.
+fn typical(examined: &Examined, start: &Seen) -> Option<(u64, u64)> {
+    let detailed = detailed(start.trace, examined.thread, &examined.iterations);
+    let steady = steady_ones(&detailed, examined.summary.as_ref());
+    let mut steady: Vec<(u64, u64)> = (steady.iter().take(AMONG))
+        .map(|at| examined.iterations[*at])
+        .collect();
     steady.sort_by_key(|(begin, end)| end - begin);
     steady.get(steady.len() / 2).copied()
 }

@@ -31,7 +31,10 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     let thread = threads
         .rev()
         .max_by_key(|thread| facts.count(*thread, What::Launch))?;
-    let count = usize::try_from(launches(&facts)).unwrap_or(0);
+    let count = match facts.process.sparse.is_empty() {
+        true => usize::try_from(launches(&facts)).unwrap_or(0),
+        false => merged(facts).count(),
+    };
     let skipped = count.saturating_sub(LOOKED_AT);
     let functions = merged(facts).skip(skipped).map(|launch| launch.function);
     let functions: Vec<u32> = functions.collect();
@@ -47,7 +50,7 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     })
 }
 
-/// The launches of all threads in order of time.
+/// The launches of all threads in order of time, until some are left out.
 fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
     let all = facts.process.threads.iter().enumerate();
     let mut threads: Vec<_> = all
@@ -57,10 +60,15 @@ fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
             spans.peekable()
         })
         .collect();
+    let in_detail = facts
+        .process
+        .sparse
+        .first()
+        .map_or(u64::MAX, |first| first.0);
     std::iter::from_fn(move || {
         let begins = threads.iter_mut().enumerate();
         let begins = begins.filter_map(|(at, spans)| Some((spans.peek()?.begin, at)));
-        let (_, next) = begins.min()?;
+        let (_, next) = begins.min().filter(|(begin, _)| *begin < in_detail)?;
         let span = threads[next].next()?;
         Some(Launch {
             begin: span.begin,

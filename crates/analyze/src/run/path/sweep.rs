@@ -16,6 +16,8 @@ use super::sink::{Piece, Sink};
 /// Idle time in a busy thread that is shorter than this many nanoseconds is not worth a
 /// look at the others.
 const WORTH_A_LOOK: f64 = 1000.0;
+/// What was done where calls are not recorded.
+const LEFT_OUT: &str = "iterations that were not recorded in detail";
 /// Pieces that are kept until a stretch is complete.
 const HELD: usize = 4096;
 
@@ -25,6 +27,8 @@ pub(super) struct Sweep<'a, 's> {
     samples: Samples<'a>,
     others: Others<'a>,
     item: ItemId,
+    /// What stretches without detail have in place of it.
+    left_out: ItemId,
     catalogue: &'s mut Catalogue,
     sink: &'s mut Sink,
     stretch: Stretch,
@@ -56,11 +60,13 @@ impl<'a, 's> Sweep<'a, 's> {
         let mut samples = Samples::new(process, thread);
         let stretch = samples.at(phase.from);
         let item = catalogue.named(&names.followed(process, thread));
+        let left_out = catalogue.named(LEFT_OUT);
         Sweep {
             process,
             samples,
             others,
             item,
+            left_out,
             catalogue,
             sink,
             stretch,
@@ -119,7 +125,19 @@ impl<'a, 's> Sweep<'a, 's> {
                 return;
             }
         }
+        // Cut where detail ends or begins again.
+        while let Some(border) = self.border(begin).filter(|border| *border < end) {
+            self.hold(Held::Gap(begin, border));
+            begin = border;
+        }
         self.hold(Held::Gap(begin, end));
+    }
+
+    /// The next border of a stretch without detail.
+    fn border(&self, after: u64) -> Option<u64> {
+        let sparse = &self.process.sparse;
+        let next = sparse.get(sparse.partition_point(|stretch| stretch.1 <= after))?;
+        Some(if next.0 > after { next.0 } else { next.1 })
     }
 
     /// Keeps something until it is known how busy the thread was, cut where that changes.
@@ -193,8 +211,19 @@ impl<'a, 's> Sweep<'a, 's> {
             portion(length, busy)
         };
         let waited = begin + own - load.waited_of(own);
+        let sparse = !self.process.is_in_detail((begin, end));
+        // Without detail nobody knows what of it were calls, and of what kind.
+        let left_out = self.left_out;
+        let judged = |piece: Piece| match sparse && piece.cause == Cause::OwnCpu {
+            true => Piece {
+                cause: Cause::Unexplained,
+                item: left_out,
+                ..piece
+            },
+            false => piece,
+        };
         let piece = plain(begin, waited, Cause::OwnCpu, self.item);
-        self.sink.add(piece);
+        self.sink.add(judged(piece));
         let processor = self.others.processor();
         let piece = plain(waited, begin + own, Cause::Idle, processor);
         self.sink.add(piece);
@@ -214,11 +243,11 @@ impl<'a, 's> Sweep<'a, 's> {
         };
         for piece in pieces {
             let (begin, end) = (scaled(piece.begin), scaled(piece.end));
-            self.sink.add(Piece {
+            self.sink.add(judged(Piece {
                 begin,
                 end,
                 ..*piece
-            });
+            }));
             if piece.item == processor {
                 self.sink.waited_for_processor(begin, end, 1.0);
             }

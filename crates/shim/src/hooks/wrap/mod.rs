@@ -180,6 +180,7 @@ fn fill(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Opti
     let slot = slot(number)?;
     let (text, length) = names().keep(name, library)?;
     COUNT.store(number + 1, Ordering::Relaxed);
+    recorder::detail::calls_are_taken();
     slot.text.store(text, Ordering::Relaxed);
     slot.length.store(length, Ordering::Relaxed);
     let entry = (&raw const *entry).cast_mut();
