@@ -77,6 +77,7 @@ fn everything() -> Vec<u8> {
             )
             .iteration(Iteration::ModelCall, now + 3, now + 40, 1)
             .range(now + 4, 0, 1, 0)
+            .sparse(now + 4, now + 30)
             .call(0, now + 5, now + 6, 0, 0, &[])
             .call(1, now + 6, now + 7, 0, 0, &[used])
             .call(2, now + 7, now + 8, 0, 64, &[address])
@@ -152,6 +153,9 @@ fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
         return;
     };
     assert!(problems.len() <= 7, "{case}: {problems:?}");
+    assert!(process.sparse.iter().all(|stretch| stretch.0 < stretch.1));
+    let apart = |pair: &[(u64, u64)]| pair[0].1 < pair[1].0;
+    assert!(process.sparse.windows(2).all(apart), "{case}");
     for thread in &process.threads {
         assert!(thread.spans.is_sorted_by_key(|span| span.begin), "{case}");
         for span in &thread.spans {

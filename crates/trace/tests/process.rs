@@ -315,6 +315,36 @@ fn what_is_unknown_is_skipped_by_its_size() {
 }
 
 #[test]
+fn stretches_without_detail_are_those_of_all_threads() {
+    let mut file = ProcessFile::new(100, at(0));
+    file.on(100, "main")
+        .symbol(1, Shape::Plain, "f", "l")
+        .sparse(at(40), at(60))
+        .sparse(at(90), 0)
+        .call(1, at(5), at(100), 0, 0, &[]);
+    // Two threads may meet where one ends a stretch and the other begins the next.
+    file.on(101, "other")
+        .sparse(at(10), at(20))
+        .sparse(at(55), at(70))
+        .sparse(at(30), at(30));
+    let process = read(&file);
+    assert_eq!(process.sparse, [(10, 20), (40, 70), (90, 100)]);
+    // They are no spans.
+    assert_eq!(whats(&process), [What::Call]);
+    for (stretch, whole) in [
+        ((0, 10), true),
+        ((0, 11), false),
+        ((20, 40), true),
+        ((19, 25), false),
+        ((45, 50), false),
+        ((5, 95), false),
+        ((100, 200), true),
+    ] {
+        assert_eq!(process.is_in_detail(stretch), whole, "{stretch:?}");
+    }
+}
+
+#[test]
 fn totals_are_summed_over_threads() {
     let mut file = ProcessFile::new(100, at(0));
     let total = |calls, nanoseconds| Total { calls, nanoseconds };

@@ -217,6 +217,11 @@ impl ProcessFile {
         self.spanning(Kind::Range, begin, end, rest, &[])
     }
 
+    /// A stretch without detail.
+    pub fn sparse(&mut self, begin: u64, end: u64) -> &mut Self {
+        self.spanning(Kind::Sparse, begin, end, Record::default(), &[])
+    }
+
     /// Something that happened; the text where the event has one.
     pub fn event(&mut self, event: Event, time: u64, text: &str) -> &mut Self {
         let rest = Record {
