@@ -3,14 +3,34 @@
 TIMERS names a file for the result, in seconds; %p in it is the process. BEGAN is `time.monotonic()` of whoever
 started the example, just before; with it the time to the end of the first iteration is
 known too. PROFILER=1 runs the iterations under torch.profiler, to compare what that costs.
-ALTERNATE=1, under `preheat run`, records every other iteration only: those at odd places are not.
+ALTERNATE=1, under `preheat run`, records in blocks: after a lead-in each round has one block of
+iterations that are recorded as ever, one of such that are not recorded, and one of such that are all
+recorded in detail, in another order each time.
 """
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import time
+
+
+# How a block is recorded, as the recorder is told.
+RECORDED, PAUSED, DETAILED = 0, 1, 2
+ORDERS = list(itertools.permutations((RECORDED, PAUSED, DETAILED)))
+# A block is as long as it takes until recording in windows repeats itself: 8 iterations in
+# detail and 120 without. Until it does so there are 64 in detail, 24 + 8 and 56 + 8.
+BLOCK = 128
+LEAD_IN = 64 + 32 + 64
+
+
+def how(number):
+    """How an iteration is recorded."""
+    if number < LEAD_IN:
+        return RECORDED
+    round_, place = divmod((number - LEAD_IN) // BLOCK, 3)
+    return ORDERS[round_ % len(ORDERS)][place]
 
 
 class Timers:
@@ -34,7 +54,7 @@ class Timers:
         pause = pausing()
         with profiler():
             for number in range(count):
-                pause(number % 2)
+                pause(number)
                 self.synchronize()
                 began = time.perf_counter()
                 yield
@@ -60,10 +80,11 @@ def profiler():
 
 
 def pausing():
-    """What pauses the recorder, if that is asked for."""
+    """What tells the recorder how an iteration is recorded, if that is asked for."""
     if os.environ.get("ALTERNATE") != "1":
-        return lambda paused: None
-    return ctypes.CDLL(None).preheat_pause
+        return lambda number: None
+    tell = ctypes.CDLL(None).preheat_pause
+    return lambda number: tell(how(number))
 
 
 def count(default):
