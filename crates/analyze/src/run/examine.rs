@@ -1,5 +1,6 @@
 //! One start: its iterations, and where its time to first went.
 
+use super::detail::{self, detailed};
 use super::facts::Facts;
 use super::iterations::{Found, busiest};
 use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Tally, partition};
@@ -49,8 +50,10 @@ pub(super) struct Examined {
     pub iterations: Vec<(u64, u64)>,
     /// How many there were before the rest was left out.
     pub iterations_in_all: usize,
-    /// In seconds.
+    /// In seconds, without what recording them in detail took.
     pub durations: Vec<f64>,
+    /// What that was for each, in seconds.
+    pub detail_cost: f64,
     pub summary: Option<StartSummary>,
     /// From `exec` to the end of the first iteration, in nanoseconds; none if it did not
     /// come so far.
@@ -88,8 +91,10 @@ pub(super) fn examine(
     let durations: Vec<f64> = (iterations.iter())
         .map(|(begin, end)| seconds(end - begin))
         .collect();
-    let summary = summarize_start(&durations);
     let detailed = detailed(trace, thread, &iterations);
+    let detail_cost = detail::cost(&durations, &detailed);
+    let durations = detail::without(detail_cost, durations, &detailed);
+    let summary = summarize_start(&durations);
     let later = steady_ones(&detailed, summary.as_ref());
     let Partition {
         before,
@@ -121,6 +126,7 @@ pub(super) fn examine(
         iterations_in_all: all.len(),
         iterations,
         durations,
+        detail_cost,
         summary,
         time_to_first,
         causes,
@@ -132,17 +138,6 @@ pub(super) fn examine(
         waited_for_processor: waited_for_processor * 1e-9,
         catalogue,
     }
-}
-
-/// Which iterations have all their calls recorded: what the others consist of is not known.
-pub(super) fn detailed(
-    trace: &StartTrace,
-    thread: Option<(usize, usize)>,
-    iterations: &[(u64, u64)],
-) -> Vec<bool> {
-    let process = thread.and_then(|(process, _)| trace.processes.get(process));
-    let is = |iteration: &(u64, u64)| process.is_none_or(|of| of.is_in_detail(*iteration));
-    iterations.iter().map(is).collect()
 }
 
 /// Which iterations stand for the steady ones, of those in detail: those after warm-up,

@@ -14,6 +14,7 @@ mod behind;
 mod calls;
 mod cause;
 mod counted;
+mod detail;
 mod examine;
 mod facts;
 mod items;

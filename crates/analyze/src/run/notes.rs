@@ -4,7 +4,8 @@ mod doubts;
 
 pub(super) use doubts::Doubts;
 
-use super::examine::{Examined, MOST_ITERATIONS, detailed};
+use super::detail::detailed;
+use super::examine::{Examined, MOST_ITERATIONS};
 use super::summary::Group;
 use super::{IterationsBy, Recording};
 use crate::units;
@@ -121,18 +122,29 @@ fn dropped(recording: &Recording, notes: &mut Notes) {
     }
 }
 
+/// What recording took is told from this many seconds on.
+const WORTH_TELLING: f64 = 1e-6;
+
 /// Times are all measured; what they consist of is known of some.
 fn without_detail(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
     let starts = recording.starts.iter().zip(examined);
     let counts = starts.map(|(trace, examined)| {
         let detailed = detailed(trace, examined.thread, &examined.iterations);
         let whole = detailed.iter().filter(|detailed| **detailed).count();
-        (detailed.len() - whole, whole)
+        (detailed.len() - whole, whole, examined.detail_cost)
     });
-    if let Some((left_out, whole)) = counts.max().filter(|(left_out, _)| *left_out > 0) {
+    let most = counts.max_by_key(|(left_out, _, _)| *left_out);
+    if let Some((left_out, whole, cost)) = most.filter(|(left_out, _, _)| *left_out > 0) {
+        let took = match cost >= WORTH_TELLING {
+            true => format!(
+                "; what that took, {} each, is taken off",
+                units::duration(cost)
+            ),
+            false => String::new(),
+        };
         notes.add(format!(
-            "Of {} iterations all times are measured, and {whole} are recorded call by call: what \
-             a steady one consists of is known from those.",
+            "Of {} iterations all times are measured, and {whole} are recorded call by call{took}: \
+             what a steady one consists of is known from those.",
             left_out + whole
         ));
     }

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use super::super::Cause;
-use super::super::examine::{Examined, detailed, steady_ones};
+use super::super::detail::detailed;
+use super::super::examine::{Examined, steady_ones};
 use super::super::iterations::Seen;
 use super::super::path::{CAUSES, Request, partition};
 use super::name;
