@@ -66,10 +66,11 @@ pub fn iterations_are(setting: &[u8]) {
     MARKS.store(marks, Ordering::Relaxed);
 }
 
-/// Whether calls that every iteration makes often are left out just now.
+/// Whether calls that every iteration makes often are left out just now; so they are where
+/// nothing is recorded.
 #[inline]
 pub fn is_sparse() -> bool {
-    process().is_some_and(|process| process.detail.sparse.load(Ordering::Relaxed))
+    process().is_none_or(|process| process.detail.sparse.load(Ordering::Relaxed))
 }
 
 /// Something happens that a steady iteration has not: what follows is worth a look.
