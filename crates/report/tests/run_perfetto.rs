@@ -214,6 +214,24 @@ fn each_start_is_at_its_time_with_causes_and_iterations() {
 }
 
 #[test]
+fn stretches_without_detail_are_shown() {
+    let mut recording = common::run::recording::recording();
+    let processes = recording.starts[0].processes.iter_mut();
+    let python = processes.filter(|process| process.pid == 100).next_back();
+    python.unwrap().sparse = vec![(350_000, 420_000), (460_000, 800_000)];
+    let Some(tracks) = read(&write(&recording), "detail.perfetto") else {
+        return;
+    };
+    assert_eq!(
+        slices(track(&tracks, &[PYTHON, "detail"])),
+        [
+            ("without detail", "", 350_000, 420_000, 0),
+            ("without detail", "", 460_000, 800_000, 0),
+        ]
+    );
+}
+
+#[test]
 fn memory_is_counted_in_bytes() {
     let Some(tracks) = read(
         &write(&common::run::recording::recording()),
