@@ -217,7 +217,7 @@ fn each_start_is_at_its_time_with_causes_and_iterations() {
 fn stretches_without_detail_are_shown() {
     let mut recording = common::run::recording::recording();
     let processes = recording.starts[0].processes.iter_mut();
-    let python = processes.filter(|process| process.pid == 100).next_back();
+    let python = processes.rev().find(|process| process.pid == 100);
     python.unwrap().sparse = vec![(350_000, 420_000), (460_000, 800_000)];
     let Some(tracks) = read(&write(&recording), "detail.perfetto") else {
         return;
