@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 9] = [
+const PYTHON: [(&str, &[u8]); 11] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -21,6 +21,8 @@ const PYTHON: [(&str, &[u8]); 9] = [
     ("watch.py", include_bytes!("python/watch.py")),
     ("chance.py", include_bytes!("python/chance.py")),
     ("serve.py", include_bytes!("python/serve.py")),
+    ("memory.py", include_bytes!("python/memory.py")),
+    ("pages.py", include_bytes!("python/pages.py")),
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
 ];

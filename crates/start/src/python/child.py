@@ -13,6 +13,10 @@ MOST_BYTES = 1 << 24
 MOST_DESCRIPTORS = 253
 
 
+# When a child that waits may do something else meanwhile, in milliseconds.
+IDLE_AFTER, FOR_EVER = 1000, -1
+
+
 class Refused(Exception):
     """Why this child cannot become the program; a sentence."""
 
@@ -35,8 +39,14 @@ class Child:
         poll = select.poll()
         poll.register(self.link.fileno(), select.POLLIN)
         poll.register(self.parent.listener.fileno(), select.POLLIN)
+        # Not at once: it would take time from the program that was just started.
+        meanwhile, patience = None, IDLE_AFTER
         while True:
-            ready = dict(poll.poll())
+            ready = dict(poll.poll(patience))
+            if not ready:
+                meanwhile = meanwhile or self.parent.copy_pages()
+                patience = next(meanwhile, FOR_EVER) or 0
+                continue
             if self.link.fileno() in ready:
                 os._exit(0)  # The supervisor has gone, or the parent.
             try:

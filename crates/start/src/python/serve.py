@@ -16,6 +16,8 @@ PAIRS_THAT_FAILED = 5
 LEAVES_WITHIN = 2000
 # Between looks at the clock, the memory and the session, in milliseconds.
 LOOK_EVERY = 5000
+# After a pair that could not be made, in seconds.
+TRY_AGAIN = 0.2
 
 
 class Tools:
@@ -64,14 +66,16 @@ def serve(plan, base, found, load, chance, by_chance):
                 os.close(int(plan.one[kept]))
         os.chdir("/")
         parent = Parent(plan, tools, listener, become, base)
+        parent.memory, parent.pages = load("memory.py"), load("pages.py")
+        parent.madvise = parent.pages["copying"]()
         parent.chance, parent.by_chance = chance, by_chance
         parent.learn = lambda: add(plan.one["learned"], seen)
         while parent.goes_on(path):
             if pair is None:
                 pair = parent.make_pair()
-                if pair.go_on:
+                if pair and pair.go_on:
                     return pair.go_on
-            if parent.is_taken(pair):
+            if pair and parent.is_taken(pair):
                 pair = None
     except BaseException:
         if pair is None or not pair.go_on:
@@ -129,14 +133,29 @@ class Parent:
                 break
         if self.failed > PAIRS_THAT_FAILED or not os.path.exists(path):
             return False
-        if self.tools.time.monotonic() - self.last > self.idle or is_memory_short():
+        if self.tools.time.monotonic() - self.last > self.idle or self.is_memory_short():
             return False
         return not self.leader or os.path.exists("/proc/%d" % self.leader)
 
+    def is_memory_short(self):
+        return self.memory["is_short"](self.memory["available"]())
+
+    def copy_pages(self):
+        """In a child that waits: what it may do meanwhile, step by step."""
+        if not self.madvise:
+            return iter(())
+        return self.pages["copy"](self.madvise, self.memory["available"]()[1])
+
     def make_pair(self):
         tools = self.tools
-        ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
-        process = os.fork()
+        try:
+            ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+            process = os.fork()
+        except OSError:
+            # No process or no memory can be had just now; who comes is not kept waiting.
+            self.failed += 1
+            tools.time.sleep(TRY_AGAIN)
+            return None
         if process:
             theirs.close()
             return Pair(ours, process)
@@ -158,14 +177,6 @@ class Parent:
         else:
             self.failed += 1
         return True
-
-
-def is_memory_short():
-    """Whether less than a twentieth of the memory could be had."""
-    with open("/proc/meminfo", "rb") as file:
-        lines = dict(line.split(b":") for line in file.read().splitlines())
-    total, available = (int(lines[name].split()[0]) for name in (b"MemTotal", b"MemAvailable"))
-    return available * 20 < total
 
 
 def supervise(parent, control):
