@@ -43,7 +43,13 @@ pub(crate) struct Places {
 
 /// The user's directories; made where they are not there yet.
 pub(crate) fn places() -> io::Result<Places> {
-    places_by(|name| std::env::var_os(name), &std::env::temp_dir())
+    // Where files may not grow, writing is to fail, and not to be the end of us.
+    // SAFETY: signal takes numbers; no other thread has an interest in this one.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let places = places_by(|name| std::env::var_os(name), &std::env::temp_dir());
+    // SAFETY: as above; it is what it was.
+    unsafe { libc::signal(libc::SIGXFSZ, before) };
+    places
 }
 
 /// Only where running parents are, if there is such a place.

@@ -113,17 +113,18 @@ fn ask(
     told: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Why> {
-    let mut connection =
-        Connection::open(&parent.socket, began + wish.patience).map_err(|why| {
-            if why.kind() == io::ErrorKind::ConnectionRefused
-                || why.kind() == io::ErrorKind::NotFound
-            {
-                // Nobody listens there any more, and nobody will.
-                let _ = fs::remove_file(&parent.path);
-                let _ = fs::remove_file(&parent.socket);
-            }
-            format!("the warm parent is gone ({why})")
-        })?;
+    let gone = |why: io::Error| {
+        // Nobody listens there any more, or somebody else does, and that will not change.
+        if why.kind() != io::ErrorKind::WouldBlock {
+            list::forget(parent);
+        }
+        format!("the warm parent is gone ({why})")
+    };
+    let until = began + wish.patience;
+    let mut connection = Connection::open(&parent.socket, until).map_err(gone)?;
+    if !connection.is_with(parent.process) {
+        return Err(gone(io::Error::other("another process is in its place")));
+    }
     let silent = |why: io::Error| {
         if follow::is_stopped(parent.process as libc::pid_t) {
             list::leave(parent);
@@ -134,7 +135,10 @@ fn ask(
     let child = hello
         .strip_prefix("hello ")
         .and_then(|text| text.parse().ok());
-    let child = Child::new(child.ok_or("the warm parent says something else")?);
+    let Some(child) = child.and_then(|child| Child::new(child, parent.process)) else {
+        list::leave(parent);
+        return Err("the warm parent says something else".into());
+    };
     let request = inherited.request(wish.invocation, wish.identity.terminal);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;

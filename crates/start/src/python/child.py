@@ -70,12 +70,16 @@ class Child:
             # would stay open.
             client.send(b"hello %d\n" % os.getpid())
             fields, received = self.read(client)
+            if fields[:1] == [b"served"]:
+                client.send(b"served %d\n" % self.parent.served)
         except OSError:
             return None
-        if fields[:1] == [b"served"]:
-            client.send(b"served %d\n" % self.parent.served)
-        elif fields[:1] == [b"start"]:
-            return self.start(client, Request(fields), received)
+        try:
+            request = Request(fields) if fields[:1] == [b"start"] else None
+        except (ValueError, StopIteration):
+            request = None  # Nothing that a client of ours would say.
+        if request:
+            return self.start(client, request, received)
         for fd in received:
             os.close(fd)
         return None

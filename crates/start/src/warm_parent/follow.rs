@@ -33,19 +33,23 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// It has said that it is this process.
-    pub(crate) fn new(process: libc::pid_t) -> Child {
+    /// It has said that it is this process; if it is the child of a child of the parent,
+    /// as it must be to be sent signals.
+    pub(crate) fn new(process: libc::pid_t, parent: u32) -> Option<Child> {
+        if process < 2 || parent_of(parent_of(process)?)? != parent as libc::pid_t {
+            return None;
+        }
         // SAFETY: pidfd_open takes numbers and gives a new descriptor, which is owned at
         // once.
         let handle = unsafe {
             let handle = libc::syscall(libc::SYS_pidfd_open, process, 0) as RawFd;
             (handle >= 0).then(|| OwnedFd::from_raw_fd(handle))
         };
-        Child {
+        Some(Child {
             process,
             handle,
             goes: false,
-        }
+        })
     }
 }
 
@@ -269,8 +273,41 @@ fn wait(descriptors: &[RawFd]) -> Vec<bool> {
 
 /// Whether a process is stopped.
 pub(crate) fn is_stopped(process: libc::pid_t) -> bool {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name, in brackets, may have any bytes in it; then comes the state.
+    matches!(stat(process).first(), Some(b'T' | b't'))
+}
+
+/// The process that has made it, or has taken its place.
+fn parent_of(process: libc::pid_t) -> Option<libc::pid_t> {
+    let stat = String::from_utf8(stat(process)).ok()?;
+    stat.split(' ').nth(1)?.parse().ok()
+}
+
+/// What the kernel says of a process, beginning with its state.
+fn stat(process: libc::pid_t) -> Vec<u8> {
+    let mut stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name before that, in brackets, may have any bytes in it.
     let end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
-    matches!(stat.get(end + 2), Some(b'T' | b't'))
+    stat.drain(..(end + 2).min(stat.len()));
+    stat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_child_of_a_child_is_believed() {
+        let this = std::process::id() as libc::pid_t;
+        let parent = parent_of(this).expect("it has one");
+        assert!(!is_stopped(this));
+        assert!(Child::new(this, this as u32).is_none());
+        let above = parent_of(parent).filter(|&above| above > 0);
+        // One that is dropped before it goes is ended: this one is not to be.
+        if let Some(mut child) = above.and_then(|above| Child::new(this, above as u32)) {
+            child.goes = true;
+        }
+        for wrong in [-5, 0, 1, libc::pid_t::MAX] {
+            assert!(Child::new(wrong, 1).is_none(), "{wrong}");
+        }
+    }
 }

@@ -91,7 +91,11 @@ pub(crate) fn leave(parent: &Parent) {
         // the parent's socket, so that its number is still its own.
         unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
     }
-    // From here on nobody finds it.
+    forget(parent);
+}
+
+/// From here on nobody finds it.
+pub(crate) fn forget(parent: &Parent) {
     let _ = fs::remove_file(&parent.path);
     let _ = fs::remove_file(&parent.socket);
 }
@@ -100,7 +104,8 @@ fn id(parent: &Parent) -> String {
     parent.process.to_string()
 }
 
-fn is_alive(parent: &Parent) -> bool {
+/// Whether it is there, and listens.
+pub(crate) fn is_alive(parent: &Parent) -> bool {
     let connected = Connection::open(&parent.socket, Instant::now());
     connected.is_ok_and(|connection| connection.is_with(parent.process))
 }
@@ -114,8 +119,23 @@ pub(crate) fn served(parent: &Parent) -> Option<u64> {
     line.strip_prefix("served ")?.parse().ok()
 }
 
-/// The memory that a process has for itself, in bytes.
-fn memory(process: u32) -> u64 {
+/// What a parent, and the child that waits in it, have for themselves, in bytes.
+fn memory(parent: u32) -> u64 {
+    // The last that it has made waits; those before it are with programs.
+    let supervisor = children(parent).last().copied();
+    let waiting = supervisor.and_then(|it| children(it).first().copied());
+    let all = [Some(parent), supervisor, waiting];
+    all.into_iter().flatten().map(memory_of).sum()
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let words = text.split_whitespace();
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+fn memory_of(process: u32) -> u64 {
     let path = format!("/proc/{process}/smaps_rollup");
     let text = fs::read_to_string(Path::new(&path)).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));

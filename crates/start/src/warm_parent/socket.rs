@@ -7,6 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
 
+/// The longest line that anybody would say.
+const LONGEST: usize = 1 << 16;
+
 /// To a parent, or to a child or supervisor that it has made.
 pub(crate) struct Connection {
     stream: UnixStream,
@@ -74,6 +77,9 @@ impl Connection {
     /// Read what there is; whether there was something. The end is an error.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let mut bytes = [0; 512];
+        if self.rest.len() > LONGEST {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         match self.stream.read(&mut bytes) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(length) => {

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 
 use super::learned;
-use super::list::{leave, served};
+use super::list::{forget, is_alive, leave, served};
 use super::make::Wish;
 use super::state::{Parent, parents};
 use super::variables::{Asked, Environment, Matters};
@@ -27,6 +27,8 @@ impl Wish<'_> {
             let suits = parent.suits(self.environment, self.arguments());
             if parent.identity != self.identity.whole {
                 continue;
+            } else if !is_alive(&parent) {
+                forget(&parent);
             } else if let Err(why) = suits {
                 others.push((parent, why));
             } else if parent.knows_less() {

@@ -1,0 +1,232 @@
+//! Whoever talks to a warm parent, or answers in its place: programs are started once,
+//! rightly, and by nobody else.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use warm::{Observed, Warm, as_is};
+
+/// A file of the only parent, by its ending.
+fn file(warm: &Warm, ending: &str) -> PathBuf {
+    let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it is there");
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    let found = paths.find(|path| path.extension().is_some_and(|it| it == ending));
+    found.expect("a parent has one")
+}
+
+fn start(warm: &Warm, program: &[&str]) -> Observed {
+    Observed::of(warm.started(program).output().expect("it starts"))
+}
+
+/// Numbers that look random, and are the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn bytes(&mut self, most: u64) -> Vec<u8> {
+        let length = self.next() % most;
+        (0..length).map(|_| self.next() as u8).collect()
+    }
+}
+
+#[test]
+fn nonsense_does_not_disturb_a_parent() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let (parent, socket) = (warm.parent(), file(&warm, "socket"));
+    let framed = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut requests = vec![
+        Vec::new(),
+        vec![0; 4],
+        vec![0xff; 4],
+        framed(b"start\0"),
+        framed(b"start\x000 18 2\0\0\0\x000 1 2\x003\0python\0"),
+        framed(b"start\0one two three\0\0\0\0\0\0"),
+        framed(b"start\x000 18 2\0\0\0\0-1\0-1\0"),
+        framed(b"start\x000 18 2\0\0\0\x0099999999999999999999\0"),
+        framed(b"served"),
+        framed(b"stop\0"),
+    ];
+    requests.extend((0..40).map(|_| random.bytes(200)));
+    requests.extend((0..40).map(|_| framed(&[b"start\0", &random.bytes(200)[..]].concat())));
+    for request in requests {
+        let mut stream = UnixStream::connect(&socket).expect("it listens");
+        let mut hello = [0; 64];
+        let length = stream.read(&mut hello).expect("it answers");
+        assert!(hello[..length].starts_with(b"hello "), "{hello:?}");
+        // Some are cut off, and nobody waits for an answer.
+        let _ = stream.write_all(&request);
+    }
+    // It is still the same one, and serves.
+    assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
+    assert_eq!(warm.parent(), parent);
+}
+
+#[test]
+fn who_answers_nonsense_is_not_believed() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let (state, socket) = (file(&warm, "parent"), file(&warm, "socket"));
+    let kept = fs::read(&state).expect("it is there");
+    let stopped = warm.preheat(&["--stop", "all"]).output();
+    assert!(stopped.expect("it starts").status.success());
+    let python = warm.python.to_str().expect("its path is text");
+    let shown = socket.to_str().expect("it is text");
+    let this = std::process::id();
+    let lived = format!("hello {this}\nready\n");
+    let long = "x".repeat(100_000);
+    for (answer, is_in_its_place) in [
+        ("", true),
+        ("\n", true),
+        ("hello\n", true),
+        ("hello 0\n", true),
+        ("hello -1\n", true),
+        ("hello 1\nready\n", true),
+        // A process that lives, but is no child of the parent's: it is not to be harmed.
+        (&lived, true),
+        ("status 0\n", true),
+        (&long, true),
+        ("hello 2\nready\n", false),
+    ] {
+        let serve = [python, "-c", SERVES, shown, answer];
+        let (mut server, mut said) = listening(warm.plain(&serve));
+        let process = if is_in_its_place { server.id() } else { 1 };
+        fs::write(&state, with_process(&kept, process)).expect("it is written");
+        let observed = start(&warm, &program);
+        let why = observed.err;
+        assert!(why.starts_with("preheat: started plainly"), "{why}");
+        assert_eq!(observed.status.code(), Some(3), "{why}");
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).expect("it ends");
+        assert!(!rest.contains("start"), "{answer:?}: {rest}");
+        let _ = server.kill();
+        server.wait().expect("it ends");
+        // It is forgotten, and another is made.
+        warm.settle();
+        assert_eq!(warm.count(), 1);
+        let stopped = warm.preheat(&["--stop", "all"]).output();
+        assert!(stopped.expect("it starts").status.success());
+    }
+}
+
+/// Listens, says the second argument to who comes, and tells what it hears.
+const SERVES: &str = "import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print('listens', flush=True)
+c, _ = s.accept()
+try:
+    c.sendall(sys.argv[2].encode())
+    print(c.recv(64) if sys.argv[2] else b'', flush=True)
+except OSError:
+    print(b'', flush=True)
+";
+
+/// A server that listens, and what more it says.
+fn listening(mut command: Command) -> (Child, ChildStdout) {
+    let mut server = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut said = [0; 8];
+    let mut answers = server.stdout.take().expect("it is a pipe");
+    answers.read_exact(&mut said).expect("it listens");
+    (server, answers)
+}
+
+/// A state that says that the parent is this process.
+fn with_process(state: &[u8], process: u32) -> Vec<u8> {
+    let mut fields: Vec<&[u8]> = state.split(|&byte| byte == 0).collect();
+    let number = process.to_string();
+    let at = fields.iter().position(|field| field == b"process");
+    fields[at.expect("it says which") + 1] = number.as_bytes();
+    fields.join(&0)
+}
+
+/// A command as another user, where this one may do that.
+fn as_nobody(warm: &Warm, words: &[&str]) -> Option<Command> {
+    let other = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let is_allowed = warm.plain(&[&other[..], &["true"]].concat()).output();
+    if !is_allowed.is_ok_and(|it| it.status.success()) {
+        println!("skipped: another user cannot be had here");
+        return None;
+    }
+    Some(warm.plain(&[&other[..], words].concat()))
+}
+
+#[test]
+fn another_user_is_served_nothing_and_serves_nobody() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = warm.case(&["code", "3"]);
+    warm.warm_up(&program, &as_is);
+    let (state, socket) = (file(&warm, "parent"), file(&warm, "socket"));
+    let shown = socket.to_str().expect("it is text");
+    let connects = "import socket, sys
+s = socket.socket(socket.AF_UNIX)
+try: s.connect(sys.argv[1])
+except OSError as e: print(type(e).__name__)
+else: print(s.recv(64))
+";
+    let connect = [python, "-c", connects, shown];
+    let Some(mut command) = as_nobody(&warm, &connect) else {
+        return;
+    };
+    let out = |command: &mut Command| {
+        let output = command.output().expect("it starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // By the rights of the directory, and if those were lost, too.
+    assert_eq!(out(&mut command), "PermissionError\n");
+    let open = |mode| {
+        let run = warm.directory.join("run");
+        for path in [warm.directory.path(), &run, &run.join("preheat"), &socket] {
+            if path.exists() {
+                fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+            }
+        }
+    };
+    open(0o777);
+    assert_eq!(out(&mut command), "b''\n");
+    open(0o700);
+    assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
+
+    // The other way round.
+    let kept = fs::read(&state).expect("it is there");
+    let stopped = warm.preheat(&["--stop", "all"]).output();
+    assert!(stopped.expect("it starts").status.success());
+    open(0o777);
+    let serve = [python, "-c", SERVES, shown, "hello"];
+    let server = as_nobody(&warm, &serve).expect("it could be had");
+    let (mut server, mut answers) = listening(server);
+    fs::write(&state, &kept).expect("it is written");
+    open(0o700);
+    let observed = start(&warm, &program);
+    assert!(observed.err.contains("another user's"), "{}", observed.err);
+    assert_eq!(observed.status.code(), Some(3));
+    let mut rest = String::new();
+    answers.read_to_string(&mut rest).expect("it ends");
+    // Nothing was said to it, and nothing was sent.
+    assert_eq!(rest, "b''\n");
+    server.wait().expect("it ends");
+    warm.settle();
+}
