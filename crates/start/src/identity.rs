@@ -119,8 +119,14 @@ fn program(invocation: &Invocation) -> Vec<u8> {
     for word in &invocation.words[..invocation.leading] {
         text.put("word", word.as_bytes());
     }
-    if let Main::Code(code) = &invocation.main {
-        text.put("code", code.as_bytes());
+    text.put("name", invocation.name.as_bytes());
+    match &invocation.main {
+        Main::Code(code) => text.put("code", code.as_bytes()),
+        Main::Input(content) => {
+            let head = format!("{} {}", content.len(), name(content));
+            text.put("input", head.as_bytes());
+        }
+        Main::Script(_) | Main::Module(_) => {}
     }
     // Scripts are named from here, PYTHONPATH is, and so are files that modules look for.
     text.path("directory", &std::env::current_dir().unwrap_or_default());
@@ -208,6 +214,7 @@ mod tests {
             leading: words.len(),
             words,
             main: Main::Script("x.py".into()),
+            name: "sh".into(),
         })
     }
 

@@ -5,11 +5,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use preheat_launch::{LaunchError, program};
+
+/// The longest program that is taken from standard input, in bytes.
+const LONGEST_INPUT: usize = 1 << 20;
 
 /// A command that runs a program with Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub(crate) struct Invocation {
     pub leading: usize,
     /// What is run.
     pub main: Main,
+    /// What the kernel would call the process.
+    pub name: OsString,
 }
 
 /// What a Python runs.
@@ -33,6 +41,8 @@ pub(crate) enum Main {
     Module(OsString),
     /// `-c`.
     Code(OsString),
+    /// What a file that is standard input has, from where it is read on.
+    Input(Vec<u8>),
 }
 
 /// Why a command is started plainly; a sentence without a beginning: "it is …".
@@ -55,12 +65,13 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
     if !is_python(&interpreter) {
         return Err(format!("{} is not a Python", interpreter.display()));
     }
-    let (leading, main) = main(&words)?;
+    let (leading, main) = main(&words, standard_input)?;
     Ok(Invocation {
         interpreter,
         words,
         leading,
         main,
+        name: path.file_name().unwrap_or_default().to_owned(),
     })
 }
 
@@ -128,7 +139,10 @@ fn is_python(path: &Path) -> bool {
 
 /// As CPython reads its options: how many words come before the program's own, and what
 /// is run.
-fn main(words: &[OsString]) -> Result<(usize, Main), Why> {
+fn main(
+    words: &[OsString],
+    input: impl FnOnce() -> Result<Vec<u8>, Why>,
+) -> Result<(usize, Main), Why> {
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let bytes = word.as_bytes();
@@ -175,8 +189,27 @@ fn main(words: &[OsString]) -> Result<(usize, Main), Why> {
             }
         }
     }
-    // What is read from standard input is another program each time.
-    Err("its program comes from standard input".into())
+    Ok(((at + 1).min(words.len()), Main::Input(input()?)))
+}
+
+/// What a program from standard input is, if that can be known before it is read.
+fn standard_input() -> Result<Vec<u8>, Why> {
+    let failed = |why| format!("its program, which is standard input, cannot be read: {why}");
+    // SAFETY: the descriptor is not closed by this, and nobody else uses it meanwhile.
+    let mut input = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
+    let is = input.metadata().map_err(failed)?;
+    if !is.is_file() {
+        return Err("its program comes from standard input, which is no file".into());
+    }
+    // Read by place, so that all of it is still there for the program.
+    let from = input.stream_position().map_err(failed)?;
+    let length = usize::try_from(is.len().saturating_sub(from)).unwrap_or(usize::MAX);
+    if length > LONGEST_INPUT {
+        return Err("its program comes from standard input, and is very long".into());
+    }
+    let mut content = vec![0; length];
+    input.read_exact_at(&mut content, from).map_err(failed)?;
+    Ok(content)
 }
 
 #[cfg(test)]
@@ -184,7 +217,17 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> Result<(usize, Main), Why> {
-        main(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+        let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+        main(&words, || Err("it is no file".into()))
+    }
+
+    #[test]
+    fn a_file_that_is_standard_input_is_a_program() {
+        for (line, leading) in [("python", 1), ("python -u", 2), ("python -u - a b", 3)] {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            let read = main(&words, || Ok(b"pass".into()));
+            assert_eq!(read, Ok((leading, Main::Input(b"pass".into()))), "{line}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 11] = [
+const PYTHON: [(&str, &[u8]); 12] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -23,6 +23,7 @@ const PYTHON: [(&str, &[u8]); 11] = [
     ("serve.py", include_bytes!("python/serve.py")),
     ("memory.py", include_bytes!("python/memory.py")),
     ("pages.py", include_bytes!("python/pages.py")),
+    ("title.py", include_bytes!("python/title.py")),
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
 ];

@@ -180,6 +180,6 @@ fn searched_first(invocation: &Invocation) -> PathBuf {
             file.parent()
                 .map_or_else(|| PathBuf::from("."), Path::to_owned)
         }
-        Main::Module(_) | Main::Code(_) => PathBuf::from("."),
+        Main::Module(_) | Main::Code(_) | Main::Input(_) => PathBuf::from("."),
     }
 }

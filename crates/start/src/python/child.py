@@ -122,6 +122,8 @@ class Child:
             self.take_process(request)
             take_environment(request, self.parent.base)
             take_arguments(request)
+            if self.parent.tell_kernel:
+                self.parent.tell_kernel(request.arguments, request.environment)
             take_streams()
             self.parent.chance["give_new_seeds"](self.parent.by_chance)
             self.parent.chance["renew_process"]()

@@ -13,7 +13,7 @@ PAGE = 4096
 # So many pages at a time; between them a client may come.
 SLICE = 512
 # A child may take this part of the memory that there is.
-PART = 16
+PART = 32
 
 PRESENT, OF_ITS_OWN = 1 << 63, 1 << 56
 

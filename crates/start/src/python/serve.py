@@ -68,6 +68,7 @@ def serve(plan, base, found, load, chance, by_chance):
         parent = Parent(plan, tools, listener, become, base)
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
+        parent.tell_kernel = load("title.py")["telling"]()
         parent.chance, parent.by_chance = chance, by_chance
         parent.learn = lambda: add(plan.one["learned"], seen)
         while parent.goes_on(path):

@@ -83,6 +83,9 @@ def begin(fd, load):
 def prepare(plan, load):
     """Imports, and serves; returns in a child, with what is left to do there."""
     check_interpreter()
+    # A script that names its interpreter gives the process its own name.
+    with open("/proc/self/comm", "wb", 0) as file:
+        file.write(os.fsencode(plan.one["process-name"]))
     # Those of the start for which this is made; a child has its own. Modules that look at
     # them when they are imported are right only for who has the same.
     sys.argv[1:] = plan.arguments

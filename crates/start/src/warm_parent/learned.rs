@@ -147,8 +147,10 @@ impl Learned {
         }
         let own = self.own(main);
         let mut sets = BTreeSet::new();
-        if let Main::Code(code) = main {
-            words(code.as_bytes(), &mut sets);
+        match main {
+            Main::Code(code) => words(code.as_bytes(), &mut sets),
+            Main::Input(content) => words(content, &mut sets),
+            Main::Script(_) | Main::Module(_) => {}
         }
         for path in &own {
             sets.append(&mut words_of(path));

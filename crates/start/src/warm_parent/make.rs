@@ -209,6 +209,7 @@ impl Wish<'_> {
             ("idle", self.idle.as_secs_f64().to_string().as_bytes()),
             ("terminal", terminal.as_bytes()),
             ("lock", LOCK.to_string().as_bytes()),
+            ("process-name", self.invocation.name.as_bytes()),
         ] {
             // A NUL would begin another field; nothing of these has one.
             put([kind.as_bytes(), value, b""]);
