@@ -2,8 +2,8 @@
 //! ways, and all that can be observed is compared.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
 
 mod support;
@@ -38,7 +38,16 @@ fn a_process_has_what_it_is_given_and_ends_as_it_ends() {
         &["failed_import"],
         &["broken_import"],
         &["imports_own"],
+        &["kernel"],
+        &["kernel", "an argument", ""],
         &["at_exit"],
+        &["finalized"],
+        &["asynchronous"],
+        &["pools"],
+        &["pickled"],
+        &["dumped"],
+        &["in_a_thread"],
+        &["children_end"],
         &["warned"],
         &["threads"],
         &["processes", "fork"],
@@ -176,6 +185,50 @@ fn modules_code_options_and_scripts_of_their_own() {
         warm.warm_up(program, &as_is);
         warm.same(program, &as_is);
     }
+    warm.same(&["./script", "kernel"], &as_is);
+}
+
+#[test]
+fn a_file_that_is_standard_input_is_a_program() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let text = fs::read_to_string(warm.directory.join("cases.py")).expect("it is there");
+    let input = warm.directory.join("input");
+    fs::write(&input, format!("not Python\n{text}")).expect("it is written");
+    // From where it is read on: something before has taken the first line.
+    let how = |command: &mut Command| {
+        let mut file = File::open(&input).expect("it is there");
+        file.seek(SeekFrom::Start(11)).expect("it is long enough");
+        command.stdin(file);
+    };
+    warm.warm_up(&[python, "-", "code", "3"], &how);
+    for case in [
+        &["code", "3"][..],
+        &["chained"],
+        &["echo"],
+        &["threads"],
+        &["finalized"],
+        &["kernel", "x"],
+    ] {
+        warm.same(&[&[python, "-"], case].concat(), &how);
+    }
+    let said = |how: &dyn Fn(&mut Command)| {
+        let mut command = warm.started(&[python, "-", "code", "3"]);
+        how(&mut command);
+        Observed::of(command.output().expect("it starts"))
+    };
+    // Another text is another program, and what is no file is not known before.
+    fs::write(&input, format!("not Python\n{text}\n# changed\n")).expect("it is written");
+    let observed = said(&how);
+    assert!(
+        observed.err.contains("no warm parent yet"),
+        "{}",
+        observed.err
+    );
+    assert_eq!(observed.status.code(), Some(3));
+    let observed = said(&as_is);
+    assert!(observed.err.contains("no file"), "{}", observed.err);
+    assert_eq!(observed.status.code(), Some(0));
 }
 
 #[test]
@@ -268,7 +321,7 @@ fn pytorch_computes_trains_and_loads_data() {
     let cases = include_str!("start/torch_cases.py");
     fs::write(warm.directory.join("torch_cases.py"), cases).expect("it is written");
     warm.warm_up(&[python, "torch_cases.py", "load"], &as_is);
-    for case in ["numbers", "train", "load"] {
+    for case in ["numbers", "train", "load", "parallel", "forked"] {
         warm.same(&[python, "torch_cases.py", case], &as_is);
     }
     assert_eq!(

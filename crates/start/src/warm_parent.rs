@@ -67,7 +67,7 @@ pub(crate) fn apply(
         }
         match ask(&parent, wish, inherited, told, began) {
             Ok(program) => {
-                if parent.knows_less() {
+                if parent.knows_less() && refused(wish).is_none() {
                     // A better one for the next start; this one runs.
                     let _ = wish.make(false);
                 }
@@ -83,10 +83,8 @@ pub(crate) fn apply(
 /// so that it tells what it imports, if that is not known.
 pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Why> {
     let learned = wish.learned();
-    let refusal = wish.refusal();
-    let age = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
-    if age(&refusal).is_some_and(|age| age < REFUSED_FOR) {
-        return Err(fs::read_to_string(&refusal).unwrap_or_default());
+    if let Some(why) = refused(wish) {
+        return Err(why);
     }
     let is_known = learned.exists();
     let failed = |why: io::Error| format!("a warm parent cannot be made: {why}");
@@ -96,6 +94,18 @@ pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Why> {
     } else {
         Learns::Into(learned)
     })
+}
+
+/// Why no parent could be made not long ago, or that one is being made.
+fn refused(wish: &Wish<'_>) -> Option<Why> {
+    let refusal = wish.refusal();
+    let age = fs::metadata(&refusal)
+        .ok()?
+        .modified()
+        .ok()?
+        .elapsed()
+        .ok()?;
+    (age < REFUSED_FOR).then(|| fs::read_to_string(&refusal).unwrap_or_default())
 }
 
 /// Whether a plain start is to tell what it imports.

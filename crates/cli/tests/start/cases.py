@@ -75,6 +75,16 @@ def facts():
     show("depth", len(traceback_of_here()))
 
 
+def kernel():
+    """What the kernel shows of the process."""
+    for name in ("cmdline", "environ", "comm"):
+        with open("/proc/self/" + name, "rb") as file:
+            print(name, file.read())
+    with open("/proc/self/stat") as file:
+        stat = file.read().rpartition(")")[2].split()
+    print("priority", stat[15:17], "terminal", stat[4])
+
+
 def traceback_of_here():
     import traceback
 
@@ -184,6 +194,100 @@ def at_exit():
     global last
     last = Last()
     atexit.register(int, "no number")
+
+
+def finalized():
+    """All that happens when Python ends, in its order."""
+    import gc
+    import threading
+    import time
+    import weakref
+
+    class Last:
+        def __init__(self, name):
+            self.name = name
+
+        def __del__(self):
+            os.write(1, b"del %s\n" % self.name)
+
+    def generator():
+        try:
+            yield
+        finally:
+            os.write(1, b"generator\n")
+
+    global last, held, suspended
+    last, suspended = Last(b"global"), generator()
+    next(suspended)
+    cycle = Last(b"cycle")
+    cycle.itself = cycle
+    held = type("Held", (), {"of_class": Last(b"class")})
+    weakref.finalize(last, os.write, 1, b"finalize\n")
+    threading.Thread(target=lambda: (time.sleep(0.01), os.write(1, b"thread\n"))).start()
+    atexit.register(os.write, 1, b"atexit\n")
+    sys.stdout.write("buffered\n")
+    print(gc.isenabled(), gc.get_threshold(), gc.callbacks)
+
+
+def asynchronous():
+    import asyncio
+
+    async def main():
+        process = await asyncio.create_subprocess_exec("echo", "from a subprocess", stdout=-1)
+        out, _ = await process.communicate()
+        await asyncio.sleep(0)
+        return out, process.returncode, await asyncio.to_thread(square, 4)
+
+    print(asyncio.run(main()))
+
+
+def pools():
+    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+    for kind in (ThreadPoolExecutor, ProcessPoolExecutor):
+        with kind(2) as pool:
+            print(list(pool.map(square, range(4))))
+
+
+def pickled():
+    import pickle
+
+    print(pickle.dumps(square), pickle.loads(pickle.dumps(square)) is square)
+
+
+def dumped():
+    import faulthandler
+    import signal
+
+    faulthandler.register(signal.SIGUSR1)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    faulthandler.dump_traceback()
+
+
+def in_a_thread():
+    import threading
+
+    thread = threading.Thread(target=lambda: {}["missing"], name="one")
+    thread.start()
+    thread.join()
+    threading.Thread(target=sys.exit, args=(9,)).start()
+
+
+def children_end():
+    """Children are this process's own, and it has none but those."""
+    import signal
+
+    seen = []
+    signal.signal(signal.SIGCHLD, lambda number, _: seen.append(number))
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("none")
+    process = os.fork()
+    if process == 0:
+        os._exit(4)
+    print(os.waitpid(process, 0)[1], seen)
+    print(os.system("exit 5"), subprocess.call(["sh", "-c", "kill -9 $$"]))
 
 
 def warned():

@@ -30,6 +30,28 @@ def train():
         print(loss.item())
 
 
+def parallel():
+    """OpenMP, and threads of its own for the backward pass."""
+    torch.manual_seed(3)
+    values = torch.randn(400, 400)
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        print(threads, torch.get_num_threads(), (values @ values).double().sum().item() != 0)
+        print(torch.sort(values.flatten())[0][::20000])
+    print(torch.__config__.parallel_info().count("OpenMP") > 0)
+
+
+def forked():
+    import os
+
+    print(torch.ones(1000, 1000).sum().item(), flush=True)
+    process = os.fork()
+    if process == 0:
+        print(torch.ones(100).sum().item(), flush=True)
+        os._exit(0)
+    os.waitpid(process, 0)
+
+
 def load():
     data = TensorDataset(torch.arange(32.0))
     for (batch,) in DataLoader(data, batch_size=8, num_workers=2):

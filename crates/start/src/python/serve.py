@@ -59,18 +59,20 @@ def serve(plan, base, found, load, chance, by_chance):
     ours = [path, plan.path("-%d.parent" % os.getpid())]
     pair = None
     try:
-        state["write"](ours[1], path, plan, base, found)
-        discard(plan.path(".plain"))  # It says that there is no parent.
-        for kept in ("lock", "progress"):
-            if kept in plan.one:
-                os.close(int(plan.one[kept]))
-        os.chdir("/")
         parent = Parent(plan, tools, listener, become, base)
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
         parent.tell_kernel = load("title.py")["telling"]()
         parent.chance, parent.by_chance = chance, by_chance
         parent.learn = lambda: add(plan.one["learned"], seen)
+        state["write"](ours[1], path, plan, base, found)
+        discard(plan.path(".plain"))  # It says that there is no parent.
+        for replaced in plan.replaces:
+            discard(replaced)  # Without its socket a parent leaves.
+        for kept in ("lock", "progress"):
+            if kept in plan.one:
+                os.close(int(plan.one[kept]))
+        os.chdir("/")
         while parent.goes_on(path):
             if pair is None:
                 pair = parent.make_pair()

@@ -28,6 +28,7 @@ class Plan:
         self.arguments = []
         self.always = ()
         self.own = []
+        self.replaces = []
         self.roots = ()
         for kind, name, value in zip(*[iter(fields)] * 3):
             if kind == "module":
@@ -44,6 +45,8 @@ class Plan:
                 self.always += (name,)
             elif kind == "own":
                 self.own.append((name, value))
+            elif kind == "replaces":
+                self.replaces.append(name)
             elif kind == "root":
                 self.roots += (name,)
             else:

@@ -9,6 +9,8 @@ import os
 import sys
 
 PR_SET_MM, PR_SET_MM_MAP = 35, 14
+READ, WRITE, PRIVATE, ANONYMOUS = 1, 2, 2, 0x20
+FAILED = (1 << 64) - 1
 
 
 def telling():
@@ -21,16 +23,20 @@ def telling():
         library.sbrk.restype = ctypes.c_void_p
         library.sbrk.argtypes = [ctypes.c_ssize_t]
         library.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+        library.mmap.restype = ctypes.c_void_p
+        library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3
+        library.mmap.argtypes += [ctypes.c_long]
     except (OSError, AttributeError):
         return None
 
     def tell(arguments, environment):
         texts = b"".join(text + b"\0" for text in arguments + environment)
         split = sum(len(text) + 1 for text in arguments)
-        # Never let go of: from now on it is what the kernel shows.
-        area = ctypes.create_string_buffer(texts, len(texts) or 1)
-        kept.append(area)
-        at = ctypes.addressof(area)
+        # Memory of its own, which nobody lets go of: the kernel shows what is there.
+        at = library.mmap(None, len(texts), READ | WRITE, PRIVATE | ANONYMOUS, -1, 0)
+        if at == FAILED:
+            return
+        ctypes.memmove(at, texts, len(texts))
         with open("/proc/self/stat", "rb") as file:
             stat = file.read().rpartition(b")")[2].split()
         # Counted from the state, which is the third of all.
@@ -44,6 +50,3 @@ def telling():
         )
 
     return tell
-
-
-kept = []

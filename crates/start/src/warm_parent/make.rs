@@ -106,9 +106,9 @@ impl Wish<'_> {
         let Some(lock) = self.lock(progress.is_some())? else {
             return Ok(());
         };
-        if !self.is_wanted()? {
+        let Some(replaced) = self.wanted()? else {
             return Ok(());
-        }
+        };
         let Some(learned) = Learned::read(&self.learned()) else {
             return Ok(());
         };
@@ -121,7 +121,11 @@ impl Wish<'_> {
             self.refusal(),
             "its warm parent is being made, or did not come up",
         )?;
-        Err(self.become_parent(&lock, progress.as_ref(), &ahead))
+        Err(self.become_parent(
+            &lock,
+            progress.as_ref(),
+            &self.plan(&ahead, &replaced, progress.is_some()),
+        ))
     }
 
     fn lock(&self, waits: bool) -> io::Result<Option<File>> {
@@ -138,10 +142,10 @@ impl Wish<'_> {
         Ok(locked.then_some(lock))
     }
 
-    fn become_parent(&self, lock: &File, progress: Option<&OwnedFd>, ahead: &Ahead) -> io::Error {
+    fn become_parent(&self, lock: &File, progress: Option<&OwnedFd>, plan: &[u8]) -> io::Error {
         let prepared = || -> io::Result<Command> {
             let mut plan_file = memory(c"preheat-plan")?;
-            plan_file.write_all(&self.plan(ahead, progress.is_some()))?;
+            plan_file.write_all(plan)?;
             plan_file.rewind()?;
             let output_file = memory(c"preheat-output")?;
             // SAFETY: dup2 takes numbers. First out of the way of the targets, and from
@@ -184,7 +188,7 @@ impl Wish<'_> {
     }
 
     /// What the parent is told: kinds with two values, each ended by a NUL.
-    fn plan(&self, ahead: &Ahead, is_watched: bool) -> Vec<u8> {
+    fn plan(&self, ahead: &Ahead, replaced: &[PathBuf], is_watched: bool) -> Vec<u8> {
         let mut plan = Vec::new();
         let mut put = |fields: [&[u8]; 3]| {
             for field in fields {
@@ -223,6 +227,9 @@ impl Wish<'_> {
             learned.as_os_str().as_bytes(),
             stamp(&learned).as_bytes(),
         ]);
+        for path in replaced {
+            put([b"replaces", path.as_os_str().as_bytes(), b""]);
+        }
         for argument in self.arguments() {
             put([b"argument", argument.as_bytes(), b""]);
         }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use super::learned;
 use super::list::{forget, is_alive, leave, served};
@@ -19,10 +20,10 @@ use crate::identity::name;
 const MOST_PARENTS: usize = 3;
 
 impl Wish<'_> {
-    /// Whether there is no parent for this start, and one would be of use. Those that it
-    /// takes the place of leave.
-    pub(crate) fn is_wanted(&self) -> io::Result<bool> {
-        let mut others = Vec::new();
+    /// If there is no parent for this start, or only one that knows less, and another would
+    /// be of use: the files of those whose place it takes once it serves.
+    pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
+        let (mut others, mut replaced) = (Vec::new(), Vec::new());
         for parent in parents(&self.places.run, &name(&self.identity.whole)) {
             let suits = parent.suits(self.environment, self.arguments());
             if parent.identity != self.identity.whole {
@@ -32,9 +33,9 @@ impl Wish<'_> {
             } else if let Err(why) = suits {
                 others.push((parent, why));
             } else if parent.knows_less() {
-                leave(&parent);
+                replaced.extend([parent.path, parent.socket]);
             } else {
-                return Ok(false);
+                return Ok(None);
             }
         }
         // One that was of no use was not right for the next start either.
@@ -47,20 +48,20 @@ impl Wish<'_> {
             learned::note_varying(&self.learned(), &varying)?;
             idle.drain(..).for_each(|(parent, _)| leave(&parent));
         }
-        if idle.len() + used.len() < MOST_PARENTS {
-            return Ok(true);
+        if !replaced.is_empty() || idle.len() + used.len() < MOST_PARENTS {
+            return Ok(Some(replaced));
         }
         if used.is_empty() {
             let (_, why) = &idle[0];
             let why = format!("{why}, and other parents before it were of no use to any start");
             fs::write(self.refusal(), why)?;
-            return Ok(false);
+            return Ok(None);
         }
         let of = if idle.is_empty() { &used } else { &idle };
         if let Some((oldest, _)) = of.iter().min_by_key(|(parent, _)| parent.began) {
             leave(oldest);
         }
-        Ok(true)
+        Ok(Some(replaced))
     }
 }
 
