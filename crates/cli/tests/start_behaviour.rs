@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use warm::{Observed, Warm, as_is, signal_of};
+use warm::{Observed, Warm, as_is, children, signal_of, until};
 
 #[test]
 fn a_process_has_what_it_is_given_and_ends_as_it_ends() {
@@ -290,6 +290,36 @@ fn a_pipe_is_read_to_its_end_and_a_reader_may_leave() {
     let observed = Observed::of(child.wait_with_output().expect("it ends"));
     let observed = observed.warm(&["echo"]);
     assert_eq!(observed.out, "read one\nread two\nb''\n");
+}
+
+#[test]
+fn a_child_that_waits_has_its_memory_for_itself() {
+    let Some(warm) = Warm::new() else { return };
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|it| it.parse::<u32>().ok());
+    if (numbers.next(), numbers.next()) < (Some(5), Some(14)) {
+        println!("skipped: this kernel cannot copy pages ahead");
+        return;
+    }
+    let facts = warm.case(&["facts"]);
+    warm.warm_up(&facts, &as_is);
+    let parent = warm.parent();
+    let amount = |process: libc::pid_t, name: &str| {
+        let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup"));
+        let text = text.unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        number.unwrap_or(0u64)
+    };
+    until("its memory is its own", || {
+        let waiting = children(parent).into_iter().flat_map(children).next();
+        let Some(child) = waiting else { return false };
+        let anonymous = amount(child, "Anonymous:");
+        anonymous > 0 && amount(child, "Private_Dirty:") > anonymous * 9 / 10
+    });
+    warm.same(&facts, &as_is);
 }
 
 #[test]

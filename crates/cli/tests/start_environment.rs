@@ -146,3 +146,16 @@ fn parents_that_are_of_no_use_are_not_made_for_ever() {
     next();
     assert_eq!(warm.parents(), before);
 }
+
+#[test]
+fn what_is_asked_for_is_told_from_what_is_passed_over() {
+    let Some(warm) = Warm::new() else { return };
+    let path = warm.directory.join("watched.py");
+    fs::write(&path, include_str!("start/watched.py")).expect("it is written");
+    let watch = concat!(env!("CARGO_MANIFEST_DIR"), "/../start/src/python/watch.py");
+    let python = warm.python.to_str().expect("its path is text");
+    let output = warm.plain(&[python, "watched.py", watch]).output();
+    let observed = Observed::of(output.expect("it starts"));
+    assert_eq!((&*observed.out, &*observed.err), ("", ""));
+    assert_eq!(observed.status.code(), Some(0));
+}

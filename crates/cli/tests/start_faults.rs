@@ -10,21 +10,12 @@ mod support;
 #[path = "start/warm.rs"]
 mod warm;
 use support::{run, signal};
-use warm::{Observed, Warm, as_is};
+use warm::{Observed, Warm, as_is, children, until};
 
 /// Send a signal to a process that is not our child.
 fn kill(process: libc::pid_t, signal: i32) {
     // SAFETY: kill takes numbers only.
     assert_eq!(unsafe { libc::kill(process, signal) }, 0, "{process}");
-}
-
-/// The children of a process.
-fn children(process: libc::pid_t) -> Vec<libc::pid_t> {
-    let path = format!("/proc/{process}/task/{process}/children");
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect()
 }
 
 /// The supervisor and the child that wait for a start.
@@ -81,9 +72,7 @@ fn a_parent_may_be_killed_at_any_time() {
         next.err
     );
     assert_eq!(next.status.code(), Some(3));
-    while warm.count() == 0 {
-        assert_eq!(warm.refusal(), None);
-    }
+    warm.settle();
     assert_ne!(warm.parent(), parent);
     assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
 }
@@ -111,7 +100,9 @@ fn who_does_not_answer_is_not_waited_for() {
     // A parent that is stopped is given up.
     assert!(!PathBuf::from(format!("/proc/{parent}/cwd")).exists());
     // The child that waits in vain is, too.
-    while PathBuf::from(format!("/proc/{child}/cwd")).exists() {}
+    until("it has left", || {
+        !PathBuf::from(format!("/proc/{child}/cwd")).exists()
+    });
     warm.settle();
 }
 
@@ -209,12 +200,13 @@ fn what_has_changed_is_not_started_as_it_was() {
     // An installed module has changed.
     fs::write(&module, "import os\nvalue = 22, os.environ.get('ASKED')\n").expect("it is written");
     plainly("installed.py has changed", "(22, None)\n");
-    let until = |count| {
-        while warm.count() < count {
+    let there = |count| {
+        until("they are there", || {
             assert_eq!(warm.refusal(), None);
-        }
+            warm.count() >= count
+        });
     };
-    until(1);
+    there(1);
     assert_eq!(start(&warm, &program).warm(&program).out, "(22, None)\n");
     // A variable that it asked for has another value; one that nobody asked for has.
     let with = |name: &str| {
@@ -222,18 +214,18 @@ fn what_has_changed_is_not_started_as_it_was() {
         Observed::of(command.env(name, "1").output().expect("it starts"))
     };
     assert!(with("ASKED").err.contains("ASKED is not what it was"));
-    until(2);
+    there(2);
     assert_eq!(with("NOT_ASKED").warm(&program).out, "(22, None)\n");
     // The program comes to set that variable itself.
     let sets = "import os\nos.environ['ASKED'] = 'x'\nimport installed\nprint(installed.value)\n";
     fs::write(&script, sets).expect("it is written");
     plainly("ASKED", "(22, 'x')\n");
-    until(2);
+    there(2);
     // One of its own modules hides an installed one.
     fs::write(&script, "import installed, json\nprint(json.__file__)\n").expect("it is written");
     run(&mut warm.preheat(&["--stop", "all"]));
     start(&warm, &program);
-    until(1);
+    there(1);
     start(&warm, &program).warm(&program);
     let own = warm.directory.join("json.py");
     fs::write(&own, "").expect("it is written");
@@ -300,9 +292,10 @@ fn a_program_that_comes_to_import_more_has_a_new_parent() {
     start(&warm, &more).warm(&more);
     // The next start is still the first parent's, and has another one made.
     start(&warm, &program).warm(&program);
-    while !matches!(warm.parents()[..], [other] if other != first) {
+    until("another is there", || {
         assert_eq!(warm.refusal(), None);
-    }
+        matches!(warm.parents()[..], [other] if other != first)
+    });
     start(&warm, &more).warm(&more);
     start(&warm, &program).warm(&program);
 }
@@ -318,8 +311,9 @@ fn a_parent_that_is_idle_leaves() {
         let mut names = entries.flatten().map(|entry| entry.file_name());
         names.any(|name| name.to_string_lossy().ends_with(".parent"))
     };
-    while !is_there() {
+    until("it is there", || {
         assert_eq!(warm.refusal(), None);
-    }
-    while is_there() {}
+        is_there()
+    });
+    until("it has left", || !is_there());
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use warm::{Observed, Warm, as_is};
+use warm::{Observed, Warm, as_is, until};
 
 fn start(warm: &Warm, program: &[&str]) -> Observed {
     Observed::of(warm.started(program).output().expect("it starts"))
@@ -100,13 +100,14 @@ fn a_parent_that_can_make_no_child_leaves() {
     assert!(next.err.contains("started plainly"), "{}", next.err);
     assert_eq!(next.status.code(), Some(3));
     // It gives up, and another takes its place.
-    while fs::exists(format!("/proc/{parent}/cwd/.")).unwrap_or(false) {}
-    while !start(&warm, &program)
-        .err
-        .starts_with("preheat: started warm")
-    {
+    until("it has left", || {
+        !fs::exists(format!("/proc/{parent}/cwd/.")).unwrap_or(false)
+    });
+    until("a start is warm", || {
         assert_eq!(warm.refusal(), None);
-    }
+        let next = start(&warm, &program);
+        next.err.starts_with("preheat: started warm")
+    });
     assert_ne!(warm.parent(), parent);
 }
 

@@ -9,7 +9,7 @@ mod terminal;
 mod warm;
 use std::process::Command;
 use terminal::Terminal;
-use warm::Warm;
+use warm::{Warm, until};
 
 /// A shell at a terminal, with a warm parent in its session.
 fn shell(warm: &Warm) -> Terminal {
@@ -30,9 +30,7 @@ fn shell(warm: &Warm) -> Terminal {
     let mut terminal = Terminal::new(command);
     terminal.type_in("$WARM code 3; echo code $?\n");
     terminal.expect("code 3\r\n");
-    while warm.count() == 0 {
-        assert_eq!(warm.refusal(), None);
-    }
+    warm.settle();
     terminal
 }
 
@@ -93,5 +91,5 @@ fn a_parent_leaves_with_its_session() {
     assert_eq!(warm.count(), 1);
     terminal.type_in("exit\n");
     terminal.child.wait().expect("it ends");
-    while warm.count() > 0 {}
+    until("it has left", || warm.count() == 0);
 }

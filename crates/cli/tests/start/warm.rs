@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::support::{Directory, preheat, python_with, run};
 
@@ -96,11 +97,12 @@ impl Warm {
             said.starts_with("preheat: started plainly"),
             "{program:?}: {said}"
         );
-        while self.count() == before {
+        until("a warm parent is there", || {
             if let Some(why) = self.refusal() {
                 panic!("{program:?} has no warm parent: {why}");
             }
-        }
+            self.count() != before
+        });
     }
 
     /// Wait until a parent runs that a start has asked for.
@@ -139,7 +141,9 @@ impl Warm {
 
     /// Wait until a parent that is being made is there, or cannot be.
     pub fn settle(&self) {
-        while self.count() == 0 && self.refusal().is_none() {}
+        until("a parent is there, or cannot be", || {
+            self.count() > 0 || self.refusal().is_some()
+        });
     }
 
     /// Why there is no parent; not while one is being made.
@@ -196,6 +200,22 @@ impl Drop for Warm {
     fn drop(&mut self) {
         let _ = self.preheat(&["--stop", "all"]).output();
     }
+}
+
+/// Look until it is so; not for ever.
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(180), "never: {what}");
+    }
+}
+
+/// The children of a process.
+pub fn children(process: libc::pid_t) -> Vec<libc::pid_t> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let numbers = text.split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
 /// What can be observed of a program.
