@@ -9,15 +9,14 @@ the later half), with 95 % intervals of the ratios from resampled starts. On a s
 starts differ by more than recording costs, mostly because a neighbour slows some of the cores:
 --cores gives each start the few that are fastest at that moment, and many starts help.
 
-    python examples/cost.py --within --starts 5 --rounds 6 resnet50.py infer
+    python examples/cost.py --within --starts 5 resnet50.py infer
 
---within compares blocks of iterations of one and the same start: what a neighbour does then hits
-neighbouring blocks alike. One block of each round is recorded as it ever is in a steady program (in
-detail in windows), one is not recorded, and one is all in detail; timing.py says how long they are.
-What a user pays is the mean: so the ratio of the means of neighbouring blocks is taken, without the
-iterations that took half as long again as the median and were interrupted, and the median of that over
-all rounds and starts, with a 95 % interval from resampled starts and rounds. That calls
-pass through the recorder at all costs some nanoseconds more for each, in all blocks alike
+--within compares iterations of one and the same start, so that what a neighbour does hits all alike:
+every other one is not recorded, and those between are in turn recorded without and with detail. Each
+is taken as a ratio to each of its neighbours. A steady program is recorded in detail in windows (timing.py
+says how long they are), so what it pays is the mean of both, weighted as the windows are. Medians over
+all iterations and starts, with 95 % intervals from resampled starts and iterations. That calls pass
+through the recorder at all costs some nanoseconds more for each, in all iterations alike
 (`cargo bench -p preheat-shim --bench intercept`), and so do the marks that Python sets.
 """
 
@@ -35,11 +34,6 @@ from pathlib import Path
 import timing
 
 HERE = Path(__file__).resolve().parent
-
-
-# An iteration that takes so many times the median of its round was interrupted by others: no
-# record costs that much.
-INTERRUPTED = 1.5
 
 
 def fastest_cores(count, cores):
@@ -83,57 +77,60 @@ def start(kind, arguments, scratch, number):
     return json.loads(timers.read_text())
 
 
-def blocks(iterations):
-    """The means of the blocks of each round, by how they are recorded."""
-    rounds = []
-    for begin in range(timing.LEAD_IN, len(iterations) - 3 * timing.BLOCK + 1, 3 * timing.BLOCK):
-        most = INTERRUPTED * statistics.median(iterations[begin : begin + 3 * timing.BLOCK])
-        found = {}
-        for place in range(begin, begin + 3 * timing.BLOCK, timing.BLOCK):
-            # The first ones find caches as another kind of block has left them.
-            block = iterations[place + 2 : place + timing.BLOCK]
-            found[timing.how(place)] = statistics.mean(time for time in block if time <= most)
-        rounds.append(found)
-    return rounds
-
-
-def typical(starts, rng, resamples=4000):
-    """The median over the rounds of all starts, and its 95 % interval."""
-
-    def resampled():
-        chosen = rng.choices(starts, k=len(starts))
-        return statistics.median([value for start in chosen for value in rng.choices(start, k=len(start))])
-
-    values = sorted(resampled() for _ in range(resamples))
-    middle = statistics.median([value for start in starts for value in start])
-    return middle, values[resamples // 40], values[-resamples // 40]
+def pairs(iterations, kind):
+    """Iterations of a kind, each as a ratio to each of its neighbours, which are not recorded. A
+    ratio to the mean of both would be less than 1 more often than not, since long ones are rare."""
+    found = []
+    for place in range(timing.LEAD_IN + 1, len(iterations) - 1):
+        if timing.how(place) == kind:
+            found += [iterations[place] / iterations[beside] for beside in (place - 1, place + 1)]
+    return found
 
 
 def within(arguments):
-    """What recording costs within each start: as it is when steady, and all in detail."""
+    """What recording costs within each start: without detail, with it, and as it is done."""
     os.environ["ALTERNATE"] = "1"
-    os.environ["ITERATIONS"] = str(timing.LEAD_IN + arguments.rounds * 3 * timing.BLOCK)
-    kinds = {"recorded": timing.RECORDED, "in detail": timing.DETAILED}
+    os.environ["ITERATIONS"] = str(timing.LEAD_IN + arguments.iterations)
+    kinds = {"sparse": timing.SPARSE, "detailed": timing.DETAILED}
     ratios = {name: [] for name in kinds}
-    more = {name: [] for name in kinds}
+    plain = []
     with tempfile.TemporaryDirectory() as scratch:
         for number in range(arguments.starts):
-            rounds = blocks(start("recorded", arguments, Path(scratch), number)["iterations"])
-            plain = [found[timing.PAUSED] for found in rounds]
-            line = f"{1e3 * statistics.median(plain):.3f} ms"
+            iterations = start("recorded", arguments, Path(scratch), number)["iterations"]
+            others = [time for place, time in enumerate(iterations) if timing.how(place) == timing.PAUSED]
+            plain.append(statistics.median(others))
+            line = f"{1e3 * plain[-1]:.3f} ms"
             for name, kind in kinds.items():
-                ratios[name].append([found[kind] / found[timing.PAUSED] for found in rounds])
-                more[name].append([1e6 * (found[kind] - found[timing.PAUSED]) for found in rounds])
+                ratios[name].append(pairs(iterations, kind))
                 line += f", {name} {statistics.median(ratios[name][-1]):.4f}×"
             print(line, flush=True)
     rng = random.Random(arguments.seed)
+
+    def medians(chosen, resample):
+        """Of each kind, over all starts that are chosen; and as windows mix them."""
+        found = {}
+        for name in kinds:
+            values = [rng.choices(ratios[name][at], k=len(ratios[name][at])) if resample else ratios[name][at] for at in chosen]
+            found[name] = statistics.median([value for start in values for value in start])
+        share = timing.WINDOW / timing.PERIOD
+        found["recorded"] = share * found["detailed"] + (1 - share) * found["sparse"]
+        return found
+
+    every = range(arguments.starts)
+    middle = medians(every, False)
+    resampled = [medians(rng.choices(every, k=arguments.starts), True) for _ in range(1000)]
     command = " ".join([arguments.script, *arguments.arguments])
-    print(f"{command}, {arguments.starts} starts of {arguments.rounds} rounds of {timing.BLOCK} iterations of each kind")
-    for name in kinds:
-        (middle, low, high), (longer, _, _) = typical(ratios[name], rng), typical(more[name], rng)
-        print(f"{name:9} {middle:.4f}× ({low:.4f}–{high:.4f}), {longer:.1f} µs more")
+    print(f"{command}, {arguments.starts} starts, {arguments.iterations} iterations of each that alternate")
+    result = {}
+    for name in ("sparse", "detailed", "recorded"):
+        values = sorted(found[name] for found in resampled)
+        low, high = values[25], values[-26]
+        more = 1e6 * (middle[name] - 1) * statistics.median(plain)
+        print(f"{name:9} {middle[name]:.4f}× ({low:.4f}–{high:.4f}), {more:.1f} µs more")
+        result[name] = {"ratio": middle[name], "low": low, "high": high, "microseconds": more}
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps({"ratios": ratios, "microseconds": more}, indent=1) + "\n")
+        result["iteration"] = plain
+        Path(arguments.json).write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main():
@@ -143,8 +140,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="seeds the order")
     parser.add_argument("--no-profiler", action="store_true", help="leave torch.profiler out")
     parser.add_argument("--cores", type=int, help="run each start on so many cores, the fastest")
-    parser.add_argument("--within", action="store_true", help="compare blocks of the same starts")
-    parser.add_argument("--rounds", type=int, default=6, help="rounds of blocks in a start, with --within")
+    parser.add_argument("--within", action="store_true", help="compare iterations of the same starts")
+    parser.add_argument("--iterations", type=int, default=600, help="iterations that alternate, with --within")
     parser.add_argument("--json", help="write all numbers to this file")
     parser.add_argument("script", help="an example beside this file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")

@@ -3,25 +3,22 @@
 TIMERS names a file for the result, in seconds; %p in it is the process. BEGAN is `time.monotonic()` of whoever
 started the example, just before; with it the time to the end of the first iteration is
 known too. PROFILER=1 runs the iterations under torch.profiler, to compare what that costs.
-ALTERNATE=1, under `preheat run`, records in blocks: after a lead-in each round has one block of
-iterations that are recorded as ever, one of such that are not recorded, and one of such that are all
-recorded in detail, in another order each time.
+ALTERNATE=1, under `preheat run`, alternates after a lead-in: every other iteration is not recorded,
+and those between are in turn recorded without and with detail.
 """
 
 import contextlib
 import ctypes
-import itertools
 import json
 import os
 import time
 
 
-# How a block is recorded, as the recorder is told.
-RECORDED, PAUSED, DETAILED = 0, 1, 2
-ORDERS = list(itertools.permutations((RECORDED, PAUSED, DETAILED)))
-# A block is as long as it takes until recording in windows repeats itself: 8 iterations in
-# detail and 120 without. Until it does so there are 64 in detail, 24 + 8 and 56 + 8.
-BLOCK = 128
+# How an iteration is recorded, as the recorder is told.
+RECORDED, PAUSED, DETAILED, SPARSE = 0, 1, 2, 3
+# Recording in windows repeats itself after so many iterations: so many of them in detail.
+PERIOD, WINDOW = 128, 8
+# Until it does so there are 64 in detail, 24 + 8 and 56 + 8.
 LEAD_IN = 64 + 32 + 64
 
 
@@ -29,8 +26,7 @@ def how(number):
     """How an iteration is recorded."""
     if number < LEAD_IN:
         return RECORDED
-    round_, place = divmod((number - LEAD_IN) // BLOCK, 3)
-    return ORDERS[round_ % len(ORDERS)][place]
+    return (PAUSED, SPARSE, PAUSED, DETAILED)[number % 4]
 
 
 class Timers:

@@ -30,6 +30,18 @@ pub(crate) type Variables = Vec<(OsString, OsString)>;
 /// The variable of NVTX for a library that wants to see its ranges.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
+/// Whether a variable may be another in a recorded start, because recording sets it.
+pub fn is_set_by_recording(name: &[u8]) -> bool {
+    const NAMES: [&str; 5] = [
+        "LD_PRELOAD",
+        "PYTHONPATH",
+        "OPENCL_LAYERS",
+        "PYTHONUNBUFFERED",
+        NVTX,
+    ];
+    name.starts_with(b"PREHEAT_") || NAMES.iter().any(|known| name == known.as_bytes())
+}
+
 /// What is set for a start; `user` tells what the user has.
 pub(crate) fn variables(
     placed: &Placed,
@@ -114,6 +126,23 @@ mod tests {
                 .replace(placed.shim.to_str().expect("it is text"), "SHIM")
                 .replace(placed.python.to_str().expect("it is text"), "PYTHON")
         })
+    }
+
+    #[test]
+    fn all_that_is_set_is_known_to_be() {
+        let placed = Placed::at("/placed".into(), false);
+        let options = Options {
+            directory: Path::new("/recording/start-1"),
+            limit: 7,
+            synchronize: true,
+            python_iterations: false,
+            unbuffered: true,
+            iterations: "auto",
+        };
+        for (name, _) in variables(&placed, &options, |_| None) {
+            assert!(is_set_by_recording(name.as_encoded_bytes()), "{name:?}");
+        }
+        assert!(!is_set_by_recording(b"PATH"));
     }
 
     #[test]

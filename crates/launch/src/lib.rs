@@ -31,6 +31,7 @@ mod temperature;
 mod turns;
 
 pub use error::LaunchError;
+pub use inject::is_set_by_recording;
 pub use place::kept_recorder;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;

@@ -154,12 +154,12 @@ pub unsafe extern "C" fn fork() -> libc::pid_t {
 
 /// For who measures what recording costs: a program that calls this between iterations can
 /// compare recorded ones (0) with others of the same moment (examples/timing.py): such that
-/// are not recorded (1), and such that are all in detail (2). All calls still come by the
-/// recorder, which then passes them on.
+/// are not recorded (1), such that are all in detail (2), such that have none (3). All calls
+/// still come by the recorder, which then passes them on.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn preheat_pause(how: c_int) {
     recorder::pause(how == 1);
-    recorder::detail::keep_all(how == 2);
+    recorder::detail::force(how == 2, how == 3);
 }
 
 type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;

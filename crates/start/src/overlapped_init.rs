@@ -43,9 +43,6 @@ const PLACES: [&str; 5] = [
     "SLURM_PROCID",
 ];
 
-/// What a recording sets for itself.
-const RECORDERS: [&[u8]; 2] = [b"LD_PRELOAD", b"PYTHONPATH"];
-
 /// Have the driver initialized ahead.
 pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     let (device, driver, program) = applies(case)?;
@@ -128,7 +125,7 @@ fn conditions(
             .iter()
             .any(|known| name.starts_with(known.as_bytes()))
             || PLACES.iter().any(|known| name == known.as_bytes())
-            || spoken.contains(name) && !RECORDERS.contains(&name.as_slice())
+            || spoken.contains(name) && !preheat_launch::is_set_by_recording(name)
     };
     let mut variables: Vec<_> = environment
         .iter()

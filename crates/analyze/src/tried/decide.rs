@@ -157,7 +157,11 @@ impl<'a> Measured<'a> {
             .collect();
         let pays = |at: usize| {
             let case = &remedies[at / 2];
-            let difference = if at.is_multiple_of(2) { case.alone } else { case.beside };
+            let difference = if at.is_multiple_of(2) {
+                case.alone
+            } else {
+                case.beside
+            };
             let least = LEAST * case.plain;
             difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
         };

@@ -17,7 +17,8 @@ pub fn seen(recording: &Recording) -> Seen {
     Seen {
         modules: modules(program),
         files: files(start),
-        device: device(program),
+        // Whoever started another process to do the work must not make the context itself.
+        device: device(program).filter(|_| program.pid == start.pid),
         uses_cuda: uses_cuda(program),
         forks_use_device: start.processes.iter().filter(is_fork).any(uses_cuda),
         caches: caches(program),
@@ -90,7 +91,12 @@ fn uses_cuda(process: &Process) -> bool {
 /// The GPU whose primary context it made. A recording does not tell which that was: it is
 /// known only where there is but one.
 fn device(process: &Process) -> Option<u32> {
-    let made = called(process).contains("cuDevicePrimaryCtxRetain");
+    let called = called(process);
+    // Flags are for a context that is not there yet.
+    let made = called.contains("cuDevicePrimaryCtxRetain")
+        && !called
+            .iter()
+            .any(|name| name.starts_with("cuDevicePrimaryCtxSetFlags"));
     let chosen = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     (made && visible(chosen.as_deref(), gpus()) == 1).then_some(0)
 }

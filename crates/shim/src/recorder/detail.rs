@@ -20,8 +20,8 @@ pub(super) struct Detail {
     pub(super) sparse: AtomicBool,
     /// Who has set it may use what is inside.
     taken: AtomicBool,
-    /// Nothing is left out for now, whatever the rhythm says.
-    all: AtomicBool,
+    /// What is done for now, whatever the rhythm says.
+    forced: AtomicU8,
     inside: UnsafeCell<Inside>,
 }
 
@@ -139,10 +139,21 @@ pub fn expect_steps() {
     }
 }
 
-/// Leaves nothing out until it is told otherwise. For who measures what that costs.
-pub fn keep_all(all: bool) {
+/// As the rhythm says; all in detail; nothing in detail.
+const BY_RHYTHM: u8 = 0;
+const ALL: u8 = 1;
+const NONE: u8 = 2;
+
+/// Leaves nothing out, or all that can be, until it is told otherwise. For who measures what
+/// that costs.
+pub fn force(all: bool, none: bool) {
     let Some(process) = process() else { return };
-    process.detail.all.store(all, Ordering::Relaxed);
+    let forced = match (all, none) {
+        (true, _) => ALL,
+        (false, true) => NONE,
+        (false, false) => BY_RHYTHM,
+    };
+    process.detail.forced.store(forced, Ordering::Relaxed);
     process.detail.change(None, |_| {});
 }
 
@@ -155,11 +166,14 @@ impl Detail {
         }
         // SAFETY: the flag is ours until it is given back.
         let inside = unsafe { &mut *self.inside.get() };
-        let all = self.all.load(Ordering::Relaxed);
-        if !all {
-            work(&mut inside.rhythm);
-        }
-        let wanted = inside.rhythm.is_sparse() && !all;
+        let wanted = match self.forced.load(Ordering::Relaxed) {
+            ALL => false,
+            NONE => true,
+            _ => {
+                work(&mut inside.rhythm);
+                inside.rhythm.is_sparse()
+            }
+        };
         match (self.sparse.load(Ordering::Relaxed), wanted) {
             (false, true) => self.leave_out(inside, time),
             (true, false) => {

@@ -96,10 +96,12 @@ impl<'a> Sources<'a> {
         let installed = roots
             .iter()
             .flat_map(|root| both.map(|end| self.0.get(&root.join(end))));
+        // The program's own lie elsewhere: what is installed and ends alike is another's.
+        let is_own = |path: &Path| !roots.iter().any(|root| path.starts_with(root));
         let own = || {
             self.0
                 .iter()
-                .find(|(path, _)| both.iter().any(|end| path.ends_with(end)))
+                .find(|(path, _)| is_own(path) && both.iter().any(|end| path.ends_with(end)))
         };
         let found = installed.flatten().next();
         found.or_else(|| own().map(|(_, file)| file)).copied()
@@ -119,6 +121,7 @@ mod tests {
             "/lib/python3/site-packages/numpy/__init__.py",
             "/lib/python3/site-packages/numpy/__pycache__/__init__.cpython-311.pyc",
             "/lib/python3/site-packages/numpy/core/_multi.cpython-311-x86_64-linux-gnu.so",
+            "/lib/python3/site-packages/numpy/like/traceback.py",
             "/lib/python3/lib-dynload/_json.so",
             "relative.py",
             "/etc/passwd",
@@ -131,6 +134,7 @@ mod tests {
             "numpy",
             "_json",
             "math",
+            "traceback",
             "parts.json",
             "numpy",
             "sitecustomize",
@@ -152,6 +156,8 @@ mod tests {
                 ("module", "numpy", &*format!("{numpy}/__init__.py")),
                 ("module", "_json", "/lib/python3/lib-dynload/_json.so"),
                 ("module", "math", "built-in"),
+                // Not that of numpy, which has another name.
+                ("module", "traceback", "built-in"),
                 ("module", "parts.json", "/home/me/parts/json.py"),
                 ("root", "/lib/python3/lib-dynload", ""),
                 ("root", "/lib/python3/site-packages", ""),
