@@ -65,12 +65,18 @@ fn roots(files: &[PathBuf]) -> BTreeSet<PathBuf> {
                 break;
             }
             let name = directory.file_name().unwrap_or_default();
-            if INSTALLED.iter().any(|known| name == *known) || directory.join("os.py").exists() {
+            if INSTALLED.iter().any(|known| name == *known) || is_standard_library(directory) {
                 found.insert(directory.to_owned());
             }
         }
     }
     found
+}
+
+/// Packages have modules of the same names as the standard library's, but not all of these.
+fn is_standard_library(directory: &Path) -> bool {
+    let mut known = ["os.py", "site.py", "encodings/__init__.py"].iter();
+    known.all(|name| directory.join(name).exists())
 }
 
 /// Files that may be modules, by their path without what follows the name.
@@ -164,5 +170,21 @@ mod tests {
                 ("main", "/home/me/parts/json.py", ""),
             ]
         );
+    }
+
+    #[test]
+    fn a_package_with_an_os_of_its_own_is_no_standard_library() {
+        let at = std::env::temp_dir().join(format!("preheat-library-{}", std::process::id()));
+        std::fs::create_dir_all(at.join("encodings")).expect("a directory for the test");
+        std::fs::write(at.join("os.py"), "").expect("it is written");
+        assert!(roots(&[at.join("traceback.py")]).is_empty());
+        for name in ["site.py", "encodings/__init__.py"] {
+            std::fs::write(at.join(name), "").expect("it is written");
+        }
+        assert_eq!(
+            roots(&[at.join("traceback.py")]),
+            BTreeSet::from([at.clone()])
+        );
+        std::fs::remove_dir_all(&at).expect("it goes");
     }
 }
