@@ -11,17 +11,21 @@ use super::{TEMPLATE, iterations, seconds, starts};
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.",
+    before_help = "The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.
+
+With --measure, this and other remedies (the driver initialized during imports, files read ahead, kept compile caches, settings of the driver) are tried against plain starts in turn, and what clearly pays on this machine is what later starts have.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
   preheat start -v -- python -m mypackage.serve    says how it was started
+  preheat start --measure -- python train.py       tries remedies, keeps what pays
+  preheat start --prepare --from REC -- python serve.py   before the first start
   preheat start --list                             warm parents that run
   preheat start --stop all                         they leave; programs that run stay
   preheat start --caches /mnt/kept -- python serve.py
   preheat start --pack kept.tar                    compiled code, to be taken along
 
-Exit codes: the program's own, or the same signal; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
+Exit codes: the program's own, or the same signal; of --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
 )]
 pub struct StartArguments {
     /// The command and its arguments
