@@ -185,3 +185,37 @@ fn starts_that_failed_do_not_count() {
     assert!(report.kept.is_empty());
     assert!(report.notes.iter().any(|note| note.contains("failed")));
 }
+
+#[test]
+fn the_best_is_that_of_starts_that_are_equally_cold() {
+    // Each of two saves the same as the other; a third helps colder starts, and more.
+    let kinds: [(&[&str], Temperature, f64); 6] = [
+        (&[], Temperature::Process, 8.0),
+        (&["a"], Temperature::Process, 7.0),
+        (&["b"], Temperature::Process, 7.2),
+        (&["a", "b"], Temperature::Process, 7.0),
+        (&[], Temperature::Disk, 20.0),
+        (&["c"], Temperature::Disk, 12.0),
+    ];
+    let reports: Vec<RunReport> = (kinds.iter().zip(1..))
+        .map(|((_, against, seconds), at)| {
+            let mut report = starts(*seconds, 0.005, 6, at);
+            for start in &mut report.starts {
+                start.temperature = *against;
+            }
+            report
+        })
+        .collect();
+    let variants: Vec<Variant> = (kinds.iter().zip(&reports))
+        .map(|((remedies, against, _), report)| Variant {
+            remedies,
+            against: *against,
+            recording: "",
+            report,
+        })
+        .collect();
+    let report = try_out(&variants, Vec::new(), "");
+    assert_eq!(of(&report, "a").kept, Kept::Alone);
+    assert_eq!(of(&report, "c").kept, Kept::Alone);
+    assert!(!of(&report, "b").kept.is_kept());
+}

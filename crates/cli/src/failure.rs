@@ -28,7 +28,7 @@ pub fn failure(side: &str, place: &Path, manifest: &Manifest) -> String {
     let lines: Vec<&str> = said.lines().collect();
     let end = &lines[lines.len().saturating_sub(LINES)..];
     if end.is_empty() {
-        sentence.push_str("; --all-output shows what it prints");
+        sentence.push_str("; it says nothing");
     } else {
         sentence.push_str("; it says:");
     }

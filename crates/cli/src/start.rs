@@ -26,6 +26,9 @@ use crate::output::print;
 const PREPARATION: Duration = Duration::from_secs(120);
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
+    if arguments.contradicts_itself() {
+        return Err(Usage("--only none goes with no other remedy".into()).into());
+    }
     if arguments.list {
         let running = preheat_start::list().context("the warm parents cannot be listed")?;
         print(table(&running, arguments.verbose).as_bytes())?;

@@ -55,9 +55,21 @@ fn what_pays_is_kept_and_later_starts_have_it() {
     assert_eq!(second.out, "trained\n");
     // One that is not asked for is not tried.
     let said = run(warm
-        .preheat(&["--measure", "--only", "prefetch", "--output", "other", "--"])
-        .args(["true"]));
+        .preheat(&[
+            "--measure",
+            "--only",
+            "lazy-loading",
+            "--output",
+            "other",
+            "--",
+        ])
+        .args([python, "-c", "import json"]));
     assert!(!said.err.contains("warm parent"), "{}", said.err);
+    // Forgotten, it has no parent any more.
+    let said = run(warm
+        .preheat(&["--forget", "--"])
+        .args([python, "trains.py"]));
+    assert_eq!((said.code, warm.count()), (Some(0), 0), "{}", said.err);
     // Decided otherwise, it is started otherwise.
     let said = run(warm
         .preheat(&["-v", "--only", "none", "--"])
@@ -120,7 +132,9 @@ fn a_warm_start_is_recorded_as_any_other() {
 #[test]
 fn what_cannot_be_measured_says_why() {
     let Some(warm) = Warm::new() else { return };
-    let said = run(warm.preheat(&["--measure", "--", "true"]).arg("x"));
+    let said = run(warm
+        .preheat(&["--measure", "--only", "warm-parent", "--", "true"])
+        .arg("x"));
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(said.err.contains("no remedy applies"), "{}", said.err);
     let said = run(&mut warm.preheat(&["--measure", "--output", "failed", "--", "false"]));
@@ -130,6 +144,8 @@ fn what_cannot_be_measured_says_why() {
     assert_eq!(said.code, Some(127));
     let said = run(&mut warm.preheat(&["--starts", "3", "--", "true"]));
     assert_eq!(said.code, Some(2), "only a measurement has starts");
+    let said = run(&mut warm.preheat(&["--only", "none,prefetch", "--", "true"]));
+    assert_eq!(said.code, Some(2));
     let said = run(&mut warm.preheat(&["--only", "magic", "--", "true"]));
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("warm-parent"), "{}", said.err);

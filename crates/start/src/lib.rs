@@ -134,21 +134,19 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
     let seen = Seen::read(&places.kept, &name);
     let mut changes = Changes::default();
     let mut left_out = None;
-    let environment = warm_parent::environment();
-    if let Ok(environment) = &environment {
-        let case = Case {
-            program: &program.path,
-            command: request.command,
-            environment,
-            places: &places,
-            seen: seen.as_ref(),
-        };
-        for remedy in &remedies {
-            if let Err(why) = apply(*remedy, &case, &mut changes) {
-                let why = format!("no {}: {why}", remedy.title());
-                (request.told)(&why);
-                left_out.get_or_insert(why);
-            }
+    let environment = warm_parent::environment()?;
+    let case = Case {
+        program: &program.path,
+        command: request.command,
+        environment: &environment,
+        places: &places,
+        seen: seen.as_ref(),
+    };
+    for remedy in &remedies {
+        if let Err(why) = apply(*remedy, &case, &mut changes) {
+            let why = format!("no {}: {why}", remedy.title());
+            (request.told)(&why);
+            left_out.get_or_insert(why);
         }
     }
     changes.make();
@@ -283,8 +281,11 @@ impl Known {
         decision::write(&self.places.kept, &self.name, remedies)
     }
 
-    /// Forget all of it. Warm parents that run stay until they are idle or stopped.
+    /// Forget all of it; its warm parents leave.
     pub fn forget(&self) -> io::Result<()> {
+        if let Ok(invocation) = invocation::read(&self.command, &self.program) {
+            warm_parent::forget(&self.places, &Identity::of(&invocation));
+        }
         for ending in ["seen", "decision", "modules"] {
             let path = self.places.kept.join(format!("{}.{ending}", self.name));
             match fs::remove_file(path) {

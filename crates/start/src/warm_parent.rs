@@ -16,7 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::identity::Identity;
 use crate::invocation::{Invocation, Main, Why};
+use crate::place::Places;
 
 mod follow;
 mod learned;
@@ -114,6 +116,17 @@ pub(crate) enum Learns {
     No,
     /// Into this file.
     Into(PathBuf),
+}
+
+/// All parents of a program leave, and that there can be none is not known any more.
+pub(crate) fn forget(places: &Places, identity: &Identity) {
+    for parent in parents(&places.run, "") {
+        if parent.identity.starts_with(&identity.program) {
+            list::leave(&parent);
+        }
+    }
+    let name = crate::identity::name(&identity.whole);
+    let _ = fs::remove_file(places.run.join(name + ".plain"));
 }
 
 fn ask(

@@ -165,12 +165,17 @@ impl<'a> Measured<'a> {
             let least = LEAST * case.plain;
             difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
         };
-        let best = (0..remedies.len())
-            .filter(|at| pays(2 * at))
-            .max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
+        // Savings against starts that are not equally cold are not to be compared.
+        let is_best = |at: usize| {
+            let alike = (0..remedies.len())
+                .filter(|other| remedies[*other].against == remedies[at].against)
+                .filter(|other| pays(2 * other));
+            let best = alike.max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
+            best == Some(at)
+        };
         let told = remedies.iter().enumerate().map(|(at, case)| {
             let kept = match (case.alone, case.beside) {
-                _ if Some(at) == best => Kept::Alone,
+                _ if is_best(at) => Kept::Alone,
                 (None, None) => Kept::NotMeasured,
                 // Nothing else can be said of one that has no others beside it.
                 (Some(_), None) if pays(2 * at) => Kept::Alone,
@@ -215,6 +220,7 @@ impl<'a> Measured<'a> {
         let value = |at: Option<usize>| at.and_then(|at| mean(&self.logs[at]));
         Case {
             id,
+            against,
             plain: value(plain).map_or(0.0, |mean| mean.value.exp()),
             alone: plain
                 .zip(single)
@@ -227,6 +233,8 @@ impl<'a> Measured<'a> {
 /// What is known of a remedy.
 struct Case<'a> {
     id: &'a str,
+    /// How cold the starts are that it is compared with.
+    against: Temperature,
     /// A plain start that is as cold.
     plain: f64,
     alone: Option<Difference>,

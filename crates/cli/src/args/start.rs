@@ -128,6 +128,12 @@ impl StartArguments {
         let only = self.only.as_ref()?;
         Some(only.iter().flatten().copied().collect())
     }
+
+    /// Whether none is asked for, and yet some.
+    pub fn contradicts_itself(&self) -> bool {
+        let only = self.only.as_deref().unwrap_or_default();
+        only.len() > 1 && only.contains(&None)
+    }
 }
 
 /// A remedy, or none.

@@ -7,6 +7,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,6 +39,10 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         Ok(known) => known,
         Err(why) => return Ok(not_started(&why)),
     };
+    if can_be_read_once() {
+        complain("standard input can be read only once: the program is measured with an empty one");
+        leave_input().context("standard input cannot be left")?;
+    }
     let stem = format!("preheat-start-{}", name(&arguments.command));
     let output = place::directory(arguments.measuring.output.as_deref(), &stem)?;
     let (first, manifest) = match look(arguments, &output) {
@@ -60,7 +66,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         .saw(&first.seen)
         .context("what was seen cannot be kept")?;
     // Those that are made from here on are for recorded starts, and of no use to others.
-    let _made = Made::since();
+    let _made = Made::since(&arguments.command);
     let (tried, mut not_tried) = applicable(arguments, &known, &output);
     if tried.is_empty() {
         complain("no remedy applies to this program:");
@@ -101,20 +107,42 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     written.map(|()| ExitCode::SUCCESS)
 }
 
+/// Whether standard input is a pipe or the like, which only the first start could read.
+fn can_be_read_once() -> bool {
+    let is = fs::metadata("/proc/self/fd/0");
+    is.is_ok_and(|is| is.file_type().is_fifo() || is.file_type().is_socket())
+}
+
+/// An empty standard input in its place.
+fn leave_input() -> io::Result<()> {
+    let empty = fs::File::open("/dev/null")?;
+    // SAFETY: dup2 takes numbers; nothing here has read from standard input.
+    match unsafe { libc::dup2(empty.as_raw_fd(), 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Warm parents that are made for a measurement leave with it.
 struct Made {
+    command: String,
     before: Vec<String>,
 }
 
 impl Made {
-    fn since() -> Made {
-        Made { before: ids() }
+    fn since(command: &[OsString]) -> Made {
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let command = words.join(" ");
+        Made {
+            before: ids(&command),
+            command,
+        }
     }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
-        for id in ids() {
+        for id in ids(&self.command) {
             if !self.before.contains(&id) {
                 // One that does not leave now does so when it is idle.
                 let _ = preheat_start::stop(&id);
@@ -123,9 +151,13 @@ impl Drop for Made {
     }
 }
 
-fn ids() -> Vec<String> {
+/// Of the parents of this command.
+fn ids(command: &str) -> Vec<String> {
     let running = preheat_start::list().unwrap_or_default();
-    running.into_iter().map(|parent| parent.id).collect()
+    let own = running.into_iter();
+    own.filter(|parent| command.starts_with(&parent.program))
+        .map(|parent| parent.id)
+        .collect()
 }
 
 /// Where the first look is.
