@@ -72,11 +72,7 @@ fn document(report: &TriedReport) -> Value {
 
 #[test]
 fn the_schema_takes_what_is_written() {
-    let mut documents = vec![
-        document(&training()),
-        document(&nothing()),
-        document(&hostile()),
-    ];
+    let mut documents = vec![document(&training()), document(&nothing())];
     let example = validator::example(GUIDE);
     serde_json::from_str::<TriedReport>(&example).expect("the example is a report");
     documents.push(serde_json::from_str(&example).unwrap());
