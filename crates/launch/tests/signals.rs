@@ -58,9 +58,10 @@ fn what_the_parent_sends_from_the_same_group_is_passed_on() {
 #[test]
 fn what_the_command_sends_to_its_group_reaches_it_once() {
     let place = Place::new();
-    // The shell tells each one that has come when a command of its own has ended.
-    let script = "trap 'echo got INT' INT; echo ready; sh -c 'trap \"\" INT; kill -INT 0'; \
-        sh -c :; echo on";
+    // The shell tells each one that has come when a command of its own has ended. Who sends
+    // it stays for a while: of one that is gone nobody can tell where it belonged.
+    let script = "trap 'echo got INT' INT; echo ready; \
+        sh -c 'trap \"\" INT; kill -INT 0; sleep 1'; sh -c :; echo on";
     let mut launch = place.launch(&["starts=1"], &["sh", "-c", script]);
     launch.process_group(0);
     let mut running = Running::new(launch);
