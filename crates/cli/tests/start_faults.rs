@@ -229,8 +229,21 @@ fn what_has_changed_is_not_started_as_it_was() {
     start(&warm, &program).warm(&program);
     let own = warm.directory.join("json.py");
     fs::write(&own, "").expect("it is written");
-    plainly("json.py hides", &format!("{}\n", own.display()));
-    warm.settle();
+    // As long as it does no parent is made, which would be of no use.
+    for _ in 0..2 {
+        plainly("json.py hides", &format!("{}\n", own.display()));
+        assert!(
+            warm.refusal()
+                .is_some_and(|why| why.contains("json.py hides"))
+        );
+        assert_eq!(warm.count(), 0);
+    }
+    fs::remove_file(&own).expect("it goes");
+    start(&warm, &program);
+    until("there is one again", || warm.count() == 1);
+    // What is no module hides none.
+    fs::write(warm.directory.join("json.txt"), "").expect("it is written");
+    start(&warm, &program).warm(&program);
 }
 
 #[test]

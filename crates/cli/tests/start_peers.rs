@@ -230,3 +230,86 @@ else: print(s.recv(64))
     server.wait().expect("it ends");
     warm.settle();
 }
+
+/// Has all of these descriptors open for writing, and becomes the rest.
+const WITH_DESCRIPTORS: &str = "import os, sys
+fd = os.open('written', os.O_RDWR | os.O_CREAT)
+top = os.dup2(fd, 90, False)
+for number in [*range(3, 40), 50]: os.dup2(top, number)
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+#[test]
+fn a_refusal_is_not_written_into_files_of_the_program() {
+    let Some(warm) = Warm::new() else { return };
+    let package = "import os\nos.dup2(os.open('/dev/null', os.O_RDONLY), 50)\n";
+    fs::write(warm.venv().join("holds.py"), package).expect("it is written");
+    fs::write(warm.directory.join("program.py"), "import holds, json\n").expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    start(&warm, &program).warm(&program);
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let words = [exe, "start", "-v", "--patience", "60", "--"];
+    let with = ["venv/bin/python", "-c", WITH_DESCRIPTORS];
+    let words = [&with[..], &words, &program].concat();
+    let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
+    let why = "a library has descriptor 50 for itself";
+    assert!(observed.err.contains(why), "{}", observed.err);
+    let written = fs::read_to_string(warm.directory.join("written"));
+    assert_eq!(written.expect("it is there"), "");
+}
+
+#[test]
+fn a_program_that_signals_who_was_started_signals_itself() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    // There is no terminal, and so the group is not shared.
+    let program = "import numpy, os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+os.kill(int(sys.argv[1]) or os.getpid(), signal.SIGUSR1)
+print(signal.sigtimedwait([signal.SIGUSR1], 60) is not None)
+";
+    fs::write(warm.directory.join("signals.py"), program).expect("it is written");
+    let line = "exec setsid -w \"$0\" -c 'exec \"$@\" $$' sh \"$@\"";
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let started = [exe, "start", "-v", "--patience", "60", "--"];
+    let command = [&started[..], &[python, "signals.py"]].concat();
+    let all = [&["sh", "-c", line, "sh"], &command[..]].concat();
+    let first = Observed::of(warm.plain(&all).output().expect("it starts"));
+    assert_eq!(first.out, "True\n", "{}", first.err);
+    warm.wait_for_parent();
+    let second = Observed::of(warm.plain(&all).output().expect("it starts"));
+    assert_eq!(second.warm(&command).out, "True\n");
+}
+
+#[test]
+fn a_timer_that_runs_goes_on() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = "import numpy, signal\nprint(signal.alarm(0) > 0)\n";
+    fs::write(warm.directory.join("timed.py"), program).expect("it is written");
+    warm.warm_up(&[python, "timed.py"], &as_is);
+    let timed = "import os, signal, sys
+signal.alarm(3600)
+os.execv(sys.argv[1], sys.argv[1:])
+";
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let words = [
+        python, "-c", timed, exe, "start", "-v", "--", python, "timed.py",
+    ];
+    let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
+    let why = "started plainly: a timer of its is running";
+    assert!(observed.err.contains(why), "{}", observed.err);
+    assert_eq!(observed.out, "True\n");
+}
+
+#[test]
+fn a_script_that_does_not_say_who_runs_it_is_run_by_the_shell() {
+    let Some(warm) = Warm::new() else { return };
+    let script = warm.directory.join("script");
+    fs::write(&script, "echo \"$0\" \"$@\"\nexit 4\n").expect("it is written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    let observed = start(&warm, &["./script", "a b", "c"]);
+    assert_eq!(observed.status.code(), Some(4), "{}", observed.err);
+    assert_eq!(observed.out, "./script a b c\n");
+}

@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -148,6 +149,7 @@ fn process(text: &mut Text) {
         "oom_score_adj",
         "attr/current",
         "timerslack_ns",
+        "coredump_filter",
     ] {
         let path = Path::new("/proc/self").join(file);
         text.put(file, &fs::read(path).unwrap_or_default());
@@ -189,6 +191,49 @@ fn process(text: &mut Text) {
         )
     };
     text.put("nice", format!("{nice} {policy}").as_bytes());
+    text.put("kernel", in_kernel().join(" ").as_bytes());
+}
+
+/// What only calls tell: priorities, where memory is from, and how programs are executed.
+/// Where a call is not allowed, or not known, its error stands for it.
+fn in_kernel() -> Vec<String> {
+    const OF_PROCESS: libc::c_int = 1;
+    const NODES: usize = 4096;
+    let shown = |value: libc::c_long| match value {
+        -1 => io::Error::last_os_error().to_string(),
+        value => value.to_string(),
+    };
+    // SAFETY: zeroed parameters are valid values, and each call writes no more than what
+    // it is given: one struct; one number and as many bits as there are. The others take
+    // numbers only.
+    unsafe {
+        let mut realtime: libc::sched_param = std::mem::zeroed();
+        let realtime = match libc::sched_getparam(0, &mut realtime) {
+            0 => realtime.sched_priority.to_string(),
+            _ => shown(-1),
+        };
+        let (mut mode, mut nodes) = (0 as libc::c_int, [0u64; NODES / 64]);
+        let (nowhere, none) = (std::ptr::null::<libc::c_void>(), 0 as libc::c_long);
+        let policy = libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            nodes.as_mut_ptr(),
+            NODES as libc::c_ulong,
+            nowhere,
+            none,
+        );
+        let policy = match policy {
+            0 => format!("{mode} {nodes:x?}"),
+            _ => shown(policy),
+        };
+        vec![
+            shown(libc::syscall(libc::SYS_ioprio_get, OF_PROCESS, 0)),
+            realtime,
+            policy,
+            shown(libc::prctl(libc::PR_GET_SECUREBITS, 0, 0, 0, 0).into()),
+            shown(libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0).into()),
+        ]
+    }
 }
 
 /// Whether this process has a controlling terminal.
@@ -243,6 +288,21 @@ mod tests {
             "cgroup",
         ] {
             assert!(text.contains(&format!("\n{name} ")), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_only_calls_tell_is_part_of_it() {
+        let before = of("python x.py").whole;
+        // It is the thread's own.
+        let lowered = std::thread::spawn(|| {
+            let lowest: libc::c_int = (2 << 13) | 7;
+            // SAFETY: ioprio_set takes numbers only.
+            let set = unsafe { libc::syscall(libc::SYS_ioprio_set, 1, 0, lowest) } == 0;
+            set.then(|| of("python x.py").whole)
+        });
+        if let Some(lowered) = lowered.join().expect("it ends") {
+            assert_ne!(lowered, before);
         }
     }
 

@@ -34,7 +34,16 @@ pub(crate) fn exec(path: &Path, words: &[OsString], variables: Variables<'_>) ->
     // SAFETY: the path and all arguments end with NULs and live until the call, and so
     // does the array, which ends with a null.
     unsafe { libc::execv(path_string.as_ptr(), pointers.as_ptr()) };
-    let why = io::Error::last_os_error();
+    let mut why = io::Error::last_os_error();
+    if why.raw_os_error() == Some(libc::ENOEXEC) {
+        // It does not say who is to run it: shells do then, and so does `execvp`.
+        let shell = c"/bin/sh";
+        let rest = pointers.get(1..).unwrap_or(&[]);
+        let by_shell = [&[shell.as_ptr(), path_string.as_ptr()], rest].concat();
+        // SAFETY: as above; the array ends with the null of the other.
+        unsafe { libc::execv(shell.as_ptr(), by_shell.as_ptr()) };
+        why = io::Error::last_os_error();
+    }
     match why.kind() {
         io::ErrorKind::NotFound => {
             LaunchError::NotFound(format!("{} cannot be started: {why}", path.display()))

@@ -107,7 +107,8 @@ fn refused(wish: &Wish<'_>) -> Option<Why> {
         .ok()?
         .elapsed()
         .ok()?;
-    (age < REFUSED_FOR).then(|| fs::read_to_string(&refusal).unwrap_or_default())
+    let why = fs::read_to_string(&refusal).unwrap_or_default();
+    (age < REFUSED_FOR && !state::is_hidden_no_more(&why)).then_some(why)
 }
 
 /// Whether a plain start is to tell what it imports.
@@ -166,15 +167,27 @@ fn ask(
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;
     // The child gets ready in the meantime.
-    if let Err(why) = still_right(parent, wish.invocation) {
+    if let Err(why) = parent
+        .is_fresh()
+        .and_then(|()| parent.is_unset_by_program())
+    {
         list::leave(parent);
+        return Err(why);
+    }
+    if let Err(why) = parent.is_hidden(&searched_first(wish.invocation)) {
+        list::leave(parent);
+        // Another would be of no use either, as long as that is there.
+        let _ = fs::write(wish.refusal(), &why);
         return Err(why);
     }
     let answer = connection.line().map_err(silent)?;
     if answer != "ready" {
-        return Err(answer.trim_start_matches("no ").to_owned());
+        return Err(match answer.strip_prefix("no ") {
+            Some(why) => why.to_owned(),
+            None => "the warm parent says something else".into(),
+        });
     }
-    let mut program = Program::ready(connection, child)
+    let mut program = Program::ready(connection, child, wish.identity.terminal)
         .map_err(|why| format!("signals cannot be passed on ({why})"))?;
     told(&format!(
         "started warm by process {} in {:.1} ms",
@@ -185,13 +198,6 @@ fn ask(
     let gone = program.go();
     gone.map_err(|why| format!("the warm parent's child is gone ({why})"))?;
     Ok(program)
-}
-
-/// Whether what was imported ahead is what would be imported now.
-fn still_right(parent: &Parent, invocation: &Invocation) -> Result<(), Why> {
-    parent.is_fresh()?;
-    parent.is_unset_by_program()?;
-    parent.is_hidden_by(&searched_first(invocation))
 }
 
 /// The directory that Python searches before all others.

@@ -116,9 +116,9 @@ class Child:
         signals = self.tools.signal
         signals.pthread_sigmask(signals.SIG_SETMASK, range(1, signals.NSIG))
         os.set_blocking(client.fileno(), True)
-        fd = client.detach()
+        self.client = client.detach()
         try:
-            fd = self.take_descriptors(fd, request, received)
+            self.take_descriptors(request, received)
             self.take_process(request)
             take_environment(request, self.parent.base)
             take_arguments(request)
@@ -129,12 +129,12 @@ class Child:
             self.parent.chance["renew_process"]()
             self.parent.learn()
         except Exception as error:
-            os.write(fd, ("no %s\n" % error).encode("utf-8", "replace"))
+            os.write(self.client, ("no %s\n" % error).encode("utf-8", "replace"))
             os._exit(0)
-        os.write(fd, b"ready\n")
-        if os.read(fd, 1) != b"g":
+        os.write(self.client, b"ready\n")
+        if os.read(self.client, 1) != b"g":
             os._exit(0)
-        os.close(fd)
+        os.close(self.client)
         if request.ahead:
             initialize_ahead(request.ahead)
 
@@ -144,29 +144,31 @@ class Child:
 
         return go_on
 
-    def take_descriptors(self, client, request, received):
+    def take_descriptors(self, request, received):
         """Puts what was received where the client had it, and nothing else of ours stays.
-        Returns the client's new number."""
+        Whenever this fails, the client is where `self.client` says: its first number may
+        be a file of the program by then."""
         if len(received) != len(request.numbers) + 1:
             raise Refused("its descriptors did not arrive")
-        ours = {self.link.fileno(), self.parent.listener.fileno(), client, 0, 1, 2}
+        ours = {self.link.fileno(), self.parent.listener.fileno(), self.client, 0, 1, 2}
         ours.update(received)
-        theirs = set(map(int, os.listdir("/proc/self/fd"))) - ours
+        # Without the one that the list itself is read from.
+        theirs = set(filter(is_open, map(int, os.listdir("/proc/self/fd")))) - ours
+        for number in request.numbers:
+            if number in theirs:
+                raise Refused("a library has descriptor %d for itself" % number)
         top = max(ours | theirs | set(request.numbers)) + 1
         os.fchdir(received[0])
         os.close(received[0])
         self.link.close()
         self.parent.listener.close()
-        client = moved(client, top)
+        self.client = moved(self.client, top)
         above = [moved(fd, top + 1 + at) for at, fd in enumerate(received[1:])]
         for fd in {0, 1, 2} - set(request.numbers):
             os.close(fd)
         for fd, number in zip(above, request.numbers):
-            if number > 2 and is_open(number):
-                raise Refused("a library has descriptor %d for itself" % number)
             os.dup2(fd, number)
             os.close(fd)
-        return client
 
     def take_process(self, request):
         group = request.group

@@ -77,13 +77,19 @@ pub(crate) struct Program {
     connection: Connection,
     child: Child,
     signals: OwnedFd,
+    /// Whether the program is in our group: what is sent to the group reaches it as well.
+    shares_group: bool,
     /// What this process held back before.
     mask: libc::sigset_t,
 }
 
 impl Program {
     /// It is ready. From now on signals are held.
-    pub(crate) fn ready(connection: Connection, child: Child) -> io::Result<Program> {
+    pub(crate) fn ready(
+        connection: Connection,
+        child: Child,
+        shares_group: bool,
+    ) -> io::Result<Program> {
         // SAFETY: the set functions write the set, and signalfd reads it; its new
         // descriptor is owned at once.
         unsafe {
@@ -102,6 +108,7 @@ impl Program {
                 connection,
                 child,
                 signals,
+                shares_group,
             })
         }
     }
@@ -182,7 +189,9 @@ impl Program {
             libc::SIGCHLD => false,
             // A shell continues the whole group.
             libc::SIGCONT => is_stopped(self.child.process),
-            _ if info.ssi_code > 0 => false,
+            // Nothing else than what is sent to us has reached the program.
+            _ if !self.shares_group => true,
+            _ if info.ssi_code > 0 => !is_of_terminals(signal),
             _ if sender::is_from_command(sender, self.child.process) => false,
             libc::SIGUSR1 | libc::SIGUSR2 => true,
             _ => !sender::is_repeated(signal, sender),
@@ -269,6 +278,21 @@ fn wait(descriptors: &[RawFd]) -> Vec<bool> {
     // SAFETY: poll reads and writes as many structs as there are.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, -1) };
     polls.iter().map(|poll| poll.revents != 0).collect()
+}
+
+/// Whether the kernel sends this to all in a group, because of their terminal.
+fn is_of_terminals(signal: i32) -> bool {
+    matches!(
+        signal,
+        libc::SIGINT
+            | libc::SIGQUIT
+            | libc::SIGTSTP
+            | libc::SIGTTIN
+            | libc::SIGTTOU
+            | libc::SIGHUP
+            | libc::SIGWINCH
+            | libc::SIGCONT
+    )
 }
 
 /// Whether a process is stopped.

@@ -1,6 +1,7 @@
 //! What a start brings along: everything that a process has from whoever starts it, and
 //! that a child of the warm parent can take over.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -48,6 +49,9 @@ impl Inherited {
         let descriptors = descriptors().map_err(|why| format!("/proc cannot be read: {why}"))?;
         if descriptors.len() > MOST_DESCRIPTORS {
             return Err(format!("{} descriptors are open", descriptors.len()));
+        }
+        if has_timer() {
+            return Err("a timer of its is running".into());
         }
         let (blocked, ignored) = signals();
         // SAFETY: both take nothing but numbers; umask sets what it was again at once, and
@@ -137,6 +141,7 @@ impl Fields {
 /// The whole environment. One that Python would not see as it is, is not taken over.
 pub(crate) fn environment() -> Result<Variables, Why> {
     let mut found = Variables::new();
+    let mut known = HashSet::new();
     // SAFETY: environ is null or an array of strings that ends with a null; nothing
     // changes the environment in this process, which has one thread.
     unsafe {
@@ -144,11 +149,11 @@ pub(crate) fn environment() -> Result<Variables, Why> {
         while !at.is_null() && !(*at).is_null() {
             let entry = CStr::from_ptr(*at).to_bytes();
             let split = entry.iter().position(|&byte| byte == b'=').unwrap_or(0);
-            let name = entry[..split].to_vec();
-            if name.is_empty() || found.iter().any(|(known, _)| *known == name) {
+            let name = &entry[..split];
+            if name.is_empty() || !known.insert(name) {
                 return Err("its environment has an entry without a name, or one twice".into());
             }
-            found.push((name, entry[split + 1..].to_vec()));
+            found.push((name.to_vec(), entry[split + 1..].to_vec()));
             at = at.add(1);
         }
     }
@@ -172,6 +177,20 @@ fn descriptors() -> io::Result<Vec<RawFd>> {
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Whether a timer runs that `exec` would leave running: nobody else can take it over.
+fn has_timer() -> bool {
+    let kinds = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
+    kinds.into_iter().any(|kind| {
+        // SAFETY: a zeroed timer is a valid value, and getitimer writes one.
+        let left = unsafe {
+            let mut timer: libc::itimerval = std::mem::zeroed();
+            libc::getitimer(kind, &mut timer);
+            timer.it_value
+        };
+        left.tv_sec != 0 || left.tv_usec != 0
+    })
 }
 
 /// Signals that are blocked, and signals that are ignored.

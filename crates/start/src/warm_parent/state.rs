@@ -130,9 +130,6 @@ impl Parent {
             if stamp(path) != *then && is_installed(path) {
                 return Err(format!("something was installed in {}", path.display()));
             }
-            if !is_installed(path) {
-                self.is_hidden_by(path)?;
-            }
         }
         Ok(())
     }
@@ -155,9 +152,15 @@ impl Parent {
         }
     }
 
-    /// Whether the program would find something else in `directory`, where it looks
-    /// first, than what was imported ahead.
-    pub(crate) fn is_hidden_by(&self, directory: &Path) -> Result<(), Why> {
+    /// Whether the program would find something else in `first`, or elsewhere before what
+    /// is installed, than what was imported ahead.
+    pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Why> {
+        let listed = self.directories.iter().map(|(path, _)| path.as_path());
+        let mut before = listed.filter(|path| !is_installed(path)).chain([first]);
+        before.try_for_each(|path| self.is_hidden_by(path))
+    }
+
+    fn is_hidden_by(&self, directory: &Path) -> Result<(), Why> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let stem = file
@@ -168,21 +171,41 @@ impl Parent {
             if !self.names.contains(stem) {
                 continue;
             }
-            let path = entry.path();
-            let is_module = match path.is_dir() {
-                true => fs::read_dir(&path)
+            let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
+            // Without a file of its own a directory hides nothing that is installed.
+            let module = match ending {
+                b"" => fs::read_dir(&path)
                     .into_iter()
                     .flatten()
                     .flatten()
-                    .any(|inner| inner.file_name().as_bytes().starts_with(b"__init__.")),
-                false => stem.len() < file.len(),
+                    .find(|inner| {
+                        let name = inner.file_name();
+                        let ending = name.as_bytes().strip_prefix(b"__init__");
+                        ending.is_some_and(is_of_modules) && inner.path().is_file()
+                    }),
+                _ => (is_of_modules(ending) && path.is_file()).then_some(entry),
             };
-            if is_module {
-                return Err(format!("{} hides an installed module", path.display()));
+            if let Some(module) = module {
+                return Err(format!("{}{HIDES}", module.path().display()));
             }
         }
         Ok(())
     }
+}
+
+/// What is said of a file after its path.
+const HIDES: &str = " hides an installed module";
+
+/// Whether a refusal is for a file that hid a module, and that has gone.
+pub(crate) fn is_hidden_no_more(why: &str) -> bool {
+    let path = why.strip_suffix(HIDES);
+    path.is_some_and(|path| !Path::new(path).exists())
+}
+
+/// Whether Python takes a file for a module whose name has this after the module's.
+fn is_of_modules(ending: &[u8]) -> bool {
+    let is_for_one_python = || ending.starts_with(b".cpython-") && ending.ends_with(b".so");
+    matches!(ending, b".py" | b".pyc" | b".so" | b".abi3.so") || is_for_one_python()
 }
 
 fn is_installed(directory: &Path) -> bool {
@@ -250,10 +273,34 @@ mod tests {
             ["name", "space", ""],
         ]);
         assert_eq!(parent.is_fresh(), Ok(()));
-        // Without a file of its own a directory hides nothing that is installed.
-        assert_eq!(parent.is_hidden_by(&at), Ok(()));
-        fs::write(at.join("yaml.py"), "").expect("it is written");
-        assert!(parent.is_hidden_by(&at).is_err());
+        // A directory without a file of its own, and files that are no modules.
+        fs::create_dir(at.join("yaml")).expect("a directory for the test");
+        fs::create_dir(at.join("yaml.py")).expect("a directory for the test");
+        let write = |name: &str| fs::write(at.join(name), "").expect("it is written");
+        for name in [
+            "yaml.txt",
+            "yaml.json.py",
+            "yaml.other.so",
+            "yaml/__init__.txt",
+        ] {
+            write(name);
+            assert_eq!(parent.is_hidden(&at), Ok(()), "{name}");
+        }
+        for name in [
+            "space.py",
+            "yaml.pyc",
+            "yaml.so",
+            "yaml.abi3.so",
+            "yaml.cpython-311-x86_64-linux-gnu.so",
+            "yaml/__init__.py",
+        ] {
+            write(name);
+            let why = parent.is_hidden(&at).expect_err(name);
+            assert!(!is_hidden_no_more(&why), "{why}");
+            fs::remove_file(at.join(name)).expect("it goes");
+            assert!(is_hidden_no_more(&why), "{why}");
+        }
+        assert!(!is_hidden_no_more("its warm parent is being made"));
         fs::write(&file, "22").expect("it is written");
         assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
         fs::remove_dir_all(&at).expect("it goes");

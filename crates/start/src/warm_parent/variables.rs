@@ -4,6 +4,8 @@
 //! Some are asked for by their names, some by how their names begin or end; where imports
 //! have looked at all of them, all matter. What libraries read on their own always does.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::invocation::Why;
 
 /// Beginnings of variables that matter even if no Python code was seen to ask for them:
@@ -44,7 +46,7 @@ pub(crate) const ALWAYS: [&str; 30] = [
 /// Of these, what is read when a device is first used, which no parent does.
 const LATER: [&str; 2] = ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"];
 
-/// Variables of shells that say nothing to programs.
+/// Variables of shells that say nothing to who looks at all variables.
 const NEVER: [&str; 6] = ["_", "SHLVL", "OLDPWD", "PWD", "WINDOWID", "COLUMNS"];
 
 /// An environment: names and values.
@@ -93,28 +95,40 @@ impl Asked {
         &'a self,
         environment: &'a Environment,
     ) -> impl Iterator<Item = (&'a [u8], Matters)> {
-        let asked = self.variables.iter().filter_map(|(name, then)| {
-            let differs = value(environment, name) != then.as_ref();
-            (differs && !is_one_of(&NEVER, name)).then_some((&name[..], Matters::Asked))
-        });
-        let then = self.environment.iter().filter_map(|(name, then)| {
-            let differs = value(environment, name) != Some(then);
-            Some((&name[..], differs.then(|| self.matters(name))??))
-        });
-        let now = environment.iter().filter_map(|(name, _)| {
-            let is_new = value(&self.environment, name).is_none();
-            Some((&name[..], is_new.then(|| self.matters(name))??))
-        });
-        asked.chain(then).chain(now)
+        // There may be very many.
+        let now = by_name(environment);
+        let then = by_name(&self.environment);
+        let names: HashSet<&[u8]> = self.variables.iter().map(|(name, _)| &name[..]).collect();
+        let mut found = Vec::new();
+        for (name, then) in &self.variables {
+            if now.get(&name[..]).copied() != then.as_deref() {
+                found.push((&name[..], Matters::Asked));
+            }
+        }
+        let changed = self.environment.iter();
+        let changed = changed.filter(|(name, then)| now.get(&name[..]) != Some(&&then[..]));
+        let new = environment.iter();
+        let new = new.filter(|(name, _)| !then.contains_key(&name[..]));
+        for (name, _) in changed.chain(new) {
+            // By its name it was compared already.
+            if !names.contains(&name[..]) {
+                found.extend(self.matters(name).map(|how| (&name[..], how)));
+            }
+        }
+        found.into_iter()
     }
 
     /// Whether a name was asked for, other than by looking at all.
     pub(crate) fn asks_for(&self, name: &[u8]) -> bool {
-        self.variables.iter().any(|(known, _)| known == name)
-            || self.beginnings.iter().any(|known| name.starts_with(known))
+        self.variables.iter().any(|(known, _)| known == name) || self.asks_for_part(name)
+    }
+
+    fn asks_for_part(&self, name: &[u8]) -> bool {
+        self.beginnings.iter().any(|known| name.starts_with(known))
             || self.endings.iter().any(|known| name.ends_with(known))
     }
 
+    /// How one matters that was not asked for by its name.
     fn matters(&self, name: &[u8]) -> Option<Matters> {
         let is_always = |name: &[u8]| {
             ALWAYS
@@ -122,22 +136,21 @@ impl Asked {
                 .any(|known| name.starts_with(known.as_bytes()))
         };
         // Ours are for the child to take.
-        if is_one_of(&NEVER, name) || name.starts_with(b"PREHEAT_") {
+        if name.starts_with(b"PREHEAT_") {
             None
-        } else if self.asks_for(name) {
-            // By its name it was compared already.
+        } else if self.asks_for_part(name) {
             Some(Matters::Asked)
         } else if is_always(name) && !is_one_of(&LATER, name) {
             Some(Matters::Always)
         } else {
-            self.everything.then_some(Matters::Everything)
+            (self.everything && !is_one_of(&NEVER, name)).then_some(Matters::Everything)
         }
     }
 }
 
-fn value<'a>(environment: &'a Environment, name: &[u8]) -> Option<&'a Vec<u8>> {
-    let found = environment.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value)
+fn by_name(environment: &Environment) -> HashMap<&[u8], &[u8]> {
+    let pairs = environment.iter();
+    pairs.map(|(name, value)| (&name[..], &value[..])).collect()
 }
 
 fn is_one_of(names: &[&str], name: &[u8]) -> bool {
@@ -227,6 +240,23 @@ mod tests {
             assert!(found.contains(&(name.into(), Matters::Asked)), "{found:?}");
         }
         assert!(!differing(&asked, &[]).is_empty());
+    }
+
+    #[test]
+    fn what_shells_set_matters_to_who_asks_for_it() {
+        let asked = Asked {
+            variables: vec![
+                (b"COLUMNS".into(), None),
+                (b"PWD".into(), Some(b"/".into())),
+            ],
+            environment: environment(&[("PWD", "/")]),
+            everything: true,
+            ..Asked::default()
+        };
+        assert_eq!(differing(&asked, &[("PWD", "/"), ("SHLVL", "2")]), []);
+        let now = [("COLUMNS", "80"), ("PWD", "/tmp")];
+        let both = ["COLUMNS", "PWD"].map(|name| (name.to_owned(), Matters::Asked));
+        assert_eq!(differing(&asked, &now), both);
     }
 
     #[test]
