@@ -144,6 +144,13 @@ fn what_cannot_be_measured_says_why() {
     assert_eq!(said.code, Some(127));
     let said = run(&mut warm.preheat(&["--starts", "3", "--", "true"]));
     assert_eq!(said.code, Some(2), "only a measurement has starts");
+    for wrong in [["--starts", "3"], ["--only", "none"]] {
+        let said = run(warm
+            .preheat(&["--measure"])
+            .args(wrong)
+            .args(["--", "true"]));
+        assert_eq!(said.code, Some(2), "{}", said.err);
+    }
     let said = run(&mut warm.preheat(&["--only", "none,prefetch", "--", "true"]));
     assert_eq!(said.code, Some(2));
     let said = run(&mut warm.preheat(&["--only", "magic", "--", "true"]));

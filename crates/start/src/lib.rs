@@ -179,6 +179,10 @@ enum Tried {
 /// Start it from its warm parent, or have one made.
 fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
+        (request.told)(match request.remedies {
+            Some(_) => "started plainly, as it was asked for",
+            None => "started plainly: a warm parent was not found to pay when it was measured",
+        });
         return Ok(Tried::Plain(Vec::new()));
     }
     let invocation = begun.invocation?;

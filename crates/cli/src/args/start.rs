@@ -101,7 +101,7 @@ pub struct StartArguments {
 #[derive(Debug, Args)]
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
-    /// Of --measure: starts of each kind, the first of which does not count [default: 6]
+    /// Of --measure: starts of each kind (there are 2 to 10 kinds), the first of which does not count [default: 6]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
+use preheat_analyze::stats::FEWEST;
 use preheat_analyze::tried::{NotTried, TriedReport, Variant, try_out};
 use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
 use preheat_report::{run_html, tried_json, tried_terminal};
@@ -22,7 +23,7 @@ use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 use super::kinds::{Kind, kinds};
 use super::seen::seen;
 use crate::args::StartArguments;
-use crate::exit::{FAILED, INTERRUPTED, complain};
+use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
 use crate::place;
 use crate::progress::{Bar, Progress};
@@ -34,6 +35,20 @@ use crate::terminal;
 const STARTS: usize = 6;
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
+    if arguments
+        .measuring
+        .starts
+        .is_some_and(|starts| starts < FEWEST + 1)
+    {
+        return Err(Usage(format!(
+            "--measure needs at least {} starts of each kind: the first does not count",
+            FEWEST + 1
+        ))
+        .into());
+    }
+    if arguments.remedies().is_some_and(|only| only.is_empty()) {
+        return Err(Usage("--measure --only none would measure nothing".into()).into());
+    }
     let targets = Targets::of(&[("--json", arguments.measuring.json.as_deref())])?;
     let known = match Known::of(&arguments.command) {
         Ok(known) => known,
@@ -102,7 +117,10 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     let written = targets.write(|_| tried_json(&report).into_bytes());
     let mut text = String::from("\n");
     text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
-    text.push_str(&format!("\nrecordings  {}\n", output.display()));
+    text.push_str(&format!(
+        "\nrecordings  {0}   (`preheat report {0}/plain` shows one)\n",
+        output.display()
+    ));
     let _ = io::stderr().write_all(text.as_bytes());
     written.map(|()| ExitCode::SUCCESS)
 }
@@ -241,7 +259,7 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     match code {
         0 => Ok(()),
         // It has said why.
-        _ => Err("there can be no warm parent of it".to_owned()),
+        _ => Err("its warm parent could not be made, as told above".to_owned()),
     }
 }
 

@@ -66,7 +66,7 @@ fn headline(report: &TriedReport) -> (Style, String) {
     };
     (
         Style::Green,
-        format!("From now on `preheat start` starts this program with {names}."),
+        format!("From now on `preheat start` starts this program with: {names}."),
     )
 }
 
@@ -85,7 +85,7 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
         };
         report.variants.iter().map(row).collect()
     };
-    let heads = ["", "time to first", "faster", "saved"];
+    let heads = ["", "time to first", "faster", "change"];
     let widths = |rows: &[[String; 4]]| {
         [0, 1, 2, 3].map(|at| {
             let cells = rows.iter().map(|row| width(&row[at]));
