@@ -242,7 +242,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 #[test]
 fn a_refusal_is_not_written_into_files_of_the_program() {
     let Some(warm) = Warm::new() else { return };
-    let package = "import os\nos.dup2(os.open('/dev/null', os.O_RDONLY), 50)\n";
+    let package = "import os\nfd = os.open('/dev/null', 0)\nos.dup2(fd, 50)\nos.close(fd)\n";
     fs::write(warm.venv().join("holds.py"), package).expect("it is written");
     fs::write(warm.directory.join("program.py"), "import holds, json\n").expect("it is written");
     let program = ["venv/bin/python", "program.py"];
