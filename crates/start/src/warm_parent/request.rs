@@ -20,6 +20,9 @@ unsafe extern "C" {
 /// The most descriptors that can be sent at once, less one for the directory.
 const MOST_DESCRIPTORS: usize = 252;
 
+/// The most variables: a child sets each by itself, and each time looks through them all.
+const MOST_VARIABLES: usize = 4096;
+
 /// Names and values.
 type Variables = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -50,6 +53,10 @@ impl Inherited {
         if descriptors.len() > MOST_DESCRIPTORS {
             return Err(format!("{} descriptors are open", descriptors.len()));
         }
+        let environment = environment()?;
+        if environment.len() > MOST_VARIABLES {
+            return Err(format!("{} variables are set", environment.len()));
+        }
         if has_timer() {
             return Err("a timer of its is running".into());
         }
@@ -62,7 +69,7 @@ impl Inherited {
             (umask, libc::getpgrp())
         };
         Ok(Inherited {
-            environment: environment()?,
+            environment,
             descriptors,
             directory: directory.into(),
             blocked,
