@@ -1,6 +1,7 @@
 //! Remedies are tried on real programs, and what pays is what later starts have.
 
 use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use preheat_analyze::run::RunReport;
 use preheat_analyze::tried::TriedReport;
@@ -23,6 +24,13 @@ for _ in range(8):
 print('trained')
 ";
 
+/// One at a time: what is measured beside another is not measured.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn torch() -> Option<Warm> {
     let warm = Warm::with(python_with("torch")?)?;
     fs::write(warm.directory.join("trains.py"), TRAINS).expect("it is written");
@@ -31,10 +39,20 @@ fn torch() -> Option<Warm> {
 
 #[test]
 fn what_pays_is_kept_and_later_starts_have_it() {
+    let _alone = alone();
     let Some(warm) = torch() else { return };
     let python = warm.python.to_str().expect("its path is text");
     let said = run(warm
-        .preheat(&["--measure", "--starts", "4", "--json", "tried.json", "--"])
+        .preheat(&[
+            "--measure",
+            "--only",
+            "warm-parent,loader-threads",
+            "--starts",
+            "6",
+            "--json",
+            "tried.json",
+            "--",
+        ])
         .args([python, "trains.py"]));
     assert_eq!(said.code, Some(0), "{}", said.err);
     let text = fs::read_to_string(warm.directory.join("tried.json")).expect("it was written");
@@ -79,6 +97,7 @@ fn what_pays_is_kept_and_later_starts_have_it() {
 
 #[test]
 fn a_warm_start_is_recorded_as_any_other() {
+    let _alone = alone();
     let Some(warm) = torch() else { return };
     let python = warm.python.to_str().expect("its path is text");
     let ourselves = env!("CARGO_BIN_EXE_preheat");
@@ -131,6 +150,7 @@ fn a_warm_start_is_recorded_as_any_other() {
 
 #[test]
 fn what_cannot_be_measured_says_why() {
+    let _alone = alone();
     let Some(warm) = Warm::new() else { return };
     let said = run(warm
         .preheat(&["--measure", "--only", "warm-parent", "--", "true"])

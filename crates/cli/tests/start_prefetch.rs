@@ -120,7 +120,10 @@ fn what_a_program_reads_is_there_before_it_reads_it() {
     // Its streams close with it: nobody else has them.
     let done = program.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&done.stdout), "module_19\n");
-    assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+    assert_eq!(
+        String::from_utf8_lossy(&done.stderr),
+        "preheat: started with prefetch\n"
+    );
 
     let said = run(start().stdin(Stdio::null()));
     assert!(

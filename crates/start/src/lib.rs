@@ -107,6 +107,8 @@ fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
 
 /// A command that remedies were applied to, and that may be started warm.
 struct Begun {
+    /// What was applied, for people.
+    applied: Vec<&'static str>,
     /// Why a remedy was left out, if one was.
     left_out: Option<Why>,
     invocation: Result<Invocation, Why>,
@@ -142,15 +144,20 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
         places: &places,
         seen: seen.as_ref(),
     };
+    let mut applied = Vec::new();
     for remedy in &remedies {
-        if let Err(why) = apply(*remedy, &case, &mut changes) {
-            let why = format!("no {}: {why}", remedy.title());
-            (request.told)(&why);
-            left_out.get_or_insert(why);
+        match apply(*remedy, &case, &mut changes) {
+            Ok(()) => applied.push(remedy.title()),
+            Err(why) => {
+                let why = format!("no {}: {why}", remedy.title());
+                (request.told)(&why);
+                left_out.get_or_insert(why);
+            }
         }
     }
     changes.make();
     Ok(Begun {
+        applied,
         left_out,
         invocation,
         places,
@@ -179,9 +186,10 @@ enum Tried {
 /// Start it from its warm parent, or have one made.
 fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
-        (request.told)(match request.remedies {
-            Some(_) => "started plainly, as it was asked for",
-            None => "started plainly: a warm parent was not found to pay when it was measured",
+        (request.told)(&match (&begun.applied[..], &request.remedies) {
+            ([], Some(_)) => "started plainly, as it was asked for".to_owned(),
+            ([], None) => "started plainly, as a measurement has decided".to_owned(),
+            (applied, _) => format!("started with {}", applied.join(" and ")),
         });
         return Ok(Tried::Plain(Vec::new()));
     }
