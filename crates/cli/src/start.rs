@@ -5,6 +5,7 @@
 
 mod caches;
 mod kinds;
+mod made;
 mod measure;
 mod seen;
 

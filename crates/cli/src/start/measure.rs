@@ -21,6 +21,7 @@ use preheat_report::{run_html, tried_json, tried_terminal};
 use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 
 use super::kinds::{Kind, kinds};
+use super::made::Made;
 use super::seen::seen;
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
@@ -139,43 +140,6 @@ fn leave_input() -> io::Result<()> {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
-}
-
-/// Warm parents that are made for a measurement leave with it.
-struct Made {
-    command: String,
-    before: Vec<String>,
-}
-
-impl Made {
-    fn since(command: &[OsString]) -> Made {
-        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-        let command = words.join(" ");
-        Made {
-            before: ids(&command),
-            command,
-        }
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for id in ids(&self.command) {
-            if !self.before.contains(&id) {
-                // One that does not leave now does so when it is idle.
-                let _ = preheat_start::stop(&id);
-            }
-        }
-    }
-}
-
-/// Of the parents of this command.
-fn ids(command: &str) -> Vec<String> {
-    let running = preheat_start::list().unwrap_or_default();
-    let own = running.into_iter();
-    own.filter(|parent| command.starts_with(&parent.program))
-        .map(|parent| parent.id)
-        .collect()
 }
 
 /// Where the first look is.
