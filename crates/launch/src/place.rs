@@ -159,8 +159,8 @@ fn usable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Have a directory that is ours alone.
-fn private(directory: &Path) -> io::Result<()> {
+/// Have a directory that is this user's own, open to nobody else; no link is followed.
+pub fn private(directory: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
         _ => {}

@@ -307,11 +307,6 @@ impl Known {
         }
         Ok(())
     }
-
-    /// What was decided, if it was measured.
-    pub fn decided(&self) -> Option<Remedies> {
-        decision::read(&self.places.kept, &self.name)
-    }
 }
 
 /// Stand for a program that runs, and end as it does.

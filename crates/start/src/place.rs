@@ -3,11 +3,13 @@
 //! put.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use preheat_launch::private_directory as private;
 
 /// What Python loads, by name.
 const PYTHON: [(&str, &[u8]); 12] = [
@@ -124,25 +126,6 @@ fn is_private(directory: &Path) -> bool {
         .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
 }
 
-/// Have a directory that is ours alone.
-fn private(directory: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
-        _ => {}
-    }
-    let is = fs::symlink_metadata(directory)?;
-    if !is.is_dir() || is.uid() != user() {
-        return Err(io::Error::other(format!(
-            "{} is not a directory of this user's own",
-            directory.display()
-        )));
-    }
-    if is.mode() & 0o077 != 0 {
-        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
-    }
-    Ok(())
-}
-
 /// Have a file with these bytes; what is there is compared, as it is about to be loaded.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
@@ -167,6 +150,8 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{DirBuilder, Permissions};
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
     fn scratch(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ps-{}-{name}", std::process::id()));
