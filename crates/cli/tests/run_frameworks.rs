@@ -28,9 +28,11 @@ fn pytorch_trains_and_its_steps_are_the_iterations() {
     let report = recorded(
         &python,
         "
-import torch
+import time, torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+# What only the first forward pass takes.
+slow = model.register_forward_pre_hook(lambda *_: (time.sleep(0.25), slow.remove())[1])
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
 for _ in range(40):
     optimizer.zero_grad()
@@ -51,6 +53,8 @@ assert not hasattr(torch.nn.Module.__call__, '__wrapped__')
             .iter()
             .all(|start| start.iterations.len() == 40)
     );
+    let firsts = report.starts.iter().map(|start| start.iterations[0]);
+    assert!(firsts.into_iter().all(|first| first >= 0.25));
     assert!(report.time_to_first.low.is_some());
     let loading = share(&report, Cause::PythonImports) + share(&report, Cause::LibraryLoading);
     assert!(loading > 0.5, "{loading}");
