@@ -14,12 +14,16 @@ mod rhythm;
 pub(crate) mod system;
 mod text;
 mod thread;
+#[cfg(target_arch = "x86_64")]
+mod ticks;
+mod usage;
 
-pub use clock::{UsageMark, now, usage};
+pub use clock::now;
 pub use open::Open;
 pub use process::start;
 pub(crate) use process::{confine, follow_forks, forked, is_confined, pause, takes, wait};
 pub use text::{first_time, text};
+pub use usage::{UsageMark, usage};
 
 use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};
 use process::{Found, Process, process};

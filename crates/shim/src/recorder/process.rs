@@ -113,6 +113,8 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     if !super::thread::prepare() {
         return false;
     }
+    #[cfg(target_arch = "x86_64")]
+    super::ticks::prepare();
     PROCESS.store(memory.cast(), Ordering::Release);
     super::active()
 }
@@ -157,6 +159,8 @@ pub(crate) fn is_confined() -> bool {
 
 /// To be called in a forked child before anything else is.
 pub(crate) fn forked() {
+    #[cfg(target_arch = "x86_64")]
+    super::ticks::forked();
     let Some(process) = process() else { return };
     SETTINGS.forked_at.store(super::now(), Ordering::Relaxed);
     SETTINGS

@@ -129,7 +129,8 @@ impl File {
     }
 
     /// Makes sure that the file has room on its disk for these bytes, so that writing
-    /// to a mapping of them cannot fail.
+    /// to a mapping of them cannot fail; and that they are in memory, which written in
+    /// one go costs a third of what it does page by page, when each is first touched.
     pub(crate) fn reserve(&self, at: u64, bytes: usize) -> Result<(), i32> {
         if beyond_the_limit_of_files(at + bytes as u64) {
             // Asking would raise SIGXFSZ, which kills.
@@ -149,15 +150,16 @@ impl File {
                     bytes as c_long,
                 )
             };
-            if result == 0 {
-                return Ok(());
-            }
-            match Errno::now() {
-                libc::EINTR => {}
-                libc::EOPNOTSUPP | libc::ENOSYS => return self.write_zeros(at, bytes),
-                other => return Err(other),
+            match result {
+                0 => break,
+                _ => match Errno::now() {
+                    libc::EINTR => {}
+                    libc::EOPNOTSUPP | libc::ENOSYS => break,
+                    other => return Err(other),
+                },
             }
         }
+        self.write_zeros(at, bytes)
     }
 
     fn write_zeros(&self, at: u64, bytes: usize) -> Result<(), i32> {
