@@ -151,13 +151,13 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
     let missing = remedy(&report, "machine-code-missing").unwrap();
     close(missing.saving * 1e3, 90.0);
     assert!(missing.what.contains("compute_70"));
-    assert!(remedy(&report, "keep-compile-caches").is_none());
+    assert!(remedy(&report, "kept-caches").is_none());
     let mut disabled = recording("auto", vec![start.clone()]);
     let variable = ("CUDA_CACHE_DISABLE".to_owned(), "1".to_owned());
     disabled.manifest.environment.push(variable);
     let report = analyze(&disabled).report;
     close(
-        remedy(&report, "keep-compile-caches").unwrap().saving * 1e3,
+        remedy(&report, "kept-caches").unwrap().saving * 1e3,
         90.0,
     );
     // A ladder shows what empty caches cost.
@@ -175,7 +175,7 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
         });
     let report = analyze(&ladder).report;
     close(
-        remedy(&report, "keep-compile-caches").unwrap().saving * 1e3,
+        remedy(&report, "kept-caches").unwrap().saving * 1e3,
         90.0,
     );
 
@@ -183,7 +183,7 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
     p.heavy("nvrtcCompileProgram", (10.0, 110.0), 100.0);
     let report = findings("auto", with_loop(p).alone(600.0)).report;
     close(
-        remedy(&report, "keep-compile-caches").unwrap().saving * 1e3,
+        remedy(&report, "kept-caches").unwrap().saving * 1e3,
         90.0,
     );
 }

@@ -139,7 +139,7 @@ fn ladder(temperature: Temperature, compiled: f64, count: usize) -> RunReport {
 fn a_ladder_calls_for_caches_only_if_it_is_compiling_that_differs() {
     let by_ladder = |compiled: f64| {
         let report = ladder(Temperature::Caches, compiled, 2);
-        let told = remedy(&report, "keep-compile-caches").cloned();
+        let told = remedy(&report, "kept-caches").cloned();
         told.filter(|remedy| remedy.assumption.contains("`caches`"))
     };
     assert_eq!(by_ladder(10.0), None);
@@ -193,7 +193,7 @@ fn threads_that_compile_at_once_save_no_more_than_the_path_has() {
     let variable = ("CUDA_CACHE_DISABLE".to_owned(), "1".to_owned());
     disabled.manifest.environment.push(variable);
     let report = analyze(&disabled).report;
-    close(remedy(&report, "keep-compile-caches").unwrap().saving, 0.09);
+    close(remedy(&report, "kept-caches").unwrap().saving, 0.09);
     assert!(remedy(&report, "machine-code-missing").is_none());
 }
 
@@ -228,7 +228,7 @@ fn what_torch_compiles_is_kept() {
         with_loop(p, 500.0)
     };
     let report = findings("auto", compiling(300.0)).report;
-    let told = remedy(&report, "keep-compile-caches").unwrap();
+    let told = remedy(&report, "kept-caches").unwrap();
     close(told.saving, 0.1);
     assert!(
         told.what
@@ -236,11 +236,11 @@ fn what_torch_compiles_is_kept() {
     );
     assert!(told.assumption.contains("halves"));
     let report = findings("auto", compiling(120.0)).report;
-    assert!(remedy(&report, "keep-compile-caches").is_none());
+    assert!(remedy(&report, "kept-caches").is_none());
     let mut kept = recording("auto", vec![compiling(300.0)]);
     for name in ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"] {
         let variable = (name.to_owned(), "/cache".to_owned());
         kept.manifest.environment.push(variable);
     }
-    assert!(remedy(&analyze(&kept).report, "keep-compile-caches").is_none());
+    assert!(remedy(&analyze(&kept).report, "kept-caches").is_none());
 }

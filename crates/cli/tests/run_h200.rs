@@ -1,8 +1,8 @@
 //! Recordings that were made on an NVIDIA H200 (driver 580, CUDA 13.0, PyTorch 2.11, JAX
 //! 0.11), with what each program's own timers said: today's code must find the same in them.
 //!
-//! Made with `ITERATIONS=20 TIMERS=timers.json preheat run --starts 1 -- python3
-//! examples/NAME.py`, one start each. How programs look to `preheat run` on a GPU stays
+//! Made with `ITERATIONS=100 TIMERS=timers.json preheat run --starts 1 -- python3
+//! examples/NAME.py` (20 of the one with JAX), one start each. How programs look to `preheat run` on a GPU stays
 //! tested where there is none.
 
 use std::fs;

@@ -100,7 +100,7 @@ fn jax_finds_what_was_carried_and_only_under_its_path() {
     let home = Directory::new();
     fs::write(home.join("program.py"), JAX).expect("a program");
     let counts = |place: &str| {
-        let only = ["--only", "keep-compile-caches", "--caches", place, "--"];
+        let only = ["--only", "kept-caches", "--caches", place, "--"];
         let said = done(start(&home, &only).args([python, "program.py"]));
         let mut lines = said.out.lines().skip(1);
         let mut count = |name: &str| {

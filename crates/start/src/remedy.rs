@@ -41,7 +41,7 @@ impl Remedy {
             Remedy::WarmParent => "warm-parent",
             Remedy::OverlappedInit => "overlapped-init",
             Remedy::Prefetch => "prefetch",
-            Remedy::KeptCaches => "keep-compile-caches",
+            Remedy::KeptCaches => "kept-caches",
             Remedy::LazyLoading => "lazy-loading",
             Remedy::LoaderThreads => "loader-threads",
         }

@@ -49,7 +49,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, keep-compile-caches, lazy-loading, loader-threads; or none
+    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, lazy-loading, loader-threads; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 

@@ -129,7 +129,7 @@ mod tests {
                 "plain-disk",
                 "prefetch",
                 "plain-caches",
-                "keep-compile-caches"
+                "kept-caches"
             ]
         );
         assert_eq!(kinds[2].temperature, Temperature::Disk);

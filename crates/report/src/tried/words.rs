@@ -5,10 +5,7 @@ use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
 
 /// A remedy's name for people: its id in words.
 pub(super) fn remedy(id: &str) -> String {
-    match id {
-        "keep-compile-caches" => "kept caches".to_owned(),
-        other => other.replace('-', " "),
-    }
+    id.replace('-', " ")
 }
 
 /// What starts had.

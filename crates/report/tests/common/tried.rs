@@ -83,7 +83,7 @@ pub fn training() -> TriedReport {
             tried("prefetch", Some(2.3), 1.5, None, Kept::Alone),
         ],
         not_tried: vec![NotTried {
-            id: "keep-compile-caches".to_owned(),
+            id: "kept-caches".to_owned(),
             why: "the program was not seen to use a compile cache".to_owned(),
         }],
         kept: ["warm-parent", "overlapped-init", "prefetch"]

@@ -25,7 +25,7 @@ pub(super) fn compile_caches(case: &Case) -> Option<Told> {
 fn told(what: String, saving: f64, assumption: &str) -> Told {
     let causes = [Cause::KernelCompilation];
     remedy(
-        "keep-compile-caches",
+        "kept-caches",
         "Keep compile caches",
         what,
         saving,
