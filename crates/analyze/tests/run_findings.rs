@@ -156,10 +156,7 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
     let variable = ("CUDA_CACHE_DISABLE".to_owned(), "1".to_owned());
     disabled.manifest.environment.push(variable);
     let report = analyze(&disabled).report;
-    close(
-        remedy(&report, "kept-caches").unwrap().saving * 1e3,
-        90.0,
-    );
+    close(remedy(&report, "kept-caches").unwrap().saving * 1e3, 90.0);
     // A ladder shows what empty caches cost.
     let mut ladder = recording(
         "auto",
@@ -174,18 +171,12 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
             span.end -= ns(90.0);
         });
     let report = analyze(&ladder).report;
-    close(
-        remedy(&report, "kept-caches").unwrap().saving * 1e3,
-        90.0,
-    );
+    close(remedy(&report, "kept-caches").unwrap().saving * 1e3, 90.0);
 
     let mut p = Program::new(100);
     p.heavy("nvrtcCompileProgram", (10.0, 110.0), 100.0);
     let report = findings("auto", with_loop(p).alone(600.0)).report;
-    close(
-        remedy(&report, "kept-caches").unwrap().saving * 1e3,
-        90.0,
-    );
+    close(remedy(&report, "kept-caches").unwrap().saving * 1e3, 90.0);
 }
 
 #[test]

@@ -104,7 +104,9 @@ fn exit_codes_tell_the_verdicts_apart() {
         assert_eq!(said.code, Some(code), "{limit}: {}", said.out);
         assert!(said.out.contains(mark), "{}", said.out);
     }
-    let cold = docs("results/h200/resnet50-cold.json").display().to_string();
+    let cold = docs("results/h200/resnet50-cold.json")
+        .display()
+        .to_string();
     budget(
         &directory,
         "[temperature.caches]\ntime_to_first = \"60 s\"\n",

@@ -33,7 +33,7 @@ use thread::{Thread, thread};
 
 /// Begins a record with `slots` further slots, to be filled by [`Open::put`], and a
 /// text behind them. A hot one may be left out, and counted, when room gets short.
-#[inline]
+#[inline(always)]
 pub fn begin(kind: Kind, symbol: u16, value: u64, slots: usize, text: &[u8], hot: bool) -> Open {
     record(kind, symbol, 0, value, (slots, None), text, hot, false)
 }
@@ -69,12 +69,19 @@ pub fn generation() -> u32 {
     if epoch == process.epoch.load(Ordering::Acquire) {
         return epoch;
     }
-    enter(|_, thread| thread.epoch).unwrap_or(0)
+    enter().map_or(0, |entered| entered.thread.epoch)
 }
 
-/// Runs `work` on this thread's part, ready to record; not while it runs already.
-#[inline]
-fn enter<R>(work: impl FnOnce(&'static Process, &mut Thread) -> R) -> Option<R> {
+/// This thread's part while the recorder uses it: as long as this lives, nothing else on
+/// the thread gets it.
+struct Entered {
+    process: &'static Process,
+    thread: &'static mut Thread,
+}
+
+/// Gets this thread's part, ready to record; not while it is in use already.
+#[inline(always)]
+fn enter() -> Option<Entered> {
     let process = process()?;
     let thread = thread();
     // SAFETY: `busy` is the only field that is read before it is set, and it is atomic.
@@ -90,12 +97,18 @@ fn enter<R>(work: impl FnOnce(&'static Process, &mut Thread) -> R) -> Option<R> 
     }
     busy.store(true, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    // SAFETY: the flag keeps every other use on this thread out, and no other thread
-    // has this part.
-    let result = work(process, unsafe { &mut *thread });
-    compiler_fence(Ordering::SeqCst);
-    busy.store(false, Ordering::Relaxed);
-    Some(result)
+    // SAFETY: the flag keeps every other use on this thread out until this one is dropped,
+    // which is before the thread ends; and no other thread has this part.
+    let thread = unsafe { &mut *thread };
+    Some(Entered { process, thread })
+}
+
+impl Drop for Entered {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.thread.busy.store(false, Ordering::Relaxed);
+    }
 }
 
 #[cold]
@@ -118,7 +131,9 @@ fn attach(process: &Process, thread: *mut Thread) -> bool {
     !matches!(found, Found::Nothing)
 }
 
-#[inline]
+// All of it where it is called: what is known there is not looked at again, and nothing
+// goes through memory.
+#[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the fields of a record")]
 fn record(
     kind: Kind,
@@ -131,57 +146,63 @@ fn record(
     instant: bool,
 ) -> Open {
     let (slots, slot) = slots;
-    enter(|process, thread| {
-        // What does not fit into the slots that a record can have is cut off.
-        let more = (slots + text_slots(text.len())).min(255);
-        let need = 1 + more as u32;
-        if !thread.has_room(need, hot) && !thread.grow(process, need, hot) {
-            let counted = hot && matches!(kind, Kind::Call);
-            if !counted {
-                thread.drop_record(process);
-            }
-            return Open {
-                record: null_mut(),
-                begin: if counted { now() } else { 0 },
-                epoch: thread.epoch,
-                symbol,
-                counted,
-            };
+    let Some(Entered { process, thread }) = &mut enter() else {
+        return Open::NOTHING;
+    };
+    // What does not fit into the slots that a record can have is cut off.
+    let more = (slots + text_slots(text.len())).min(255);
+    let need = 1 + more as u32;
+    if !thread.has_room(need, hot) && !thread.grow(process, need, hot) {
+        return left_out(process, thread, symbol, hot && matches!(kind, Kind::Call));
+    }
+    let place = thread.place();
+    let room = more.saturating_sub(slots) * SLOT_BYTES;
+    // SAFETY: there is room for the record and the slots behind it, zeroed and not
+    // yet part of the file; the text is cut to its slots.
+    unsafe {
+        if let Some(slot) = slot {
+            place.add(1).cast::<Slot>().write(slot);
         }
-        let place = thread.place();
-        let room = more.saturating_sub(slots) * SLOT_BYTES;
-        // SAFETY: there is room for the record and the slots behind it, zeroed and not
-        // yet part of the file; the text is cut to its slots.
-        unsafe {
-            if let Some(slot) = slot {
-                place.add(1).cast::<Slot>().write(slot);
-            }
-            if room > 0 {
-                let from = text.as_ptr();
-                copy_nonoverlapping(from, place.add(1 + slots).cast(), text.len().min(room));
-            }
+        if room > 0 {
+            let from = text.as_ptr();
+            copy_nonoverlapping(from, place.add(1 + slots).cast(), text.len().min(room));
         }
-        let begin = now();
-        // SAFETY: as above.
-        unsafe {
-            place.write(Record {
-                begin,
-                end: if instant { begin } else { 0 },
-                kind: kind as u8,
-                more: more as u8,
-                symbol,
-                status,
-                value,
-            });
-        }
-        thread.publish(need);
-        Open {
-            record: place,
+    }
+    let begin = now();
+    // SAFETY: as above.
+    unsafe {
+        place.write(Record {
             begin,
-            epoch: thread.epoch,
+            end: if instant { begin } else { 0 },
+            kind: kind as u8,
+            more: more as u8,
             symbol,
-            counted: false,
-        }
-    })
-    .unwrap_or(Open::NOTHING)
+            status,
+            value,
+        });
+    }
+    thread.publish(need);
+    Open {
+        record: place,
+        begin,
+        epoch: thread.epoch,
+        symbol,
+        counted: false,
+    }
+}
+
+/// There is no room for a record; a call is counted when it ends.
+#[cold]
+#[inline(never)]
+fn left_out(process: &Process, thread: &mut Thread, symbol: u16, counted: bool) -> Open {
+    if !counted {
+        thread.drop_record(process);
+    }
+    Open {
+        record: null_mut(),
+        begin: if counted { now() } else { 0 },
+        epoch: thread.epoch,
+        symbol,
+        counted,
+    }
 }

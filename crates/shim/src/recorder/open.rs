@@ -1,7 +1,7 @@
 //! A record that has begun, from its beginning to its end.
 
-use super::now;
 use super::process::process;
+use super::{Entered, now};
 use preheat_wire::{Record, SLOT_BYTES};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -115,11 +115,11 @@ impl Open {
 
     #[cold]
     fn count(self, time: u64) {
-        super::enter(|process, thread| {
-            if thread.epoch == self.epoch {
-                thread.count(process, self.symbol, time.saturating_sub(self.begin));
-            }
-        });
+        if let Some(Entered { process, thread }) = &mut super::enter()
+            && thread.epoch == self.epoch
+        {
+            thread.count(process, self.symbol, time.saturating_sub(self.begin));
+        }
     }
 
     /// The record as a number that Python can hold; 0 for none.

@@ -1,6 +1,7 @@
 //! The kernel, asked directly. The recorder must not call the C library's `open` and
 //! its like: those are taken by this very library, and a target may have its own.
 
+use super::thread::LARGEST_CHUNK;
 use std::ffi::c_long;
 use std::ptr::null_mut;
 
@@ -163,7 +164,8 @@ impl File {
     }
 
     fn write_zeros(&self, at: u64, bytes: usize) -> Result<(), i32> {
-        static ZEROS: [u8; 16384] = [0; 16384];
+        // A chunk at once: the kernel then takes larger pieces of memory for it.
+        static ZEROS: [u8; LARGEST_CHUNK] = [0; LARGEST_CHUNK];
         let mut done = 0;
         while done < bytes {
             let count = (bytes - done).min(ZEROS.len());

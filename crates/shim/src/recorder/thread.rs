@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const FIRST_CHUNK: usize = 16 * 1024;
 /// Some 8000 calls; it takes some ten microseconds to get.
-const LARGEST_CHUNK: usize = 256 * 1024;
+pub(super) const LARGEST_CHUNK: usize = 256 * 1024;
 const PAGE: usize = 4096;
 /// 2300 symbols, which is more than there are.
 const TOTALS_CHUNK: usize = 9 * PAGE;
