@@ -147,12 +147,7 @@ Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat
 )]
 pub struct RunArguments {
     /// The command and its arguments
-    #[arg(
-        value_name = "COMMAND",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
 
     /// Starts at each temperature, the first of all reported apart [default: 5, fewer where --budget ends before]

@@ -32,6 +32,8 @@ fn unknown_names_are_answered_with_the_known_ones() {
         &["--start-limit", "seconds"],
     );
     refused(&["frobnicate"], &["frobnicate"]);
+    refused(&["run", "--strats", "3", "--", "true"], &["--starts"]);
+    refused(&["start", "--lst"], &["--list"]);
 }
 
 #[test]

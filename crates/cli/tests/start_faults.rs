@@ -250,8 +250,12 @@ fn what_has_changed_is_not_started_as_it_was() {
 fn what_cannot_be_warm_is_started_plainly_and_says_why() {
     let Some(warm) = Warm::new() else { return };
     let python = warm.python.to_str().expect("its path is text");
+    // As version managers put them into PATH.
+    let shim = warm.directory.script("python3", "#!/bin/sh\nexit 3\n");
+    let shim = shim.to_str().expect("its path is text");
     for (program, why) in [
         (&["sh", "-c", "exit 3"][..], "is not a Python"),
+        (&[shim, "x.py"], "name the Python that it starts"),
         (&[python, "-I", "-c", "raise SystemExit(3)"], "-E and -I"),
         (&[python, "-S", "-c", "raise SystemExit(3)"], "-S"),
     ] {

@@ -63,7 +63,7 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
         Some(line) => through_script(command, path, &line)?,
     };
     if !is_python(&interpreter) {
-        return Err(format!("{} is not a Python", interpreter.display()));
+        return Err(no_python(path, &interpreter));
     }
     let (leading, main) = main(&words, standard_input)?;
     Ok(Invocation {
@@ -73,6 +73,17 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
         main,
         name: path.file_name().unwrap_or_default().to_owned(),
     })
+}
+
+/// Version managers put scripts of a shell where their Pythons are looked for.
+fn no_python(path: &Path, interpreter: &Path) -> Why {
+    let shell = interpreter.display();
+    if is_python(path) {
+        let path = path.display();
+        format!("{path} is a script for {shell} and not a Python: name the Python that it starts")
+    } else {
+        format!("{shell} is not a Python")
+    }
 }
 
 /// The rest of a script's first line, if it is one.

@@ -32,8 +32,7 @@ pub struct StartArguments {
     #[arg(
         value_name = "COMMAND",
         required_unless_present_any = ["list", "stop", "pack", "unpack"],
-        trailing_var_arg = true,
-        allow_hyphen_values = true
+        trailing_var_arg = true
     )]
     pub command: Vec<OsString>,
 
