@@ -195,15 +195,16 @@ pub struct RunArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote is shown as it is.",
+    before_help = "A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote, and a measurement of `preheat start --measure`, are shown as they are.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat report preheat-train                     a recording
   preheat report preheat-train --perfetto t.pftrace
-  preheat report cold.json --html cold.html        a result of the lab"
+  preheat report cold.json --html cold.html        a result of the lab
+  preheat report preheat-start-train               a measurement of remedies"
 )]
 pub struct ReportArguments {
-    /// A recording's directory, or a file that `preheat run --json` or `preheat lab --json` wrote (- for standard input)
+    /// The directory of a recording or of a measurement of remedies, or a file that --json of `run`, `lab` or `start --measure` wrote (- for standard input)
     #[arg(value_name = "RECORDING|FILE")]
     pub file: PathBuf,
 

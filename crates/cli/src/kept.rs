@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use preheat_analyze::lab::{self, Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
 use preheat_analyze::run::{self, Findings, RUN_SCHEMA, Recording, RunReport, StartReport};
+use preheat_analyze::tried::{TRIED_SCHEMA, TriedReport};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -21,6 +22,17 @@ pub enum Kept {
     /// A result of the lab, analysed anew.
     Lab(Box<LabReport>),
 }
+
+/// A result, or what follows from several.
+pub enum Any {
+    /// A result.
+    Kept(Kept),
+    /// What a measurement of remedies has shown.
+    Tried(Box<TriedReport>),
+}
+
+/// The document that a measurement of remedies leaves beside its recordings.
+pub const MEASUREMENT: &str = "measurement.json";
 
 /// A recording and what it shows.
 pub struct Recorded {
@@ -38,12 +50,32 @@ pub fn is_recording(path: &Path) -> bool {
             .is_some_and(|name| name == "recording.json")
 }
 
-/// Reads whatever is kept there (`-` is standard input). `iterations` finds a recording's
-/// iterations in another way than when it was made.
+/// Reads the result that is kept there (`-` is standard input). `iterations` finds a
+/// recording's iterations in another way than when it was made.
 pub fn read(path: &Path, iterations: Option<&str>) -> Result<Kept> {
+    match read_any(path, iterations)? {
+        Any::Kept(kept) => Ok(kept),
+        Any::Tried(report) => {
+            let plain = report.variants.first();
+            let plain = plain.map_or("plain", |variant| &*variant.recording);
+            Err(Usage(format!(
+                "{} is a measurement of remedies: name one of its recordings, as {plain}",
+                path.display()
+            ))
+            .into())
+        }
+    }
+}
+
+/// Reads whatever is kept there, as [`read`] does.
+pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<Any> {
+    let measurement = path.join(MEASUREMENT);
+    if measurement.is_file() {
+        return read_document(&measurement);
+    }
     if is_recording(path) {
         let recorded = read_recording(path, iterations)?;
-        return Ok(Kept::Recording(Box::new(recorded)));
+        return Ok(Any::Kept(Kept::Recording(Box::new(recorded))));
     }
     if iterations.is_some() {
         return Err(Usage(format!(
@@ -74,7 +106,7 @@ fn read_recording(path: &Path, iterations: Option<&str>) -> Result<Recorded> {
     })
 }
 
-fn read_document(path: &Path) -> Result<Kept> {
+fn read_document(path: &Path) -> Result<Any> {
     let place = path.display();
     let text = if path == Path::new("-") {
         io::read_to_string(io::stdin())
@@ -90,7 +122,7 @@ fn read_document(path: &Path) -> Result<Kept> {
 }
 
 /// The document, or a sentence that says what is wrong with it and where.
-fn parse(path: &Path, text: &str) -> Result<Kept> {
+fn parse(path: &Path, text: &str) -> Result<Any> {
     let place = path.display();
     let document: Value = serde_json::from_str(text)
         .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
@@ -98,22 +130,26 @@ fn parse(path: &Path, text: &str) -> Result<Kept> {
     match schema {
         Some(lab::SCHEMA) => {
             let report = keeping_to(path, lab::SCHEMA, text)?;
-            Ok(Kept::Lab(Box::new(of_lab(path, report)?)))
+            Ok(Any::Kept(Kept::Lab(Box::new(of_lab(path, report)?))))
         }
         Some(RUN_SCHEMA) => {
             let report: RunReport = keeping_to(path, RUN_SCHEMA, text)?;
             possible_run(&report)
                 .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
-            Ok(Kept::Run(Box::new(report)))
+            Ok(Any::Kept(Kept::Run(Box::new(report))))
         }
-        Some(other) if other.starts_with("preheat.lab/") || other.starts_with("preheat.run/") => {
-            Err(Usage(format!(
-                "{place} is {other}, and this preheat {} reads {} and {RUN_SCHEMA}; a newer preheat reads it",
-                env!("CARGO_PKG_VERSION"),
-                lab::SCHEMA,
-            ))
-            .into())
+        Some(TRIED_SCHEMA) => {
+            let report: TriedReport = keeping_to(path, TRIED_SCHEMA, text)?;
+            possible_tried(&report)
+                .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
+            Ok(Any::Tried(Box::new(report)))
         }
+        Some(other) if KINDS.iter().any(|kind| other.starts_with(kind)) => Err(Usage(format!(
+            "{place} is {other}, and this preheat {} reads {}, {RUN_SCHEMA} and {TRIED_SCHEMA}; a newer preheat reads it",
+            env!("CARGO_PKG_VERSION"),
+            lab::SCHEMA,
+        ))
+        .into()),
         _ => Err(Usage(format!(
             "{place} is no result of `preheat run` or `preheat lab`: it does not begin with \"schema\": \"{RUN_SCHEMA}\" or \"{}\"",
             lab::SCHEMA
@@ -121,6 +157,9 @@ fn parse(path: &Path, text: &str) -> Result<Kept> {
         .into()),
     }
 }
+
+/// What the documents that are read here begin with, before their version.
+const KINDS: [&str; 3] = ["preheat.lab/", "preheat.run/", "preheat.start/"];
 
 /// From the text and not from its value, so that an error names line and column.
 fn keeping_to<T: DeserializeOwned>(path: &Path, schema: &str, text: &str) -> Result<T> {
@@ -208,6 +247,25 @@ fn possible_start(start: &StartReport) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a measurement of remedies can have given these numbers; else which it cannot.
+fn possible_tried(report: &TriedReport) -> Result<(), String> {
+    for variant in &report.variants {
+        let times = variant.time_to_first.iter().map(|time| &time.value);
+        for seconds in variant.values.iter().chain(times) {
+            if !SECONDS.contains(seconds) {
+                return Err(format!("{} s as time_to_first", short(*seconds)));
+            }
+        }
+        for part in &variant.causes {
+            if !(0.0..SECONDS.end).contains(&part.seconds) {
+                let seconds = short(part.seconds);
+                return Err(format!("{seconds} s of {}", part.cause.as_str()));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A number that may have hundreds of digits.
 fn short(number: f64) -> String {
     match (1e-3..1e9).contains(&number.abs()) || number == 0.0 {
@@ -261,7 +319,11 @@ mod tests {
         let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200");
         let mut rng = Rng::new(7);
         let (mut refused, mut taken) = (0, 0);
-        for (name, count) in [("linear.json", 400), ("lab.json", 40)] {
+        for (name, count) in [
+            ("linear.json", 400),
+            ("lab.json", 40),
+            ("start-linear.json", 400),
+        ] {
             let text = fs::read_to_string(results.join(name)).unwrap();
             for _ in 0..count {
                 let text = mutated(&text, &mut rng);
@@ -286,7 +348,11 @@ mod tests {
     }
 
     /// Whatever a document says, to judge it does no harm.
-    fn judge(kept: &Kept) {
+    fn judge(kept: &Any) {
+        let kept = match kept {
+            Any::Kept(kept) => kept,
+            Any::Tried(report) => return drop(preheat_report::tried_html(report)),
+        };
         match kept {
             Kept::Run(report) => {
                 let input = RunInput {

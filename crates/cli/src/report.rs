@@ -6,16 +6,16 @@ use anyhow::Result;
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
-use crate::kept::{self, Kept};
+use crate::kept::{self, Any, Kept};
 use crate::show::Targets;
 
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
-    let kept = kept::read(path, arguments.iterations.as_deref())?;
+    let kept = kept::read_any(path, arguments.iterations.as_deref())?;
     let (csv, perfetto) = match &kept {
-        Kept::Recording(_) => (true, true),
-        Kept::Run(_) => (true, false),
-        Kept::Lab(_) => (false, false),
+        Any::Kept(Kept::Recording(_)) => (true, true),
+        Any::Kept(Kept::Run(_)) => (true, false),
+        Any::Kept(Kept::Lab(_)) | Any::Tried(_) => (false, false),
     };
     for (flag, possible, given) in [
         ("--csv", csv, arguments.export.csv.is_some()),
@@ -31,9 +31,10 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     }
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
     match &kept {
-        Kept::Recording(of) => targets.show_run(&of.recording, &of.findings)?,
-        Kept::Run(report) => targets.show_run_document(report)?,
-        Kept::Lab(report) => targets.show_lab(report)?,
+        Any::Kept(Kept::Recording(of)) => targets.show_run(&of.recording, &of.findings)?,
+        Any::Kept(Kept::Run(report)) => targets.show_run_document(report)?,
+        Any::Kept(Kept::Lab(report)) => targets.show_lab(report)?,
+        Any::Tried(report) => targets.show_tried(report)?,
     }
     Ok(ExitCode::SUCCESS)
 }

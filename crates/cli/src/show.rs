@@ -8,8 +8,10 @@ use anyhow::Result;
 use clap::Args;
 use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::{Findings, Recording, RunReport, RunView};
+use preheat_analyze::tried::TriedReport;
 use preheat_report::{lab_html, lab_json, lab_terminal};
 use preheat_report::{run_csv, run_html, run_json, run_perfetto, run_terminal};
+use preheat_report::{tried_html, tried_json, tried_terminal};
 
 use crate::exit::Usage;
 use crate::output::{Target, print};
@@ -143,6 +145,21 @@ impl Targets {
             _ => run_csv(report).into_bytes(),
         });
         let printed = self.print(&run_terminal(report, &terminal::of_stdout()));
+        written.and(printed)
+    }
+
+    /// What trying remedies out has shown: the files alone.
+    pub fn write_tried(&self, report: &TriedReport) -> Result<()> {
+        self.write(|flag| match flag {
+            "--json" => tried_json(report).into_bytes(),
+            _ => tried_html(report).into_bytes(),
+        })
+    }
+
+    /// The same: the files, then the terminal.
+    pub fn show_tried(&self, report: &TriedReport) -> Result<()> {
+        let written = self.write_tried(report);
+        let printed = self.print(&tried_terminal(report, &terminal::of_stdout()));
         written.and(printed)
     }
 

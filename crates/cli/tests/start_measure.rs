@@ -1,15 +1,16 @@
 //! Remedies are tried on real programs, and what pays is what later starts have.
 
 use std::fs;
+use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use preheat_analyze::run::RunReport;
-use preheat_analyze::tried::TriedReport;
+use preheat_analyze::tried::{TriedReport, TriedVariant};
 
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{python_with, run};
+use support::{Said, python_with, run, signal, wait_for};
 use warm::Warm;
 
 /// Trains something small; its imports take most of its time.
@@ -51,6 +52,10 @@ fn what_pays_is_kept_and_later_starts_have_it() {
             "6",
             "--json",
             "tried.json",
+            "--html",
+            "tried.html",
+            "--output",
+            "kinds",
             "--",
         ])
         .args([python, "trains.py"]));
@@ -63,6 +68,9 @@ fn what_pays_is_kept_and_later_starts_have_it() {
     let (predicted, alone) = (tried.predicted.expect("it is"), tried.alone.expect("it is"));
     assert!(predicted > 0.0 && alone.value > 0.0);
     assert!(said.err.contains("Predicted and measured"), "{}", said.err);
+    let spent = |variant: &TriedVariant| variant.causes.iter().map(|of| of.seconds).sum::<f64>();
+    assert!(spent(&report.variants[0]) > spent(&report.variants[1]));
+    shown_again(&warm, &said, &text);
     // A parent for recorded starts is of no use to others.
     assert_eq!(warm.count(), 0);
     let first = run(&mut warm.started(&[python, "trains.py"]));
@@ -93,6 +101,54 @@ fn what_pays_is_kept_and_later_starts_have_it() {
         .preheat(&["-v", "--only", "none", "--"])
         .args([python, "trains.py"]));
     assert!(!said.err.contains("warm"), "{}", said.err);
+}
+
+/// A measurement is shown again from its directory, as it was; what only a recording can do
+/// it refuses.
+fn shown_again(warm: &Warm, said: &Said, document: &str) {
+    let page = fs::read_to_string(warm.directory.join("tried.html")).expect("it was written");
+    assert!(page.contains("Predicted and measured"));
+    assert!(warm.directory.join("kinds/report.html").is_file());
+    let ourselves = env!("CARGO_BIN_EXE_preheat");
+    let again = run(&mut warm.plain(&[ourselves, "report", "kinds", "--json", "again.json"]));
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert!(said.err.contains(again.out.trim()), "{}", again.out);
+    let kept = fs::read_to_string(warm.directory.join("again.json")).expect("it was written");
+    assert_eq!(kept, document);
+    let said = run(&mut warm.plain(&[ourselves, "check", "kinds", "--time-to-first", "1s"]));
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("name one of its recordings"),
+        "{}",
+        said.err
+    );
+    let said = run(&mut warm.plain(&[ourselves, "report", "kinds", "--csv", "-"]));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+}
+
+#[test]
+fn what_was_measured_until_it_was_interrupted_is_shown() {
+    let _alone = alone();
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let flags = ["--measure", "--only", "warm-parent", "--starts", "500"];
+    let mut measuring = warm.preheat(&flags);
+    measuring.args(["--output", "kinds", "--", python, "-c", "import decimal"]);
+    measuring.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut measuring = measuring.spawn().expect("preheat starts");
+    let third = warm.directory.join("kinds/warm-parent/start-3");
+    wait_for(&third, &mut measuring);
+    assert!(signal("-INT", &measuring));
+    let output = measuring.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains("interrupted: nothing was decided"), "{err}");
+    assert!(err.contains("warm parent"), "{err}");
+    let kept = fs::read_to_string(warm.directory.join("kinds/measurement.json"));
+    let report: TriedReport =
+        serde_json::from_str(&kept.expect("it was written")).expect("it is a report");
+    assert!(report.interrupted && report.kept.is_empty());
+    assert!(report.variants.iter().all(|of| !of.values.is_empty()));
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
 pub use terminal::{Terminal, hanging, lab_terminal};
-pub use tried::{tried_json, tried_terminal};
+pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
 
 use preheat_analyze::lab::LabReport;

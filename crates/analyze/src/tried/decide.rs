@@ -8,7 +8,7 @@
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
-use crate::run::{self, RunReport, Temperature};
+use crate::run::{self, CauseSeconds, RunReport, Temperature};
 use crate::stats::{geometric_difference, holm, mean, welch};
 
 /// What is kept saves at least this part of a plain start.
@@ -47,6 +47,7 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
         kept: kept.map(|tried| tried.id.clone()).collect(),
         remedies,
         not_tried,
+        interrupted: false,
         notes,
     }
 }
@@ -102,9 +103,23 @@ impl<'a> Measured<'a> {
                 high: mean.interval.map(|(_, high)| high.exp()),
             }),
             values: self.logs[at].iter().map(|log| log.exp()).collect(),
+            causes: self.causes(at),
             saved: compared.map(|compared| compared.saved),
             times: compared.map(|compared| compared.times),
         }
+    }
+
+    /// They belong to the time to first.
+    fn causes(&self, at: usize) -> Vec<CauseSeconds> {
+        let mut causes: Vec<CauseSeconds> = (self.variants[at].report.causes.iter())
+            .filter(|_| self.to_first)
+            .map(|of| CauseSeconds {
+                cause: of.cause,
+                seconds: of.seconds,
+            })
+            .collect();
+        causes.sort_by_key(|of| of.cause);
+        causes
     }
 
     /// The variant with just these remedies.

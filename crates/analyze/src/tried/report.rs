@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::Estimate;
 use crate::lab::Machine;
-use crate::run::Temperature;
+use crate::run::{CauseSeconds, Temperature};
 
 /// What the document calls itself.
 pub const TRIED_SCHEMA: &str = "preheat.start/1";
@@ -33,8 +33,22 @@ pub struct TriedReport {
     pub not_tried: Vec<NotTried>,
     /// Those that are kept, by their ids.
     pub kept: Vec<String>,
+    /// Whether it was ended before all starts were made: nothing was decided then.
+    #[serde(default)]
+    pub interrupted: bool,
     /// Sentences: what else is to be known.
     pub notes: Vec<String>,
+}
+
+impl TriedReport {
+    /// Says that it was ended early: what there is stays, and nothing follows from it.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+        self.kept.clear();
+        for remedy in &mut self.remedies {
+            remedy.kept = Kept::NotMeasured;
+        }
+    }
 }
 
 /// A remedy that was not tried.
@@ -60,6 +74,10 @@ pub struct TriedVariant {
     pub time_to_first: Option<Estimate>,
     /// The same of each start that counts, in the order in which they ran.
     pub values: Vec<f64>,
+    /// Where the time went: medians of the starts that count, in the order of
+    /// [`Cause::ALL`](crate::run::Cause::ALL).
+    #[serde(default)]
+    pub causes: Vec<CauseSeconds>,
     /// Seconds that they save against plain ones, with a 95 % interval.
     pub saved: Option<Estimate>,
     /// How many times faster they are, with a 95 % interval.

@@ -116,6 +116,10 @@ pub struct MeasuringArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Of --measure: write the result as one HTML page; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Of --measure: the directory of the recordings [default: preheat-start-NAME]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,

@@ -17,7 +17,7 @@ use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
 use preheat_analyze::stats::FEWEST;
 use preheat_analyze::tried::{NotTried, TriedReport, Variant, try_out};
 use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
-use preheat_report::{run_html, tried_json, tried_terminal};
+use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
 use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 
 use super::kinds::{Kind, kinds};
@@ -26,6 +26,7 @@ use super::seen::seen;
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
+use crate::kept::MEASUREMENT;
 use crate::place;
 use crate::progress::{Bar, Progress};
 use crate::run::{PAGE, name};
@@ -50,7 +51,10 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.remedies().is_some_and(|only| only.is_empty()) {
         return Err(Usage("--measure --only none would measure nothing".into()).into());
     }
-    let targets = Targets::of(&[("--json", arguments.measuring.json.as_deref())])?;
+    let targets = Targets::of(&[
+        ("--json", arguments.measuring.json.as_deref()),
+        ("--html", arguments.measuring.html.as_deref()),
+    ])?;
     let known = match Known::of(&arguments.command) {
         Ok(known) => known,
         Err(why) => return Ok(not_started(&why)),
@@ -97,33 +101,47 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         Ok(manifests) => manifests,
         Err(why) => return Ok(not_started(&why)),
     };
-    if interrupted() {
-        complain("interrupted: nothing was decided");
-        return Ok(ExitCode::from(INTERRUPTED));
-    }
+    let interrupted = interrupted();
     for (kind, manifest) in kinds.iter().zip(&manifests) {
-        if manifest.starts.iter().any(|start| start.exit_code != 0) {
+        if !interrupted && manifest.starts.iter().any(|start| start.exit_code != 0) {
             let place = output.join(kind.directory());
             complain(&failure(&kind.title(), &place, manifest));
             return Ok(ExitCode::from(FAILED));
         }
     }
     not_tried.retain(|(remedy, _)| !tried.contains(remedy));
-    let report = judged(&kinds, &output, &first.findings.report, &not_tried)?;
-    decide(&known, &report)?;
+    let mut report = match judged(&kinds, &output, &first.findings.report, &not_tried) {
+        // Not even the first start of each kind was made.
+        Err(_) if interrupted => {
+            complain("interrupted: nothing was decided");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        judged => judged?,
+    };
+    if interrupted {
+        report.interrupt();
+    } else {
+        decide(&known, &report)?;
+    }
     if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {
         // What it imports is known: the next start has its parent made.
         let _ = preheat_start::learn(&arguments.command, &first.imports);
     }
-    let written = targets.write(|_| tried_json(&report).into_bytes());
+    let written = targets.write_tried(&report);
+    // Nothing depends on these.
+    let _ = fs::write(output.join(MEASUREMENT), tried_json(&report));
+    let _ = fs::write(output.join(PAGE), tried_html(&report));
     let mut text = String::from("\n");
     text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
     text.push_str(&format!(
-        "\nrecordings  {0}   (`preheat report {0}/plain` shows one)\n",
+        "\nreport      {0}/{PAGE}\nrecordings  {0}   (`preheat report {0}` shows this again, `preheat report {0}/plain` one of them)\n",
         output.display()
     ));
     let _ = io::stderr().write_all(text.as_bytes());
-    written.map(|()| ExitCode::SUCCESS)
+    written.map(|()| match interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// Whether standard input is a pipe or the like, which only the first start could read.

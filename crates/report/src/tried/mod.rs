@@ -1,8 +1,10 @@
-//! Remedies that were tried, for a person at a prompt and for programs.
+//! Remedies that were tried, for a person at a prompt or with a browser, and for programs.
 
+mod html;
 mod terminal;
 mod words;
 
+pub use html::tried_html;
 pub use terminal::tried_terminal;
 
 use preheat_analyze::tried::TriedReport;

@@ -4,11 +4,11 @@
 use preheat_analyze::compare::Estimate;
 use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
 
-use super::words;
+use super::words::{self, saved, short, time};
 use crate::html::command::command_line;
 use crate::terminal::cells::bar;
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
-use crate::units::{ABSENT, duration, duration_parts, ratio};
+use crate::units::{ABSENT, duration, ratio};
 
 /// The bar of a time is at most this long.
 const BAR: usize = 20;
@@ -19,19 +19,7 @@ const LEAST_BAR: usize = 6;
 pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     screen.paragraph(&[], 0, Style::Bold, &clean(&command_line(&report.command)));
-    let starts = report.variants.iter().map(|variant| variant.values.len());
-    let fewest = starts.clone().min().unwrap_or(0);
-    let most = starts.max().unwrap_or(0);
-    let starts = match fewest == most {
-        true => format!("{most} starts of each kind"),
-        false => format!("{fewest} to {most} starts of each kind"),
-    };
-    let what = match report.iteration.is_empty() {
-        true => "time to the end".to_owned(),
-        false => format!("time to first · iterations: {}", report.iteration),
-    };
-    let about = format!("{starts} that count, in turn · {what}");
-    screen.paragraph(&[], 0, Style::Dim, &about);
+    screen.paragraph(&[], 0, Style::Dim, &words::about(report));
     screen.blank();
     variants(&mut screen, report);
     remedies(&mut screen, report);
@@ -45,29 +33,12 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
         screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, note);
     }
     screen.blank();
-    let (style, sentence) = headline(report);
-    screen.paragraph(&[], 0, style, &sentence);
-    screen.finish()
-}
-
-/// What is done from now on.
-fn headline(report: &TriedReport) -> (Style, String) {
-    if report.kept.is_empty() {
-        return (
-            Style::Yellow,
-            "Nothing was shown to pay here: `preheat start` starts this program plainly."
-                .to_owned(),
-        );
-    }
-    let names: Vec<String> = report.kept.iter().map(|id| words::remedy(id)).collect();
-    let names = match &names[..] {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => names.concat(),
+    let style = match report.kept.is_empty() {
+        true => Style::Yellow,
+        false => Style::Green,
     };
-    (
-        Style::Green,
-        format!("From now on `preheat start` starts this program with: {names}."),
-    )
+    screen.paragraph(&[], 0, style, &words::decision(report));
+    screen.finish()
 }
 
 fn variants(screen: &mut Screen, report: &TriedReport) {
@@ -165,44 +136,5 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
             _ => Style::Plain,
         };
         screen.line(vec![(style, fit(&text, screen.terminal.width))]);
-    }
-}
-
-/// What is saved is a time less: 7.3 s → −7.3 s (−7.6 to −7.0).
-fn saved(of: Estimate) -> String {
-    let value = signed(of.value);
-    match (of.low, of.high) {
-        (Some(low), Some(high)) => format!("{value} ({} to {})", signed(high), signed(low)),
-        _ => value,
-    }
-}
-
-fn short(of: Estimate) -> String {
-    signed(of.value)
-}
-
-fn signed(saved: f64) -> String {
-    let sign = if saved < 0.0 { "+" } else { "−" };
-    format!("{sign}{}", duration(saved.abs()))
-}
-
-/// A time with its interval: 931 ms (908–954).
-fn time(of: Option<Estimate>) -> String {
-    let Some(of) = of else {
-        return ABSENT.to_owned();
-    };
-    match (of.low, of.high) {
-        (Some(low), Some(high)) => {
-            format!("{} ({})", duration(of.value), between(low, high))
-        }
-        _ => duration(of.value),
-    }
-}
-
-/// The ends of an interval, with one unit where they share it.
-fn between(low: f64, high: f64) -> String {
-    match (duration_parts(low), duration_parts(high)) {
-        (Some((low, unit)), Some((high, other))) if unit == other => format!("{low}–{high}"),
-        _ => format!("{}–{}", duration(low), duration(high)),
     }
 }

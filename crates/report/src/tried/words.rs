@@ -1,7 +1,10 @@
-//! What remedies and kinds of starts are called.
+//! What remedies and kinds of starts are called, and how their numbers are written.
 
+use preheat_analyze::compare::Estimate;
 use preheat_analyze::run::Temperature;
 use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
+
+use crate::units::{ABSENT, duration, duration_parts};
 
 /// A remedy's name for people: its id in words.
 pub(super) fn remedy(id: &str) -> String {
@@ -43,5 +46,78 @@ pub(super) fn kept(kept: Kept) -> &'static str {
         Kept::Unclear => "no: not clear that it pays",
         Kept::Costs => "no: it costs more",
         Kept::NotMeasured => "no: not measured",
+    }
+}
+
+/// How many starts of what.
+pub(super) fn about(report: &TriedReport) -> String {
+    let starts = report.variants.iter().map(|variant| variant.values.len());
+    let fewest = starts.clone().min().unwrap_or(0);
+    let most = starts.max().unwrap_or(0);
+    let starts = match fewest == most {
+        true => format!("{most} starts of each kind"),
+        false => format!("{fewest} to {most} starts of each kind"),
+    };
+    let what = match report.iteration.is_empty() {
+        true => "time to the end".to_owned(),
+        false => format!("time to first · iterations: {}", report.iteration),
+    };
+    format!("{starts} that count, in turn · {what}")
+}
+
+/// What is done from now on.
+pub(super) fn decision(report: &TriedReport) -> String {
+    if report.interrupted {
+        return "It was interrupted: nothing was decided.".to_owned();
+    }
+    if report.kept.is_empty() {
+        return "Nothing was shown to pay here: `preheat start` starts this program plainly."
+            .to_owned();
+    }
+    let names: Vec<String> = report.kept.iter().map(|id| remedy(id)).collect();
+    let names = match &names[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    };
+    format!("From now on `preheat start` starts this program with: {names}.")
+}
+
+/// What is saved is a time less: 7.3 s → −7.3 s (−7.6 to −7.0).
+pub(super) fn saved(of: Estimate) -> String {
+    let value = signed(of.value);
+    match (of.low, of.high) {
+        (Some(low), Some(high)) => format!("{value} ({} to {})", signed(high), signed(low)),
+        _ => value,
+    }
+}
+
+/// The same without its interval.
+pub(super) fn short(of: Estimate) -> String {
+    signed(of.value)
+}
+
+fn signed(saved: f64) -> String {
+    let sign = if saved < 0.0 { "+" } else { "−" };
+    format!("{sign}{}", duration(saved.abs()))
+}
+
+/// A time with its interval: 931 ms (908–954).
+pub(super) fn time(of: Option<Estimate>) -> String {
+    let Some(of) = of else {
+        return ABSENT.to_owned();
+    };
+    match (of.low, of.high) {
+        (Some(low), Some(high)) => {
+            format!("{} ({})", duration(of.value), between(low, high))
+        }
+        _ => duration(of.value),
+    }
+}
+
+/// The ends of an interval, with one unit where they share it.
+fn between(low: f64, high: f64) -> String {
+    match (duration_parts(low), duration_parts(high)) {
+        (Some((low, unit)), Some((high, other))) if unit == other => format!("{low}–{high}"),
+        _ => format!("{}–{}", duration(low), duration(high)),
     }
 }

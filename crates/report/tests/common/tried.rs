@@ -2,7 +2,7 @@
 
 use preheat_analyze::compare::Estimate;
 use preheat_analyze::lab::Machine;
-use preheat_analyze::run::Temperature;
+use preheat_analyze::run::{Cause, CauseSeconds, Temperature};
 use preheat_analyze::tried::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
 
 fn about(value: f64, by: f64) -> Estimate {
@@ -19,10 +19,25 @@ fn variant(remedies: &[&str], against: Temperature, time: f64, plain: f64) -> Tr
         against,
         recording: format!("preheat-start-train/{}", remedies.join("+")),
         time_to_first: Some(about(time, time / 40.0)),
+        causes: causes(time, remedies),
         values: vec![time * 0.98, time, time * 1.01, time * 1.02, time],
         saved: (!remedies.is_empty()).then(|| about(plain - time, plain / 30.0)),
         times: (!remedies.is_empty()).then(|| about(plain / time, plain / time / 30.0)),
     }
+}
+
+fn causes(time: f64, remedies: &[&str]) -> Vec<CauseSeconds> {
+    let imports = match remedies.contains(&"warm-parent") {
+        true => 0.0,
+        false => time * 0.8,
+    };
+    [
+        (Cause::PythonImports, imports),
+        (Cause::DriverInit, time * 0.1),
+        (Cause::OwnCpu, time * 0.9 - imports),
+    ]
+    .map(|(cause, seconds)| CauseSeconds { cause, seconds })
+    .to_vec()
 }
 
 fn tried(id: &str, predicted: Option<f64>, alone: f64, beside: Option<f64>, kept: Kept) -> Tried {
@@ -89,6 +104,7 @@ pub fn training() -> TriedReport {
         kept: ["warm-parent", "overlapped-init", "prefetch"]
             .map(str::to_owned)
             .to_vec(),
+        interrupted: false,
         notes: Vec::new(),
     }
 }
