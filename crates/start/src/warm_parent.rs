@@ -107,7 +107,13 @@ fn refused(wish: &Wish<'_>) -> Option<Why> {
         .ok()?
         .elapsed()
         .ok()?;
-    let why = fs::read_to_string(&refusal).unwrap_or_default();
+    let mut why = fs::read_to_string(&refusal).unwrap_or_default();
+    if why.is_empty() {
+        why = match wish.is_being_made() {
+            true => format!("its warm parent is being made, for {} s now", age.as_secs()),
+            false => "its warm parent did not come up; --prepare tries again and says why".into(),
+        };
+    }
     (age < REFUSED_FOR && !state::is_hidden_no_more(&why)).then_some(why)
 }
 
@@ -150,7 +156,10 @@ fn ask(
         return Err(gone(io::Error::other("another process is in its place")));
     }
     let silent = |why: io::Error| {
-        if follow::is_stopped(parent.process as libc::pid_t) {
+        // One that is stopped will not answer the next start either, and one that talks
+        // nonsense is none of ours.
+        let nonsense = why.kind() == io::ErrorKind::InvalidData;
+        if nonsense || follow::is_stopped(parent.process as libc::pid_t) {
             list::leave(parent);
         }
         format!("the warm parent does not answer ({why})")

@@ -116,16 +116,18 @@ impl Wish<'_> {
             Ok(ahead) => ahead,
             Err(why) => return fs::write(self.refusal(), why),
         };
-        // It stays if the parent does not come up.
-        fs::write(
-            self.refusal(),
-            "its warm parent is being made, or did not come up",
-        )?;
+        // It stays if the parent does not come up, which then has not said why.
+        fs::write(self.refusal(), "")?;
         Err(self.become_parent(
             &lock,
             progress.as_ref(),
             &self.plan(&ahead, &replaced, progress.is_some()),
         ))
+    }
+
+    /// Whether somebody makes a parent just now.
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.lock(false).is_ok_and(|lock| lock.is_none())
     }
 
     fn lock(&self, waits: bool) -> io::Result<Option<File>> {

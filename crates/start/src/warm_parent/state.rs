@@ -300,7 +300,7 @@ mod tests {
             fs::remove_file(at.join(name)).expect("it goes");
             assert!(is_hidden_no_more(&why), "{why}");
         }
-        assert!(!is_hidden_no_more("its warm parent is being made"));
+        assert!(!is_hidden_no_more("it did not come up"));
         fs::write(&file, "22").expect("it is written");
         assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
         fs::remove_dir_all(&at).expect("it goes");
