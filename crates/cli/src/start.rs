@@ -163,8 +163,10 @@ fn table(running: &[Running], verbose: bool) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:>8}  {age:>7}  {memory:>8}  {served:>6}  {}",
-            parent.id, parent.program
+            "{:>8}  {age:>7}  {memory:>8}  {served:>6}  {}  in {}",
+            parent.id,
+            parent.program,
+            parent.place.display()
         );
         for (module, why) in parent.left_out.iter().filter(|_| verbose) {
             let _ = writeln!(text, "{:>37}not ahead: {module}, which {why}", "");
@@ -191,6 +193,7 @@ mod tests {
         let parent = Running {
             id: "7".into(),
             program: "python train.py".into(),
+            place: "/home/me".into(),
             age: Duration::from_secs(300),
             memory: 64 << 20,
             served: Some(3),
@@ -198,7 +201,7 @@ mod tests {
         };
         let text = table(std::slice::from_ref(&parent), false);
         assert!(
-            text.ends_with("7    5 min    64 MiB       3  python train.py\n"),
+            text.ends_with("7    5 min    64 MiB       3  python train.py  in /home/me\n"),
             "{text}"
         );
         let text = table(&[parent], true);

@@ -7,7 +7,7 @@ import sys
 def write(path, socket, plan, base, found):
     """Records of three fields each, ended by NULs."""
     records = [("socket", socket, ""), ("process", str(os.getpid()), "")]
-    for name in ("identity", "program", "began"):
+    for name in ("identity", "program", "place", "began"):
         records.append((name, plan.one[name], ""))
     records.append(("learned", plan.one["learned"], plan.stamp))
     data, asked = base.given, found.asked

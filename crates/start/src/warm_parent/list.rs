@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::request::word;
@@ -21,6 +21,8 @@ pub struct Running {
     pub id: String,
     /// What it starts.
     pub program: String,
+    /// In which directory.
+    pub place: PathBuf,
     /// How long it has been there.
     pub age: Duration,
     /// What it and the children that wait hold in memory that nobody else has, in bytes.
@@ -45,6 +47,7 @@ pub fn list() -> io::Result<Vec<Running>> {
             memory: memory(parent.process),
             served: served(&parent),
             program: parent.program,
+            place: parent.place,
             left_out: parent.left_out,
         })
         .collect())

@@ -205,12 +205,14 @@ impl Wish<'_> {
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
+        let here = std::env::current_dir().unwrap_or_default();
         let terminal = if self.identity.terminal { "yes" } else { "no" };
         for (kind, value) in [
             ("directory", self.places.run.as_os_str().as_bytes()),
             ("name", name(&self.identity.whole).as_bytes()),
             ("identity", &self.identity.whole),
             ("program", program.join(" ").as_bytes()),
+            ("place", here.as_os_str().as_bytes()),
             ("began", began.as_secs().to_string().as_bytes()),
             ("idle", self.idle.as_secs_f64().to_string().as_bytes()),
             ("terminal", terminal.as_bytes()),

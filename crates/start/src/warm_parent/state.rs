@@ -25,6 +25,8 @@ pub(crate) struct Parent {
     pub identity: Vec<u8>,
     /// What it serves, for people.
     pub program: String,
+    /// Where it is started.
+    pub place: PathBuf,
     /// When it was asked for, in seconds since 1970.
     pub began: u64,
     /// Modules that are not imported ahead, and why.
@@ -73,6 +75,7 @@ impl Parent {
                 b"process" => parent.process = text(name).parse().ok()?,
                 b"identity" => parent.identity = name.to_vec(),
                 b"program" => parent.program = text(name),
+                b"place" => parent.place = path(name),
                 b"began" => parent.began = text(name).parse().ok()?,
                 b"left-out" => parent.left_out.push((text(name), text(value))),
                 b"all-variables" => parent.asked.everything = true,
