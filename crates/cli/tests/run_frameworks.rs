@@ -74,6 +74,36 @@ assert not hasattr(torch.nn.Module.__call__, '__wrapped__')
 }
 
 #[test]
+fn an_optimizers_first_iteration_is_its_own_whatever_stepped_before() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import time, torch
+def trains(optimizer_of, count, slow):
+    model = torch.nn.Linear(8, 8)
+    model.register_forward_pre_hook(lambda *_: time.sleep(slow))
+    optimizer = optimizer_of(model.parameters(), lr=0.01)
+    for _ in range(count):
+        optimizer.zero_grad()
+        model(torch.ones(4, 8)).square().mean().backward()
+        optimizer.step()
+        slow = 0
+trains(torch.optim.SGD, 12, 2)
+trains(torch.optim.Adam, 30, 0.25)
+assert not hasattr(torch.nn.Module.__call__, '__wrapped__')
+",
+        &["--starts", "1"],
+    );
+    assert!(report.iteration.contains("Adam"), "{}", report.iteration);
+    let first = report.starts[0].iterations[0];
+    // Its own slow first call, and nothing of what the other did.
+    assert!((0.25..2.0).contains(&first), "{first}");
+}
+
+#[test]
 fn pytorch_infers_and_its_outermost_calls_are_the_iterations() {
     let Some(python) = python_with("torch") else {
         return;

@@ -92,8 +92,8 @@ def load(shim):
     return module
 
 
-# After so many steps of an optimizer, its steps are what repeats.
-ENOUGH_STEPS = 7
+# After so many steps of every optimizer, their steps are what repeats.
+ENOUGH_STEPS = 8
 
 
 class Frameworks(object):
@@ -116,6 +116,8 @@ class Frameworks(object):
         self.reference = ref
         self.names = {}
         self.numbers = {}
+        # How often those optimizers have yet to step whose model is looked at.
+        self.young = {}
 
     # What the patches call.
 
@@ -148,8 +150,27 @@ class Frameworks(object):
         # Often while things still change, then more and more seldom.
         if count < 4 or count & (count - 1) == 0:
             self.tell_allocator()
-        if which == OPTIMIZER_STEP and count == ENOUGH_STEPS:
+        if which == OPTIMIZER_STEP and self.modules and not self.young:
             self.leave_modules()
+
+    def made(self, optimizer):
+        """An optimizer was made: what its model is called for is looked at again."""
+        # Whatever its model is called for before it steps.
+        self.recorder.expect_steps()
+        address = id(optimizer)
+        gone = lambda _, young=self.young: young.pop(address, None)  # noqa: E731
+        self.young[address] = [ENOUGH_STEPS, self.reference(optimizer, gone)]
+        if self.modules is None and not self.compiles:
+            self.torch_modules(sys.modules["torch"])
+
+    def step_of(self, optimizer):
+        """The name of an optimizer that steps."""
+        young = self.young.get(id(optimizer))
+        if young is not None:
+            young[0] -= 1
+            if young[0] <= 0:
+                self.young.pop(id(optimizer), None)
+        return self.name_of(optimizer)
 
     def tell_allocator(self):
         try:
@@ -253,11 +274,10 @@ class Frameworks(object):
         def patched(optimizer, *args, **kwargs):
             result = patch(optimizer, *args, **kwargs)
             try:
-                # Whatever its model is called for before it steps.
-                self.recorder.expect_steps()
+                self.made(optimizer)
                 of = type(optimizer)
                 if of.step not in ours:
-                    step = self.wrapper(of.step, is_compiling, OPTIMIZER_STEP, "name_of(self)")
+                    step = self.wrapper(of.step, is_compiling, OPTIMIZER_STEP, "step_of(self)")
                     ours.add(step)
                     of.step = step
             except Exception:
@@ -375,7 +395,7 @@ class Frameworks(object):
                 node.lineno, node.col_offset = line, 0
                 node.end_lineno = node.end_col_offset = None
         scope = {
-            "name_of": self.name_of,
+            "step_of": self.step_of,
             "__name__": getattr(original, "__module__", None) or __name__,
             "__builtins__": __builtins__,
         }

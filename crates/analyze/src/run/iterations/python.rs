@@ -160,7 +160,7 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     let fetches: Vec<(u64, u64)> = (of(facts, thread, What::DataFetch))
         .map(|fetch| (fetch.begin, fetch.end))
         .collect();
-    let begin = first_begin(&steps, &calls, calls_until(&others));
+    let begin = first_begin(&steps, &calls, &others);
     let mut begin = with_fetch(begin, &steps, &others, &fetches);
     for (_, end) in steps {
         iterations.push((begin, end));
@@ -174,32 +174,26 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     })
 }
 
-/// After so many steps of optimizers the recorder looks at the calls of models no more
-/// (`ENOUGH_STEPS` of the recorder's Python side).
+/// The recorder looks at calls of models until every optimizer that was made has stepped so
+/// often (`ENOUGH_STEPS` of the recorder's Python side).
 const STEPS_WITH_CALLS: usize = 8;
-
-/// Until when calls of models are sure to be in the recording, by when steps of any
-/// optimizer end.
-fn calls_until(step_ends: &[u64]) -> u64 {
-    step_ends
-        .get(STEPS_WITH_CALLS - 1)
-        .copied()
-        .unwrap_or(u64::MAX)
-}
 
 /// Where the first iteration begins: with the first model call that belongs to the first
 /// step. A program may call its model before, to look at it; so as many calls belong to
-/// the first step as to a later one, among those `until` when calls are recorded.
-fn first_begin(steps: &[(u64, u64)], calls: &[u64], until: u64) -> u64 {
+/// the first step as to a later one, among those whose calls are sure to be recorded.
+/// Where there is none, the calls since any optimizer's last step (`ends`) belong to it.
+fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> u64 {
     let before = |time: u64| calls.partition_point(|begin| *begin < time);
     let mut counts: Vec<usize> = (steps.windows(2))
-        .take_while(|pair| pair[1].1 <= until)
-        .take(1000)
+        .take(STEPS_WITH_CALLS - 1)
         .map(|pair| before(pair[1].1).saturating_sub(before(pair[0].1)))
         .collect();
     counts.sort_unstable();
     let in_first = before(steps[0].1);
-    let usual = counts.get(counts.len() / 2).copied().unwrap_or(in_first);
+    let usual = counts.get(counts.len() / 2).copied().unwrap_or_else(|| {
+        let last = ends.iter().rfind(|end| **end < steps[0].0);
+        in_first - last.map_or(0, |last| before(*last))
+    });
     match usual.min(in_first) {
         0 => steps[0].0,
         count => calls[in_first - count].min(steps[0].0),
@@ -294,8 +288,8 @@ mod tests {
 
     #[test]
     fn as_many_calls_belong_to_the_first_step_as_to_a_later_one() {
-        let begin = |steps: &[_], calls: &[_]| first_begin(steps, calls, u64::MAX);
         let steps = [(100, 110), (200, 210), (300, 310)];
+        let begin = |steps: &[_], calls: &[_]| first_begin(steps, calls, &[110, 210, 310]);
         assert_eq!(begin(&steps, &[]), 100);
         assert_eq!(begin(&steps, &[10, 60, 150, 250]), 60);
         // Two calls a step.
@@ -303,6 +297,8 @@ mod tests {
         assert_eq!(begin(&steps, &[80, 120, 150, 220, 250]), 80);
         // One step alone takes all calls before it.
         assert_eq!(begin(&steps[..1], &[10, 60, 150]), 10);
+        // But not those of another optimizer's steps.
+        assert_eq!(first_begin(&steps[..1], &[10, 60, 150], &[30, 110]), 60);
         // A closure calls the model within the step.
         assert_eq!(begin(&steps, &[105, 205, 305]), 100);
     }
@@ -311,15 +307,17 @@ mod tests {
     fn steps_after_the_last_recorded_call_say_nothing_of_the_first() {
         let steps: Vec<(u64, u64)> = (1..=40).map(|n| (100 * n, 100 * n + 10)).collect();
         let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
-        let until = calls_until(&ends);
         let calls: Vec<u64> = (0..8).map(|n| 100 * n + 60).collect();
-        assert_eq!(first_begin(&steps, &calls, until), 60);
+        assert_eq!(first_begin(&steps, &calls, &ends), 60);
         // A look at the model before, and none in the steps that were watched.
-        assert_eq!(first_begin(&steps, &[60], until), 100);
+        assert_eq!(first_begin(&steps, &[60], &ends), 100);
         // Recordings of before have the calls of all steps.
         let all: Vec<u64> = (0..40).map(|n| 100 * n + 60).collect();
-        assert_eq!(first_begin(&steps, &all, until), 60);
-        assert_eq!(calls_until(&ends[..7]), u64::MAX);
+        assert_eq!(first_begin(&steps, &all, &ends), 60);
+        // Another optimizer stepped before, with calls of its own.
+        let others: Vec<u64> = (0..10).map(|n| n + 1).chain(ends.iter().copied()).collect();
+        let theirs: Vec<u64> = (0..8).chain(calls.iter().copied()).collect();
+        assert_eq!(first_begin(&steps, &theirs, &others), 60);
     }
 
     #[test]
