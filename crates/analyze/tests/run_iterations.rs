@@ -172,3 +172,18 @@ fn where_nothing_was_recorded_the_warmest_good_starts_count() {
     recording.manifest.starts[4].temperature = Temperature::Disk;
     close(analyze(&recording).report.time_to_first.median, 0.1);
 }
+
+#[test]
+fn a_start_that_was_interrupted_has_no_say_in_what_an_iteration_is() {
+    let mut cut = Program::python(100);
+    cut.busy(0, &[(0.0, 50.0)], 50.0);
+    let starts = vec![steps(|_, _| {}), cut.alone(50.0)];
+    let mut recording = recording("auto", starts);
+    recording.manifest.starts[1].exit_code = 130;
+    let report = analyze(&recording).report;
+    assert_eq!(report.starts[0].iterations.len(), 12);
+    close(report.time_to_first.median, 0.15);
+    // Two that ended well and differ agree on nothing.
+    recording.manifest.starts[1].exit_code = 0;
+    assert!(analyze(&recording).report.starts[0].iterations.is_empty());
+}

@@ -30,8 +30,16 @@ pub fn analyze(recording: &Recording) -> Findings {
     let facts: Vec<Vec<Facts>> = (recording.starts.iter())
         .map(|start| start.processes.iter().map(Facts::of).collect())
         .collect();
-    let seen: Vec<Seen> = (recording.starts.iter().zip(&facts))
-        .map(|(trace, facts)| Seen { trace, facts })
+    let succeeded = |at: usize| {
+        let start = recording.manifest.starts.get(at);
+        start.is_none_or(|start| start.exit_code == 0)
+    };
+    let seen: Vec<Seen> = (recording.starts.iter().zip(&facts).enumerate())
+        .map(|(at, (trace, facts))| Seen {
+            trace,
+            facts,
+            succeeded: succeeded(at),
+        })
         .collect();
     let decision = decide(&recording.manifest.settings.iterations, &seen);
     let to_end = decision.by == IterationsBy::None;

@@ -73,7 +73,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         }
     };
     if interrupted() {
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(nothing_decided());
     }
     if manifest.starts.iter().any(|start| start.exit_code != 0) {
         complain(&format!(
@@ -88,6 +88,9 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     // Those that are made from here on are for recorded starts, and of no use to others.
     let _made = Made::since(&arguments.command);
     let (tried, mut not_tried) = applicable(arguments, &known, &output);
+    if interrupted() {
+        return Ok(nothing_decided());
+    }
     if tried.is_empty() {
         complain("no remedy applies to this program:");
         for (remedy, why) in &not_tried {
@@ -113,8 +116,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     let mut report = match judged(&kinds, &output, &first.findings.report, &not_tried) {
         // Not even the first start of each kind was made.
         Err(_) if interrupted => {
-            complain("interrupted: nothing was decided");
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(nothing_decided());
         }
         judged => judged?,
     };
@@ -142,6 +144,11 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         true => ExitCode::from(INTERRUPTED),
         false => ExitCode::SUCCESS,
     })
+}
+
+fn nothing_decided() -> ExitCode {
+    complain("interrupted: nothing was decided");
+    ExitCode::from(INTERRUPTED)
 }
 
 /// Whether standard input is a pipe or the like, which only the first start could read.

@@ -57,6 +57,8 @@ pub(super) struct Found {
 pub(super) struct Seen<'a> {
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
+    /// Whether its program ended well.
+    pub succeeded: bool,
 }
 
 /// What was decided for a whole recording.
@@ -91,16 +93,11 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
             let found: Vec<Option<Found>> = (starts.iter())
                 .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
                 .collect();
-            let enough = |found: &&Option<Found>| {
-                (found.as_ref()).is_some_and(|found| found.iterations.len() >= least)
+            let enough = |at: &usize| {
+                (found[*at].as_ref()).is_some_and(|found| found.iterations.len() >= least)
             };
-            let recorded = starts.iter().filter(|s| !s.trace.processes.is_empty());
-            let asked = if *by == IterationsBy::Lines {
-                starts.len()
-            } else {
-                recorded.count()
-            };
-            let most = found.iter().filter(enough).count() * 2 > asked.max(1);
+            let asked = asked(*by, starts);
+            let most = asked.iter().filter(|at| enough(at)).count() * 2 > asked.len().max(1);
             if most || (least == 1 && found.iter().any(Option::is_some)) {
                 let numbered = match &rule {
                     Rule::Optimizer(name) => python::has_siblings(starts, name),
@@ -121,6 +118,18 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         numbered: false,
         found: vec![None; starts.len()],
     }
+}
+
+/// The starts that a method has to hold for, most of them: those that were recorded. One that
+/// failed, or was interrupted, says nothing where others ended well.
+fn asked(by: IterationsBy, starts: &[Seen]) -> Vec<usize> {
+    let recorded =
+        |at: &usize| by == IterationsBy::Lines || !starts[*at].trace.processes.is_empty();
+    let mut asked: Vec<usize> = (0..starts.len()).filter(recorded).collect();
+    if asked.iter().any(|at| starts[*at].succeeded) {
+        asked.retain(|at| starts[*at].succeeded);
+    }
+    asked
 }
 
 /// The rules of a method that any start speaks for, the most wanted first.
