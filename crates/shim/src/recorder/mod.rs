@@ -64,8 +64,9 @@ pub fn active() -> bool {
 #[inline]
 pub fn generation() -> u32 {
     let Some(process) = process() else { return 0 };
-    // SAFETY: this thread's own part; nothing else refers to it here.
-    let epoch = unsafe { (*thread()).epoch };
+    // SAFETY: this thread's own part. Where a signal's handler has interrupted the
+    // recorder this reads a number that the recorder does not change then.
+    let epoch = unsafe { (&raw const (*thread()).epoch).read() };
     if epoch == process.epoch.load(Ordering::Acquire) {
         return epoch;
     }

@@ -2,8 +2,18 @@
 //! its like: those are taken by this very library, and a target may have its own.
 
 use super::thread::LARGEST_CHUNK;
+use std::cell::UnsafeCell;
 use std::ffi::c_long;
 use std::ptr::null_mut;
+
+/// A chunk at once: the kernel then takes larger pieces of memory for it. In a cell so that
+/// the library need not hold them, and never written.
+static ZEROS: Zeros = Zeros(UnsafeCell::new([0; LARGEST_CHUNK]));
+
+struct Zeros(UnsafeCell<[u8; LARGEST_CHUNK]>);
+
+// SAFETY: nobody writes it.
+unsafe impl Sync for Zeros {}
 
 /// Puts `errno` back when it is dropped: the target must not see what we did.
 pub(crate) struct Errno(i32);
@@ -131,7 +141,8 @@ impl File {
 
     /// Makes sure that the file has room on its disk for these bytes, so that writing
     /// to a mapping of them cannot fail; and that they are in memory, which written in
-    /// one go costs a third of what it does page by page, when each is first touched.
+    /// one go costs a third of what it does page by page, when each is first touched (on ext4;
+    /// about the same in memory).
     pub(crate) fn reserve(&self, at: u64, bytes: usize) -> Result<(), i32> {
         if beyond_the_limit_of_files(at + bytes as u64) {
             // Asking would raise SIGXFSZ, which kills.
@@ -164,17 +175,18 @@ impl File {
     }
 
     fn write_zeros(&self, at: u64, bytes: usize) -> Result<(), i32> {
-        // A chunk at once: the kernel then takes larger pieces of memory for it.
-        static ZEROS: [u8; LARGEST_CHUNK] = [0; LARGEST_CHUNK];
+        if !self.is_ours() {
+            return Err(libc::EBADF);
+        }
         let mut done = 0;
         while done < bytes {
-            let count = (bytes - done).min(ZEROS.len());
+            let count = (bytes - done).min(LARGEST_CHUNK);
             // SAFETY: `count` bytes of the zeros are read.
             let written = unsafe {
                 libc::syscall(
                     libc::SYS_pwrite64,
                     c_long::from(self.fd),
-                    ZEROS.as_ptr(),
+                    ZEROS.0.get(),
                     count,
                     (at as usize + done) as c_long,
                 )
