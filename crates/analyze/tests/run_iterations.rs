@@ -187,3 +187,32 @@ fn a_start_that_was_interrupted_has_no_say_in_what_an_iteration_is() {
     recording.manifest.starts[1].exit_code = 0;
     assert!(analyze(&recording).report.starts[0].iterations.is_empty());
 }
+
+/// Iterations of 10 ms that become slower and slower: they never settle.
+fn unsettled() -> StartTrace {
+    let mut p = Program::python(100);
+    let (mut at, mut long) = (100.0, 10.0);
+    for _ in 0..12 {
+        p.frame(What::Range, "step", (at, at + long));
+        at += long;
+        long *= 1.4;
+    }
+    p.busy(0, &[(0.0, at)], at);
+    p.alone(at)
+}
+
+#[test]
+fn a_start_that_does_not_settle_is_told_and_leaves_the_excess_alone() {
+    let all = [steps(|_, _| {}), steps(|_, _| {}), unsettled()];
+    let report = analyze(&recording("auto", all.to_vec())).report;
+    let note = "1 of 2 starts has no steady state and is left out of first, steady and ratio.";
+    assert!(has_note(&report.notes, note), "{:?}", report.notes);
+    let excess: f64 = report.first_excess.iter().map(|part| part.seconds).sum();
+    close(excess, 0.04);
+    let unexplained = |part: &&preheat_analyze::run::CauseSeconds| part.cause == Cause::Unexplained;
+    assert_eq!(report.first_excess.iter().find(unexplained), None);
+    // Where none settles there is nothing to be more than.
+    let report = analyze(&recording("auto", vec![unsettled()])).report;
+    assert_eq!((report.steady, report.first_excess.len()), (None, 0));
+    assert!(!has_note(&report.notes, "left out of first"));
+}

@@ -198,6 +198,12 @@ pub(super) fn seconds(nanoseconds: u64) -> f64 {
 }
 
 impl Examined {
+    /// Whether its iterations come to a steady state.
+    pub(super) fn settles(&self) -> bool {
+        let summary = self.summary.as_ref();
+        summary.is_some_and(|summary| summary.steady.is_some())
+    }
+
     /// What exporters are given of it.
     pub(super) fn analysis(&self, facts: &[Facts]) -> StartAnalysis {
         let mut names: Vec<String> = Vec::new();

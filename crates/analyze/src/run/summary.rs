@@ -73,7 +73,9 @@ fn group(
         .filter(with_iterations)
         .map(|at| examined[*at].durations.clone())
         .collect();
+    // Of those that first and steady are told of.
     let excesses: Vec<&[f64; CAUSES]> = (starts.iter())
+        .filter(|at| examined[**at].settles())
         .filter_map(|at| examined[*at].excess.as_ref())
         .collect();
     let mean = |at: usize| {
@@ -113,12 +115,14 @@ impl Group {
     }
 
     /// What the first iteration took beyond a steady one, largest first. What it took less
-    /// of is below zero; all together they are first − steady.
+    /// of is below zero; all together they are first − steady. None where no start has a
+    /// steady state.
     pub(super) fn first_excess(&self) -> Vec<CauseSeconds> {
         let series = self.series.as_ref();
-        let whole = series.and_then(|series| Some(series.first - series.steady?));
-        let excess = whole.map_or(self.excess, |whole| adding_up(self.excess, whole));
-        let mut excess = in_order(&excess);
+        let Some(whole) = series.and_then(|series| Some(series.first - series.steady?)) else {
+            return Vec::new();
+        };
+        let mut excess = in_order(&adding_up(self.excess, whole));
         excess.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         excess
     }

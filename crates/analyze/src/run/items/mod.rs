@@ -104,7 +104,7 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
         lists[cause.index()].push(item);
     }
     if steady > 0.0 {
-        let mut item = empty("one steady iteration");
+        let mut item = empty("one typical iteration");
         (item.seconds, item.inclusive, item.count) = (steady, steady, 1);
         lists[Cause::SteadyWork.index()].push(item);
     }

@@ -27,7 +27,27 @@ impl Doubts<'_> {
     /// Sentences for people.
     pub(in crate::run) fn sentences(&self) -> Vec<String> {
         let all = [self.few(), self.shorter(), self.not_waited_for()];
-        all.into_iter().flatten().map(str::to_owned).collect()
+        let all = all.into_iter().flatten().map(str::to_owned);
+        all.chain(self.unsettled()).collect()
+    }
+
+    /// Starts without a steady state beside others.
+    fn unsettled(&self) -> Option<String> {
+        let starts = &self.group.starts;
+        let settled = starts.iter().filter(|at| self.examined[**at].settles());
+        let settled = settled.count();
+        if settled == 0 || settled == starts.len() || self.group.most_iterations < FOR_A_CLASS {
+            return None;
+        }
+        let have = match starts.len() - settled {
+            1 => "has no steady state and is",
+            _ => "have no steady state and are",
+        };
+        Some(format!(
+            "{} of {} starts {have} left out of first, steady and ratio.",
+            starts.len() - settled,
+            starts.len()
+        ))
     }
 
     /// One or two iterations have nothing to be compared with.
