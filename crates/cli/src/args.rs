@@ -133,11 +133,11 @@ pub struct LabArguments {
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once
   preheat run --temperature process,disk,caches -- python train.py
-  preheat run --iterations 'lines:^step' -- ./train      an iteration ends with such a line
+  preheat run --iterations 'lines:^step' -- ./train   ends with such a line
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
 Iterations: auto takes the first of nvtx, python, kernels that finds at least three.
-  nvtx[:NAME]   NVTX ranges, or those of that name
+  nvtx[:NAME]   NVTX ranges, or those of that name; runs of what XLA compiled
   python        optimizer steps and model calls of PyTorch, steps of Keras
   kernels       the period of the kernel launches
   lines:REGEX   lines of standard output that match

@@ -10,13 +10,14 @@ mod measure;
 mod seen;
 
 use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use preheat_start::{
-    DEFAULT_IDLE, DEFAULT_PATIENCE, Imports, Known, Preparation, Request, Running,
+    DEFAULT_IDLE, DEFAULT_PATIENCE, Imports, Known, Preparation, Remedy, Request, Running,
 };
 
 use crate::args::StartArguments;
@@ -29,6 +30,15 @@ const PREPARATION: Duration = Duration::from_secs(120);
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.contradicts_itself() {
         return Err(Usage("--only none goes with no other remedy".into()).into());
+    }
+    if arguments.prepare
+        && arguments
+            .remedies()
+            .is_some_and(|only| !only.contains(&Remedy::WarmParent))
+    {
+        return Err(
+            Usage("--prepare is for the warm parent, which --only leaves out".into()).into(),
+        );
     }
     if arguments.list {
         let running = preheat_start::list().context("the warm parents cannot be listed")?;
@@ -63,7 +73,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         None => None,
     };
     if arguments.prepare {
-        return prepare(arguments, imports.as_ref(), &told);
+        return prepare(arguments, imports.as_ref());
     }
     if let Some(imports) = &imports
         && let Err(why) = preheat_start::learn(&arguments.command, imports)
@@ -101,20 +111,25 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
 }
 
 /// Have the warm parent made, and wait for it.
-fn prepare(
-    arguments: &StartArguments,
-    imports: Option<&Imports>,
-    told: &dyn Fn(&str),
-) -> Result<ExitCode> {
+fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<ExitCode> {
+    let spoken = arguments.verbose || io::stderr().is_terminal();
+    let told = |sentence: &str| {
+        if spoken {
+            complain(sentence);
+        }
+    };
     let prepared = preheat_start::prepare(&Preparation {
         command: &arguments.command,
         imports,
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         limit: arguments.patience.unwrap_or(PREPARATION),
-        told,
+        told: &told,
     });
     Ok(match prepared {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            told("its warm parent is there");
+            ExitCode::SUCCESS
+        }
         Err(why) => {
             complain(&format!("there is no warm parent: {why}"));
             ExitCode::from(FAILED)
@@ -143,6 +158,13 @@ fn stop(which: &str) -> Result<ExitCode> {
             "there is no warm parent {which}; `preheat start --list` shows which there are"
         ))
         .into());
+    }
+    if io::stderr().is_terminal() {
+        complain(match stopped {
+            0 => "no warm parents ran",
+            1 => "one warm parent has left",
+            _ => "the warm parents have left",
+        });
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -17,13 +17,13 @@ With --measure, this and other remedies (the driver initialized during imports, 
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
-  preheat start -v -- python -m mypackage.serve    says how it was started
-  preheat start --measure -- python train.py       tries remedies, keeps what pays
-  preheat start --prepare --from REC -- python serve.py   before the first start
-  preheat start --list                             warm parents that run
-  preheat start --stop all                         they leave; programs that run stay
+  preheat start -v -- python -m mypackage.serve  says how it was started
+  preheat start --measure -- python train.py     keeps what is shown to pay
+  preheat start --prepare --from REC -- python serve.py
+  preheat start --list                           warm parents that run
+  preheat start --stop all                       they leave, programs stay
   preheat start --caches /mnt/kept -- python serve.py
-  preheat start --pack kept.tar                    compiled code, to be taken along
+  preheat start --pack kept.tar                  compiled code, to take along
 
 Exit codes: the program's own, or the same signal; of --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
 )]
@@ -36,7 +36,7 @@ pub struct StartArguments {
     )]
     pub command: Vec<OsString>,
 
-    /// Say on standard error how it was started, or why it was started plainly
+    /// Say on standard error how it was started, or why it was started plainly; of --list, what is not imported ahead
     #[arg(long, short)]
     pub verbose: bool,
 
@@ -100,7 +100,7 @@ pub struct StartArguments {
 #[derive(Debug, Args)]
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
-    /// Of --measure: starts of each kind (there are 2 to 10 kinds), the first of which does not count [default: 6]
+    /// Of --measure: starts of each kind, 4 or more (there are 2 to 10 kinds); the first of each does not count [default: 6]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 

@@ -136,7 +136,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     let mut text = String::from("\n");
     text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
     text.push_str(&format!(
-        "\nreport      {0}/{PAGE}\nrecordings  {0}   (`preheat report {0}` shows this again, `preheat report {0}/plain` one of them)\n",
+        "\nreport      {0}/{PAGE}\nrecordings  {0}   (`preheat report {0}` shows this again)\n",
         output.display()
     ));
     let _ = io::stderr().write_all(text.as_bytes());
