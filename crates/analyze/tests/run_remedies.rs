@@ -218,6 +218,16 @@ fn a_warm_parent_shows_its_sum() {
     let told = remedy(&report, "warm-parent").unwrap();
     assert!(!told.what.contains("GPU"), "{}", told.what);
     assert!(remedy(&importing(30.0, false), "warm-parent").is_none());
+    // Who starts it so already is told that this start was plain.
+    let mut p = Program::python(100);
+    p.import("numpy", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
+    let mut started = recording("auto", vec![with_loop(p, 500.0)]);
+    started.manifest.command = ["bin/preheat", "start", "--", "python", "a.py"]
+        .map(str::to_owned)
+        .to_vec();
+    let report = analyze(&started).report;
+    let told = remedy(&report, "warm-parent").unwrap();
+    assert!(told.what.contains("was a plain one"), "{}", told.what);
 }
 
 #[test]

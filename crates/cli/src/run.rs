@@ -102,7 +102,7 @@ fn code(manifest: &Manifest) -> ExitCode {
 }
 
 /// What the command is called: `train` for `python -u src/train.py`, `serve` for
-/// `python -m serve`, else the program's own name.
+/// `python -m serve`, else the program's own name. `preheat start` is called as what it starts.
 pub fn name(command: &[std::ffi::OsString]) -> String {
     let stem = |path: &OsStr| {
         Path::new(path)
@@ -115,6 +115,12 @@ pub fn name(command: &[std::ffi::OsString]) -> String {
         .next()
         .map(|program| stem(program))
         .unwrap_or_default();
+    let is_start = program == "preheat" && command.get(1).is_some_and(|word| word == "start");
+    if let Some(at) = command.iter().position(|word| word == "--")
+        && is_start
+    {
+        return self::name(&command[at + 1..]);
+    }
     let mut name = program.clone();
     if program.starts_with("python") {
         while let Some(word) = words.next() {
@@ -173,6 +179,8 @@ mod tests {
     fn a_recording_is_named_after_what_is_run() {
         let name = |line: &str| name(&line.split(' ').map(Into::into).collect::<Vec<_>>());
         assert_eq!(name("python -u src/train.py --epochs 3"), "train");
+        assert_eq!(name("bin/preheat start -v -- python train.py"), "train");
+        assert_eq!(name("preheat start"), "preheat");
         assert_eq!(name("/usr/bin/python3.11 -m mine.serve"), "mine.serve");
         assert_eq!(name("python -c pass"), "python");
         assert_eq!(name("./build/infer model.onnx"), "infer");

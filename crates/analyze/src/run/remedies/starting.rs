@@ -39,15 +39,22 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
     } else {
         ""
     };
+    let fork = units::duration(FORK);
+    let told = match is_start(&case.report.command) {
+        true => format!(
+            "This start was a plain one: `preheat start -v` says why. From a warm parent it saves \
+             {sum} − a fork {fork}."
+        ),
+        false => format!(
+            "Start it with `preheat start`: a process that has imported the modules forks each \
+             start.{careful} That saves {sum} − a fork {fork}. `preheat start --measure` shows \
+             whether it does."
+        ),
+    };
     Some(remedy(
         "warm-parent",
         "Start from a warm parent",
-        format!(
-            "Start it with `preheat start`: a process that has imported the modules forks each \
-             start.{careful} That saves {sum} − a fork {}. `preheat start --measure` shows \
-             whether it does.",
-            units::duration(FORK)
-        ),
+        told,
         saving,
         "the parent is there and has done the imports; a fork costs about 10 ms",
         &[
@@ -56,6 +63,12 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
             Cause::LibraryLoading,
         ],
     ))
+}
+
+/// Whether the command is `preheat start` with another.
+fn is_start(command: &[String]) -> bool {
+    let program = command.first().map(|word| word.rsplit('/').next());
+    program == Some(Some("preheat")) && command.get(1).is_some_and(|word| word == "start")
 }
 
 /// Whether a GPU's driver was called.
