@@ -119,7 +119,7 @@ pub fn name(command: &[std::ffi::OsString]) -> String {
     if let Some(at) = command.iter().position(|word| word == "--")
         && is_start
     {
-        return self::name(&command[at + 1..]);
+        return name(&command[at + 1..]);
     }
     let mut name = program.clone();
     if program.starts_with("python") {
