@@ -219,3 +219,31 @@ fn the_best_is_that_of_starts_that_are_equally_cold() {
     assert_eq!(of(&report, "c").kept, Kept::Alone);
     assert!(!of(&report, "b").kept.is_kept());
 }
+
+#[test]
+fn what_slows_later_iterations_is_not_kept() {
+    let measured = |slower: f64| {
+        let plain = starts(8.0, 0.01, 6, 1);
+        let mut quick = starts(6.0, 0.01, 6, 2);
+        for start in &mut quick.starts {
+            let later = start.iterations.iter_mut().skip(1);
+            later.for_each(|time| *time *= slower);
+        }
+        let variant = |remedies, report| Variant {
+            remedies,
+            against: Temperature::Process,
+            recording: "recording",
+            report,
+        };
+        try_out(
+            &[variant(&[], &plain), variant(&["allocator"], &quick)],
+            Vec::new(),
+            "0.1.0",
+        )
+    };
+    let report = measured(1.2);
+    assert_eq!(of(&report, "allocator").kept, Kept::Slows);
+    assert!(report.kept.is_empty());
+    assert_eq!(measured(1.0).kept, ["allocator"]);
+    assert_eq!(measured(0.8).kept, ["allocator"]);
+}

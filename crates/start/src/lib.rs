@@ -172,6 +172,7 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
         Remedy::WarmParent => Ok(()),
         Remedy::LazyLoading => settings::lazy_loading(case, changes),
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
+        Remedy::Allocator => settings::allocator(case, changes),
         Remedy::KeptCaches => kept_caches::apply(case, changes),
         Remedy::OverlappedInit => overlapped_init::apply(case, changes),
         Remedy::Prefetch => prefetch::apply(case),

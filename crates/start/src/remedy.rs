@@ -22,17 +22,20 @@ pub enum Remedy {
     LazyLoading,
     /// The driver loads machine code with several threads.
     LoaderThreads,
+    /// A framework takes device memory as it needs it.
+    Allocator,
 }
 
 impl Remedy {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Remedy; 6] = [
+    pub const ALL: [Remedy; 7] = [
         Remedy::WarmParent,
         Remedy::OverlappedInit,
         Remedy::Prefetch,
         Remedy::KeptCaches,
         Remedy::LazyLoading,
         Remedy::LoaderThreads,
+        Remedy::Allocator,
     ];
 
     /// Its name for programs; where `preheat run` predicts a saving, the same.
@@ -44,6 +47,7 @@ impl Remedy {
             Remedy::KeptCaches => "kept-caches",
             Remedy::LazyLoading => "lazy-loading",
             Remedy::LoaderThreads => "loader-threads",
+            Remedy::Allocator => "allocator",
         }
     }
 
@@ -56,6 +60,7 @@ impl Remedy {
             Remedy::KeptCaches => "kept caches",
             Remedy::LazyLoading => "lazy loading",
             Remedy::LoaderThreads => "loader threads",
+            Remedy::Allocator => "allocator",
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Settings of the environment that may pay: how kernels are loaded, and by how many
-//! threads. They change nothing that a program computes, only when its code is loaded.
+//! Settings of the environment that may pay: how kernels are loaded, by how many threads, and
+//! how frameworks take device memory. They change nothing that a program computes, only
+//! when its code is loaded and its memory taken.
 //!
 //! A setting applies where the user has said nothing about it, or where what was said is
 //! what makes the start slow. It is undone by not being set: nothing is kept.
@@ -42,6 +43,54 @@ pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(
     Ok(())
 }
 
+/// A framework, the setting by which it takes device memory as it needs it, and others by which
+/// the user may have said something else.
+struct Allocates {
+    module: &'static str,
+    setting: (&'static str, &'static str),
+    others: &'static [&'static str],
+}
+
+const FRAMEWORKS: [Allocates; 3] = [
+    Allocates {
+        module: "jax",
+        setting: ("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
+        others: &[
+            "XLA_PYTHON_CLIENT_ALLOCATOR",
+            "XLA_PYTHON_CLIENT_MEM_FRACTION",
+            "XLA_CLIENT_MEM_FRACTION",
+        ],
+    },
+    Allocates {
+        module: "tensorflow",
+        setting: ("TF_FORCE_GPU_ALLOW_GROWTH", "true"),
+        others: &["TF_GPU_ALLOCATOR"],
+    },
+    // The older name of the variable makes new versions warn; old ones leave this one alone.
+    Allocates {
+        module: "torch",
+        setting: ("PYTORCH_ALLOC_CONF", "expandable_segments:True"),
+        others: &["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"],
+    },
+];
+
+/// Have a framework take device memory as it needs it, and not all of it or anew at first.
+pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+    uses_cuda(case)?;
+    let modules = case.seen.map_or(&[][..], |seen| &seen.modules);
+    let imports = |of: &&Allocates| modules.iter().any(|(name, _)| name == of.module);
+    let Some(framework) = FRAMEWORKS.iter().find(imports) else {
+        return Err("neither JAX, TensorFlow nor PyTorch was seen in it".into());
+    };
+    let (name, value) = framework.setting;
+    let said = framework.others.iter().chain([&name]);
+    if let Some(set) = said.into_iter().find(|name| case.variable(name).is_some()) {
+        return Err(format!("{set} is set already"));
+    }
+    changes.set(name, value);
+    Ok(())
+}
+
 fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
     match case.seen {
         Some(seen) if seen.uses_cuda => Ok(()),
@@ -75,6 +124,34 @@ mod tests {
         let eager = cuda(&[(LOADING, "EAGER")]);
         assert_eq!(lazy_loading(&eager.case(), &mut changes), Ok(()));
         assert_eq!(changes.variables, [(LOADING, "LAZY".into())]);
+    }
+
+    #[test]
+    fn memory_is_taken_as_a_framework_can_be_told() {
+        let with = |module: &str, environment: &[(&str, &str)]| {
+            let seen = Seen {
+                uses_cuda: true,
+                modules: vec![
+                    ("numpy".into(), String::new()),
+                    (module.into(), String::new()),
+                ],
+                ..Seen::default()
+            };
+            let mut changes = Changes::default();
+            let sample = sample(environment, Some(seen));
+            allocator(&sample.case(), &mut changes).map(|()| changes.variables)
+        };
+        for of in FRAMEWORKS {
+            let (name, value) = of.setting;
+            assert_eq!(with(of.module, &[]), Ok(vec![(name, value.into())]));
+            for said in of.others.iter().chain([&name]) {
+                let why = with(of.module, &[(said, "1")]);
+                assert_eq!(why, Err(format!("{said} is set already")));
+            }
+        }
+        assert!(with("cupy", &[]).is_err());
+        let mut changes = Changes::default();
+        assert!(allocator(&sample(&[], None).case(), &mut changes).is_err());
     }
 
     #[test]

@@ -4,17 +4,24 @@
 //! ahead. So the one that saves most alone is kept if it is clear that it saves something,
 //! and any other if it is clear that all together are faster with it than without it.
 //! *Clear* is: with regard to how many are looked at (Holm), by chance in less than one of
-//! twenty, and by no less than [`LEAST`] of a plain start.
+//! twenty, and by no less than [`LEAST`] of a plain start. What saves at the start and makes
+//! the later iterations slower is not kept.
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
 use crate::run::{self, CauseSeconds, RunReport, Temperature};
-use crate::stats::{geometric_difference, holm, mean, welch};
+use crate::stats::{geometric_difference, holm, mean, median, welch};
 
 /// What is kept saves at least this part of a plain start.
 const LEAST: f64 = 0.005;
 /// The probability below which a difference is not by chance.
 const CHANCE: f64 = 0.05;
+/// Later iterations that take so many times as long are slower, and when that is not by
+/// chance. Rare enough that no remedy is lost to a machine on which others work too.
+const SLOWER: f64 = 1.05;
+const SLOWER_BY_CHANCE: f64 = 0.01;
+/// A start with fewer iterations has no later ones.
+const ITERATIONS: usize = 8;
 
 /// What follows from starts of all kinds. `preheat` is the version of this program.
 pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
@@ -178,7 +185,8 @@ impl<'a> Measured<'a> {
                 case.beside
             };
             let least = LEAST * case.plain;
-            difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
+            let clear = |of: Difference| adjusted[at] < CHANCE && of.saved.value >= least;
+            !case.slows && difference.is_some_and(clear)
         };
         // Savings against starts that are not equally cold are not to be compared.
         let is_best = |at: usize| {
@@ -190,6 +198,7 @@ impl<'a> Measured<'a> {
         };
         let told = remedies.iter().enumerate().map(|(at, case)| {
             let kept = match (case.alone, case.beside) {
+                _ if case.slows => Kept::Slows,
                 _ if is_best(at) => Kept::Alone,
                 (None, None) => Kept::NotMeasured,
                 // Nothing else can be said of one that has no others beside it.
@@ -216,6 +225,16 @@ impl<'a> Measured<'a> {
         told.collect()
     }
 
+    /// Whether later iterations of the second are slower than those of the first.
+    fn slows(&self, first: usize, second: usize) -> bool {
+        let [first, second] = [first, second].map(|at| later(&self.variants[at]));
+        let (Some(from), Some(to)) = (mean(&first), mean(&second)) else {
+            return false;
+        };
+        to.value - from.value > SLOWER.ln()
+            && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_BY_CHANCE)
+    }
+
     fn case(&self, id: &'a str, against: Temperature) -> Case<'a> {
         let single = self.find(&[id], against);
         let plain = self.find(&[], against);
@@ -233,9 +252,11 @@ impl<'a> Measured<'a> {
             self.difference(self.find(&others, against)?, together)
         });
         let value = |at: Option<usize>| at.and_then(|at| mean(&self.logs[at]));
+        let slows = plain.zip(single);
         Case {
             id,
             against,
+            slows: slows.is_some_and(|(plain, single)| self.slows(plain, single)),
             plain: value(plain).map_or(0.0, |mean| mean.value.exp()),
             alone: plain
                 .zip(single)
@@ -252,6 +273,8 @@ struct Case<'a> {
     against: Temperature,
     /// A plain start that is as cold.
     plain: f64,
+    /// Whether the iterations after the first are slower with it.
+    slows: bool,
     alone: Option<Difference>,
     /// What it adds to the others.
     beside: Option<Difference>,
@@ -273,6 +296,18 @@ fn temperature(variant: &Variant) -> Temperature {
         true => variant.against,
         false => Temperature::Process,
     }
+}
+
+/// What a later iteration takes, the logarithm of its median, in each start that counts.
+fn later(variant: &Variant) -> Vec<f64> {
+    let counted = run::counted(&variant.report.starts, temperature(variant));
+    let starts = counted.starts.into_iter();
+    starts
+        .filter(|start| start.exit_code == 0 && start.iterations.len() >= ITERATIONS)
+        .filter_map(|start| median(&start.iterations[start.iterations.len() / 2..]))
+        .filter(|time| *time > 0.0)
+        .map(f64::ln)
+        .collect()
 }
 
 /// The times of the starts that count.

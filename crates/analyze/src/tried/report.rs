@@ -111,6 +111,8 @@ pub enum Kept {
     Unclear,
     /// No: it costs more than it saves.
     Costs,
+    /// No: it saves at the start, and the iterations after the first take longer.
+    Slows,
     /// No: too few of its starts came to an end.
     NotMeasured,
 }

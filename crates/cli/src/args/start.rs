@@ -48,7 +48,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, lazy-loading, loader-threads; or none
+    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, lazy-loading, loader-threads, allocator; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 
@@ -100,7 +100,7 @@ pub struct StartArguments {
 #[derive(Debug, Args)]
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
-    /// Of --measure: starts of each kind, 4 or more (there are 2 to 10 kinds); the first of each does not count [default: 6]
+    /// Of --measure: starts of each kind, 4 or more (there are 2 to 16 kinds); the first of each does not count [default: 6]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 

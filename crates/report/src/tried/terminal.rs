@@ -132,7 +132,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         let text = line(row.each_ref().map(String::as_str));
         let style = match kept {
             kept if kept.is_kept() => Style::Green,
-            Kept::Costs => Style::Red,
+            Kept::Costs | Kept::Slows => Style::Red,
             _ => Style::Plain,
         };
         screen.line(vec![(style, fit(&text, screen.terminal.width))]);

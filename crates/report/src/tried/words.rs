@@ -45,6 +45,7 @@ pub(super) fn kept(kept: Kept) -> &'static str {
         Kept::WithOthers => "kept: it adds to the others",
         Kept::Unclear => "no: not clear that it pays",
         Kept::Costs => "no: it costs more",
+        Kept::Slows => "no: later iterations are slower",
         Kept::NotMeasured => "no: not measured",
     }
 }

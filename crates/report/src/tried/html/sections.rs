@@ -97,7 +97,7 @@ pub(super) fn remedies(page: &mut TriedPage) {
             }
             let look = match of.kept {
                 kept if kept.is_kept() => "holds",
-                Kept::Costs => "fails",
+                Kept::Costs | Kept::Slows => "fails",
                 _ => "open",
             };
             let kept = escape(words::kept(of.kept));
@@ -152,7 +152,7 @@ means are geometric ones, intervals are 95 % intervals of Welch’s method.</p>\
 <p><b>Kept</b> is what saves most alone, if it is clear that it saves something, and whatever clearly \
 adds to all others together. Clear means: with regard to how many are looked at (Holm’s adjustment) \
 chance would do it in less than one of twenty measurements, and it saves at least half a percent of a \
-plain start.</p>\
+plain start. What makes the iterations after the first clearly slower is not kept.</p>\
 <p><b>Against what.</b> What helps a cold disk or empty caches is compared with plain starts that found \
 those, which are made so before each start.</p>";
 
