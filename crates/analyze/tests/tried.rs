@@ -245,5 +245,8 @@ fn what_slows_later_iterations_is_not_kept() {
     assert_eq!(of(&report, "allocator").kept, Kept::Slows);
     assert!(report.kept.is_empty());
     assert_eq!(measured(1.0).kept, ["allocator"]);
+    // What costs at the start is told as that.
+    let slow = tried(&[(&[], 6.0), (&["allocator"], 8.0)], 0.01, 6, 3);
+    assert_eq!(of(&slow, "allocator").kept, Kept::Costs);
     assert_eq!(measured(0.8).kept, ["allocator"]);
 }

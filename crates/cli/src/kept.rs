@@ -70,7 +70,7 @@ pub fn read(path: &Path, iterations: Option<&str>) -> Result<Kept> {
 /// Reads whatever is kept there, as [`read`] does.
 pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<Any> {
     let measurement = path.join(MEASUREMENT);
-    if measurement.is_file() {
+    if iterations.is_none() && measurement.is_file() {
         return read_document(&measurement);
     }
     if is_recording(path) {

@@ -34,7 +34,9 @@ fn that_nothing_pays_and_that_it_was_interrupted_is_said() {
     assert!(html.contains("Nothing was shown to pay here"));
     let mut report = training();
     report.interrupt();
-    assert!(tried_html(&report).contains("It was interrupted: nothing was decided."));
+    let html = tried_html(&report);
+    assert!(html.contains("It was interrupted: nothing was decided."));
+    assert!(!html.contains("as fast"));
     report.variants.clear();
     assert!(tried_html(&report).contains("No start could be measured."));
 }

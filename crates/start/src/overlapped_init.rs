@@ -140,7 +140,7 @@ fn conditions(
 }
 
 /// Variables that the program's own files speak of.
-fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Why> {
+pub(crate) fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Why> {
     Ok(Learned::of(&seen.modules).ahead(&invocation.main)?.sets)
 }
 

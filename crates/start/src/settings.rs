@@ -1,12 +1,15 @@
 //! Settings of the environment that may pay: how kernels are loaded, by how many threads, and
-//! how frameworks take device memory. They change nothing that a program computes, only
-//! when its code is loaded and its memory taken.
+//! how frameworks take device memory. They are for when code is loaded and memory taken,
+//! and not for what a program computes.
 //!
 //! A setting applies where the user has said nothing about it, or where what was said is
 //! what makes the start slow. It is undone by not being set: nothing is kept.
 
+use std::collections::BTreeSet;
+
 use crate::case::{Case, Changes};
-use crate::invocation::Why;
+use crate::invocation::{self, Why};
+use crate::overlapped_init::spoken_of;
 
 /// When kernels are loaded: at their first use, or all of a module at once.
 const LOADING: &str = "CUDA_MODULE_LOADING";
@@ -79,15 +82,28 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
     uses_cuda(case)?;
     let modules = case.seen.map_or(&[][..], |seen| &seen.modules);
     let imports = |of: &&Allocates| modules.iter().any(|(name, _)| name == of.module);
-    let Some(framework) = FRAMEWORKS.iter().find(imports) else {
+    let frameworks: Vec<&Allocates> = FRAMEWORKS.iter().filter(imports).collect();
+    if frameworks.is_empty() {
         return Err("neither JAX, TensorFlow nor PyTorch was seen in it".into());
-    };
-    let (name, value) = framework.setting;
-    let said = framework.others.iter().chain([&name]);
-    if let Some(set) = said.into_iter().find(|name| case.variable(name).is_some()) {
-        return Err(format!("{set} is set already"));
     }
-    changes.set(name, value);
+    let invocation = invocation::read(case.command, case.program)?;
+    let spoken = match case.seen {
+        Some(seen) => spoken_of(&invocation, seen)?,
+        None => BTreeSet::new(),
+    };
+    for framework in &frameworks {
+        for name in framework.others.iter().chain([&framework.setting.0]) {
+            if case.variable(name).is_some() {
+                return Err(format!("{name} is set already"));
+            }
+            if spoken.contains(name.as_bytes()) {
+                return Err(format!("its own files speak of {name}"));
+            }
+        }
+    }
+    for framework in frameworks {
+        changes.set(framework.setting.0, framework.setting.1);
+    }
     Ok(())
 }
 
@@ -104,6 +120,7 @@ mod tests {
     use super::*;
     use crate::case::tests::{Sample, sample};
     use crate::seen::Seen;
+    use std::ffi::OsString;
 
     fn cuda(environment: &[(&str, &str)]) -> Sample {
         sample(
@@ -128,7 +145,7 @@ mod tests {
 
     #[test]
     fn memory_is_taken_as_a_framework_can_be_told() {
-        let with = |module: &str, environment: &[(&str, &str)]| {
+        let with_code = |module: &str, environment: &[(&str, &str)], code: &str| {
             let seen = Seen {
                 uses_cuda: true,
                 modules: vec![
@@ -138,9 +155,12 @@ mod tests {
                 ..Seen::default()
             };
             let mut changes = Changes::default();
-            let sample = sample(environment, Some(seen));
+            let mut sample = sample(environment, Some(seen));
+            sample.program = "/usr/bin/python3".into();
+            sample.command = ["python3", "-c", code].map(OsString::from).to_vec();
             allocator(&sample.case(), &mut changes).map(|()| changes.variables)
         };
+        let with = |module: &str, environment: &[_]| with_code(module, environment, "pass");
         for of in FRAMEWORKS {
             let (name, value) = of.setting;
             assert_eq!(with(of.module, &[]), Ok(vec![(name, value.into())]));
@@ -150,6 +170,9 @@ mod tests {
             }
         }
         assert!(with("cupy", &[]).is_err());
+        let code = "import os; os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'";
+        let why = with_code("torch", &[], code);
+        assert!(why.is_err_and(|why| why.contains("speak of PYTORCH_CUDA")));
         let mut changes = Changes::default();
         assert!(allocator(&sample(&[], None).case(), &mut changes).is_err());
     }

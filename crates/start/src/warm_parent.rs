@@ -107,7 +107,8 @@ fn refused(wish: &Wish<'_>) -> Option<Why> {
         .ok()?
         .elapsed()
         .ok()?;
-    let mut why = fs::read_to_string(&refusal).unwrap_or_default();
+    // One that came up meanwhile has removed it.
+    let mut why = fs::read_to_string(&refusal).ok()?;
     if why.is_empty() {
         why = match wish.is_being_made() {
             true => format!("its warm parent is being made, for {} s now", age.as_secs()),

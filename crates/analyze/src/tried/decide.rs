@@ -9,7 +9,7 @@
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
-use crate::run::{self, CauseSeconds, RunReport, Temperature};
+use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
 use crate::stats::{geometric_difference, holm, mean, median, welch};
 
 /// What is kept saves at least this part of a plain start.
@@ -31,7 +31,8 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
     let remedies = all.decided(plain.map(|plain| plain.report));
     let kept = remedies.iter().filter(|tried| tried.kept.is_kept());
     let mut notes = Vec::new();
-    if !all.to_first {
+    let repeats = plain.is_some_and(|plain| plain.report.iterations_by != IterationsBy::None);
+    if !all.to_first || !repeats {
         notes.push(
             "No iterations were found: times are those to the end of the program.".to_owned(),
         );
@@ -40,8 +41,10 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
         .flat_map(|variant| &variant.report.starts)
         .filter(|start| start.exit_code != 0)
         .count();
-    if failed > 0 {
-        notes.push(format!("{failed} starts failed, and do not count."));
+    match failed {
+        0 => {}
+        1 => notes.push("One start failed, and does not count.".to_owned()),
+        _ => notes.push(format!("{failed} starts failed, and do not count.")),
     }
     TriedReport {
         schema: TRIED_SCHEMA.to_owned(),
@@ -49,7 +52,8 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
         created: plain.map_or_else(String::new, |plain| plain.report.created.clone()),
         machine: plain.map(|plain| plain.report.machine.clone()),
         command: plain.map_or_else(Vec::new, |plain| plain.report.command.clone()),
-        iteration: plain.map_or_else(String::new, |plain| plain.report.iteration.clone()),
+        iteration: (plain.filter(|_| repeats))
+            .map_or_else(String::new, |plain| plain.report.iteration.clone()),
         variants: shown,
         kept: kept.map(|tried| tried.id.clone()).collect(),
         remedies,
@@ -177,7 +181,7 @@ impl<'a> Measured<'a> {
         let adjusted: Vec<f64> = (tests.iter())
             .map(|test| test.and_then(|_| adjusted.next()).unwrap_or(1.0))
             .collect();
-        let pays = |at: usize| {
+        let saves = |at: usize| {
             let case = &remedies[at / 2];
             let difference = if at.is_multiple_of(2) {
                 case.alone
@@ -185,9 +189,9 @@ impl<'a> Measured<'a> {
                 case.beside
             };
             let least = LEAST * case.plain;
-            let clear = |of: Difference| adjusted[at] < CHANCE && of.saved.value >= least;
-            !case.slows && difference.is_some_and(clear)
+            difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
         };
+        let pays = |at: usize| !remedies[at / 2].slows && saves(at);
         // Savings against starts that are not equally cold are not to be compared.
         let is_best = |at: usize| {
             let alike = (0..remedies.len())
@@ -198,7 +202,7 @@ impl<'a> Measured<'a> {
         };
         let told = remedies.iter().enumerate().map(|(at, case)| {
             let kept = match (case.alone, case.beside) {
-                _ if case.slows => Kept::Slows,
+                _ if case.slows && (saves(2 * at) || saves(2 * at + 1)) => Kept::Slows,
                 _ if is_best(at) => Kept::Alone,
                 (None, None) => Kept::NotMeasured,
                 // Nothing else can be said of one that has no others beside it.
@@ -227,7 +231,11 @@ impl<'a> Measured<'a> {
 
     /// Whether later iterations of the second are slower than those of the first.
     fn slows(&self, first: usize, second: usize) -> bool {
-        let [first, second] = [first, second].map(|at| later(&self.variants[at]));
+        let [first, second] = [first, second].map(|at| &self.variants[at]);
+        if first.report.iteration != second.report.iteration {
+            return false;
+        }
+        let [first, second] = [first, second].map(later);
         let (Some(from), Some(to)) = (mean(&first), mean(&second)) else {
             return false;
         };

@@ -92,8 +92,10 @@ def load(shim):
     return module
 
 
-# After so many steps of every optimizer, their steps are what repeats.
+# After so many steps of every optimizer, their steps are what repeats; and after so many of
+# any since the last one was made, whatever the others do.
 ENOUGH_STEPS = 8
+MOST_STEPS = 64
 
 
 class Frameworks(object):
@@ -118,6 +120,9 @@ class Frameworks(object):
         self.numbers = {}
         # How often those optimizers have yet to step whose model is looked at.
         self.young = {}
+        self.steps = 0
+        # Their call as it was when modules got their own back.
+        self.left = None
 
     # What the patches call.
 
@@ -150,8 +155,11 @@ class Frameworks(object):
         # Often while things still change, then more and more seldom.
         if count < 4 or count & (count - 1) == 0:
             self.tell_allocator()
-        if which == OPTIMIZER_STEP and self.modules and not self.young:
-            self.leave_modules()
+        if which == OPTIMIZER_STEP and self.modules:
+            self.steps += 1
+            if not self.young or self.steps >= MOST_STEPS:
+                self.young.clear()
+                self.leave_modules()
 
     def made(self, optimizer):
         """An optimizer was made: what its model is called for is looked at again."""
@@ -160,8 +168,9 @@ class Frameworks(object):
         address = id(optimizer)
         gone = lambda _, young=self.young: young.pop(address, None)  # noqa: E731
         self.young[address] = [ENOUGH_STEPS, self.reference(optimizer, gone)]
-        if self.modules is None and not self.compiles:
-            self.torch_modules(sys.modules["torch"])
+        self.steps = 0
+        if self.left and not self.compiles:
+            self.return_to_modules()
 
     def step_of(self, optimizer):
         """The name of an optimizer that steps."""
@@ -250,13 +259,28 @@ class Frameworks(object):
         Module, made, original = self.modules or (None, None, None)
         if Module is None or self.compiles or Module.__dict__.get("__call__") is not made:
             return
-        self.modules = None
+        self.left, self.modules = self.modules, None
         Module.__call__ = original
-        # The compiler remembers it as what a module has if nobody patched it.
+        self.tell_compiler(made, original)
+
+    def return_to_modules(self):
+        """Takes the call of modules again, as it was taken before."""
+        Module, made, original = self.left
+        if Module.__dict__.get("__call__") is not original:
+            return
+        if type(made) is not type(once) and "torch._dynamo.utils" in sys.modules:
+            # The compiler came meanwhile.
+            made = self.modules_function(sys.modules["torch"], original)
+        self.left, self.modules = None, (Module, made, original)
+        Module.__call__ = made
+        self.tell_compiler(original, made)
+
+    def tell_compiler(self, old, new):
+        """The compiler remembers it as what a module has if nobody patched it."""
         for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
             module = sys.modules.get(name)
-            if getattr(module, "__dict__", {}).get("unpatched_nn_module_call") is made:
-                module.unpatched_nn_module_call = original
+            if getattr(module, "__dict__", {}).get("unpatched_nn_module_call") is old:
+                module.unpatched_nn_module_call = new
 
     def torch_optimizers(self, torch):
         """Wraps the step of each class of optimizers, after PyTorch has wrapped it in

@@ -56,6 +56,7 @@ pub(super) fn about(report: &TriedReport) -> String {
     let fewest = starts.clone().min().unwrap_or(0);
     let most = starts.max().unwrap_or(0);
     let starts = match fewest == most {
+        true if most == 1 => "1 start of each kind".to_owned(),
         true => format!("{most} starts of each kind"),
         false => format!("{fewest} to {most} starts of each kind"),
     };

@@ -4,9 +4,10 @@
 //! on from there by itself. How long a tick is comes from two anchors that lie far apart. So
 //! a time is some tenths of a microsecond off `CLOCK_MONOTONIC` at most (more only while the
 //! kernel's clock is being set right, by 500 millionths of a millisecond at most), and
-//! times of two threads may differ by as much; no thread sees it go back. The counter is used
-//! only where the kernel uses it for its own clock; where the two have not gone together,
-//! as when the machine slept, the kernel's is read until the tick is known again.
+//! times of two threads may differ by as much; no thread sees it go back, but for what its
+//! handlers were told. The counter is used only where the kernel uses it for its own clock;
+//! where the two have not gone together, as when the machine slept, the kernel's is read
+//! until the tick is known again.
 //!
 //! A signal's handler may come at any place, and read the time too. An anchor has a version
 //! for that: odd while it is being written, another one after that.

@@ -42,32 +42,29 @@ pub(super) fn header(report: &TriedReport) -> String {
     )
 }
 
-/// What the kept remedies bring, or the fastest start if none is kept.
+/// What the kept remedies bring: those among them that plain starts are compared with.
 fn headline(report: &TriedReport) -> String {
     let alike = |of: &&TriedVariant| of.against == Temperature::Process;
-    let plain = report.variants.iter().filter(alike);
-    let plain = plain.into_iter().find(|of| of.remedies.is_empty());
-    let kept = report.variants.iter().filter(alike).find(|of| {
-        let all = of.remedies.iter().all(|id| report.kept.contains(id));
-        !of.remedies.is_empty() && all && report.kept.len() == of.remedies.len()
-    });
-    let best = kept.or_else(|| {
-        let clear = |of: &&TriedVariant| of.saved.is_some_and(|saved| saved.low > Some(0.0));
-        let all = report.variants.iter().filter(alike).filter(clear);
-        let value = |of: &&TriedVariant| of.saved.map_or(0.0, |saved| saved.value);
-        all.max_by(|a, b| value(a).total_cmp(&value(b)))
+    let mut all = report.variants.iter().filter(alike);
+    let plain = all.clone().find(|of| of.remedies.is_empty());
+    let tried = |id: &&String| all.clone().any(|of| of.remedies.contains(id));
+    let wanted: Vec<&String> = report.kept.iter().filter(tried).collect();
+    let kept = all.find(|of| {
+        let same = of.remedies.iter().all(|id| wanted.contains(&id));
+        !wanted.is_empty() && same && of.remedies.len() == wanted.len()
     });
     let time = |of: &TriedVariant| of.time_to_first.map(|time| duration(time.value));
-    match (
-        plain.and_then(time),
-        best.and_then(time),
-        best.and_then(|of| of.times),
-    ) {
+    let from = plain.and_then(time);
+    match (from, kept.and_then(time), kept.and_then(|of| of.times)) {
+        (None, ..) => "No start could be measured.".to_owned(),
+        (Some(from), _, _) if report.interrupted => format!("Interrupted; plain: {from}."),
         (Some(from), Some(to), Some(times)) => {
             format!("{} as fast: {from} → {to}.", ratio(times.value))
         }
-        (Some(from), ..) => format!("No remedy was shown to make {from} shorter."),
-        _ => "No start could be measured.".to_owned(),
+        (Some(from), ..) if report.kept.is_empty() => {
+            format!("No remedy was shown to make {from} shorter.")
+        }
+        (Some(from), ..) => format!("Plain: {from}; what pays is kept."),
     }
 }
 
