@@ -31,6 +31,9 @@ const PLAN: RawFd = 3;
 const LOCK: RawFd = 4;
 const PROGRESS: RawFd = 5;
 
+/// Longer than it takes to look whether a parent is being made.
+const A_LOOK: Duration = Duration::from_millis(5);
+
 /// What a parent is wanted for.
 pub(crate) struct Wish<'a> {
     pub invocation: &'a Invocation,
@@ -103,7 +106,13 @@ impl Wish<'_> {
             wait(ended);
         }
         // Who waits for a parent also waits for one that somebody else makes.
-        let Some(lock) = self.lock(progress.is_some())? else {
+        let mut lock = self.lock(progress.is_some())?;
+        if lock.is_none() {
+            // Who only looks has it for an instant.
+            std::thread::sleep(A_LOOK);
+            lock = self.lock(false)?;
+        }
+        let Some(lock) = lock else {
             return Ok(());
         };
         let Some(replaced) = self.wanted()? else {
