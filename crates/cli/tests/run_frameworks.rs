@@ -99,8 +99,10 @@ assert not hasattr(torch.nn.Module.__call__, '__wrapped__')
     );
     assert!(report.iteration.contains("Adam"), "{}", report.iteration);
     let first = report.starts[0].iterations[0];
-    // Its own slow first call, and nothing of what the other did.
-    assert!((0.25..2.0).contains(&first), "{first}");
+    // Its own slow first call, and nothing of what the other did: that lies before it.
+    assert!(first >= 0.25, "{first}");
+    let before = report.time_to_first.median - first;
+    assert!(before >= 2.0, "{before}");
 }
 
 #[test]

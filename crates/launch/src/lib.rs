@@ -33,7 +33,7 @@ mod turns;
 pub use error::LaunchError;
 pub use inject::is_set_by_recording;
 pub use place::kept_recorder;
-pub use place::private as private_directory;
+pub use place::{private as private_directory, put as put_file, replace as replace_file};
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
 pub use signals::{interrupted, sender};

@@ -190,11 +190,16 @@ fn fill(directory: PathBuf, temporary: bool) -> io::Result<Placed> {
 
 /// Have a file with these bytes. One that has them already is left alone: programs may
 /// have it mapped. Any other is replaced as a whole.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
     if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
+    replace(path, bytes)
+}
+
+/// Write a file of the user's own anew, as a whole.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension(format!("new-{}-{}", std::process::id(), clock::now()));
     let written = OpenOptions::new()
         .write(true)

@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::place;
 use crate::remedy::{Remedies, Remedy};
 
 /// What is done for a program that was not measured: a warm parent, which is only used
@@ -27,7 +26,7 @@ pub(crate) fn write(directory: &Path, name: &str, remedies: &Remedies) -> io::Re
         .iter()
         .map(|remedy| format!("{remedy}\n"))
         .collect();
-    place::put(&file(directory, name), text.as_bytes())
+    preheat_launch::put_file(&file(directory, name), text.as_bytes())
 }
 
 fn file(directory: &Path, name: &str) -> PathBuf {

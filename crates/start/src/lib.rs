@@ -108,7 +108,7 @@ fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
 /// A command that remedies were applied to, and that may be started warm.
 struct Begun {
     /// What was applied, for people.
-    applied: Vec<&'static str>,
+    applied: Vec<String>,
     /// Why a remedy was left out, if one was.
     left_out: Option<Why>,
     invocation: Result<Invocation, Why>,

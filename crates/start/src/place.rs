@@ -3,13 +3,13 @@
 //! put.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use preheat_launch::private_directory as private;
+use preheat_launch::{private_directory as private, put_file};
 
 /// What Python loads, by name.
 const PYTHON: [(&str, &[u8]); 12] = [
@@ -99,7 +99,7 @@ fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> i
     let python = run.join(format!("python-{}", version()));
     private(&python)?;
     for (name, bytes) in PYTHON {
-        put(&python.join(name), bytes)?;
+        put_file(&python.join(name), bytes)?;
     }
     if python.as_os_str().as_bytes().contains(&b':') {
         return Err(io::Error::other(
@@ -124,27 +124,6 @@ fn user() -> libc::uid_t {
 fn is_private(directory: &Path) -> bool {
     fs::symlink_metadata(directory)
         .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
-}
-
-/// Have a file with these bytes; what is there is compared, as it is about to be loaded.
-pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
-    if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    let _ = fs::remove_file(&new);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -51,17 +51,9 @@ impl Remedy {
         }
     }
 
-    /// Its name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Remedy::WarmParent => "warm parent",
-            Remedy::OverlappedInit => "overlapped init",
-            Remedy::Prefetch => "prefetch",
-            Remedy::KeptCaches => "kept caches",
-            Remedy::LazyLoading => "lazy loading",
-            Remedy::LoaderThreads => "loader threads",
-            Remedy::Allocator => "allocator",
-        }
+    /// Its name for people: the same in words.
+    pub fn title(self) -> String {
+        self.id().replace('-', " ")
     }
 }
 

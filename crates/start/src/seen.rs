@@ -11,8 +11,6 @@ use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::place;
-
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -62,7 +60,7 @@ impl Seen {
 
     /// Keep it for later starts.
     pub(crate) fn write(&self, directory: &Path, name: &str) -> io::Result<()> {
-        place::put(&file(directory, name), &self.text())
+        preheat_launch::put_file(&file(directory, name), &self.text())
     }
 
     fn text(&self) -> Vec<u8> {

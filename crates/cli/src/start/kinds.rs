@@ -86,7 +86,7 @@ impl Kind {
         if self.remedies.is_empty() {
             return "plain".to_owned();
         }
-        let titles: Vec<&str> = self.remedies.iter().map(|remedy| remedy.title()).collect();
+        let titles: Vec<String> = self.remedies.iter().map(|remedy| remedy.title()).collect();
         titles.join(" + ")
     }
 }

@@ -14,7 +14,7 @@
 
 use super::clock::monotonic;
 use super::system::File;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
 /// How long a thread counts on by itself, in nanoseconds.
 const SPAN: u64 = 1_000_000;
@@ -141,19 +141,16 @@ struct Rate {
     time: AtomicU64,
     /// As it was reckoned last; 0 while it is not known.
     tick: AtomicU64,
-    trust: AtomicU8,
+    /// Whether the kernel goes by the counter.
+    trusted: AtomicBool,
 }
-
-const UNKNOWN: u8 = 0;
-const TRUSTED: u8 = 1;
-const REFUSED: u8 = 2;
 
 static RATE: Rate = Rate {
     taken: AtomicBool::new(false),
     ticks: AtomicU64::new(0),
     time: AtomicU64::new(0),
     tick: AtomicU64::new(0),
-    trust: AtomicU8::new(UNKNOWN),
+    trusted: AtomicBool::new(false),
 };
 
 /// Asks whether the kernel goes by the counter. Without that it is not used.
@@ -161,11 +158,8 @@ pub(super) fn prepare() {
     let path = b"/sys/devices/system/clocksource/clocksource0/current_clocksource\0";
     let mut name = [0; 8];
     let length = File::open(path, libc::O_RDONLY).map_or(0, |file| file.read(&mut name));
-    let trust = match name.get(..length) {
-        Some(b"tsc\n") => TRUSTED,
-        _ => REFUSED,
-    };
-    RATE.trust.store(trust, Ordering::Relaxed);
+    let trusted = name.get(..length) == Some(b"tsc\n");
+    RATE.trusted.store(trusted, Ordering::Relaxed);
 }
 
 /// In a forked child: another thread may have been at it.
@@ -176,8 +170,7 @@ pub(super) fn forked() {
 impl Rate {
     /// Nanoseconds of a tick, told at an anchor; none while they are not known.
     fn tick(&self, ticks: u64, time: u64) -> Option<u64> {
-        if self.trust.load(Ordering::Relaxed) != TRUSTED || self.taken.swap(true, Ordering::Acquire)
-        {
+        if !self.trusted.load(Ordering::Relaxed) || self.taken.swap(true, Ordering::Acquire) {
             return None;
         }
         let base = self.time.load(Ordering::Relaxed);
@@ -257,7 +250,7 @@ mod tests {
     /// Whether there is a counter to be tested here.
     fn is_used() -> bool {
         prepare();
-        RATE.trust.load(Ordering::Relaxed) == TRUSTED
+        RATE.trusted.load(Ordering::Relaxed)
     }
 
     /// Reads both clocks in turn for a while: what the thread counts lies between the

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::invocation::{Main, Why};
@@ -205,7 +204,7 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     for name in names {
         put(&mut bytes, [b"varies", name, b"", b""]);
     }
-    replace(path, &bytes)
+    preheat_launch::replace_file(path, &bytes)
 }
 
 /// Add a record.
@@ -214,21 +213,6 @@ pub(super) fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
         bytes.extend_from_slice(field);
         bytes.push(0);
     }
-}
-
-/// Write a file anew, at once.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    let _ = fs::remove_file(&new);
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(&new);
-    let written = opened
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
 }
 
 /// Whether it is no part of the standard library.

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::learned::{put, replace};
+use super::learned::put;
 use super::make::Wish;
 use crate::invocation::{Main, Why};
 
@@ -27,7 +27,7 @@ pub(crate) fn learn_from(wish: &Wish<'_>, names: &[String], files: &[PathBuf]) -
         return Err("no imports are in the recording".into());
     }
     let bytes = records(names, files, &wish.invocation.main);
-    let written = replace(&wish.learned(), &bytes);
+    let written = preheat_launch::replace_file(&wish.learned(), &bytes);
     written.map_err(|why| format!("what was recorded of it cannot be kept: {why}"))
 }
 
