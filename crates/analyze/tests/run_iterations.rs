@@ -64,8 +64,8 @@ fn lines_say_where_the_first_iteration_begins_and_doubt_it_when_it_is_short() {
     let report = findings("lines:^step", start).report;
     assert_eq!(
         report.iteration,
-        "from one line that matches ^step to the next; the first from the last import or the \
-         program's begin on, so it is at most that long"
+        "from one line that matches ^step to the next; the first from its timed region or its \
+         first launches, else from the last import on"
     );
     assert!(has_note(
         &report.notes,

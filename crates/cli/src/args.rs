@@ -136,12 +136,15 @@ pub struct LabArguments {
   preheat run --iterations 'lines:^step' -- ./train   ends with such a line
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
-Iterations: auto takes the first of nvtx, python, kernels that finds at least three.
+Iterations: auto uses the first of nvtx, python, kernels that finds at least three; else
+the first of nvtx, python, timers, kernels that finds two; else a single timed region.
   nvtx[:NAME]   NVTX ranges, or those of that name; runs of what XLA compiled
-  python        optimizer steps and model calls of PyTorch, steps of Keras
+  python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps
   kernels       the period of the kernel launches
+  timers        regions between two clock readings of the program's own code
   lines:REGEX   lines of standard output that match
-With nvtx, kernels or lines, Python's frameworks are left entirely alone.
+Timed regions are listed with their causes whichever is used. With nvtx, kernels or lines,
+Python's frameworks are not hooked.
 
 Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]
@@ -158,7 +161,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
     pub temperature: Vec<Temperature>,
 
-    /// What an iteration is: auto, nvtx[:NAME], python, kernels or lines:REGEX
+    /// What an iteration is: auto, nvtx[:NAME], python, kernels, timers or lines:REGEX
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
     pub iterations: String,
 
@@ -277,12 +280,14 @@ fn temperature(id: &str) -> Result<Temperature, String> {
 
 fn iterations(how: &str) -> Result<String, String> {
     match how.split_once(':') {
-        None if ["auto", "nvtx", "python", "kernels"].contains(&how) => Ok(how.to_owned()),
+        None if ["auto", "nvtx", "python", "kernels", "timers"].contains(&how) => {
+            Ok(how.to_owned())
+        }
         Some(("nvtx", name)) if !name.is_empty() => Ok(how.to_owned()),
         // Whether it is a regular expression is for the one who matches with it.
         Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
         _ => Err(
-            "iterations are found by auto, nvtx, nvtx:NAME, python, kernels or lines:REGEX"
+            "expected one of auto, nvtx, nvtx:NAME, python, kernels, timers, lines:REGEX"
                 .to_owned(),
         ),
     }

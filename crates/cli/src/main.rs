@@ -15,6 +15,7 @@ mod lab;
 mod output;
 mod place;
 mod progress;
+mod recorded;
 mod report;
 mod run;
 mod show;

@@ -17,6 +17,7 @@ use crate::args::RunArguments;
 use crate::exit::{Usage, complain};
 use crate::place;
 use crate::progress::{Bar, Progress};
+use crate::recorded;
 use crate::show::Targets;
 use crate::terminal;
 
@@ -60,8 +61,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
 
 /// From the files that were just written, as `preheat report` would read them.
 fn show(targets: &Targets, output: &Path) -> Result<()> {
-    let recording = preheat_trace::read(output)
-        .with_context(|| format!("the recording in {} cannot be shown", output.display()))?;
+    let recording = recorded::read(output)?;
     let findings = analyze(&recording);
     let written = targets.write_run(&recording, &findings);
     let page = output.join(PAGE);
@@ -160,8 +160,6 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
         iterations: arguments.iterations.clone(),
         limit: arguments.limit << 20,
         synchronize: arguments.synchronize,
-        // Who says otherwise what an iteration is has the frameworks left alone.
-        python_iterations: ["auto", "python"].contains(&arguments.iterations.as_str()),
         seed: arguments.seed,
         output_of_all: arguments.all_output,
         machine: preheat_lab::machine(),

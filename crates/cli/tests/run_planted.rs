@@ -6,14 +6,16 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_analyze::run::{Cause, IterationsBy, RegionReport, RunReport};
 
 mod support;
 use support::{Directory, python, require};
 
-/// Burns processor time until `seconds` of it have gone.
+/// An installed module, whose clock readings are not the program's. Burns processor time until `seconds` of it have gone.
 const BURN: &str = "
 import time
+def used_so_far():
+    return time.process_time()
 def burn(seconds):
     began = time.perf_counter()
     until = time.process_time() + seconds
@@ -29,11 +31,14 @@ fn recorded(directory: &Directory, script: &str, flags: &[&str]) -> Option<(RunR
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let python = require("python", python())?;
-    fs::write(directory.join("burning.py"), BURN).unwrap();
+    let installed = directory.join("site-packages");
+    fs::create_dir(&installed).unwrap();
+    fs::write(installed.join("burning.py"), BURN).unwrap();
     fs::write(directory.join("program.py"), script).unwrap();
     let flags = [&["--starts", "1"], flags].concat();
     let command = [python.as_os_str(), "program.py".as_ref()];
-    let report = support::recorded(directory, &flags, command, &[]);
+    let path = [("PYTHONPATH", installed.display().to_string())];
+    let report = support::recorded(directory, &flags, command, &path);
     let planted = fs::read_to_string(directory.join("planted.json")).unwrap();
     Some((report, Planted(serde_json::from_str(&planted).unwrap())))
 }
@@ -198,14 +203,14 @@ json.dump(planted, open('planted.json', 'w'))
 }
 
 #[test]
-fn a_program_without_repetition_is_told_to_its_end() {
+fn a_program_without_repetition_is_explained_to_its_end() {
     let directory = Directory::new();
     let script = "
-import json, time
-from burning import burn
-began = time.process_time()
+import json
+from burning import burn, used_so_far
+began = used_so_far()
 burn(0.4)
-json.dump({'own': time.process_time() - began}, open('planted.json', 'w'))
+json.dump({'own': used_so_far() - began}, open('planted.json', 'w'))
 ";
     let Some((report, planted)) = recorded(&directory, script, &[]) else {
         return;
@@ -217,6 +222,54 @@ json.dump({'own': time.process_time() - began}, open('planted.json', 'w'))
         planted.seconds("own")
     ));
     assert!(seconds(&report, Cause::Unexplained) <= report.time_to_first.median / 20.0);
+}
+
+#[test]
+fn a_region_that_the_program_times_is_explained() {
+    let directory = Directory::new();
+    let script = "
+import json, time
+from burning import burn
+planted = {}
+start = time.perf_counter()
+burn(0.2)
+time.sleep(0.3)
+planted['first'] = time.perf_counter() - start
+
+start = time.perf_counter()
+time.sleep(0.1)
+end = time.perf_counter()
+planted['second'] = end - start
+json.dump(planted, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &[]) else {
+        return;
+    };
+    assert!(adds_up(&report));
+    assert_eq!(report.iterations_by, IterationsBy::Timers);
+    let regions: Vec<&RegionReport> = (report.regions.iter())
+        .filter(|region| region.name.starts_with("program.py"))
+        .collect();
+    let lines: Vec<_> = (regions.iter())
+        .map(|region| (region.from.unwrap(), region.to.unwrap()))
+        .collect();
+    assert_eq!(lines, [(5, 8), (10, 12)]);
+    for (region, name) in regions.iter().zip(["first", "second"]) {
+        // The recording's own clock and the program's: the same two instants.
+        assert!(
+            near(region.first.median, planted.seconds(name)),
+            "{region:?}"
+        );
+        let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
+        assert!((sum - region.first.median).abs() < 1e-6, "{region:?}");
+    }
+    let idle = |region: &RegionReport| {
+        let causes = region.causes.iter();
+        let idle = causes.filter(|part| part.cause == Cause::Idle);
+        idle.map(|part| part.seconds).sum::<f64>()
+    };
+    assert!(idle(regions[0]) > 0.5 * regions[0].first.median);
+    assert!(idle(regions[1]) > 0.9 * regions[1].first.median);
 }
 
 /// Compile a C file; false, and a line, where there is no compiler.

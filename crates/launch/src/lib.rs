@@ -28,6 +28,7 @@ mod series;
 mod signals;
 mod start;
 mod temperature;
+mod timers;
 mod turns;
 
 pub use error::LaunchError;
@@ -38,4 +39,5 @@ pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Reque
 pub use series::STDERR;
 pub use signals::{interrupted, sender};
 pub use temperature::cached_parts;
+pub use timers::locate_timers;
 pub use turns::{record, record_in_turn};

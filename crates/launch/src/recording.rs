@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings};
+use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings, Timers};
 
 use crate::request::DEFAULT_STARTS;
 use crate::{LaunchError, Request, inject, manifest};
@@ -83,6 +83,7 @@ pub(crate) fn describe(request: &Request<'_>) -> Manifest {
         },
         environment: manifest::environment(std::env::vars_os()),
         starts: Vec::new(),
+        timers: Timers::default(),
         notes: inject::notes(|name| std::env::var_os(name)),
     }
 }

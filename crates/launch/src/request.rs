@@ -42,8 +42,6 @@ pub struct Request<'a> {
     pub limit: u64,
     /// Wait for the device at the end of each iteration that Python sees.
     pub synchronize: bool,
-    /// Have the recorder look for the iterations of Python's frameworks.
-    pub python_iterations: bool,
     /// Seeds the order of the starts.
     pub seed: u64,
     /// Show the output of all starts; else only that of the first.
@@ -85,6 +83,12 @@ impl Request<'_> {
                 "`{pattern}` is no regular expression ({why}); give one that matches a line of output, as in lines:'^step'"
             ))
         })
+    }
+
+    /// Whether the recorder hooks Python's frameworks: not where the user says that an
+    /// iteration is something else.
+    pub(crate) fn hooks_frameworks(&self) -> bool {
+        ["auto", "python", "timers"].contains(&self.iterations.as_str())
     }
 
     /// How long the starts may take together, if that is bounded.

@@ -261,7 +261,7 @@ impl<'a> Series<'a> {
                 limit: self.request.limit,
                 synchronize: self.request.synchronize,
                 iterations: &self.request.iterations,
-                python_iterations: self.request.python_iterations,
+                python_iterations: self.request.hooks_frameworks(),
                 unbuffered: piped,
             };
             variables.extend(inject::variables(&self.placed, &options, user));

@@ -208,7 +208,7 @@ fn one_iteration_has_no_steady_one() {
         start.iterations.truncate(1);
     }
     let html = run_html(&report, &run_view::view());
-    assert!(html.contains("one iteration: no steady one to compare with"));
+    assert!(html.contains("one iteration: nothing to compare it with"));
 }
 
 #[test]

@@ -24,9 +24,15 @@ fn example() -> serde_json::Value {
 #[test]
 fn the_schema_takes_what_is_written() {
     use common::run;
-    let mut documents = [run::report(), run::ladder(), run::bare(), run::hostile()]
-        .map(|r| document(&r))
-        .to_vec();
+    let mut documents = [
+        run::report(),
+        run::twice(),
+        run::ladder(),
+        run::bare(),
+        run::hostile(),
+    ]
+    .map(|r| document(&r))
+    .to_vec();
     documents.push(example());
     for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
         assert_eq!(verdict, "ok");

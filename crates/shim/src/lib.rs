@@ -3,13 +3,14 @@
 //!
 //! [`recorder`] keeps records and knows nothing of what they tell. The other modules
 //! are its sources: [`start`] the process itself, [`loader`] what is loaded and looked
-//! up, [`files`] what is read, [`python`] what Python's side tells, [`hooks`] the calls
+//! up, [`files`] what is read, [`clocks`] what a native program times itself with, [`python`] what Python's side tells, [`hooks`] the calls
 //! of drivers and libraries. All of them do nothing but call the real function until the
 //! constructor has found a directory to record into, and after anything went wrong.
 //!
 //! `ahead` stands apart: it does something of its own, where that is asked for.
 
 mod ahead;
+pub mod clocks;
 mod environment;
 pub mod files;
 pub mod hooks;

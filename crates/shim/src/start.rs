@@ -5,7 +5,7 @@
 
 use crate::environment::variable;
 use crate::recorder::system::{Errno, File};
-use crate::{ahead, files, loader, python, recorder};
+use crate::{ahead, clocks, files, loader, python, recorder};
 use preheat_wire::{Event, Kind, variables};
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
@@ -26,6 +26,7 @@ unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment:
     let _errno = Errno::keep();
     loader::prepare();
     files::prepare();
+    clocks::prepare();
     prepare();
     // What was looked up in vain is not the program's to be told of.
     // SAFETY: the message is not used.
@@ -213,6 +214,9 @@ unsafe extern "C" fn main(
     static ONCE: AtomicBool = AtomicBool::new(false);
     if !ONCE.swap(true, Ordering::Relaxed) {
         event(Event::Main, 0, b"");
+        if recorder::active() {
+            clocks::main_begins();
+        }
         if ahead::is_asked() {
             ahead::begin();
         }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::mem::offset_of;
 
 use preheat_analyze::run::trace::{
-    Allocation, AllocatorSample, Copied, DeviceMemory, Import, Load, Module, Process,
-    ProcessSample, Span, ThreadSample, What,
+    Allocation, AllocatorSample, Clock, Copied, DeviceMemory, Elapsed, Import, Load, Module,
+    Process, ProcessSample, Reading, Span, ThreadSample, What,
 };
 use preheat_wire as wire;
 use preheat_wire::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
@@ -59,6 +59,8 @@ pub(crate) struct Decoder {
     pub(crate) last: u64,
     /// When the process ended in an orderly way.
     pub(crate) exited: Option<u64>,
+    /// The thread whose records come next, by its index.
+    pub(crate) thread: u32,
     pub(crate) empty: Odd,
     pub(crate) impossible: Odd,
     shapes: Box<[Option<Shape>; SYMBOLS]>,
@@ -82,6 +84,7 @@ impl Decoder {
             functions: Functions::new(),
             seen: Seen::default(),
             exited: None,
+            thread: 0,
             empty: Odd::default(),
             impossible: Odd::default(),
             shapes,
@@ -247,6 +250,9 @@ impl Decoder {
             Iteration::PredictStep => What::PredictStep,
             Iteration::TestStep => What::TestStep,
             Iteration::DataFetch => What::DataFetch,
+            Iteration::Predict => What::Predict,
+            Iteration::Evaluate => What::Evaluate,
+            Iteration::Epoch => What::Epoch,
         };
         Some((what, self.text(record.value)))
     }
@@ -308,6 +314,25 @@ impl Decoder {
             }
             Kind::Line => self.seen.lines.push(time),
             Kind::Sparse => self.process.sparse.push((time, end)),
+            Kind::Clock => {
+                if let Some(clock) = wire::Clock::from_u16(record.symbol) {
+                    let place = self.text(u64::from(record.status.cast_unsigned()));
+                    self.process.readings.push(Reading {
+                        time,
+                        thread: self.thread,
+                        place,
+                        clock: clock_of(clock),
+                        value: record.value,
+                    });
+                }
+            }
+            Kind::Elapsed => self.process.elapsed.push(Elapsed {
+                time,
+                thread: self.thread,
+                from: sampled(offset_of!(wire::Elapsed, from)),
+                to: sampled(offset_of!(wire::Elapsed, to)),
+                nanoseconds: record.value,
+            }),
             _ => {}
         }
     }
@@ -347,6 +372,22 @@ impl Decoder {
             self.files.insert(path.to_owned());
             self.process.files.push(path.to_owned());
         }
+    }
+}
+
+fn clock_of(clock: wire::Clock) -> Clock {
+    match clock {
+        wire::Clock::Time => Clock::Time,
+        wire::Clock::PerfCounter => Clock::PerfCounter,
+        wire::Clock::Monotonic => Clock::Monotonic,
+        wire::Clock::ProcessTime => Clock::ProcessTime,
+        wire::Clock::ThreadTime => Clock::ThreadTime,
+        wire::Clock::CudaEvent => Clock::CudaEvent,
+        wire::Clock::ChronoSystem => Clock::ChronoSystem,
+        wire::Clock::ChronoSteady => Clock::ChronoSteady,
+        wire::Clock::ClockGettime => Clock::ClockGettime,
+        wire::Clock::ClockGettimeCpu => Clock::ClockGettimeCpu,
+        wire::Clock::GetTimeOfDay => Clock::GetTimeOfDay,
     }
 }
 

@@ -87,7 +87,8 @@ pub(crate) fn decode<R: Read + Seek>(source: &mut R, exec: u64) -> Result<Decode
     for chunk in &layout.chunks {
         if chunk.totals {
             add_totals(source, chunk, &mut buffer, &mut totals, &mut problems);
-        } else if let Some(thread) = threads.by_number(chunk.thread) {
+        } else if let Some((index, thread)) = threads.by_number(chunk.thread) {
+            decoder.thread = index;
             let spans = &mut thread.spans;
             each_record(
                 source,
@@ -197,9 +198,10 @@ fn threads(layout: &Layout) -> Threads {
 }
 
 impl Threads {
-    fn by_number(&mut self, number: u32) -> Option<&mut Thread> {
+    fn by_number(&mut self, number: u32) -> Option<(u32, &mut Thread)> {
         let index = *self.indices.get(&number)?;
-        self.threads.get_mut(index)
+        let thread = self.threads.get_mut(index)?;
+        Some((u32::try_from(index).ok()?, thread))
     }
 
     fn finish(mut self) -> Vec<Thread> {

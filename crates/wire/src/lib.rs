@@ -22,5 +22,7 @@ pub use file::{
     CHUNK_MAGIC, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, MAGIC, MAJOR, MINOR, State,
     Total,
 };
-pub use record::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
-pub use slots::{Allocation, Allocator, Copied, DeviceMemory, Image, Sampled, Usage, text_slots};
+pub use record::{Clock, Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
+pub use slots::{
+    Allocation, Allocator, Copied, DeviceMemory, Elapsed, Image, Sampled, Usage, text_slots,
+};

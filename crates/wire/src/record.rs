@@ -72,6 +72,18 @@ pub enum Kind {
     /// A stretch without detail: the process repeats what was recorded in detail before,
     /// and calls that every iteration makes often are not recorded. Since version 1.1.
     Sparse = 14,
+    /// The program's own code read a clock. `symbol` is a [`Clock`], `status` the number of
+    /// a text with the place that read it, `value` the reading in nanoseconds. Since
+    /// version 1.2.
+    ///
+    /// The place is the call stack of the program's own code, innermost first: for Python
+    /// three fields per frame with a NUL between (file, line, function), for native code
+    /// `+` and the return address relative to the executable, in decimal.
+    Clock = 15,
+    /// The program asked for the time between two CUDA events. `status` is the number of
+    /// a text with the place, as in [`Kind::Clock`], `value` the answer in nanoseconds.
+    /// [`Elapsed`](crate::Elapsed). Since version 1.2.
+    Elapsed = 16,
 }
 
 impl Kind {
@@ -92,6 +104,8 @@ impl Kind {
             12 => Kind::Process,
             13 => Kind::Line,
             14 => Kind::Sparse,
+            15 => Kind::Clock,
+            16 => Kind::Elapsed,
             _ => return None,
         })
     }
@@ -160,6 +174,12 @@ pub enum Iteration {
     TestStep = 5,
     /// A PyTorch data loader's next batch.
     DataFetch = 6,
+    /// A whole `predict` of a Keras model, with all its steps. Since version 1.2.
+    Predict = 7,
+    /// A whole `evaluate` of a Keras model. Since version 1.2.
+    Evaluate = 8,
+    /// An epoch of a Keras model's `fit`. Since version 1.2.
+    Epoch = 9,
 }
 
 impl Iteration {
@@ -172,8 +192,61 @@ impl Iteration {
             4 => Iteration::PredictStep,
             5 => Iteration::TestStep,
             6 => Iteration::DataFetch,
+            7 => Iteration::Predict,
+            8 => Iteration::Evaluate,
+            9 => Iteration::Epoch,
             _ => return None,
         })
+    }
+}
+
+/// A clock that a program can read.
+#[repr(u16)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// `time.time()` and `time.time_ns()` in Python.
+    Time = 1,
+    /// `time.perf_counter()`, which is `timeit`'s timer too.
+    PerfCounter = 2,
+    /// `time.monotonic()`.
+    Monotonic = 3,
+    /// `time.process_time()`: CPU time, not wall-clock time.
+    ProcessTime = 4,
+    /// `time.thread_time()`: likewise, of one thread.
+    ThreadTime = 5,
+    /// A CUDA event was recorded; `value` identifies the event.
+    CudaEvent = 6,
+    /// `std::chrono::system_clock`, which `high_resolution_clock` is in libstdc++.
+    ChronoSystem = 7,
+    /// `std::chrono::steady_clock`.
+    ChronoSteady = 8,
+    /// `clock_gettime` of a wall clock or a monotonic one.
+    ClockGettime = 9,
+    /// `clock_gettime` of a CPU-time clock.
+    ClockGettimeCpu = 10,
+    /// `gettimeofday`.
+    GetTimeOfDay = 11,
+}
+
+impl Clock {
+    /// Every clock.
+    pub const ALL: [Clock; 11] = [
+        Clock::Time,
+        Clock::PerfCounter,
+        Clock::Monotonic,
+        Clock::ProcessTime,
+        Clock::ThreadTime,
+        Clock::CudaEvent,
+        Clock::ChronoSystem,
+        Clock::ChronoSteady,
+        Clock::ClockGettime,
+        Clock::ClockGettimeCpu,
+        Clock::GetTimeOfDay,
+    ];
+
+    /// The clock with this number, if this version knows it.
+    pub fn from_u16(number: u16) -> Option<Clock> {
+        Clock::ALL.into_iter().find(|clock| *clock as u16 == number)
     }
 }
 
@@ -240,6 +313,9 @@ mod tests {
             assert!(Iteration::from_u16(wide).is_none_or(|which| which as u16 == wide));
             let signed = i32::from(number);
             assert!(Shape::from_number(signed).is_none_or(|shape| shape as i32 == signed));
+        }
+        for clock in Clock::ALL {
+            assert_eq!(Clock::from_u16(clock as u16), Some(clock));
         }
     }
 }

@@ -92,6 +92,19 @@ pub struct Allocator {
     pub peak_reserved: u64,
 }
 
+/// The two CUDA events between which the time was asked for, as [`Clock`](crate::Clock)
+/// readings identify them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elapsed {
+    /// The earlier event.
+    pub from: u64,
+    /// The later event.
+    pub to: u64,
+    /// Not used yet.
+    pub reserved: [u64; 2],
+}
+
 /// What the launcher saw of a thread or a process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +140,7 @@ mod tests {
         assert_eq!(size_of::<DeviceMemory>(), SLOT_BYTES);
         assert_eq!(size_of::<Allocator>(), SLOT_BYTES);
         assert_eq!(size_of::<Sampled>(), SLOT_BYTES);
+        assert_eq!(size_of::<Elapsed>(), SLOT_BYTES);
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub const SHIM: &str = "PREHEAT_SHIM";
 pub const PYTHON: &str = "PREHEAT_PYTHON";
 
 /// What an iteration is, as the launcher was asked: `auto`, `python`, `nvtx`, `nvtx:NAME`,
-/// `kernels`, `lines:REGEX`. For the last two, which only all detail can tell, nothing is
-/// left out; without it, as for `auto`.
+/// `kernels`, `timers`, `lines:REGEX`. For the last three, which only all detail can tell,
+/// nothing is left out; without it, as for `auto`.
 pub const ITERATIONS: &str = "PREHEAT_ITERATIONS";
 
 /// Words with a comma between: `synchronize` (wait for the device at the end of each

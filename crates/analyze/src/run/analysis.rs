@@ -6,9 +6,10 @@ use super::items::{self, Tree};
 use super::iterations::{Decision, Seen, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
+use super::timers::Regions;
 use super::{
     Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, counted,
-    memory, notes, remedies, viewing, warmest,
+    memory, notes, remedies, timers, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -30,6 +31,9 @@ pub fn analyze(recording: &Recording) -> Findings {
     let facts: Vec<Vec<Facts>> = (recording.starts.iter())
         .map(|start| start.processes.iter().map(Facts::of).collect())
         .collect();
+    let regions: Vec<Regions> = (recording.starts.iter())
+        .map(|start| timers::regions(start, &recording.manifest.timers))
+        .collect();
     let succeeded = |at: usize| {
         let start = recording.manifest.starts.get(at);
         start.is_none_or(|start| start.exit_code == 0)
@@ -38,6 +42,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         .map(|(at, (trace, facts))| Seen {
             trace,
             facts,
+            regions: &regions[at],
             succeeded: succeeded(at),
         })
         .collect();
@@ -86,6 +91,16 @@ pub fn analyze(recording: &Recording) -> Findings {
             trees: &trees,
             scale: scale(&report, examined),
         });
+        let (timed, more) = timers::summarize(&timers::Case {
+            regions: &regions,
+            counted: warmest.map_or(&[][..], |group| &group.starts),
+            shown,
+            trace: start.trace,
+            facts: start.facts,
+            seed: recording.manifest.settings.seed,
+        });
+        report.regions = timed;
+        report.notes.extend(notes::more_regions(more));
         view = viewing::view(shown, start, examined, &trees);
     } else {
         report.causes = causes_of(None, &nothing(), &mut behind, &report);
@@ -127,9 +142,14 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         consistency: None,
         warmup: None,
         excess: None,
+        second: None,
+        best: None,
+        first_to_second: None,
         counted_starts: 0,
         causes: Vec::new(),
         first_excess: Vec::new(),
+        second_excess: Vec::new(),
+        regions: Vec::new(),
         memory: super::MemoryReport::default(),
         ladder: Vec::new(),
         remedies: Vec::new(),
@@ -143,6 +163,12 @@ fn numbers(report: &mut RunReport, group: &Group) {
     report.time_to_first = group.time_to_first;
     report.counted_starts = group.starts.len();
     report.first_excess = group.first_excess();
+    if let Some(second) = &group.second {
+        report.second = Some(second.second);
+        report.best = Some(second.best);
+        report.first_to_second = Some(second.ratio);
+        report.second_excess = second.excess();
+    }
     if let Some(series) = &group.series {
         report.first = Some(series.first);
         report.steady = series.steady;

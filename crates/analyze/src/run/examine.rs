@@ -62,7 +62,9 @@ pub(super) struct Examined {
     pub causes: [f64; CAUSES],
     /// What the first iteration took beyond a steady one, in seconds by cause.
     pub excess: Option<[f64; CAUSES]>,
-    /// The part of each cause in the first iteration that is no steady work, 0 to 1.
+    /// What the first iteration took beyond the second, in seconds by cause.
+    pub second: Option<[f64; CAUSES]>,
+    /// The part of each cause in the first iteration that is not steady work, 0 to 1.
     pub cold: [f64; CAUSES],
     pub before: Tally,
     pub first: Tally,
@@ -95,11 +97,14 @@ pub(super) fn examine(
     let detail_cost = detail::cost(&durations, &detailed);
     let durations = detail::without(detail_cost, durations, &detailed);
     let summary = summarize_start(&durations);
-    let later = steady_ones(&detailed, summary.as_ref());
+    let steady = steady_ones(&detailed, summary.as_ref());
+    // The second one too, for what the first took beyond it.
+    let second = iterations.len() > 1 && !steady.contains(&1);
+    let later: Vec<usize> = second.then_some(1).into_iter().chain(steady).collect();
     let Partition {
         before,
         first,
-        later,
+        mut later,
         parts,
         waited_for_processor,
         catalogue,
@@ -117,6 +122,12 @@ pub(super) fn examine(
         None if to_end && recorded => Some(trace.end),
         None => None,
     };
+    let second_by_cause = (later.first())
+        .filter(|_| iterations.len() > 1)
+        .map(|sums| sums.map(seconds));
+    if second {
+        later.remove(0);
+    }
     let steady = steady_by_cause(&later);
     let (causes, cold) = without_steady(&before, &first, steady.as_ref());
     let excess =
@@ -131,6 +142,8 @@ pub(super) fn examine(
         time_to_first,
         causes,
         excess,
+        second: second_by_cause
+            .map(|second| std::array::from_fn(|at| seconds(first.causes[at]) - second[at])),
         cold,
         before,
         first,

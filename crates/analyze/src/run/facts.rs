@@ -147,7 +147,10 @@ impl<'a> Facts<'a> {
             | What::TrainStep
             | What::PredictStep
             | What::TestStep
-            | What::DataFetch => return None,
+            | What::DataFetch
+            | What::Predict
+            | What::Evaluate
+            | What::Epoch => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range names what is compiled; those within are its passes.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);

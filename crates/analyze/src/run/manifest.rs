@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Timers;
 use crate::lab::Machine;
 
 /// The schema that this version writes.
@@ -28,6 +29,9 @@ pub struct Manifest {
     pub environment: Vec<(String, String)>,
     /// The starts, in the order in which they ran.
     pub starts: Vec<StartInfo>,
+    /// What the program's source says about the clocks that it reads.
+    #[serde(default, skip_serializing_if = "Timers::is_empty")]
+    pub timers: Timers,
     /// Sentences for people: what is not recorded, and why.
     pub notes: Vec<String>,
 }
@@ -36,7 +40,7 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
     /// How iterations are to be found: `auto`, `nvtx`, `nvtx:NAME`, `python`, `kernels`,
-    /// `lines:REGEX`.
+    /// `timers`, `lines:REGEX`.
     pub iterations: String,
     /// Starts that were asked for at each temperature.
     pub starts: usize,

@@ -29,6 +29,7 @@ mod remedies;
 mod report;
 mod span_causes;
 mod summary;
+mod timers;
 pub mod trace;
 mod view;
 mod viewing;
@@ -41,9 +42,10 @@ pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub use examine::{PathPart, StartAnalysis};
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, MemoryReport, RUN_SCHEMA, Remedy,
-    RunReport, Rung, StartReport,
+    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, MemoryReport, RUN_SCHEMA,
+    RegionReport, Remedy, RunReport, Rung, StartReport, Unfinished,
 };
 pub use span_causes::span_causes;
+pub use timers::{Address, Frame, SourceTimers, TimedFile, Timers, frames, timers_in};
 pub use trace::Recording;
 pub use view::{Bar, ImportNode, MemoryPoint, Row, RunView, Segment};

@@ -87,6 +87,11 @@ pub(super) fn notes(
     notes.all
 }
 
+/// The regions that are not listed.
+pub(super) fn more_regions(more: usize) -> Option<String> {
+    (more > 0).then(|| format!("The program times {more} more regions, which are not listed."))
+}
+
 #[derive(Default)]
 struct Notes {
     all: Vec<String>,

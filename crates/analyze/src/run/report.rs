@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::trace::Clock;
 use super::{Cause, Evicted, RunSettings, Temperature};
 use crate::lab::Machine;
 use crate::stats::{Class, Consistency, Interval};
@@ -32,8 +33,8 @@ pub struct RunReport {
     pub settings: RunSettings,
     /// Environment variables that matter to a cold start and were set.
     pub environment: Vec<(String, String)>,
-    /// By what iterations were found: `nvtx`, `python`, `kernels`, `lines`, or `none` if
-    /// nothing repeats.
+    /// By what iterations were found: `nvtx`, `python`, `kernels`, `timers`, `lines`, or
+    /// `none` if nothing repeats.
     pub iterations_by: IterationsBy,
     /// What an iteration is here, for people: `steps of SGD`, `NVTX ranges named step`.
     pub iteration: String,
@@ -54,6 +55,15 @@ pub struct RunReport {
     pub warmup: Option<f64>,
     /// What warm-up cost over steady, median over the starts.
     pub excess: Option<f64>,
+    /// The second iteration.
+    #[serde(default)]
+    pub second: Option<Interval>,
+    /// The fastest iteration after the first.
+    #[serde(default)]
+    pub best: Option<Interval>,
+    /// first ÷ second, of the starts that have both.
+    #[serde(default)]
+    pub first_to_second: Option<Interval>,
     /// How many starts the numbers above are from.
     pub counted_starts: usize,
     /// The causes on the path from `exec` to the end of the first iteration, largest
@@ -61,6 +71,13 @@ pub struct RunReport {
     pub causes: Vec<CauseReport>,
     /// What the first iteration took beyond a steady one, by cause, largest first.
     pub first_excess: Vec<CauseSeconds>,
+    /// What the first iteration took beyond the second, by cause, largest first; of the
+    /// starts that have both. What it took less of is below zero.
+    #[serde(default)]
+    pub second_excess: Vec<CauseSeconds>,
+    /// What the program times itself, in the order in which it was first executed.
+    #[serde(default)]
+    pub regions: Vec<RegionReport>,
     /// Where memory went.
     pub memory: MemoryReport,
     /// From the coldest starts to the warmest; one rung for each temperature.
@@ -83,10 +100,56 @@ pub enum IterationsBy {
     Python,
     /// The period of the kernel launches.
     Kernels,
+    /// Regions that the program times itself.
+    Timers,
     /// Lines of output.
     Lines,
     /// Nothing repeats.
     None,
+}
+
+/// A region that the program times itself: what lies between two clock readings of its own
+/// code. Or a level above the iterations, such as an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RegionReport {
+    /// Its name for people: `train.py:14–20`, `epochs of fit`.
+    pub name: String,
+    /// The source file, or the executable where no lines are known; none for a level.
+    pub file: Option<String>,
+    /// The line of the earlier reading.
+    pub from: Option<u32>,
+    /// The line of the later reading.
+    pub to: Option<u32>,
+    /// The function of the earlier reading.
+    pub function: Option<String>,
+    /// The clock; none for a level.
+    pub clock: Option<Clock>,
+    /// How often it was executed, in the start that did so most often.
+    pub count: usize,
+    /// The first execution: the difference of the two readings, as the program calculates it.
+    pub first: Interval,
+    /// The second execution.
+    pub second: Option<Interval>,
+    /// The fastest execution after the first.
+    pub best: Option<Interval>,
+    /// first ÷ second, of the starts that have both.
+    pub ratio: Option<Interval>,
+    /// Where the time of the first execution went; adds up to `first`. Of the start that
+    /// the page shows, in proportion.
+    pub causes: Vec<CauseSeconds>,
+    /// Where the time of the second execution went; adds up to `second`.
+    pub second_causes: Vec<CauseSeconds>,
+    /// Device work that the first execution did not wait for; none if there was none.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Device work that was still to be done when a clock was read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// Kernels that were launched and not waited for.
+    pub launches: u64,
+    /// How long it took until the device was done, where the program then waited for it.
+    pub seconds: Option<f64>,
 }
 
 /// A cause and how long it took.

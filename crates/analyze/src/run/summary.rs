@@ -6,7 +6,7 @@ use super::path::CAUSES;
 use super::{
     Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
 };
-use crate::stats::{Interval, SeriesSummary, interval, summarize};
+use crate::stats::{Interval, SeriesSummary, interval, paired_ratio, summarize};
 
 /// Fewer iterations than this in every start have no class.
 pub(super) const FOR_A_CLASS: usize = 3;
@@ -25,6 +25,21 @@ pub(super) struct Group {
     pub most_iterations: usize,
     /// What the first iteration took beyond a steady one, by cause.
     pub excess: [f64; CAUSES],
+    /// The first iteration against the second, in starts that have both.
+    pub second: Option<Second>,
+}
+
+/// The first iteration against the later ones, which needs no steady state.
+pub(super) struct Second {
+    pub second: Interval,
+    /// The fastest iteration after the first.
+    pub best: Interval,
+    /// first ÷ second.
+    pub ratio: Interval,
+    /// first − second, by cause.
+    excess: [f64; CAUSES],
+    /// first − second.
+    whole: f64,
 }
 
 /// The groups, from the warmest to the coldest; a temperature without a start that came to
@@ -89,8 +104,55 @@ fn group(
         series: summarize(&series, seed),
         most_iterations: series.iter().map(Vec::len).max().unwrap_or(0),
         excess: std::array::from_fn(mean),
+        second: second(examined, &starts, seed),
         starts,
     })
+}
+
+fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> {
+    let both: Vec<&Examined> = (starts.iter())
+        .map(|at| &examined[*at])
+        .filter(|start| start.durations.len() > 1)
+        .collect();
+    let of = |value: fn(&[f64]) -> f64| -> Vec<Vec<f64>> {
+        let values = both.iter().map(|start| vec![value(&start.durations)]);
+        values.collect()
+    };
+    let (firsts, seconds) = (of(|times| times[0]), of(|times| times[1]));
+    let bests = of(|times| times[1..].iter().copied().fold(f64::INFINITY, f64::min));
+    let pairs: Vec<_> = firsts
+        .iter()
+        .cloned()
+        .zip(seconds.iter().cloned())
+        .collect();
+    let (first, second) = (interval(&firsts, seed)?, interval(&seconds, seed)?);
+    let excess: Vec<&[f64; CAUSES]> = (both.iter())
+        .filter_map(|start| start.second.as_ref())
+        .collect();
+    let mean = |at: usize| {
+        let sum: f64 = excess.iter().map(|excess| excess[at]).sum();
+        sum / excess.len().max(1) as f64
+    };
+    Some(Second {
+        second,
+        best: interval(&bests, seed)?,
+        ratio: paired_ratio(&pairs, seed)?,
+        excess: std::array::from_fn(mean),
+        whole: first.median - second.median,
+    })
+}
+
+impl Second {
+    /// What the first iteration took beyond the second, largest first.
+    pub(super) fn excess(&self) -> Vec<CauseSeconds> {
+        largest_first(&adding_up(self.excess, self.whole))
+    }
+}
+
+fn largest_first(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
+    let mut causes = in_order(causes);
+    causes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    causes
 }
 
 impl Group {
@@ -122,9 +184,7 @@ impl Group {
         let Some(whole) = series.and_then(|series| Some(series.first - series.steady?)) else {
             return Vec::new();
         };
-        let mut excess = in_order(&adding_up(self.excess, whole));
-        excess.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        excess
+        largest_first(&adding_up(self.excess, whole))
     }
 }
 

@@ -4,6 +4,8 @@
 //! are compact, because a recording may have ten million spans. All times are
 //! nanoseconds since the start's `exec`.
 
+use serde::{Deserialize, Serialize};
+
 use super::Manifest;
 
 /// A whole recording.
@@ -86,6 +88,10 @@ pub struct Process {
     /// Stretches without detail, in order and apart: calls that every iteration makes often are not
     /// among the spans there.
     pub sparse: Vec<(u64, u64)>,
+    /// Clocks that the program's own code read, in the order of the file.
+    pub readings: Vec<Reading>,
+    /// Times between CUDA events that it asked for.
+    pub elapsed: Vec<Elapsed>,
     /// Files that were opened, modules' files and mapped libraries.
     pub files: Vec<String>,
     /// Sentences that the recorder left.
@@ -162,6 +168,12 @@ pub enum What {
     TestStep,
     /// A data loader's next batch: `texts`.
     DataFetch,
+    /// A whole `predict` of Keras: `texts`.
+    Predict,
+    /// A whole `evaluate` of Keras: `texts`.
+    Evaluate,
+    /// An epoch of Keras' `fit`: `texts`.
+    Epoch,
     /// An NVTX range: `texts` has its name; `symbol` is its domain's text, 0 for the
     /// default one.
     Range,
@@ -259,6 +271,97 @@ pub struct Copied {
 pub struct Function {
     /// Its name; empty if it was never looked up by name.
     pub name: String,
+}
+
+/// A reading of a clock by the program's own code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// When.
+    pub time: u64,
+    /// The thread, by its index in its process.
+    pub thread: u32,
+    /// The place in the program, in `texts`.
+    pub place: u32,
+    /// Which clock.
+    pub clock: Clock,
+    /// The reading in nanoseconds; for a CUDA event, which one.
+    pub value: u64,
+}
+
+/// The program asked for the time between two CUDA events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed {
+    /// When.
+    pub time: u64,
+    /// The thread, by its index in its process.
+    pub thread: u32,
+    /// The earlier event, as its [`Reading`] has it.
+    pub from: u64,
+    /// The later event.
+    pub to: u64,
+    /// The answer in nanoseconds.
+    pub nanoseconds: u64,
+}
+
+/// A clock that programs time themselves with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Python's `time.time()`.
+    Time,
+    /// Python's `time.perf_counter()`.
+    PerfCounter,
+    /// Python's `time.monotonic()`.
+    Monotonic,
+    /// Python's `time.process_time()`: CPU time.
+    ProcessTime,
+    /// Python's `time.thread_time()`: CPU time.
+    ThreadTime,
+    /// CUDA events.
+    CudaEvent,
+    /// C++'s `std::chrono::system_clock` and `high_resolution_clock`.
+    ChronoSystem,
+    /// C++'s `std::chrono::steady_clock`.
+    ChronoSteady,
+    /// `clock_gettime` of a wall clock.
+    ClockGettime,
+    /// `clock_gettime` of CPU time.
+    ClockGettimeCpu,
+    /// `gettimeofday`.
+    GetTimeOfDay,
+}
+
+impl Clock {
+    /// Its name where programs are written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Clock::Time => "time.time",
+            Clock::PerfCounter => "time.perf_counter",
+            Clock::Monotonic => "time.monotonic",
+            Clock::ProcessTime => "time.process_time",
+            Clock::ThreadTime => "time.thread_time",
+            Clock::CudaEvent => "CUDA events",
+            Clock::ChronoSystem => "std::chrono::system_clock",
+            Clock::ChronoSteady => "std::chrono::steady_clock",
+            Clock::ClockGettime | Clock::ClockGettimeCpu => "clock_gettime",
+            Clock::GetTimeOfDay => "gettimeofday",
+        }
+    }
+
+    /// Whether it counts CPU time instead of wall-clock time.
+    pub fn is_cpu_time(self) -> bool {
+        match self {
+            Clock::ProcessTime | Clock::ThreadTime | Clock::ClockGettimeCpu => true,
+            Clock::Time
+            | Clock::PerfCounter
+            | Clock::Monotonic
+            | Clock::CudaEvent
+            | Clock::ChronoSystem
+            | Clock::ChronoSteady
+            | Clock::ClockGettime
+            | Clock::GetTimeOfDay => false,
+        }
+    }
 }
 
 /// Memory of a device at an instant.

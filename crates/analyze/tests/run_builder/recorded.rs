@@ -54,6 +54,7 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
             },
             environment: Vec::new(),
             starts: starts.iter().enumerate().map(info).collect(),
+            timers: Default::default(),
             notes: Vec::new(),
         },
         starts,

@@ -21,6 +21,7 @@ use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
 use crate::place;
 use crate::progress::{Bar, Progress};
+use crate::recorded;
 use crate::run::PAGE;
 use crate::show::Targets;
 
@@ -117,8 +118,7 @@ fn after(
 
 /// A recording as `preheat run` leaves it, its page beside it.
 fn side(place: &Path) -> Result<Side> {
-    let recording = preheat_trace::read(place)
-        .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+    let recording = recorded::read(place)?;
     let findings = analyze(&recording);
     // The comparison does not depend on it.
     let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
@@ -179,7 +179,6 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
             .map_or(DEFAULT_LIMIT, |mebibytes| mebibytes << 20),
         synchronize: live.synchronize,
         // Who says otherwise what an iteration is has the frameworks left alone.
-        python_iterations: ["auto", "python"].contains(&iterations),
         seed: live.seed.unwrap_or(1),
         output_of_all: live.all_output,
         machine: preheat_lab::machine(),

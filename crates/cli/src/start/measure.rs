@@ -29,6 +29,7 @@ use crate::failure::failure;
 use crate::kept::MEASUREMENT;
 use crate::place;
 use crate::progress::{Bar, Progress};
+use crate::recorded;
 use crate::run::{PAGE, name};
 use crate::show::Targets;
 use crate::terminal;
@@ -189,8 +190,7 @@ fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
         request.temperatures.push(Temperature::Disk);
     }
     let manifest = record(&request, |_| {})?;
-    let recording = preheat_trace::read(&place)
-        .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+    let recording = recorded::read(&place)?;
     let mut seen = seen(&recording);
     if prefetch {
         seen.look_at_pages();
@@ -309,8 +309,7 @@ fn judged(
     let mut reports = Vec::new();
     for kind in kinds {
         let place: PathBuf = output.join(kind.directory());
-        let recording = preheat_trace::read(&place)
-            .with_context(|| format!("the recording in {} cannot be read", place.display()))?;
+        let recording = recorded::read(&place)?;
         let mut findings = analyze(&recording);
         // Nothing depends on the page.
         let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
@@ -379,7 +378,6 @@ fn request<'a>(arguments: &StartArguments, command: Vec<OsString>, output: &Path
         iterations: iterations.to_owned(),
         limit: preheat_launch::DEFAULT_LIMIT,
         synchronize: false,
-        python_iterations: ["auto", "python"].contains(&iterations),
         seed: 1,
         output_of_all: false,
         machine: preheat_lab::machine(),

@@ -11,6 +11,7 @@ import sys
 # Numbers of the recording's layout.
 PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
 OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
+PREDICT, EVALUATE, EPOCH = 7, 8, 9
 
 
 def begin(os):
@@ -29,10 +30,14 @@ def begin(os):
     recorder.event(PYTHON_BEGAN, "")
     options = os.environ.get("PREHEAT_OPTIONS", "").split(",")
     watched = {}
+    synchronize = "synchronize" in options
+    recorder.clock_settings(os.path.dirname(os.__file__), synchronize)
+    watched["time"] = once(watched, "time", lambda time: hook_clocks(recorder, time))
     if "no-python-iterations" not in options:
-        frameworks = Frameworks(recorder, "synchronize" in options)
+        frameworks = Frameworks(recorder, synchronize)
         for name, patch in (
             ("torch", frameworks.torch),
+            ("torch.cuda", frameworks.torch_events),
             ("torch._dynamo.utils", frameworks.torch_compiler_near),
             ("torch._dynamo.callback", frameworks.torch_compiler),
             ("torch.utils.data.dataloader", frameworks.torch_data),
@@ -92,6 +97,30 @@ def load(shim):
     return module
 
 
+# The functions of the module `time` that programs time themselves with, in the recorder's
+# order.
+CLOCKS = (
+    "time",
+    "time_ns",
+    "perf_counter",
+    "perf_counter_ns",
+    "monotonic",
+    "monotonic_ns",
+    "process_time",
+    "process_time_ns",
+    "thread_time",
+    "thread_time_ns",
+)
+
+
+def hook_clocks(recorder, time):
+    """Has readings of the clocks by the program's own code recorded."""
+    for number, name in enumerate(CLOCKS):
+        function = time.__dict__.get(name)
+        if function is not None:
+            recorder.hook_clock(function, number)
+
+
 # After so many steps of every optimizer, their steps are what repeats; and after so many of
 # any since the last one was made, whatever the others do.
 ENOUGH_STEPS = 8
@@ -111,7 +140,7 @@ class Frameworks(object):
         self.recorder = recorder
         self.synchronize = synchronize
         # One for each kind: a step that calls another class's step is one step.
-        self.depths = [Depth() for _ in range(DATA_FETCH + 1)]
+        self.depths = [Depth() for _ in range(EPOCH + 1)]
         self.counts = {}
         self.modules = None
         self.compiles = False
@@ -310,6 +339,24 @@ class Frameworks(object):
 
         setattr(Optimizer, name, wraps(patched, patch))
 
+    def torch_events(self, cuda):
+        """CUDA events that the program times itself with."""
+        Event, recorder = cuda.Event, self.recorder
+        record, elapsed_time = Event.record, Event.elapsed_time
+
+        def recorded(self, *args, **kwargs):
+            result = record(self, *args, **kwargs)
+            recorder.cuda_event(id(self))
+            return result
+
+        def elapsed(self, end_event):
+            milliseconds = elapsed_time(self, end_event)
+            recorder.cuda_elapsed(id(self), id(end_event), int(milliseconds * 1e6))
+            return milliseconds
+
+        Event.record = wraps(recorded, record)
+        Event.elapsed_time = wraps(elapsed, elapsed_time)
+
     def torch_data(self, dataloader):
         """The next batch of a data loader: an iteration begins with it."""
         of = getattr(dataloader, "_BaseDataLoaderIter", None)
@@ -359,21 +406,21 @@ class Frameworks(object):
             if callbacks is None or callbacks in self.counts:
                 continue
             self.counts[callbacks] = 0
-            for which, kind in (
-                (TRAIN_STEP, "train"),
-                (PREDICT_STEP, "predict"),
-                (TEST_STEP, "test"),
+            for which, kind, name in (
+                (TRAIN_STEP, "train_batch", "fit"),
+                (PREDICT_STEP, "predict_batch", "predict"),
+                (TEST_STEP, "test_batch", "evaluate"),
+                (EPOCH, "epoch", "fit"),
             ):
-                self.keras_step(callbacks, which, kind)
+                self.keras_step(callbacks, which, kind, name)
 
-    def keras_step(self, callbacks, which, kind):
-        began = getattr(callbacks, "on_%s_batch_begin" % kind)
-        ended = getattr(callbacks, "on_%s_batch_end" % kind)
+    def keras_step(self, callbacks, which, kind, name):
+        began = getattr(callbacks, "on_%s_begin" % kind)
+        ended = getattr(callbacks, "on_%s_end" % kind)
         tokens = {}
-        word = {"train": "fit", "test": "evaluate"}.get(kind, kind)
 
         def on_begin(self_, *args, **kwargs):
-            tokens[id(self_)] = self.begin(which, word)
+            tokens[id(self_)] = self.begin(which, name)
             return began(self_, *args, **kwargs)
 
         def on_end(self_, *args, **kwargs):
@@ -382,12 +429,15 @@ class Frameworks(object):
             finally:
                 self.end(which, tokens.pop(id(self_), 0))
 
-        setattr(callbacks, "on_%s_batch_begin" % kind, wraps(on_begin, began))
-        setattr(callbacks, "on_%s_batch_end" % kind, wraps(on_end, ended))
+        setattr(callbacks, "on_%s_begin" % kind, wraps(on_begin, began))
+        setattr(callbacks, "on_%s_end" % kind, wraps(on_end, ended))
 
     def keras_batches(self, keras):
-        """train_on_batch and its like, wherever a model has them from."""
+        """Whole predictions and evaluations, train_on_batch and its like, wherever a model
+        has them from."""
         for which, name in (
+            (PREDICT, "predict"),
+            (EVALUATE, "evaluate"),
             (TRAIN_STEP, "train_on_batch"),
             (PREDICT_STEP, "predict_on_batch"),
             (TEST_STEP, "test_on_batch"),

@@ -39,7 +39,6 @@ fn main() {
             .map_or("auto".to_owned(), |regex| format!("lines:{regex}")),
         limit: DEFAULT_LIMIT,
         synchronize: false,
-        python_iterations: true,
         seed: 1,
         output_of_all: words.contains(&"all-output"),
         machine: Machine {

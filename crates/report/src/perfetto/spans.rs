@@ -56,6 +56,9 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::PredictStep => frame(&mut kind, "prediction step", text()),
         What::TestStep => frame(&mut kind, "evaluation step", text()),
         What::DataFetch => frame(&mut kind, "next batch", text()),
+        What::Predict => frame(&mut kind, "prediction", text()),
+        What::Evaluate => frame(&mut kind, "evaluation", text()),
+        What::Epoch => frame(&mut kind, "epoch", text()),
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));

@@ -1,7 +1,9 @@
 //! What the terminal and the page write in the same way: shares, counts, intervals, a
 //! cause in a word, how the iterations behave.
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport, Rung, Temperature};
+use preheat_analyze::run::{
+    Cause, CauseSeconds, IterationsBy, RunReport, Rung, Temperature, Unfinished,
+};
 use preheat_analyze::stats::{Class, Consistency, Interval};
 
 use crate::units::{ABSENT, duration, duration_parts, number, span};
@@ -84,17 +86,26 @@ pub(crate) fn own_line(detail: &str) -> Option<&str> {
     }
 }
 
+/// So many iterations can show a steady state, as a rule.
+const FOR_STEADY: usize = 10;
+
 /// Why there is no steady iteration to compare with, where there are too few of them.
-pub(crate) fn too_few(report: &RunReport) -> Option<&'static str> {
+pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     let most = report.starts.iter().map(|start| start.iterations.len());
-    match (report.iterations_by, report.class, most.max()) {
-        (IterationsBy::None, ..) => None,
-        (_, None | Some(Class::NoSteadyState), Some(1)) => {
-            Some("one iteration: no steady one to compare with")
+    let most = most.max().unwrap_or(0);
+    let unsettled = matches!(report.class, None | Some(Class::NoSteadyState));
+    match (report.iterations_by, most) {
+        (IterationsBy::None, _) => None,
+        _ if !unsettled || report.steady.is_some() => None,
+        (_, 1) => Some("one iteration: nothing to compare it with".to_owned()),
+        (_, 2..FOR_STEADY) => {
+            let mut text = format!("{most} iterations; a steady state needs more");
+            if let Some(best) = report.best.filter(|_| most > 2) {
+                text.push_str(&format!("; fastest {}", duration(best.median)));
+            }
+            Some(text)
         }
-        (_, None | Some(Class::NoSteadyState), Some(2)) | (_, None, Some(3..)) => {
-            Some("too few to tell")
-        }
+        (_, _) if report.class.is_none() => Some("too few to tell".to_owned()),
         _ => None,
     }
 }
@@ -102,7 +113,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<&'static str> {
 /// How the iterations behave; nothing where that is not known.
 pub(crate) fn shape(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
-        return why.to_owned();
+        return why;
     }
     let Some(class) = report.class else {
         return String::new();
@@ -130,6 +141,41 @@ pub(crate) fn shape(report: &RunReport) -> String {
         Some(_) => "; not in all starts",
     };
     format!("{}: {meaning}{differ}", class.as_str())
+}
+
+/// The largest causes of a region in a list; the rest are counted.
+pub(crate) fn causes_listed(causes: &[CauseSeconds]) -> String {
+    const NAMED: usize = 4;
+    let mut parts = causes.to_vec();
+    parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), duration(part.seconds));
+    let mut words: Vec<String> = parts.iter().take(NAMED).map(part).collect();
+    match &parts[NAMED.min(parts.len())..] {
+        [] => {}
+        [one] => words.push(part(one)),
+        rest => {
+            let seconds: f64 = rest.iter().map(|part| part.seconds).sum();
+            words.push(format!("{} others {}", rest.len(), duration(seconds)));
+        }
+    }
+    words.join(", ")
+}
+
+/// Device work that a region did not wait for, in a sentence.
+pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
+    let kernels = counted(
+        usize::try_from(unfinished.launches).unwrap_or(usize::MAX),
+        "kernel",
+    );
+    match unfinished.seconds {
+        Some(seconds) => format!(
+            "Not synchronized: {kernels} not waited for; the device needed {} more.",
+            duration(seconds)
+        ),
+        None => format!(
+            "Not synchronized: {kernels} not waited for; --synchronize measures how long they took."
+        ),
+    }
 }
 
 /// A cause in a word or two.
@@ -269,13 +315,22 @@ mod tests {
         report.steady = None;
         report.ratio = None;
         for (class, count, words) in [
-            (None, 1, "one iteration: no steady one to compare with"),
+            (None, 1, "one iteration: nothing to compare it with"),
             (
                 Some(Class::NoSteadyState),
                 1,
-                "one iteration: no steady one to compare with",
+                "one iteration: nothing to compare it with",
             ),
-            (Some(Class::NoSteadyState), 2, "too few to tell"),
+            (
+                Some(Class::NoSteadyState),
+                2,
+                "2 iterations; a steady state needs more",
+            ),
+            (
+                Some(Class::NoSteadyState),
+                5,
+                "5 iterations; a steady state needs more; fastest 730 µs",
+            ),
             (None, 12, "too few to tell"),
             (
                 Some(Class::NoSteadyState),

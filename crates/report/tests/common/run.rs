@@ -5,9 +5,10 @@ mod parts;
 pub mod recording;
 
 use preheat_analyze::lab::Machine;
+use preheat_analyze::run::trace::Clock;
 use preheat_analyze::run::{
     Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, IterationsBy, MemoryReport, RUN_SCHEMA,
-    RunReport, RunSettings, Rung, StartReport, Temperature,
+    RegionReport, RunReport, RunSettings, Rung, StartReport, Temperature, Unfinished,
 };
 use preheat_analyze::stats::{Class, Consistency, Interval};
 
@@ -59,6 +60,9 @@ pub fn report() -> RunReport {
         consistency: Some(Consistency::Consistent),
         warmup: Some(1.0),
         excess: Some(0.541),
+        second: Some(interval(0.0009, 0.00088, 0.00093)),
+        best: Some(interval(0.00073, 0.0007, 0.00075)),
+        first_to_second: Some(interval(602.2, 580.0, 620.0)),
         counted_starts: 4,
         causes: CAUSES
             .iter()
@@ -86,6 +90,8 @@ pub fn report() -> RunReport {
         ]
         .map(|(cause, seconds)| CauseSeconds { cause, seconds })
         .to_vec(),
+        second_excess: vec![],
+        regions: vec![],
         memory: MemoryReport {
             device: Some(DeviceBytes {
                 total: 835 * MIB,
@@ -113,6 +119,59 @@ pub fn report() -> RunReport {
                 .to_owned(),
         ],
     }
+}
+
+/// The same training with two iterations, which it times itself.
+pub fn twice() -> RunReport {
+    let causes = |all: &[(Cause, f64)]| {
+        let cause = |&(cause, seconds): &(Cause, f64)| CauseSeconds { cause, seconds };
+        all.iter().map(cause).collect::<Vec<_>>()
+    };
+    let mut report = report();
+    report.steady = None;
+    report.ratio = None;
+    report.class = None;
+    report.consistency = None;
+    report.warmup = None;
+    report.excess = None;
+    report.first = Some(0.541);
+    report.second_excess = causes(&[
+        (Cause::KernelLoading, 0.312),
+        (Cause::LibrarySetUp, 0.142),
+        (Cause::OwnCpu, 0.0861),
+    ]);
+    report.first_excess.clear();
+    for start in &mut report.starts {
+        start.iterations.truncate(2);
+    }
+    report.regions = vec![RegionReport {
+        name: "train.py:14–20".to_owned(),
+        file: Some("/home/user/model/train.py".to_owned()),
+        from: Some(14),
+        to: Some(20),
+        function: Some("<module>".to_owned()),
+        clock: Some(Clock::Time),
+        count: 2,
+        first: interval(0.541, 0.53, 0.552),
+        second: Some(Interval {
+            median: 0.0009,
+            low: None,
+            high: None,
+        }),
+        best: None,
+        ratio: Some(interval(601.1, 580.0, 620.0)),
+        causes: causes(&[
+            (Cause::KernelLoading, 0.312),
+            (Cause::LibrarySetUp, 0.142),
+            (Cause::OwnCpu, 0.087),
+        ]),
+        second_causes: causes(&[(Cause::OwnCpu, 0.0009)]),
+        unfinished: Some(Unfinished {
+            launches: 3,
+            seconds: None,
+        }),
+    }];
+    report
 }
 
 /// The same with colder starts beside.
@@ -155,6 +214,9 @@ pub fn bare() -> RunReport {
         consistency: None,
         warmup: None,
         excess: None,
+        second: None,
+        best: None,
+        first_to_second: None,
         counted_starts: 1,
         command: vec!["/bin/true".to_owned()],
         causes: vec![],

@@ -15,14 +15,22 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Defines an exported function of two arguments whose work a function of three does:
 /// the third is the return address. It then returns, or jumps to where the step says
 /// with the arguments that it was given.
+///
+/// `as` gives it another name to the linker.
 macro_rules! entry {
     ($(#[$meta:meta])* $name:ident => $work:ident) => {
+        $crate::loader::entry!(@ unsafe(no_mangle), $(#[$meta])* $name => $work);
+    };
+    ($(#[$meta:meta])* $name:ident as $symbol:literal => $work:ident) => {
+        $crate::loader::entry!(@ unsafe(export_name = $symbol), $(#[$meta])* $name => $work);
+    };
+    (@ $export:meta, $(#[$meta:meta])* $name:ident => $work:ident) => {
         $(#[$meta])*
         ///
         /// # Safety
         /// As the C library's function of this name.
         #[unsafe(naked)]
-        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg_attr(not(test), $export)]
         #[cfg(target_arch = "x86_64")]
         pub unsafe extern "C" fn $name(
             _: *mut std::ffi::c_void,
@@ -50,7 +58,7 @@ macro_rules! entry {
         /// # Safety
         /// As the C library's function of this name.
         #[unsafe(naked)]
-        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg_attr(not(test), $export)]
         #[cfg(target_arch = "aarch64")]
         pub unsafe extern "C" fn $name(
             _: *mut std::ffi::c_void,
@@ -81,7 +89,7 @@ macro_rules! entry {
         ) -> $crate::loader::Step = $work;
     };
 }
-pub(super) use entry;
+pub(crate) use entry;
 
 const _: () = assert!(size_of::<Step>() == 16);
 

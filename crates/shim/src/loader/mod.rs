@@ -7,11 +7,12 @@
 //! that cannot be, it is jumped to, which it cannot tell from being called, and nothing
 //! is recorded.
 
-mod caller;
+pub(crate) mod caller;
 mod find;
 mod objects;
 mod real;
 
+pub(crate) use caller::entry;
 pub use objects::{Mapped, each_mapped};
 pub(crate) use objects::{adds, forked, may_ask, range_around, record_new};
 pub(crate) use real::{next, prepare};
@@ -26,20 +27,20 @@ use std::ptr::null_mut;
 
 /// What an entry does next: return a result, or jump to the real function.
 #[repr(C)]
-struct Step {
+pub(crate) struct Step {
     result: *mut c_void,
     jump_to: *const c_void,
 }
 
 impl Step {
-    fn done(result: *mut c_void) -> Step {
+    pub(crate) fn done(result: *mut c_void) -> Step {
         Step {
             result,
             jump_to: std::ptr::null(),
         }
     }
 
-    fn jump_to(function: *const c_void) -> Step {
+    pub(crate) fn jump_to(function: *const c_void) -> Step {
         Step {
             result: null_mut(),
             jump_to: function,
@@ -47,11 +48,11 @@ impl Step {
     }
 }
 
-caller::entry!(
+entry!(
     /// The program's `dlsym`.
     dlsym => looked_up
 );
-caller::entry!(
+entry!(
     /// The program's `dlopen`.
     dlopen => loaded
 );

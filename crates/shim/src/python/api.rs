@@ -59,12 +59,14 @@ functions! {
         decrement = "Py_DecRef": unsafe extern "C" fn(Pointer);
         none = "_Py_NoneStruct": Pointer;
         module_type = "PyModule_Type": Pointer;
+        builtin_type = "PyCFunction_Type": Pointer;
         clear_error = "PyErr_Clear": unsafe extern "C" fn();
         error = "PyErr_Occurred": unsafe extern "C" fn() -> Pointer;
         utf8 = "PyUnicode_AsUTF8AndSize": unsafe extern "C" fn(Pointer, *mut isize) -> *const c_char;
         interned = "PyUnicode_InternFromString": unsafe extern "C" fn(*const c_char) -> Pointer;
         number = "PyLong_FromUnsignedLongLong": unsafe extern "C" fn(u64) -> Pointer;
         as_number = "PyLong_AsUnsignedLongLongMask": unsafe extern "C" fn(Pointer) -> u64;
+        as_float = "PyFloat_AsDouble": unsafe extern "C" fn(Pointer) -> f64;
         tuple_item = "PyTuple_GetItem": unsafe extern "C" fn(Pointer, isize) -> Pointer;
         tuple_of = "PyTuple_Pack": unsafe extern "C" fn(isize, ...) -> Pointer;
         dict_item = "PyDict_GetItem": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;

@@ -32,7 +32,7 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    fn number(&mut self, number: u64) {
+    pub(super) fn number(&mut self, number: u64) {
         if number >= 10 {
             self.number(number / 10);
         }
@@ -176,7 +176,7 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
 ///
 /// # Safety
 /// As [`asked`].
-unsafe fn main_globals(api: &Api) -> Pointer {
+pub(super) unsafe fn main_globals(api: &Api) -> Pointer {
     // SAFETY: as the caller says. Both give null for what is not of their kind.
     unsafe {
         let modules = (api.modules)();

@@ -7,6 +7,7 @@
 mod api;
 mod around;
 mod asked;
+mod clocks;
 mod imports;
 mod path;
 
@@ -21,6 +22,7 @@ use std::ptr::{null, null_mut};
 
 const METH_VARARGS: c_int = 0x01;
 const METH_KEYWORDS: c_int = 0x02;
+const METH_NOARGS: c_int = 0x04;
 const METH_FASTCALL: c_int = 0x80;
 
 /// CPython's `PyMethodDef`.
@@ -46,7 +48,7 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 14] = [
+static METHODS: [MethodDefinition; 18] = [
     method(c"begin", begin),
     method(c"ahead", ahead),
     method(c"around", around::around),
@@ -60,6 +62,10 @@ static METHODS: [MethodDefinition; 14] = [
     method(c"allocator", allocator),
     method(c"event", event),
     method(c"synchronize", synchronize),
+    method(c"clock_settings", clocks::settings),
+    method(c"hook_clock", clocks::hook),
+    method(c"cuda_event", clocks::event),
+    method(c"cuda_elapsed", clocks::elapsed),
     MethodDefinition {
         name: null(),
         function: null(),
@@ -111,6 +117,7 @@ pub unsafe extern "C" fn PyInit__preheat() -> *mut c_void {
     const API_VERSION: c_int = 1013;
     let Some(api) = api() else { return null_mut() };
     asked::forget();
+    clocks::forget();
     imports::forget();
     // SAFETY: the definition has the layout that the interpreter expects, and stays.
     unsafe { (api.module_create)(DEFINITION.0.get().cast(), API_VERSION) }.cast()

@@ -60,7 +60,7 @@ pub fn iterations_are(setting: &[u8]) {
             NAMED
         }
         // The calls themselves tell it, or what comes from outside.
-        b"kernels" | [b'l', b'i', b'n', b'e', b's', b':', ..] => NOTHING,
+        b"kernels" | b"timers" | [b'l', b'i', b'n', b'e', b's', b':', ..] => NOTHING,
         _ => ANY,
     };
     MARKS.store(marks, Ordering::Relaxed);
@@ -86,9 +86,15 @@ pub fn new_thing() {
 pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
     let rank = match Iteration::from_u16(which) {
         Some(Iteration::ModelCall) => Rank::Model,
-        Some(Iteration::TrainStep | Iteration::PredictStep | Iteration::TestStep) => Rank::Keras,
+        Some(
+            Iteration::TrainStep
+            | Iteration::PredictStep
+            | Iteration::TestStep
+            | Iteration::Predict
+            | Iteration::Evaluate,
+        ) => Rank::Keras,
         // The analysis has an iteration end with a step.
-        Some(Iteration::OptimizerStep | Iteration::DataFetch) | None => return,
+        Some(Iteration::OptimizerStep | Iteration::DataFetch | Iteration::Epoch) | None => return,
     };
     iteration(rank, which, name, time, within);
 }

@@ -61,6 +61,7 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
         },
         environment: Vec::new(),
         starts,
+        timers: Default::default(),
         notes: Vec::new(),
     }
 }

@@ -1,26 +1,31 @@
 //! Finds what a program repeats.
 //!
 //! One rule is chosen for the whole recording, so that its starts can be compared: the
-//! most specific that finds at least three iterations in most starts. NVTX ranges are
-//! the author's own words; steps and model calls are what Python sees; the period of
-//! the kernel launches needs no help from anyone. Lines of output only count when they
-//! were asked for.
+//! most specific that finds at least three iterations in most starts; where none does, the
+//! most specific that finds two. NVTX ranges are named by the author; steps and model
+//! calls are what Python sees; the period of the kernel launches needs no help from
+//! anyone; and what the program times itself is a region that its author asks about. Lines
+//! of output only count when they were asked for.
 
 mod kernels;
 mod lines;
 mod nvtx;
 mod period;
 mod python;
+mod timers;
 mod xla;
 
 pub(super) use lines::busiest;
 
 use super::IterationsBy;
 use super::facts::Facts;
+use super::timers::{Key, Regions, name};
 use super::trace::{StartTrace, What};
 
-/// So many make a repetition.
+/// So many are surely a repetition.
 const LEAST: usize = 3;
+/// A first and a second, where nothing repeats more often.
+const TWICE: usize = 2;
 
 /// What an iteration is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub(super) enum Rule {
     Model(String),
     /// The period of the kernel launches.
     Kernels,
+    /// Executions of this region, which the program times itself.
+    Timer(Key),
     /// Lines of output.
     Lines,
 }
@@ -57,6 +64,8 @@ pub(super) struct Found {
 pub(super) struct Seen<'a> {
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
+    /// What its program times itself.
+    pub regions: &'a Regions,
     /// Whether its program ended well.
     pub succeeded: bool,
 }
@@ -71,32 +80,49 @@ pub(super) struct Decision {
     pub found: Vec<Option<Found>>,
 }
 
+/// A way to find iterations, how many it has to find, and whether mere model calls count.
+type Attempt = (IterationsBy, usize, bool);
+
+/// `auto`: what surely repeats, the most specific first; then what happens twice; then a
+/// region that the program times once. A model that is called twice is often called within
+/// what the program times, such as a backward pass without an optimizer.
+const AUTO: [Attempt; 9] = [
+    (IterationsBy::Nvtx, LEAST, true),
+    (IterationsBy::Python, LEAST, true),
+    (IterationsBy::Kernels, LEAST, true),
+    (IterationsBy::Nvtx, TWICE, true),
+    (IterationsBy::Python, TWICE, false),
+    (IterationsBy::Timers, TWICE, true),
+    (IterationsBy::Python, TWICE, true),
+    (IterationsBy::Kernels, TWICE, true),
+    (IterationsBy::Timers, 1, true),
+];
+
 /// Decides what an iteration is, by the setting, and finds all of them.
 pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
-    let (methods, least): (&[IterationsBy], usize) = match setting.split(':').next() {
-        Some("nvtx") => (&[IterationsBy::Nvtx], 1),
-        Some("python") => (&[IterationsBy::Python], 1),
-        Some("kernels") => (&[IterationsBy::Kernels], 1),
-        Some("lines") => (&[IterationsBy::Lines], 1),
-        _ => (
-            &[
-                IterationsBy::Nvtx,
-                IterationsBy::Python,
-                IterationsBy::Kernels,
-            ],
-            LEAST,
-        ),
+    let attempts: &[Attempt] = match setting.split(':').next() {
+        Some("nvtx") => &[(IterationsBy::Nvtx, 1, true)],
+        Some("python") => &[(IterationsBy::Python, 1, true)],
+        Some("kernels") => &[(IterationsBy::Kernels, 1, true)],
+        Some("timers") => &[
+            (IterationsBy::Timers, TWICE, true),
+            (IterationsBy::Timers, 1, true),
+        ],
+        Some("lines") => &[(IterationsBy::Lines, 1, true)],
+        _ => &AUTO,
     };
     let name = setting.split_once(':').map(|(_, name)| name);
-    for by in methods {
-        for rule in candidates(*by, name, least, starts) {
+    for &(by, least, calls) in attempts {
+        let mut rules = candidates(by, name, least, starts);
+        rules.retain(|rule| calls || !matches!(rule, Rule::Model(_)));
+        for rule in rules {
             let found: Vec<Option<Found>> = (starts.iter())
                 .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
                 .collect();
             let enough = |at: &usize| {
                 (found[*at].as_ref()).is_some_and(|found| found.iterations.len() >= least)
             };
-            let asked = asked(*by, starts);
+            let asked = asked(by, starts);
             let most = asked.iter().filter(|at| enough(at)).count() * 2 > asked.len().max(1);
             if most || (least == 1 && found.iter().any(Option::is_some)) {
                 let numbered = match &rule {
@@ -104,7 +130,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
                     _ => false,
                 };
                 return Decision {
-                    by: *by,
+                    by,
                     rule: Some(rule),
                     numbered,
                     found,
@@ -167,6 +193,12 @@ fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen
             return ordered;
         }
         (IterationsBy::Kernels, _) => vote(Rule::Kernels),
+        (IterationsBy::Timers, _) => {
+            let keys = starts
+                .iter()
+                .filter_map(|start| timers::propose(start, least));
+            keys.map(Rule::Timer).for_each(&mut vote);
+        }
         (IterationsBy::Lines, _) => vote(Rule::Lines),
         (IterationsBy::None, _) => {}
     }
@@ -182,6 +214,7 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Keras(what) => python::keras(start, *what),
         Rule::Model(name) => python::calls(start, name),
         Rule::Kernels => kernels::find(start),
+        Rule::Timer(key) => timers::find(start, key),
         Rule::Lines => lines::find(start),
     }?;
     apart(&mut found.iterations);
@@ -210,6 +243,8 @@ impl Decision {
             Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
             Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
             Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
+            Some(Rule::Keras(What::Predict)) => "calls of predict".to_owned(),
+            Some(Rule::Keras(What::Evaluate)) => "calls of evaluate".to_owned(),
             Some(Rule::Keras(What::PredictStep)) => "prediction steps of Keras".to_owned(),
             Some(Rule::Keras(What::TestStep)) => "evaluation steps of Keras".to_owned(),
             Some(Rule::Keras(_)) => "training steps of Keras".to_owned(),
@@ -222,11 +257,14 @@ impl Decision {
                     period => format!("the period of {period} kernel launches"),
                 }
             }
+            Some(Rule::Timer(key)) => {
+                format!("{}, timed by the program", name(key, false))
+            }
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
                 format!(
-                    "from one line that matches {pattern} to the next; the first from the last \
-                     import or the program's begin on, so it is at most that long"
+                    "from one line that matches {pattern} to the next; the first from its timed \
+                     region or its first launches, else from the last import on"
                 )
             }
         }

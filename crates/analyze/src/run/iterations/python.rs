@@ -6,7 +6,15 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Rule, Seen, most};
 
-const KERAS: [What; 3] = [What::TrainStep, What::PredictStep, What::TestStep];
+/// What Keras repeats, the most wanted first. A whole prediction is what a program asks
+/// for; its steps count where there is only one.
+const KERAS: [What; 5] = [
+    What::TrainStep,
+    What::Predict,
+    What::Evaluate,
+    What::PredictStep,
+    What::TestStep,
+];
 
 /// How wanted a rule is: the lower the better.
 pub(super) fn rank(rule: &Rule) -> usize {

@@ -81,9 +81,12 @@ impl Doubts<'_> {
                 "The first iteration is shorter than a steady one: what comes before the first \
                  model call is not part of it."
             }
-            IterationsBy::Nvtx | IterationsBy::Kernels | IterationsBy::None => {
-                "The first iteration is shorter than a steady one: what it is told by probably \
-                 leaves out a part of it."
+            IterationsBy::Nvtx
+            | IterationsBy::Kernels
+            | IterationsBy::Timers
+            | IterationsBy::None => {
+                "The first iteration is shorter than a steady one: its marker probably misses a \
+                 part of it."
             }
         })
     }

@@ -108,6 +108,9 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
         What::PredictStep => "prediction step".to_owned(),
         What::TestStep => "evaluation step".to_owned(),
         What::DataFetch => "next batch".to_owned(),
+        What::Predict => "predict".to_owned(),
+        What::Evaluate => "evaluate".to_owned(),
+        What::Epoch => "epoch".to_owned(),
         What::Range => text().to_owned(),
         _ => call(facts, span),
     };

@@ -34,6 +34,7 @@ type RunPage<'a> = Page<'a, RunReport>;
 /// The report as one self-contained HTML file.
 pub fn run_html(report: &RunReport, view: &RunView) -> String {
     let mut page = Page::new(report);
+    sections::regions::add(&mut page);
     sections::causes::add(&mut page);
     sections::timeline::add(&mut page, view);
     sections::first::add(&mut page);

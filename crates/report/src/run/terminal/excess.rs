@@ -1,4 +1,4 @@
-//! What the first iteration took beyond a steady one, in a sentence.
+//! The excess of the first iteration over a steady one, or over the second, in a sentence.
 
 use preheat_analyze::run::{CauseSeconds, RunReport};
 
@@ -19,11 +19,18 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 }
 
 fn sentence(report: &RunReport) -> Option<String> {
-    if report.first_excess.is_empty() {
+    let (excess, later, other) = match report.first_excess.is_empty() {
+        false => (&report.first_excess, report.steady, "a steady one"),
+        true => {
+            let second = report.second.map(|second| second.median);
+            (&report.second_excess, second, "the second")
+        }
+    };
+    if excess.is_empty() {
         return None;
     }
-    // By size, whatever the sign: what the first iteration spared is told as well.
-    let mut parts = report.first_excess.clone();
+    // By size, whatever the sign: what the first iteration spared is listed as well.
+    let mut parts = excess.clone();
     parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
     let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), signed(part.seconds));
     let mut words: Vec<String> = parts.iter().take(NAMED).map(part).collect();
@@ -35,11 +42,11 @@ fn sentence(report: &RunReport) -> Option<String> {
             words.push(format!("{} others {}", rest.len(), signed(seconds)));
         }
     }
-    let more = match (report.first, report.steady) {
-        (Some(first), Some(steady)) if (first - steady).is_finite() => {
-            let more = if first < steady { "less" } else { "more" };
-            let apart = duration((first - steady).abs());
-            format!("{apart} {more} than a steady one: ")
+    let more = match (report.first, later) {
+        (Some(first), Some(later)) if (first - later).is_finite() => {
+            let more = if first < later { "less" } else { "more" };
+            let difference = duration((first - later).abs());
+            format!("{difference} {more} than {other}: ")
         }
         _ => String::new(),
     };
@@ -66,6 +73,18 @@ mod tests {
                 .ends_with("waiting for the device 4.2 ms.")
         );
         report.first_excess.clear();
+        assert_eq!(sentence(&report), None);
+    }
+
+    #[test]
+    fn without_a_steady_state_the_second_is_compared_with() {
+        let mut report = run::twice();
+        let text = sentence(&report).unwrap();
+        assert!(
+            text.starts_with("540 ms more than the second: kernel loading"),
+            "{text}"
+        );
+        report.second_excess.clear();
         assert_eq!(sentence(&report), None);
     }
 

@@ -150,9 +150,17 @@ fn first_and_steady(report: &RunReport) -> Row {
             detail: detail.to_owned(),
         };
     };
-    let steady = report.steady.map_or(ABSENT.to_owned(), duration);
-    let mut value = format!("{} / {steady}", duration(first));
-    if let Some(interval) = &report.ratio {
+    let (label, later, times) = match (report.steady, report.second) {
+        (None, Some(second)) => (
+            "first / second",
+            Some(second.median),
+            report.first_to_second,
+        ),
+        (steady, _) => (label, steady, report.ratio),
+    };
+    let later = later.map_or(ABSENT.to_owned(), duration);
+    let mut value = format!("{} / {later}", duration(first));
+    if let Some(interval) = times {
         value.push_str(&format!(" = {}", ratio(interval.median)));
         if let Some(ends) = span(interval.low, interval.high) {
             value.push_str(&format!(" ({ends})"));

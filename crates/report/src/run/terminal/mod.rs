@@ -1,6 +1,6 @@
 //! The report of a run for a person at a prompt.
 //!
-//! Top to bottom: three headlines, the causes as bars, the largest items, the first
+//! Top to bottom: three headlines, what the program times itself, the causes as bars, the largest items, the first
 //! iteration, the remedies, the ladder of temperatures, notes. What matters most stands
 //! first, and each part fits on a screen. Nothing is wider than the terminal, and without
 //! colour or Unicode nothing is lost but looks.
@@ -11,6 +11,7 @@ mod head;
 mod items;
 mod ladder;
 mod notes;
+mod regions;
 mod remedies;
 
 use preheat_analyze::run::RunReport;
@@ -21,6 +22,7 @@ use crate::terminal::{Screen, Terminal};
 pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     head::show(&mut screen, report);
+    regions::show(&mut screen, report);
     causes::show(&mut screen, report);
     items::show(&mut screen, report);
     excess::show(&mut screen, report);
@@ -44,6 +46,7 @@ mod tests {
         vec![
             run::report(),
             run::ladder(),
+            run::twice(),
             run::bare(),
             run::hostile(),
             run::broken(),

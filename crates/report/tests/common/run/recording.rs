@@ -32,6 +32,7 @@ pub fn recording() -> Recording {
             settings: report.settings,
             environment: vec![],
             starts: vec![start(0, 0), start(1, 137)],
+            timers: Default::default(),
             notes: vec![],
         },
         starts: vec![trace(100), trace(101)],

@@ -34,8 +34,17 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
 
 fn excess(page: &mut RunPage) -> Option<String> {
     let report = page.report;
-    let mut parts: Vec<&CauseSeconds> = report
-        .first_excess
+    let (excess, title) = match report.first_excess.is_empty() {
+        false => (
+            &report.first_excess,
+            "The first iteration against a steady one, by cause",
+        ),
+        true => (
+            &report.second_excess,
+            "The first iteration against the second, by cause",
+        ),
+    };
+    let mut parts: Vec<&CauseSeconds> = excess
         .iter()
         .filter(|part| part.seconds.is_finite() && part.seconds != 0.0)
         .collect();
@@ -68,7 +77,6 @@ fn excess(page: &mut RunPage) -> Option<String> {
     if parts.len() > BARS {
         note.push_str(&format!(", the {BARS} largest are drawn"));
     }
-    let title = "The first iteration against a steady one, by cause";
     // Parts of either sign are no shares of their sum.
     let shares = parts.iter().all(|part| part.seconds > 0.0);
     let mut head = vec!["cause", "time"];

@@ -85,12 +85,7 @@ fn time(report: &RunReport) -> String {
 
 fn against_steady(report: &RunReport) -> String {
     let (Some(first), Some(steady)) = (report.first, report.steady) else {
-        let more = match report.iterations_by {
-            IterationsBy::None => "Nothing repeats, so there is no first and no steady iteration.",
-            _ => too_few(report).unwrap_or("The iterations do not settle."),
-        };
-        let number = report.first.map_or("–".to_owned(), duration);
-        return tile("first iteration", &number, more);
+        return against_second(report);
     };
     let mut more = format!("{} against {}", duration(first), duration(steady));
     let number = match report.ratio {
@@ -107,6 +102,26 @@ fn against_steady(report: &RunReport) -> String {
         shape => more.push_str(&format!("; {shape}")),
     }
     tile("first ÷ steady iteration", &number, &more)
+}
+
+/// The first iteration against the second, where there is no steady state.
+fn against_second(report: &RunReport) -> String {
+    let why = match report.iterations_by {
+        IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
+        _ => too_few(report).unwrap_or("The iterations do not settle.".to_owned()),
+    };
+    let (Some(first), Some(second), Some(times)) =
+        (report.first, report.second, report.first_to_second)
+    else {
+        let number = report.first.map_or("–".to_owned(), duration);
+        return tile("first iteration", &number, &why);
+    };
+    let mut more = format!("{} against {}", duration(first), duration(second.median));
+    if let Some(span) = span(times.low, times.high) {
+        more.push_str(&format!("; 95 % interval {span}×"));
+    }
+    let more = format!("{more}; {why}");
+    tile("first ÷ second iteration", &ratio(times.median), &more)
 }
 
 fn memory(report: &RunReport) -> String {

@@ -1,5 +1,6 @@
 //! The parts of the page, one file each. A part without data adds nothing.
 
+mod cause_bars;
 pub(super) mod causes;
 pub(super) mod first;
 pub(super) mod header;
@@ -7,6 +8,7 @@ pub(super) mod imports;
 pub(super) mod memory;
 pub(super) mod method;
 pub(super) mod notes;
+pub(super) mod regions;
 pub(super) mod remedies;
 pub(super) mod starts;
 pub(super) mod timeline;

@@ -1,32 +1,18 @@
 //! Start by start: where each one's time to first went; and, where starts of several
 //! temperatures were made, these against each other, the slowest first.
 
-use preheat_analyze::run::{Cause, Rung, StartReport};
+use preheat_analyze::run::{Rung, StartReport};
 
 use super::super::RunPage;
 use super::super::words::parts;
-use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::figure::{Figure, Table};
-use crate::html::look;
-use crate::html::scale::{Axis, round_step};
-use crate::html::stack::{Stack, in_order};
-use crate::html::svg::Svg;
+use super::cause_bars::{Bar, figure, key};
+use crate::html::figure::Table;
+use crate::html::stack::in_order;
 use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
 /// So many starts are drawn.
 const DRAWN: usize = 24;
-
-/// A bar to draw.
-struct Bar {
-    name: String,
-    parts: Vec<(Cause, f64)>,
-    total: f64,
-    /// How sure that is.
-    sure: String,
-    /// Whether it begins another temperature.
-    new: bool,
-}
 
 /// The section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
@@ -168,70 +154,6 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         return data.html();
     }
     figure(page, (&title, ""), key, &bars, data)
-}
-
-/// The bars below their title and what is said beside it.
-fn figure(
-    page: &mut RunPage,
-    (title, note): (&str, &str),
-    key: String,
-    bars: &[Bar],
-    data: Table,
-) -> String {
-    let sum = |bar: &Bar| bar.parts.iter().map(|(_, seconds)| seconds).sum::<f64>();
-    let longest = bars.iter().map(sum).fold(0.0, f64::max);
-    if longest <= 0.0 {
-        let figure = Figure {
-            title: title.to_owned(),
-            note: "No start came so far that it could be drawn.".to_owned(),
-            data,
-            ..Figure::default()
-        };
-        return figure.html();
-    }
-    let description = bars
-        .iter()
-        .map(|bar| format!("{}: {}.", bar.name, duration(bar.total)))
-        .collect::<Vec<_>>()
-        .join(" ");
-    let drawings = [WIDE, NARROW].map(|layout| {
-        draw(layout, bars, longest).finish(&page.id(), layout.class, title, &description)
-    });
-    Figure {
-        title: title.to_owned(),
-        note: note.to_owned(),
-        key,
-        drawings: drawings.to_vec(),
-        data,
-        ..Figure::default()
-    }
-    .html()
-}
-
-fn key(bars: &[Bar]) -> String {
-    let causes: Vec<Cause> = bars
-        .iter()
-        .flat_map(|bar| bar.parts.iter().map(|(cause, _)| *cause))
-        .collect();
-    look::key(&causes)
-}
-
-fn draw(layout: Layout, bars: &[Bar], longest: f64) -> Svg {
-    let step = round_step(longest, layout.ticks.min(6));
-    let news: Vec<bool> = bars.iter().map(|bar| bar.new).collect();
-    let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
-    for (row, bar) in bars.iter().enumerate() {
-        bands.name(row, &bar.name);
-        bands.end(row, &duration(bar.total), &bar.sure);
-        let stack = Stack {
-            axis: &bands.axis,
-            top: bands.middle(row) - 9.0,
-            height: 18.0,
-            name: &bar.name,
-        };
-        stack.draw(&mut bands.svg, &bar.parts);
-    }
-    bands.svg
 }
 
 fn name(index: usize, start: &StartReport, several: bool) -> String {

@@ -1,0 +1,64 @@
+//! What a program times itself: the regions between two clock readings of its own code.
+//!
+//! The recorder has every reading with its place. Which of them the program subtracts is
+//! read from its source ([`source`]) when the recording is made and kept in the manifest as
+//! [`Timers`]; [`regions`] pairs the readings of a start by it, and [`summary`] reports each
+//! region over all starts, with its causes.
+
+mod place;
+mod regions;
+mod source;
+mod summary;
+
+pub use place::{Frame, frames};
+pub(super) use regions::{Key, Region, Regions, regions};
+pub use source::{SourceTimers, timers_in};
+pub(super) use summary::{Case, name, summarize};
+
+use serde::{Deserialize, Serialize};
+
+/// What the program's source and its debug information say about its clock readings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timers {
+    /// Which readings each source file subtracts from each other.
+    pub files: Vec<TimedFile>,
+    /// Lines of the addresses that native programs read clocks at.
+    pub addresses: Vec<Address>,
+}
+
+/// The clock readings of one source file that could be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedFile {
+    /// Its path.
+    pub file: String,
+    /// A line whose reading is subtracted from that of another line: (earlier, later).
+    pub differences: Vec<(u32, u32)>,
+    /// Lines that return a reading: the caller's line is what matters.
+    pub returns: Vec<u32>,
+}
+
+/// An address in an executable, and the line that it belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The executable's path.
+    pub program: String,
+    /// The address, relative to where the executable is loaded.
+    pub address: u64,
+    /// The source file; empty if it is not known.
+    pub file: String,
+    /// The line; 0 if it is not known.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+}
+
+impl Timers {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.addresses.is_empty()
+    }
+
+    fn file(&self, file: &str) -> Option<&TimedFile> {
+        self.files.iter().find(|known| known.file == file)
+    }
+}

@@ -1,0 +1,133 @@
+//! The place of a clock reading: frames of the program's own code.
+
+use super::Timers;
+
+/// A line of the program's own code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The file; of native code without debug information the executable.
+    pub file: String,
+    /// The line; 0 if it is not known.
+    pub line: u32,
+    /// The function; `<module>` at the top level of a Python file.
+    pub function: String,
+}
+
+/// The frames that a recorded place consists of, innermost first. Native code has an
+/// address: `program` is the executable that it lies in.
+pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
+    if let Some(address) = place.strip_prefix('+') {
+        return address
+            .parse()
+            .map(|address| vec![native(address, program, timers)])
+            .unwrap_or_default();
+    }
+    let fields: Vec<&str> = place.split('\0').collect();
+    let python = |frame: &[&str]| {
+        Some(Frame {
+            file: (*frame.first()?).to_owned(),
+            line: frame.get(1)?.parse().ok()?,
+            function: frame.get(2).copied().unwrap_or_default().to_owned(),
+        })
+    };
+    fields.chunks(3).map_while(python).collect()
+}
+
+fn native(address: u64, program: &str, timers: &Timers) -> Frame {
+    let known = (timers.addresses.iter())
+        .find(|known| known.address == address && known.program == program);
+    match known {
+        Some(known) if !known.file.is_empty() => Frame {
+            file: known.file.clone(),
+            line: known.line,
+            function: known.function.clone(),
+        },
+        // The address tells places in one function apart.
+        known => Frame {
+            file: program.to_owned(),
+            line: 0,
+            function: match known.map_or("", |known| &known.function) {
+                "" => format!("{address:#x}"),
+                function => format!("{function}@{address:#x}"),
+            },
+        },
+    }
+}
+
+/// The frames without those that only return the reading to their caller.
+pub(super) fn without_returns(mut frames: Vec<Frame>, timers: &Timers) -> Vec<Frame> {
+    let returns = |frame: &Frame| {
+        let file = timers.file(&frame.file);
+        file.is_some_and(|file| file.returns.contains(&frame.line))
+    };
+    while frames.len() > 1 && returns(&frames[0]) {
+        frames.remove(0);
+    }
+    frames
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Address, TimedFile};
+    use super::*;
+
+    fn frame(file: &str, line: u32, function: &str) -> Frame {
+        Frame {
+            file: file.into(),
+            line,
+            function: function.into(),
+        }
+    }
+
+    #[test]
+    fn a_place_in_python_has_a_frame_for_every_three_fields() {
+        let timers = Timers::default();
+        let found = frames("a.py\x003\0now\0b.py\x009\0<module>", "python", &timers);
+        assert_eq!(
+            found,
+            [frame("a.py", 3, "now"), frame("b.py", 9, "<module>")]
+        );
+        assert_eq!(frames("a.py", "python", &timers), []);
+        assert_eq!(frames("", "python", &timers), []);
+        assert_eq!(frames("a.py\0x\0f", "python", &timers), []);
+    }
+
+    #[test]
+    fn an_address_has_its_line_where_that_is_known() {
+        let timers = Timers {
+            addresses: vec![Address {
+                program: "/bin/x".into(),
+                address: 16,
+                file: "x.cpp".into(),
+                line: 7,
+                function: "main".into(),
+            }],
+            ..Timers::default()
+        };
+        assert_eq!(
+            frames("+16", "/bin/x", &timers),
+            [frame("x.cpp", 7, "main")]
+        );
+        assert_eq!(
+            frames("+17", "/bin/x", &timers),
+            [frame("/bin/x", 0, "0x11")]
+        );
+        assert_eq!(frames("+x", "/bin/x", &timers), []);
+    }
+
+    #[test]
+    fn whoever_only_returns_a_reading_is_not_its_place() {
+        let timers = Timers {
+            files: vec![TimedFile {
+                file: "a.py".into(),
+                returns: vec![3],
+                ..TimedFile::default()
+            }],
+            ..Timers::default()
+        };
+        let all = vec![frame("a.py", 3, "now"), frame("a.py", 9, "<module>")];
+        let left = without_returns(all.clone(), &timers);
+        assert_eq!(left, all[1..]);
+        assert_eq!(without_returns(all[..1].to_vec(), &timers), all[..1]);
+    }
+}

@@ -1,0 +1,324 @@
+//! `preheat run` on the programs in examples/first, which repeat only twice: what it reports
+//! of each timed region against what the program prints itself.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use preheat_analyze::run::{IterationsBy, RunReport};
+
+mod support;
+use support::{Directory, preheat, python_with, require, run};
+
+/// The programs print four decimals, the native ones seven.
+const ROUNDING: f64 = 0.000_05;
+/// Printing and recording lie between two readings in different orders.
+const NEAR: f64 = 0.05;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/first")
+        .join(name)
+}
+
+/// One recorded start: the report, and the seconds that the program printed.
+fn recorded(directory: &Directory, command: &[&OsStr], flags: &[&str]) -> (RunReport, Vec<f64>) {
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .env("ELEMENTS", "4194304")
+        .env("TF_CPP_MIN_LOG_LEVEL", "3")
+        .env("POCL_CACHE_DIR", directory.join("cache"))
+        .args([
+            "run",
+            "--starts",
+            "1",
+            "--json",
+            "run.json",
+            "--output",
+            "recording",
+        ])
+        .args(flags)
+        .arg("--")
+        .args(command));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let printed = said.out.lines().filter_map(|line| {
+        let seconds = line.strip_suffix(" s")?.rsplit_once(": ")?.1;
+        seconds.parse().ok()
+    });
+    let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+    (
+        serde_json::from_str(&text).expect("it is a report"),
+        printed.collect(),
+    )
+}
+
+/// What the report says of every execution of the timed regions, in order.
+fn regions(report: &RunReport) -> Vec<f64> {
+    let mut seconds = Vec::new();
+    for region in &report.regions {
+        seconds.push(region.first.median);
+        seconds.extend(region.second.map(|second| second.median));
+    }
+    seconds
+}
+
+fn agree(report: &RunReport, printed: &[f64]) {
+    let found = regions(report);
+    assert_eq!(found.len(), printed.len(), "{found:?} and {printed:?}");
+    for (found, printed) in found.iter().zip(printed) {
+        let apart = (found - printed).abs();
+        assert!(apart <= ROUNDING + NEAR * printed, "{found} and {printed}");
+    }
+    for region in &report.regions {
+        let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
+        assert!((sum / region.first.median - 1.0).abs() < 1e-6, "{region:?}");
+        assert!(region.name.contains(':'), "{}", region.name);
+    }
+}
+
+/// A program in Python: its report, with all that it prints found in it.
+fn python(module: &str, name: &str, flags: &[&str]) -> Option<RunReport> {
+    let python = python_with(module)?;
+    let directory = Directory::new();
+    let program = example(name);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], flags);
+    agree(&report, &printed);
+    Some(report)
+}
+
+#[test]
+fn two_allocations_in_a_row_are_two_regions() {
+    for name in ["allocate.py", "pinned.py"] {
+        let Some(report) = python("torch", name, &[]) else {
+            return;
+        };
+        assert_eq!(report.iterations_by, IterationsBy::Timers);
+        assert_eq!(report.regions.len(), 2, "{name}");
+        assert!(report.regions.iter().all(|region| region.count == 1));
+    }
+}
+
+#[test]
+fn one_timed_allocation_is_one_region() {
+    if let Some(report) = python("torch", "preallocate.py", &[]) {
+        assert_eq!(report.iterations_by, IterationsBy::Timers);
+        assert_eq!(report.regions.len(), 1);
+        assert_eq!(report.second, None);
+    }
+}
+
+#[test]
+fn two_training_iterations_are_first_and_second() {
+    for name in ["train.py", "train_initialized.py"] {
+        let Some(report) = python("torch", name, &[]) else {
+            return;
+        };
+        assert_eq!(report.iterations_by, IterationsBy::Python, "{name}");
+        assert!(report.iteration.contains("SGD"), "{}", report.iteration);
+        assert_eq!(report.starts[0].iterations.len(), 2);
+        let ratio = report.first_to_second.expect("there are two").median;
+        assert!(ratio > 1.0, "{ratio}");
+        let excess: f64 = report.second_excess.iter().map(|part| part.seconds).sum();
+        let difference = report.first.unwrap() - report.second.unwrap().median;
+        assert!(
+            (excess / difference - 1.0).abs() < 0.01,
+            "{excess} {difference}"
+        );
+        assert!(
+            !report
+                .notes
+                .iter()
+                .any(|note| note.contains("Nothing that repeats"))
+        );
+    }
+}
+
+#[test]
+fn without_an_optimizer_what_is_timed_is_the_iteration() {
+    if let Some(report) = python("torch", "backward.py", &[]) {
+        assert_eq!(report.iterations_by, IterationsBy::Timers);
+        assert_eq!(report.regions[0].count, 2);
+        let region = report.regions[0].first.median;
+        assert!((report.first.unwrap() / region - 1.0).abs() < NEAR);
+    }
+}
+
+#[test]
+fn a_model_that_is_called_twice_has_a_first_and_a_second_call() {
+    if let Some(report) = python("torch", "infer.py", &[]) {
+        assert_eq!(report.iterations_by, IterationsBy::Python);
+        assert_eq!(report.iteration, "calls of Sequential");
+        assert_eq!(report.starts[0].iterations.len(), 2);
+        assert_eq!(report.regions.len(), 2);
+    }
+}
+
+#[test]
+fn a_prediction_of_keras_is_what_a_timer_around_it_says() {
+    if let Some(report) = python("tensorflow", "predict.py", &[]) {
+        assert_eq!(report.iteration, "calls of predict");
+        let iterations = &report.starts[0].iterations;
+        for (iteration, region) in iterations.iter().zip(&report.regions) {
+            let timed = region.first.median;
+            assert!(
+                (iteration / timed - 1.0).abs() < NEAR,
+                "{iteration} {timed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn timers_can_be_asked_for() {
+    if let Some(report) = python("torch", "train.py", &["--iterations", "timers"]) {
+        assert_eq!(report.iterations_by, IterationsBy::Timers);
+        assert_eq!(report.iteration, "train.py:17–23, timed by the program");
+        let region = &report.regions[0];
+        assert!((report.first.unwrap() / region.first.median - 1.0).abs() < NEAR);
+    }
+}
+
+#[test]
+fn a_recording_tells_the_same_without_the_source() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.join("train.py");
+    fs::copy(example("train.py"), &program).expect("it is copied");
+    let (before, _) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    fs::remove_file(&program).expect("it is removed");
+    let said =
+        run(preheat()
+            .current_dir(directory.path())
+            .args(["report", "recording", "--json", "-"]));
+    let after: RunReport = serde_json::from_str(&said.out).expect("it is a report");
+    assert_eq!(before.regions, after.regions);
+}
+
+/// Compiles a program; none, and a line, where the compiler or a header is missing.
+fn compiled(directory: &Directory, source: &Path, flags: &[&str]) -> Option<PathBuf> {
+    let program = directory.join("program");
+    let done = Command::new("g++")
+        .args(["-g", "-O1", "-o"])
+        .arg(&program)
+        .arg(source)
+        .args(flags)
+        .output();
+    require("gcc", done.is_ok().then_some(()))?;
+    let done = done.expect("it was started");
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    Some(program)
+}
+
+#[test]
+fn a_native_kernel_that_is_launched_twice() {
+    let there = Path::new("/usr/include/CL/cl.h").exists();
+    if require("opencl", there.then_some(())).is_none() {
+        return;
+    }
+    let directory = Directory::new();
+    let Some(program) = compiled(&directory, &example("launch_opencl.cpp"), &["-lOpenCL"]) else {
+        return;
+    };
+    let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+    agree(&report, &printed);
+    assert_eq!(report.iterations_by, IterationsBy::Timers);
+    assert_eq!(report.regions[0].name, "launch_opencl.cpp:45–49");
+    assert_eq!(report.regions[0].count, 2);
+}
+
+#[test]
+fn every_clock_of_c_and_cpp_is_read() {
+    let directory = Directory::new();
+    let source = r#"#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <sys/time.h>
+#include <unistd.h>
+int main() {
+    auto a = std::chrono::steady_clock::now();
+    usleep(30000);
+    std::printf("steady: %.4f s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - a).count());
+    timespec b, c;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    usleep(20000);
+    clock_gettime(CLOCK_MONOTONIC, &c);
+    std::printf("monotonic: %.4f s\n", (c.tv_sec - b.tv_sec) + 1e-9 * (c.tv_nsec - b.tv_nsec));
+    timeval d, e;
+    gettimeofday(&d, nullptr);
+    usleep(10000);
+    gettimeofday(&e, nullptr);
+    std::printf("time of day: %.4f s\n", (e.tv_sec - d.tv_sec) + 1e-6 * (e.tv_usec - d.tv_usec));
+}
+"#;
+    let path = directory.join("clocks.cpp");
+    fs::write(&path, source).expect("it is written");
+    let Some(program) = compiled(&directory, &path, &[]) else {
+        return;
+    };
+    let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+    let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
+    assert_eq!(
+        names,
+        ["clocks.cpp:7–9", "clocks.cpp:11–13", "clocks.cpp:16–18"]
+    );
+    agree(&report, &printed);
+}
+
+#[test]
+fn clocks_of_python_are_the_same_functions_and_read_the_same() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = "
+import copyreg, pickle, time, timeit
+for name in ('time', 'time_ns', 'perf_counter', 'monotonic', 'process_time', 'thread_time'):
+    clock = getattr(time, name)
+    assert type(clock) is type(len) and clock.__self__ is time, name
+    assert pickle.loads(pickle.dumps(clock)) is clock, name
+    assert repr(clock) == '<built-in function %s>' % name, repr(clock)
+    assert clock() <= clock(), name
+assert abs(time.time() - time.time_ns() / 1e9) < 1
+assert timeit.default_timer is time.perf_counter
+def helper():
+    return time.perf_counter()
+start = helper()
+sum(range(1000000))
+end = helper()
+print(f'helper: {end - start:.4f} s')
+class Timer:
+    def __enter__(self):
+        self.start = time.monotonic()
+    def __exit__(self, *_):
+        print(f'with: {time.monotonic() - self.start:.4f} s')
+for _ in range(2):
+    with Timer():
+        sum(range(1000000))
+print(f'timeit: {timeit.timeit(\"sum(range(1000000))\", number=1):.4f} s')
+";
+    fs::write(directory.join("program.py"), script).expect("it is written");
+    let (report, printed) = recorded(&directory, &[python.as_ref(), "program.py".as_ref()], &[]);
+    let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
+    for name in [
+        "program.py:13–15",
+        "program.py:19–21",
+        "timeit at program.py:25",
+    ] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let found = regions(&report);
+    for printed in &printed {
+        let near = |found: &&f64| (*found - printed).abs() <= ROUNDING + NEAR * printed;
+        assert!(
+            found.iter().any(|found| near(&found)),
+            "{printed} in {found:?}"
+        );
+    }
+}

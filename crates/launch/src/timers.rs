@@ -1,0 +1,113 @@
+//! Finds out what the clocks are for that a program has read: the lines of its addresses,
+//! from debug information, and which readings its source subtracts from each other.
+//!
+//! Done once, where the program was recorded: its source and executable are at hand there,
+//! and a recording must tell the same on any machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use addr2line::Loader;
+use preheat_analyze::run::{Address, Recording, TimedFile, Timers, frames, timers_in};
+
+use crate::manifest;
+
+/// Longer sources are not searched.
+const LONGEST_SOURCE: u64 = 4 << 20;
+
+/// Completes the recording in this directory, in memory and on disk. What cannot be found
+/// is left out: readings of such a file are then paired by their order.
+pub fn locate_timers(recording: &mut Recording, directory: &Path) {
+    let mut timers = Timers {
+        addresses: addresses(recording),
+        files: Vec::new(),
+    };
+    let base = Path::new(&recording.manifest.directory);
+    for (file, lines) in lines(recording, &timers) {
+        let lines: Vec<u32> = lines.into_iter().collect();
+        let Some(source) = source(&base.join(&file)) else {
+            continue;
+        };
+        let found = timers_in(&source, &lines);
+        timers.files.push(TimedFile {
+            file,
+            differences: found.differences,
+            returns: found.returns,
+        });
+    }
+    if timers != recording.manifest.timers {
+        recording.manifest.timers = timers;
+        // Without it, the recording is paired by order when it is read again.
+        let _ = manifest::save(&recording.manifest, directory);
+    }
+}
+
+/// The lines of each source file that read a clock.
+fn lines(recording: &Recording, timers: &Timers) -> BTreeMap<String, BTreeSet<u32>> {
+    let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for process in recording.starts.iter().flat_map(|start| &start.processes) {
+        let places: BTreeSet<u32> = process.readings.iter().map(|one| one.place).collect();
+        let texts = places
+            .iter()
+            .filter_map(|at| process.texts.get(*at as usize));
+        for frame in texts.flat_map(|text| frames(text, &process.program, timers)) {
+            if frame.line > 0 {
+                lines.entry(frame.file).or_default().insert(frame.line);
+            }
+        }
+    }
+    lines
+}
+
+fn source(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST_SOURCE).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The lines of the addresses at which native programs have read clocks.
+fn addresses(recording: &Recording) -> Vec<Address> {
+    let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for process in recording.starts.iter().flat_map(|start| &start.processes) {
+        for reading in &process.readings {
+            let text = process.texts.get(reading.place as usize);
+            let address = text.and_then(|text| text.strip_prefix('+')?.parse().ok());
+            if let Some(address) = address {
+                wanted.entry(&process.program).or_default().insert(address);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (program, addresses) in wanted {
+        let loader = fs::metadata(program).ok().and(Loader::new(program).ok());
+        for address in addresses {
+            found.push(address_of(loader.as_ref(), program, address));
+        }
+    }
+    found
+}
+
+/// The line of one address. It is a return address: the call is just before it.
+fn address_of(loader: Option<&Loader>, program: &str, address: u64) -> Address {
+    let mut found = Address {
+        program: program.to_owned(),
+        address,
+        ..Address::default()
+    };
+    let Some(loader) = loader else { return found };
+    let call = address.saturating_sub(1);
+    if let Ok(Some(location)) = loader.find_location(call) {
+        found.file = location.file.unwrap_or_default().to_owned();
+        found.line = location.line.unwrap_or(0);
+    }
+    if let Some(symbol) = loader.find_symbol(call) {
+        found.function = symbol.to_owned();
+    }
+    found
+}

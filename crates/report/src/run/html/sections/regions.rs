@@ -1,0 +1,108 @@
+//! What the program times itself: the numbers that it prints, with their causes.
+
+use preheat_analyze::run::{CauseSeconds, RegionReport};
+use preheat_analyze::stats::Interval;
+
+use super::super::RunPage;
+use super::cause_bars::{Bar, figure, key};
+use crate::html::cut::cut;
+use crate::html::escape::escape;
+use crate::html::figure::Table;
+use crate::html::stack::in_order;
+use crate::run::words::{time_span, unfinished_sentence};
+use crate::units::{ABSENT, duration, ratio};
+
+/// So many regions are drawn.
+const DRAWN: usize = 12;
+
+/// The section.
+pub(in crate::run::html) fn add(page: &mut RunPage) {
+    let report = page.report;
+    if report.regions.is_empty() {
+        return;
+    }
+    let mut bars = Vec::new();
+    for region in report.regions.iter().take(DRAWN) {
+        let name = cut(&region.name, 40);
+        let several = region.count > 1;
+        let first = match several {
+            true => format!("{name}, first of {}", region.count),
+            false => name,
+        };
+        bars.push(bar(first, &region.first, &region.causes, true));
+        if let Some(second) = &region.second {
+            bars.push(bar(
+                "second".to_owned(),
+                second,
+                &region.second_causes,
+                false,
+            ));
+        }
+    }
+    let mut html = figure(
+        page,
+        ("Timed regions", "in the order in which they were executed"),
+        key(&bars),
+        &bars,
+        table(&report.regions),
+    );
+    for region in &report.regions {
+        if let Some(unfinished) = &region.unfinished {
+            html.push_str(&format!(
+                "<p class=\"note\">{}: {}</p>",
+                escape(&region.name),
+                escape(&unfinished_sentence(unfinished))
+            ));
+        }
+    }
+    page.section(
+        "regions",
+        "Timed by the program",
+        "What lies between two clock readings in the program's own code: the numbers that it \
+         prints itself, and where their time went.",
+        &html,
+    );
+}
+
+fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar {
+    Bar {
+        name,
+        parts: in_order(causes.iter().map(|part| (part.cause, part.seconds))),
+        total: time.median,
+        sure: time_span(time).unwrap_or_default(),
+        new,
+    }
+}
+
+fn table(regions: &[RegionReport]) -> Table {
+    let mut data = Table::new(&[
+        "region",
+        "clock",
+        "executions",
+        "first",
+        "second",
+        "first ÷ second",
+        "fastest later",
+    ]);
+    data.words = vec![1];
+    let time = |interval: &Option<Interval>| {
+        interval.map_or(ABSENT.to_owned(), |interval| duration(interval.median))
+    };
+    for region in regions {
+        data.rows.push(vec![
+            region.name.clone(),
+            region
+                .clock
+                .map_or(ABSENT, |clock| clock.as_str())
+                .to_owned(),
+            region.count.to_string(),
+            duration(region.first.median),
+            time(&region.second),
+            region
+                .ratio
+                .map_or(ABSENT.to_owned(), |times| ratio(times.median)),
+            time(&region.best),
+        ]);
+    }
+    data
+}

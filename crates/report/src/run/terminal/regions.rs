@@ -1,0 +1,111 @@
+//! What the program times itself: the numbers that it prints, and why they are so large.
+
+use preheat_analyze::run::{RegionReport, RunReport};
+use preheat_analyze::stats::Interval;
+
+use super::super::words::{causes_listed, ends, unfinished_sentence};
+use crate::terminal::{Screen, Style, clean};
+use crate::units::{duration, ratio};
+
+/// So many regions are shown; the page has all of them.
+const SHOWN: usize = 6;
+
+/// The list, in the order of the program.
+pub(super) fn show(screen: &mut Screen, report: &RunReport) {
+    if report.regions.is_empty() {
+        return;
+    }
+    screen.blank();
+    let title = [(Style::Bold, "Timed by the program"), (Style::Plain, "  ")];
+    screen.paragraph(
+        &title,
+        2,
+        Style::Dim,
+        "between two clock readings in its own code",
+    );
+    for region in report.regions.iter().take(SHOWN) {
+        let name = format!("  {}  ", clean(&region.name));
+        screen.paragraph(&[(Style::Bold, &*name)], 4, Style::Plain, &numbers(region));
+        if !region.causes.is_empty() {
+            let causes = causes_listed(&region.causes);
+            screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Dim, &causes);
+        }
+        if let Some(unfinished) = &region.unfinished {
+            let text = unfinished_sentence(unfinished);
+            screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Yellow, &text);
+        }
+    }
+    let more = report.regions.len().saturating_sub(SHOWN);
+    if more > 0 {
+        let text = format!("{more} more on the page");
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
+    }
+}
+
+/// `189 ms (180–199), first of 2; second 1.9 ms = 99.7×`.
+fn numbers(region: &RegionReport) -> String {
+    let time = |interval: &Interval| match ends(interval) {
+        Some(ends) => format!("{} ({ends})", duration(interval.median)),
+        None => duration(interval.median),
+    };
+    let mut text = time(&region.first);
+    if region.count > 1 {
+        text.push_str(&format!(", first of {}", region.count));
+    }
+    if let Some(second) = &region.second {
+        text.push_str(&format!("; second {}", time(second)));
+    }
+    if let Some(times) = &region.ratio {
+        text.push_str(&format!(" = {}", ratio(times.median)));
+    }
+    if let Some(best) = region.best.filter(|_| region.count > 2) {
+        text.push_str(&format!("; fastest {}", duration(best.median)));
+    }
+    if region.clock.is_some_and(|clock| clock.is_cpu_time()) {
+        text.push_str(" of CPU time");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+    use crate::terminal::Terminal;
+
+    fn text(report: &RunReport) -> String {
+        let mut screen = Screen::new(&Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        });
+        show(&mut screen, report);
+        screen.finish()
+    }
+
+    #[test]
+    fn a_region_has_its_numbers_and_their_causes() {
+        let text = text(&run::twice());
+        assert!(
+            text.contains("  train.py:14–20  541 ms (530–552), first of 2; second 900 µs = 601×"),
+            "{text}"
+        );
+        assert!(
+            text.contains("    kernel loading 312 ms, library set-up 142 ms,"),
+            "{text}"
+        );
+        assert!(text.contains("3 kernels not waited for"), "{text}");
+    }
+
+    #[test]
+    fn a_program_without_timers_has_no_such_part() {
+        assert_eq!(text(&run::report()).trim(), "");
+    }
+
+    #[test]
+    fn many_regions_are_counted() {
+        let mut report = run::twice();
+        report.regions = vec![report.regions[0].clone(); 9];
+        assert!(text(&report).contains("\n  3 more on the page\n"));
+    }
+}

@@ -1,0 +1,270 @@
+//! Clocks of native programs: a reading by the executable's own code is recorded with the
+//! address that made it.
+//!
+//! A program times itself with two readings, and what lies between them is the number that
+//! it prints. Who reads is decided by the return address: readings by libraries go to the
+//! real function by a jump and cost a comparison. Python programs have their own hooks
+//! ([`crate::python`]), and installed tools are not what anybody times.
+
+use crate::files::found;
+use crate::loader::{Step, each_mapped, entry, real_dlsym};
+use crate::recorder::{self, system::Errno};
+use preheat_wire::{Clock, Kind};
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::transmute;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+static CLOCK_GETTIME: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static GETTIMEOFDAY: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// The executable's own code, where its readings are recorded; empty elsewhere.
+static FROM: AtomicUsize = AtomicUsize::new(0);
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+/// The address that the executable's own are relative to.
+static BASE: AtomicUsize = AtomicUsize::new(0);
+
+/// After so many readings a process records no more of them: 16 MiB.
+const MOST: u32 = 1 << 19;
+static READINGS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the executable is a Python.
+static PYTHON: AtomicBool = AtomicBool::new(false);
+
+/// Finds the real functions.
+pub(crate) fn prepare() {
+    found(&CLOCK_GETTIME, c"clock_gettime");
+    found(&GETTIMEOFDAY, c"gettimeofday");
+    let python = !real_dlsym(libc::RTLD_DEFAULT, c"Py_BytesMain").is_null();
+    PYTHON.store(python, Ordering::Relaxed);
+}
+
+/// `main` is about to be called in a recorded process: from now on its own readings are
+/// recorded, unless it is an interpreter or an installed tool.
+pub(crate) fn main_begins() {
+    let mut path = [0; 512];
+    // SAFETY: the kernel writes at most the buffer's length.
+    let length = unsafe {
+        libc::syscall(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            c"/proc/self/exe".as_ptr(),
+            path.as_mut_ptr(),
+            path.len(),
+        )
+    };
+    let path = usize::try_from(length).ok().and_then(|end| path.get(..end));
+    if PYTHON.load(Ordering::Relaxed) || path.is_none_or(is_installed) {
+        return;
+    }
+    each_mapped(|executable| {
+        let code = executable
+            .segments()
+            .iter()
+            .filter(|segment| segment.p_type == libc::PT_LOAD && segment.p_flags & libc::PF_X != 0);
+        let (mut from, mut to) = (usize::MAX, 0);
+        for segment in code {
+            let at = executable.base().wrapping_add(segment.p_vaddr as usize);
+            from = from.min(at);
+            to = to.max(at.saturating_add(segment.p_memsz as usize));
+        }
+        if from < to {
+            BASE.store(executable.base(), Ordering::Relaxed);
+            FROM.store(from, Ordering::Relaxed);
+            LENGTH.store(to - from, Ordering::Relaxed);
+        }
+        // The executable is the first in the list.
+        true
+    });
+}
+
+/// Whether an executable is a tool of the system.
+fn is_installed(path: &[u8]) -> bool {
+    const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/bin/", b"/sbin/", b"/lib/", b"/snap/"];
+    const OWN: [&[u8]; 2] = [b"/usr/local/", b"/usr/src/"];
+    let under = |roots: &[&[u8]]| roots.iter().any(|root| path.starts_with(root));
+    under(&SYSTEM) && !under(&OWN)
+}
+
+#[inline]
+fn is_own(caller: *const u8) -> bool {
+    let from = FROM.load(Ordering::Relaxed);
+    (caller as usize).wrapping_sub(from) < LENGTH.load(Ordering::Relaxed)
+}
+
+/// Records that the program's own code has read this from a clock.
+#[cold]
+fn keep(clock: Clock, caller: *const u8, nanoseconds: u64) {
+    if READINGS.load(Ordering::Relaxed) >= MOST || !recorder::active() {
+        return;
+    }
+    READINGS.fetch_add(1, Ordering::Relaxed);
+    let _errno = Errno::keep();
+    let mut place = [0; 24];
+    let place = decimal(
+        (caller as usize).wrapping_sub(BASE.load(Ordering::Relaxed)),
+        &mut place,
+    );
+    let place = recorder::text(place);
+    recorder::instant(
+        Kind::Clock,
+        clock as u16,
+        place as i32,
+        nanoseconds,
+        None,
+        b"",
+    );
+}
+
+/// `+` and the number, at the end of the buffer.
+fn decimal(mut number: usize, buffer: &mut [u8; 24]) -> &[u8] {
+    let mut at = buffer.len();
+    let mut put = |byte| {
+        at -= 1;
+        if let Some(place) = buffer.get_mut(at) {
+            *place = byte;
+        }
+    };
+    loop {
+        put(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    put(b'+');
+    buffer.get(at..).unwrap_or_default()
+}
+
+entry!(
+    /// The program's `clock_gettime`.
+    clock_gettime => clock_gettime_read
+);
+entry!(
+    /// The program's `gettimeofday`.
+    gettimeofday => gettimeofday_read
+);
+entry!(
+    /// The program's `std::chrono::system_clock::now()`.
+    system_clock_now as "_ZNSt6chrono3_V212system_clock3nowEv" => system_now_read
+);
+entry!(
+    /// The program's `std::chrono::steady_clock::now()`.
+    steady_clock_now as "_ZNSt6chrono3_V212steady_clock3nowEv" => steady_now_read
+);
+
+extern "C" fn clock_gettime_read(
+    clock: *mut c_void,
+    time: *const c_char,
+    caller: *const u8,
+) -> Step {
+    type Real = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
+    let real = CLOCK_GETTIME.load(Ordering::Relaxed);
+    let own = is_own(caller);
+    if !real.is_null() && !own {
+        return Step::jump_to(real);
+    }
+    let which = clock as usize as libc::clockid_t;
+    let time = time.cast_mut().cast::<libc::timespec>();
+    // SAFETY: the program's own arguments, to the C library's function or, before that was
+    // found, to the kernel, which checks them.
+    let result = unsafe {
+        if real.is_null() {
+            libc::syscall(libc::SYS_clock_gettime, which, time) as c_int
+        } else {
+            transmute::<*mut c_void, Real>(real)(which, time)
+        }
+    };
+    if own && result == 0 {
+        let kind = match which {
+            libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => {
+                Clock::ClockGettimeCpu
+            }
+            _ => Clock::ClockGettime,
+        };
+        // SAFETY: the function has just written it.
+        let time = unsafe { *time };
+        keep(kind, caller, nanoseconds(time.tv_sec, time.tv_nsec));
+    }
+    Step::done(result as usize as *mut c_void)
+}
+
+extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, caller: *const u8) -> Step {
+    type Real = unsafe extern "C" fn(*mut libc::timeval, *mut c_void) -> c_int;
+    let real = GETTIMEOFDAY.load(Ordering::Relaxed);
+    let own = is_own(caller);
+    if !real.is_null() && !own {
+        return Step::jump_to(real);
+    }
+    let time = time.cast::<libc::timeval>();
+    let zone = zone.cast_mut().cast::<c_void>();
+    // SAFETY: as for `clock_gettime`.
+    let result = unsafe {
+        if real.is_null() {
+            libc::syscall(libc::SYS_gettimeofday, time, zone) as c_int
+        } else {
+            transmute::<*mut c_void, Real>(real)(time, zone)
+        }
+    };
+    if own && result == 0 && !time.is_null() {
+        // SAFETY: the function has just written it.
+        let time = unsafe { *time };
+        keep(
+            Clock::GetTimeOfDay,
+            caller,
+            nanoseconds(time.tv_sec, time.tv_usec * 1000),
+        );
+    }
+    Step::done(result as usize as *mut c_void)
+}
+
+extern "C" fn system_now_read(_: *mut c_void, _: *const c_char, caller: *const u8) -> Step {
+    chrono_now(Clock::ChronoSystem, libc::CLOCK_REALTIME, caller)
+}
+
+extern "C" fn steady_now_read(_: *mut c_void, _: *const c_char, caller: *const u8) -> Step {
+    chrono_now(Clock::ChronoSteady, libc::CLOCK_MONOTONIC, caller)
+}
+
+/// What libstdc++ does here, done in its place: its own function cannot be called, because
+/// it may have been loaded where no look-up from here finds it.
+fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the C library writes one timespec.
+    unsafe { libc::clock_gettime(which, &mut time) };
+    let now = nanoseconds(time.tv_sec, time.tv_nsec);
+    if is_own(caller) {
+        keep(clock, caller, now);
+    }
+    Step::done(now as usize as *mut c_void)
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
+    seconds
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(nanoseconds) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_written_in_decimal() {
+        assert_eq!(decimal(0, &mut [0; 24]), b"+0");
+        assert_eq!(decimal(4711, &mut [0; 24]), b"+4711");
+        let most = format!("+{}", usize::MAX);
+        assert_eq!(decimal(usize::MAX, &mut [0; 24]), most.as_bytes());
+    }
+
+    #[test]
+    fn tools_of_the_system_are_not_the_users_programs() {
+        assert!(is_installed(b"/usr/bin/bash"));
+        assert!(is_installed(b"/bin/sh"));
+        assert!(!is_installed(b"/usr/local/bin/infer"));
+        assert!(!is_installed(b"/home/me/infer"));
+    }
+}

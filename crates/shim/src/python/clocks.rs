@@ -1,0 +1,398 @@
+//! Python's clocks: a reading by the program's own code is recorded with its place.
+//!
+//! A program times itself with two readings, and what lies between them is the number that
+//! it prints. The functions of the module `time` are hooked where their definitions point
+//! to their code in C: the function objects stay the same objects, so that the program sees
+//! no difference, however it got hold of them. Readings by libraries are passed through.
+
+use super::api::{Api, Object, Pointer, api};
+use super::asked::{Name, Text, main_globals};
+use super::{METH_NOARGS, MethodDefinition, slice};
+use crate::hooks;
+use crate::recorder;
+use preheat_wire::{Clock, Elapsed, Kind};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+type Read = unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+
+/// The head of CPython's `PyCFunctionObject`.
+#[repr(C)]
+struct Builtin {
+    head: Object,
+    definition: *mut MethodDefinition,
+}
+
+/// After so many readings a process records no more of them: 16 MiB.
+const MOST: u32 = 1 << 19;
+static READINGS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether to wait for the device after each reading, to see how much it still had to do.
+static SYNCHRONIZE: AtomicBool = AtomicBool::new(false);
+
+/// The directory of the standard library, with a slash at its end.
+static LIBRARY: OnceLock<Text<512>> = OnceLock::new();
+
+/// Frames of the program's own code that a place consists of.
+const FRAMES: usize = 3;
+/// The frames that are searched for them.
+const DEEPEST: usize = 32;
+
+static BACK: Name = Name::new(c"f_back");
+static CODE: Name = Name::new(c"f_code");
+static GLOBALS: Name = Name::new(c"f_globals");
+static FILE: Name = Name::new(c"co_filename");
+static FUNCTION: Name = Name::new(c"co_name");
+
+/// As [`super::asked::forget`].
+pub(super) fn forget() {
+    for name in [&BACK, &CODE, &GLOBALS, &FILE, &FUNCTION] {
+        name.forget();
+    }
+}
+
+/// One hooked function: what its definition pointed to, and whether it returns whole
+/// nanoseconds instead of seconds.
+struct Hooked {
+    original: AtomicPtr<c_void>,
+    clock: Clock,
+    nanoseconds: bool,
+}
+
+const fn hooked(clock: Clock, nanoseconds: bool) -> Hooked {
+    Hooked {
+        original: AtomicPtr::new(null_mut()),
+        clock,
+        nanoseconds,
+    }
+}
+
+static HOOKED: [Hooked; 10] = [
+    hooked(Clock::Time, false),
+    hooked(Clock::Time, true),
+    hooked(Clock::PerfCounter, false),
+    hooked(Clock::PerfCounter, true),
+    hooked(Clock::Monotonic, false),
+    hooked(Clock::Monotonic, true),
+    hooked(Clock::ProcessTime, false),
+    hooked(Clock::ProcessTime, true),
+    hooked(Clock::ThreadTime, false),
+    hooked(Clock::ThreadTime, true),
+];
+
+/// The code that takes the place of `HOOKED[N]`.
+unsafe extern "C" fn reads<const N: usize>(module: Pointer, nothing: Pointer) -> Pointer {
+    // SAFETY: Python's own call of a function of this definition.
+    unsafe { read(&HOOKED[N], module, nothing) }
+}
+
+static CODES: [Read; HOOKED.len()] = [
+    reads::<0>, reads::<1>, reads::<2>, reads::<3>, reads::<4>, reads::<5>, reads::<6>, reads::<7>,
+    reads::<8>, reads::<9>,
+];
+
+/// `hook_clock(function, number)`: hooks a function of the module `time`. `number` is its
+/// index in [`HOOKED`]. Does nothing with anything but a builtin function without arguments.
+pub(super) unsafe extern "C" fn hook(
+    _: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held. A builtin function's
+    // definition follows its head and lives as long as its module, which is never unloaded;
+    // its code is replaced by a function of the same type.
+    unsafe {
+        if let &[function, number] = slice(arguments, count) {
+            let its_type = (api.object_type)(function);
+            let builtin = its_type == api.builtin_type;
+            api.drop(its_type);
+            let number = api.value(number) as usize;
+            if let (true, Some(place), Some(code)) =
+                (builtin, HOOKED.get(number), CODES.get(number))
+            {
+                let definition = (*function.cast::<Builtin>()).definition;
+                let free = place.original.load(Ordering::Acquire).is_null();
+                if free && !definition.is_null() && (*definition).flags == METH_NOARGS {
+                    let original = (*definition).function.cast_mut();
+                    place.original.store(original, Ordering::Release);
+                    let pointer = AtomicPtr::from_ptr((&raw mut (*definition).function).cast());
+                    pointer.store(*code as *mut c_void, Ordering::Release);
+                }
+            }
+        }
+    }
+    api.nothing()
+}
+
+/// `clock_settings(library, synchronize)`: the directory of the standard library, and
+/// whether to wait for the device after each reading.
+pub(super) unsafe extern "C" fn settings(
+    _: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[library, synchronize] = slice(arguments, count) {
+            let mut text = Text::EMPTY;
+            text.put(api.bytes(library));
+            text.put(b"/");
+            let _ = LIBRARY.set(text);
+            SYNCHRONIZE.store(api.value(synchronize) != 0, Ordering::Relaxed);
+        }
+    }
+    api.nothing()
+}
+
+/// `cuda_event(identity)`: the program has recorded a CUDA event.
+pub(super) unsafe extern "C" fn event(
+    _: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[identity] = slice(arguments, count)
+            && may_record()
+        {
+            let place = place(api, 1);
+            if place != 0 {
+                let identity = api.value(identity);
+                keep(Kind::Clock, Clock::CudaEvent as u16, place, identity);
+            }
+        }
+    }
+    api.nothing()
+}
+
+/// `cuda_elapsed(from, to, nanoseconds)`: the program knows the time between two of them.
+pub(super) unsafe extern "C" fn elapsed(
+    _: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+) -> Pointer {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: the interpreter's own call, with its lock held.
+    unsafe {
+        if let &[from, to, nanoseconds] = slice(arguments, count)
+            && may_record()
+        {
+            let place = place(api, 1);
+            let nanoseconds = api.value(nanoseconds);
+            if place != 0 {
+                let open = recorder::begin(Kind::Elapsed, 0, nanoseconds, 1, b"", false);
+                let events = Elapsed {
+                    from: api.value(from),
+                    to: api.value(to),
+                    reserved: [0; 2],
+                };
+                open.put(0, &events);
+                open.end_at(open.began(), place as i32, None);
+            }
+        }
+    }
+    api.nothing()
+}
+
+/// # Safety
+/// To be called by the interpreter in place of a function that was hooked.
+unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
+    // SAFETY: this code runs only where the original was stored before.
+    let original: Read = unsafe { std::mem::transmute(hooked.original.load(Ordering::Acquire)) };
+    let place = match api() {
+        // SAFETY: the interpreter's own call, with its lock held and no error set.
+        Some(api) if may_record() => unsafe { place(api, 0) },
+        _ => 0,
+    };
+    // SAFETY: the original with its own arguments.
+    let reading = unsafe { original(module, nothing) };
+    if place == 0 || reading.is_null() {
+        return reading;
+    }
+    let Some(api) = api() else { return reading };
+    // SAFETY: the reading is a new reference to a number, and the lock is held.
+    let value = unsafe {
+        if hooked.nanoseconds {
+            api.value(reading)
+        } else {
+            ((api.as_float)(reading) * 1e9) as i64 as u64
+        }
+    };
+    keep(Kind::Clock, hooked.clock as u16, place, value);
+    if SYNCHRONIZE.load(Ordering::Relaxed) {
+        // SAFETY: the lock is given back while others may need it, and had again.
+        unsafe {
+            let thread = (api.save_thread)();
+            hooks::synchronize();
+            (api.restore_thread)(thread);
+        }
+    }
+    reading
+}
+
+fn may_record() -> bool {
+    recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
+}
+
+fn keep(kind: Kind, symbol: u16, place: u32, value: u64) {
+    if is_polling(place) {
+        return;
+    }
+    READINGS.fetch_add(1, Ordering::Relaxed);
+    recorder::instant(kind, symbol, place as i32, value, None, b"");
+}
+
+/// A place that reads again this soon, this often and without any other reading in between
+/// waits for a time to come; nobody asks how long that took.
+const SOON: u64 = 20_000;
+const OFTEN: u32 = 64;
+/// A pause makes up for so many readings.
+const PAUSE: u32 = 8;
+
+#[derive(Clone, Copy)]
+struct Last {
+    place: u32,
+    time: u64,
+    often: u32,
+}
+
+thread_local! {
+    static LAST: Cell<Last> = const {
+        Cell::new(Last { place: 0, time: 0, often: 0 })
+    };
+}
+
+/// Whether this reading is one of many by which the program waits.
+fn is_polling(place: u32) -> bool {
+    let time = recorder::now();
+    let last = LAST.get();
+    let soon = time.wrapping_sub(last.time) < SOON;
+    let often = match (last.place == place, soon) {
+        (true, true) => last.often.saturating_add(1).min(2 * OFTEN),
+        // The processor was away for a moment.
+        (true, false) => last.often.saturating_sub(PAUSE),
+        (false, _) => 0,
+    };
+    LAST.set(Last { place, time, often });
+    often > OFTEN
+}
+
+/// The number of a text with the place in the program's own code that calls this; 0 where
+/// a library does. The innermost `skip` frames are ours.
+///
+/// # Safety
+/// The interpreter's lock must be held and no error set.
+unsafe fn place(api: &Api, skip: usize) -> u32 {
+    let mut text = Text::<1024>::EMPTY;
+    // SAFETY: as the caller says. The first frame is borrowed; a reference makes it ours.
+    unsafe {
+        let mut frame = (api.frame)();
+        if !frame.is_null() {
+            (api.increment)(frame);
+        }
+        let main = main_globals(api);
+        let mut frames = 0;
+        for depth in 0..DEEPEST {
+            if frame.is_null() || frame == api.none || frames == FRAMES {
+                break;
+            }
+            let code = api.get(frame, CODE.get(api));
+            let file = match code.is_null() {
+                true => null_mut(),
+                false => api.get(code, FILE.get(api)),
+            };
+            let bytes = api.bytes(file);
+            let globals = api.get(frame, GLOBALS.get(api));
+            let own = depth >= skip && (is_own(bytes) || (!globals.is_null() && globals == main));
+            let transparent = is_timeit(bytes);
+            if own && !transparent {
+                if frames > 0 {
+                    text.put(b"\0");
+                }
+                text.put(bytes);
+                text.put(b"\0");
+                text.number((api.line)(frame).max(0) as u64);
+                text.put(b"\0");
+                let name = api.get(code, FUNCTION.get(api));
+                text.put(api.bytes(name));
+                api.drop(name);
+                frames += 1;
+            }
+            let back = match own || transparent || depth != skip {
+                true => api.get(frame, BACK.get(api)),
+                // A library reads the clock: whoever called it does not matter.
+                false => null_mut(),
+            };
+            for object in [globals, file, code, frame] {
+                api.drop(object);
+            }
+            frame = back;
+        }
+        api.drop(frame);
+    }
+    recorder::text(text.bytes())
+}
+
+/// Whether code of this file belongs to the program itself, and not to an installed
+/// package, the standard library or the interpreter.
+fn is_own(file: &[u8]) -> bool {
+    let within = |directory: &[u8]| {
+        file.windows(directory.len())
+            .any(|window| window == directory)
+    };
+    let standard = LIBRARY.get().is_some_and(|library| {
+        let library = library.bytes();
+        library.len() > 1 && file.starts_with(library)
+    });
+    !(file.is_empty()
+        || standard
+        || file.starts_with(b"<frozen ")
+        || within(b"/site-packages/")
+        || within(b"/dist-packages/"))
+}
+
+/// Whether this is the module `timeit`, whose generated code reads the clock for the
+/// program.
+fn is_timeit(file: &[u8]) -> bool {
+    file.ends_with(b"/timeit.py")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installed_code_is_not_the_programs_own() {
+        assert!(is_own(b"/home/me/train.py"));
+        assert!(is_own(b"<stdin>"));
+        assert!(is_own(b"/tmp/ipykernel_7/123.py"));
+        assert!(!is_own(
+            b"/home/me/.venv/lib/python3.12/site-packages/torch/x.py"
+        ));
+        assert!(!is_own(b"/usr/lib/python3/dist-packages/torch/x.py"));
+        assert!(!is_own(b"<frozen importlib._bootstrap>"));
+        assert!(!is_own(b""));
+    }
+
+    #[test]
+    fn a_place_that_reads_all_the_time_is_polling() {
+        let polls = (0..1000).filter(|_| is_polling(7)).count();
+        assert!(polls > 800, "{polls}");
+        // Two places that alternate measure something.
+        let alternating = (0..1000u32).filter(|at| is_polling(1 + at % 2));
+        assert_eq!(alternating.count(), 0);
+    }
+
+    #[test]
+    fn timeit_reads_the_clock_for_the_program() {
+        assert!(is_own(b"<timeit-src>"));
+        assert!(is_timeit(b"/usr/lib/python3.11/timeit.py"));
+        assert!(!is_timeit(b"/home/me/mytimeit.py"));
+    }
+}
