@@ -29,6 +29,7 @@ mod signals;
 mod start;
 mod temperature;
 mod timers;
+mod trusted;
 mod turns;
 
 pub use error::LaunchError;
@@ -40,4 +41,5 @@ pub use series::STDERR;
 pub use signals::{interrupted, sender};
 pub use temperature::cached_parts;
 pub use timers::locate_timers;
+pub use trusted::trusted as trusted_directory;
 pub use turns::{record, record_in_turn};

@@ -14,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::trusted::trusted;
 use crate::{LaunchError, clock};
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libpreheat.so"));
@@ -108,7 +109,8 @@ fn place_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Placed, Launc
 
 fn in_cache(cache: &Path) -> io::Result<Placed> {
     usable(cache)?;
-    fs::create_dir_all(cache)?;
+    let cache = trusted(cache)?;
+    fs::create_dir_all(&cache)?;
     let ours = cache.join("preheat");
     private(&ours)?;
     let directory = ours.join(format!("{PREFIX}{:016x}", hash(&[SHIM, SITECUSTOMIZE])));
@@ -124,7 +126,7 @@ fn in_cache(cache: &Path) -> io::Result<Placed> {
 fn in_temporary(below: &Path) -> io::Result<Placed> {
     usable(below)?;
     let name = format!("preheat-{}-{}", std::process::id(), clock::now());
-    let directory = std::path::absolute(below)?.join(name);
+    let directory = trusted(below)?.join(name);
     DirBuilder::new().mode(0o700).create(&directory)?;
     fill(directory, true)
 }
@@ -161,9 +163,12 @@ fn usable(directory: &Path) -> io::Result<()> {
 
 /// Have a directory that is this user's own, open to nobody else; no link is followed.
 pub fn private(directory: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
-        _ => {}
+    // Not where it exists: a sandbox may allow no directory to be made.
+    if fs::symlink_metadata(directory).is_err() {
+        match DirBuilder::new().mode(0o700).create(directory) {
+            Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
+            _ => {}
+        }
     }
     let is = fs::symlink_metadata(directory)?;
     // SAFETY: geteuid takes nothing and cannot fail.

@@ -1,15 +1,18 @@
-//! Directories of the user's own: one for sockets and what belongs to running parents,
-//! one for what is kept. Nothing is followed or used there that another user could have
-//! put.
+//! Private directories of the user: one for sockets and state of running parents, one for
+//! what is kept.
+//!
+//! Code is executed from there, by path. So a directory is used only if no other user can
+//! rename or replace it or one above it, and it is known by its path without links from
+//! then on. One that another user has made first is passed over.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use preheat_launch::{private_directory as private, put_file};
+use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
 const PYTHON: [(&str, &[u8]); 12] = [
@@ -30,8 +33,12 @@ const PYTHON: [(&str, &[u8]); 12] = [
     ("child.py", include_bytes!("python/child.py")),
 ];
 
-/// The longest path of a directory in which a socket can be named.
-const LONGEST: usize = 60;
+/// The longest path of a directory in which a socket can be named: `sockaddr_un` has room
+/// for 107 bytes, and a name is `/`, 16 digits, `-`, a process and `.socket`.
+const LONGEST: usize = 72;
+
+/// Where directories for temporary files are if TMPDIR does not name one that can be used.
+const TEMPORARY: &str = "/tmp";
 
 /// Where things are.
 #[derive(Clone, Debug)]
@@ -49,7 +56,7 @@ pub(crate) fn places() -> io::Result<Places> {
     // Where files may not grow, writing is to fail, and not to be the end of us.
     // SAFETY: signal takes numbers; no other thread has an interest in this one.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let places = places_by(|name| std::env::var_os(name), &std::env::temp_dir());
+    let places = places_by(|name| std::env::var_os(name), &temporary());
     // SAFETY: as above; it is what it was.
     unsafe { libc::signal(libc::SIGXFSZ, before) };
     places
@@ -57,28 +64,81 @@ pub(crate) fn places() -> io::Result<Places> {
 
 /// Only where running parents are, if there is such a place.
 pub(crate) fn run_directory() -> io::Result<PathBuf> {
-    run_by(&|name| std::env::var_os(name), &std::env::temp_dir())
+    run_by(&|name| std::env::var_os(name), &temporary())
 }
 
-fn run_by(variable: &dyn Fn(&str) -> Option<OsString>, temporary: &Path) -> io::Result<PathBuf> {
-    let is_short = |path: &Path| path.is_absolute() && path.as_os_str().len() <= LONGEST;
+/// Directories for temporary files, the user's choice first.
+fn temporary() -> Vec<PathBuf> {
+    vec![std::env::temp_dir(), TEMPORARY.into()]
+}
+
+fn run_by(
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    temporary: &[PathBuf],
+) -> io::Result<PathBuf> {
     let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-    if let Some(runtime) = runtime.filter(|path| is_short(path) && is_private(path)) {
-        let run = runtime.join("preheat");
-        private(&run)?;
+    let runtime = runtime.filter(|path| path.is_absolute() && is_private(path));
+    if let Some(Ok(run)) = runtime.map(|runtime| below(&runtime, "preheat")) {
         return Ok(run);
     }
-    let below = if is_short(temporary) {
-        temporary
-    } else {
-        Path::new("/tmp")
+    let name = format!("preheat-{}", user());
+    let mut reasons = Vec::new();
+    for directory in temporary {
+        match below(directory, &name) {
+            Ok(run) => return Ok(run),
+            Err(why) => reasons.push(format!("{}: {why}", directory.display())),
+        }
+    }
+    Err(io::Error::other(reasons.join("; ")))
+}
+
+/// A private directory with this name, or, where another user has taken that, one whose
+/// name begins with it.
+fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
+    let directory = trusted(directory)?;
+    let run = directory.join(name);
+    let run = match private(&run) {
+        Ok(()) => run,
+        Err(_) if fs::symlink_metadata(&run).is_ok_and(|is| is.uid() != user()) => {
+            instead(&directory, name)?
+        }
+        Err(why) => return Err(why),
     };
-    let run = below.join(format!("preheat-{}", user()));
-    private(&run)?;
+    if run.as_os_str().len() > LONGEST {
+        return Err(io::Error::other("its path is too long for a socket"));
+    }
     Ok(run)
 }
 
-fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> io::Result<Places> {
+/// Nobody else can make a directory that is ours, so the first of those is it.
+fn instead(directory: &Path, name: &str) -> io::Result<PathBuf> {
+    let beginning = format!("{name}-");
+    let ours = || -> io::Result<Option<PathBuf>> {
+        let entries = fs::read_dir(directory)?.flatten();
+        let named = entries.filter(|entry| {
+            let name = entry.file_name();
+            name.as_bytes().starts_with(beginning.as_bytes())
+        });
+        Ok(named
+            .map(|entry| entry.path())
+            .filter(|path| is_private(path))
+            .min())
+    };
+    if let Some(found) = ours()? {
+        return Ok(found);
+    }
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let serial = now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32;
+    let new = directory.join(format!("{beginning}{:08x}", serial as u32));
+    DirBuilder::new().mode(0o700).create(&new)?;
+    // Others of this user may have made one at the same time.
+    ours()?.ok_or_else(|| io::Error::other("it was removed again"))
+}
+
+fn places_by(
+    variable: impl Fn(&str) -> Option<OsString>,
+    temporary: &[PathBuf],
+) -> io::Result<Places> {
     let run = run_by(&variable, temporary)?;
     let absolute = |name| {
         variable(name)
@@ -87,9 +147,11 @@ fn places_by(variable: impl Fn(&str) -> Option<OsString>, temporary: &Path) -> i
     };
     let cache =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    // Without a cache things are kept as long as parents run.
+    // Without a cache things are kept as long as parents run. One that belongs to another
+    // user (root with that user's HOME) is left alone.
     let kept = cache
         .and_then(|cache| {
+            let cache = trusted(&cache).ok()?;
             fs::create_dir_all(&cache).ok()?;
             private(&cache.join("preheat")).ok()?;
             let kept = cache.join("preheat/start");
@@ -120,7 +182,7 @@ fn user() -> libc::uid_t {
     unsafe { libc::geteuid() }
 }
 
-/// Whether it is a directory of this user's, and nobody else's.
+/// Whether it is a directory of this user that is open to nobody else.
 fn is_private(directory: &Path) -> bool {
     fs::symlink_metadata(directory)
         .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
@@ -129,8 +191,8 @@ fn is_private(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{DirBuilder, Permissions};
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     fn scratch(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ps-{}-{name}", std::process::id()));
@@ -145,26 +207,57 @@ mod tests {
     fn the_directories_are_private_and_python_finds_its_files() {
         let at = scratch("places");
         let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
-        let places = places_by(variable, &at).expect("they are made");
+        let temporary = [at.clone()];
+        let places = places_by(variable, &temporary).expect("they are made");
         assert_eq!(places.run, at.join("preheat"));
         assert!(is_private(&places.run) && is_private(&places.kept));
         fs::write(places.python.join("child.py"), "evil").expect("it is ours");
-        let again = places_by(variable, &at).expect("they are there");
+        let again = places_by(variable, &temporary).expect("they are there");
         let child = fs::read(again.python.join("child.py")).expect("it is there");
         assert_ne!(child, b"evil");
         fs::remove_dir_all(&at).expect("it goes");
     }
 
     #[test]
-    fn what_others_may_write_to_is_not_trusted() {
+    fn directories_that_others_can_change_are_passed_over() {
         let at = scratch("open");
-        fs::set_permissions(&at, Permissions::from_mode(0o755)).expect("it is ours");
-        let run = run_by(&|_| Some(at.clone().into_os_string()), &at).expect("elsewhere");
-        assert_eq!(run, at.join(format!("preheat-{}", user())));
-        // A link is not followed, wherever it leads.
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+        };
+        mode(&at, 0o755);
+        let name = format!("preheat-{}", user());
+        let temporary = [at.clone()];
+        let run = run_by(&|_| Some(at.clone().into_os_string()), &temporary).expect("elsewhere");
+        assert_eq!(run, at.join(&name));
+        // A link of this user is not followed, wherever it leads.
         fs::remove_dir_all(&run).expect("it goes");
         std::os::unix::fs::symlink("/tmp", &run).expect("a link");
-        assert!(run_by(&|_| None, &at).is_err());
+        assert!(run_by(&|_| None, &temporary).is_err());
+        // In a directory that is not sticky others could replace it at any time.
+        let (open, next) = (at.join("all"), at.join("next"));
+        for directory in [&open, &next] {
+            fs::create_dir(directory).expect("a directory for the test");
+        }
+        mode(&open, 0o777);
+        let runtime = open.join("run");
+        fs::create_dir(&runtime).expect("a directory for the test");
+        mode(&runtime, 0o700);
+        let variable = |_: &str| Some(runtime.clone().into_os_string());
+        let run = run_by(&variable, &[open.clone(), next.clone()]).expect("elsewhere");
+        assert_eq!(run, next.join(&name));
+        let why = run_by(&|_| None, &[open])
+            .expect_err("it is open")
+            .to_string();
+        assert!(why.contains("can be changed by every user"), "{why}");
+        fs::remove_dir_all(&at).expect("it goes");
+    }
+
+    #[test]
+    fn another_name_is_found_again() {
+        let at = scratch("taken");
+        let first = instead(&at, "preheat-1").expect("it is made");
+        assert!(is_private(&first));
+        assert_eq!(instead(&at, "preheat-1").expect("it is there"), first);
         fs::remove_dir_all(&at).expect("it goes");
     }
 }
