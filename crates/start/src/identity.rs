@@ -14,9 +14,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::invocation::{Invocation, Main, Why};
+use crate::warm_parent::root;
 
 /// Lines of `/proc/self/status` that say what a process may do, and where.
-const STATUS: [&str; 13] = [
+pub(crate) const STATUS: [&str; 13] = [
     "Uid",
     "Gid",
     "Groups",
@@ -32,6 +33,18 @@ const STATUS: [&str; 13] = [
     "Mems_allowed",
 ];
 
+/// Links in `/proc/self` that name the namespaces of a process.
+pub(crate) const NAMESPACES: [&str; 8] = [
+    "ns/cgroup",
+    "ns/ipc",
+    "ns/mnt",
+    "ns/net",
+    "ns/pid",
+    "ns/time",
+    "ns/user",
+    "ns/uts",
+];
+
 /// Who a start is, as text: what is equal may share a parent.
 pub(crate) struct Identity {
     /// What is run: the same for all who run it from here.
@@ -43,8 +56,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// That of a start of `invocation` by this process.
-    pub(crate) fn of(invocation: &Invocation) -> Identity {
+    /// That of a start of `invocation` by this process; or what of it cannot be read.
+    pub(crate) fn of(invocation: &Invocation) -> Result<Identity, Why> {
         let program = program(invocation);
         let mut text = Text(program.clone());
         let terminal = has_terminal();
@@ -52,12 +65,12 @@ impl Identity {
             // SAFETY: getsid takes a number and cannot fail for this process.
             text.put("session", unsafe { libc::getsid(0) }.to_string().as_bytes());
         }
-        process(&mut text);
-        Identity {
+        process(&mut text).map_err(|why| format!("/proc cannot be read: {why}"))?;
+        Ok(Identity {
             program,
             whole: text.0,
             terminal,
-        }
+        })
     }
 }
 
@@ -134,9 +147,10 @@ fn program(invocation: &Invocation) -> Vec<u8> {
     text.0
 }
 
-/// What this process has, beside the session.
-fn process(text: &mut Text) {
-    let status = fs::read("/proc/self/status").unwrap_or_default();
+/// What this process has, beside the session. What restricts it must be readable: two
+/// sandboxes in which it is not are not the same.
+fn process(text: &mut Text) -> io::Result<()> {
+    let status = fs::read("/proc/self/status")?;
     for line in status.split(|&byte| byte == b'\n') {
         let (name, value) = line.split_at(line.iter().position(|&byte| byte == b':').unwrap_or(0));
         if let Some(name) = STATUS.iter().find(|known| known.as_bytes() == name) {
@@ -148,25 +162,21 @@ fn process(text: &mut Text) {
         "personality",
         "oom_score_adj",
         "attr/current",
+        "loginuid",
         "timerslack_ns",
         "coredump_filter",
     ] {
         let path = Path::new("/proc/self").join(file);
         text.put(file, &fs::read(path).unwrap_or_default());
     }
-    for link in [
-        "root",
-        "ns/cgroup",
-        "ns/ipc",
-        "ns/mnt",
-        "ns/net",
-        "ns/pid",
-        "ns/time",
-        "ns/user",
-        "ns/uts",
-    ] {
-        let path = fs::read_link(Path::new("/proc/self").join(link)).unwrap_or_default();
-        text.path(link, &path);
+    text.put("root", root(Path::new("/"))?.as_bytes());
+    for link in NAMESPACES {
+        match fs::read_link(Path::new("/proc/self").join(link)) {
+            Ok(path) => text.path(link, &path),
+            // An older kernel has fewer of them.
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => return Err(why),
+        }
     }
     for kind in 0..16 {
         let mut limit = MaybeUninit::<libc::rlimit>::uninit();
@@ -192,6 +202,7 @@ fn process(text: &mut Text) {
     };
     text.put("nice", format!("{nice} {policy}").as_bytes());
     text.put("kernel", in_kernel().join(" ").as_bytes());
+    Ok(())
 }
 
 /// What only calls tell: priorities, where memory is from, and how programs are executed.
@@ -261,6 +272,7 @@ mod tests {
             main: Main::Script("x.py".into()),
             name: "sh".into(),
         })
+        .expect("/proc can be read")
     }
 
     #[test]
@@ -282,6 +294,7 @@ mod tests {
             "Uid",
             "CapEff",
             "ns/mnt",
+            "root",
             "limit",
             "nice",
             "Cpus_allowed",

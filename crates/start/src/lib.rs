@@ -196,7 +196,7 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
     }
     let invocation = begun.invocation?;
     let inherited = Inherited::look()?;
-    let identity = Identity::of(&invocation);
+    let identity = Identity::of(&invocation)?;
     let wish = Wish {
         invocation: &invocation,
         identity: &identity,
@@ -297,7 +297,8 @@ impl Known {
     /// Forget all of it; its warm parents leave.
     pub fn forget(&self) -> io::Result<()> {
         if let Ok(invocation) = invocation::read(&self.command, &self.program) {
-            warm_parent::forget(&self.places, &Identity::of(&invocation));
+            let identity = Identity::of(&invocation).map_err(io::Error::other)?;
+            warm_parent::forget(&self.places, &identity);
         }
         for ending in ["seen", "decision", "modules"] {
             let path = self.places.kept.join(format!("{}.{ending}", self.name));

@@ -64,7 +64,7 @@ fn wished<R>(
     }
     let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::look()?;
-    let identity = Identity::of(&invocation);
+    let identity = Identity::of(&invocation)?;
     let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
     what(Wish {
         invocation: &invocation,

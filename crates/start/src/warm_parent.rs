@@ -27,6 +27,7 @@ mod make;
 mod now;
 mod recorded;
 mod request;
+mod sandbox;
 mod socket;
 mod state;
 mod variables;
@@ -40,6 +41,7 @@ pub(crate) use make::Wish;
 pub(crate) use now::prepare_now;
 pub(crate) use recorded::learn_from;
 pub(crate) use request::{Inherited, environment};
+pub(crate) use sandbox::root;
 pub(crate) use variables::Environment;
 
 use follow::Child;
@@ -166,6 +168,9 @@ fn ask(
         format!("the warm parent does not answer ({why})")
     };
     let hello = connection.line().map_err(silent)?;
+    if let Some(why) = hello.strip_prefix("no ") {
+        return Err(why.to_owned());
+    }
     let child = hello
         .strip_prefix("hello ")
         .and_then(|text| text.parse().ok());
@@ -173,21 +178,18 @@ fn ask(
         list::leave(parent);
         return Err("the warm parent says something else".into());
     };
+    // Before anything is sent.
+    sandbox::is_shared_with(child.process())?;
     let request = inherited.request(wish.invocation, wish.identity.terminal);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;
     // The child gets ready in the meantime.
-    if let Err(why) = parent
-        .is_fresh()
-        .and_then(|()| parent.is_unset_by_program())
-    {
+    if let Err(why) = parent.is_right_for(wish.invocation) {
         list::leave(parent);
-        return Err(why);
-    }
-    if let Err(why) = parent.is_hidden(&searched_first(wish.invocation)) {
-        list::leave(parent);
-        // Another would be of no use either, as long as that is there.
-        let _ = fs::write(wish.refusal(), &why);
+        if state::is_about_hiding(&why) {
+            // Another would be of no use either, as long as that is there.
+            let _ = fs::write(wish.refusal(), &why);
+        }
         return Err(why);
     }
     let answer = connection.line().map_err(silent)?;
@@ -208,6 +210,15 @@ fn ask(
     let gone = program.go();
     gone.map_err(|why| format!("the warm parent's child is gone ({why})"))?;
     Ok(program)
+}
+
+impl Parent {
+    /// Whether what it has imported is what the program would import now; or why not.
+    fn is_right_for(&self, invocation: &Invocation) -> Result<(), Why> {
+        self.is_fresh()?;
+        self.is_unset_by_program()?;
+        self.is_hidden(&searched_first(invocation))
+    }
 }
 
 /// The directory that Python searches before all others.

@@ -66,6 +66,9 @@ class Child:
             who = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             if int.from_bytes(who[4:8], sys.byteorder) != os.geteuid():
                 return None
+            if not shares_sandbox(int.from_bytes(who[:4], sys.byteorder)):
+                client.send(b"no the warm parent is in another sandbox\n")
+                return None
             # Only then descriptors are sent: in a connection that nobody takes they
             # would stay open.
             client.send(b"hello %d\n" % os.getpid())
@@ -180,6 +183,16 @@ class Child:
         signals = self.tools.signal
         for number in request.ignored:
             signals.signal(number, signals.SIG_IGN)
+
+
+def shares_sandbox(client):
+    """Whether the kernel lets this process inspect a client, which it does only where the
+    client is restricted at least as much; the client asks the same about this process."""
+    try:
+        theirs, ours = os.stat("/proc/%d/root" % client), os.stat("/")
+    except OSError:
+        return False
+    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def moved(fd, to):

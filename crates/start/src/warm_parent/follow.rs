@@ -51,6 +51,11 @@ impl Child {
             goes: false,
         })
     }
+
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.unsigned_abs()
+    }
 }
 
 impl Drop for Child {

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use super::make::Wish;
+use super::sandbox::is_shared_with;
 use super::state::parents;
 use crate::identity::name;
 use crate::invocation::Why;
@@ -32,12 +33,16 @@ pub(crate) fn prepare_now(
         told(&line);
     }
     let there = parents(&wish.places.run, &name(&wish.identity.whole));
-    let suits = there.iter().any(|parent| {
-        let suits = parent.suits(wish.environment, wish.arguments());
-        parent.identity == wish.identity.whole && suits.is_ok()
-    });
-    if suits {
-        return Ok(());
+    let mut why_not = None;
+    for parent in there.iter().filter(|it| it.identity == wish.identity.whole) {
+        let suits = parent
+            .suits(wish.environment, wish.arguments())
+            .and_then(|()| is_shared_with(parent.process))
+            .and_then(|()| parent.is_right_for(wish.invocation));
+        match suits {
+            Ok(()) => return Ok(()),
+            Err(why) => why_not = Some(why),
+        }
     }
     if lines.until <= Instant::now() {
         let seconds = limit.as_secs_f64();
@@ -47,7 +52,7 @@ pub(crate) fn prepare_now(
     }
     match fs::read_to_string(wish.refusal()) {
         Ok(why) if !why.is_empty() => Err(why),
-        _ => Err("its warm parent did not come up".into()),
+        _ => Err(why_not.unwrap_or_else(|| "its warm parent did not come up".into())),
     }
 }
 

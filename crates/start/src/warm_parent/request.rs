@@ -43,6 +43,7 @@ pub(crate) struct Inherited {
 impl Inherited {
     /// That of this process. Nothing may have been opened or changed before.
     pub(crate) fn look() -> Result<Inherited, Why> {
+        super::sandbox::is_certain()?;
         // One may be in a directory that one may not read.
         let directory = OpenOptions::new()
             .read(true)

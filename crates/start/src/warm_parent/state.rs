@@ -199,6 +199,11 @@ impl Parent {
 /// What is said of a file after its path.
 const HIDES: &str = " hides an installed module";
 
+/// Whether a refusal is for a file that hides a module.
+pub(crate) fn is_about_hiding(why: &str) -> bool {
+    why.ends_with(HIDES)
+}
+
 /// Whether a refusal is for a file that hid a module, and that has gone.
 pub(crate) fn is_hidden_no_more(why: &str) -> bool {
     let path = why.strip_suffix(HIDES);

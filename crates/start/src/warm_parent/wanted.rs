@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use super::learned;
 use super::list::{forget, is_alive, leave, served};
 use super::make::Wish;
+use super::sandbox::is_shared_with;
 use super::state::{Parent, parents};
 use super::variables::{Asked, Environment, Matters};
 use crate::identity::name;
@@ -30,8 +31,10 @@ impl Wish<'_> {
                 continue;
             } else if !is_alive(&parent) {
                 forget(&parent);
-            } else if let Err(why) = suits {
+            } else if let Err(why) = suits.and_then(|()| is_shared_with(parent.process)) {
                 others.push((parent, why));
+            } else if parent.is_right_for(self.invocation).is_err() {
+                leave(&parent);
             } else if parent.knows_less() {
                 replaced.extend([parent.path, parent.socket]);
             } else {

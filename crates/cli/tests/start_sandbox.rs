@@ -1,0 +1,176 @@
+//! Starts inside a sandbox: a warm start may do exactly what a plain one may, neither more
+//! nor less.
+
+use std::fs;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::require;
+use warm::{Observed, Warm, as_is};
+
+/// Prints whether directories can be made, and which files are visible beside it.
+const PROGRAM: &str = "import json, numpy, os
+try:
+    os.mkdir('made')
+    os.rmdir('made')
+    print('allowed', sorted(os.listdir('shown')))
+except PermissionError:
+    print('denied', sorted(os.listdir('shown')))
+";
+
+/// Exit code of `enter.py` where the kernel lacks what was asked for.
+const MISSING: i32 = 77;
+
+fn prepared() -> Option<Warm> {
+    let warm = Warm::new()?;
+    fs::create_dir(warm.directory.join("shown")).expect("a directory for the test");
+    fs::write(warm.directory.join("shown/outside"), "").expect("it is written");
+    fs::write(warm.directory.join("program.py"), PROGRAM).expect("it is written");
+    let enter = include_str!("start/enter.py");
+    fs::write(warm.directory.join("enter.py"), enter).expect("it is written");
+    // Directories that could not be made inside.
+    let made = warm.preheat(&["--only", "none", "--", "true"]).status();
+    assert!(made.expect("it starts").success());
+    Some(warm)
+}
+
+/// Start the program inside `sandbox`; `None` where there is no such sandbox here.
+fn inside(warm: &Warm, sandbox: &str) -> Option<Observed> {
+    let python = warm.python.to_str().expect("its path is text");
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let words = [
+        python,
+        "enter.py",
+        sandbox,
+        exe,
+        "start",
+        "-v",
+        "--patience",
+        "60",
+        "--",
+        python,
+        "program.py",
+    ];
+    let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
+    let is_there = observed.status.code() != Some(MISSING);
+    require(sandbox, is_there.then_some(observed))
+}
+
+fn program(warm: &Warm) -> [&str; 2] {
+    [
+        warm.python.to_str().expect("its path is text"),
+        "program.py",
+    ]
+}
+
+#[test]
+fn a_landlock_domain_is_not_left() {
+    let Some(warm) = prepared() else { return };
+    warm.warm_up(&program(&warm), &as_is);
+    let Some(observed) = inside(&warm, "landlock") else {
+        return;
+    };
+    assert_eq!(observed.out, "denied ['outside']\n", "{}", observed.err);
+    assert!(
+        observed.err.starts_with("preheat: started plainly"),
+        "{}",
+        observed.err
+    );
+    // Those outside are still served, by a parent that is not restricted.
+    let outside = warm.same(&program(&warm), &as_is);
+    assert_eq!(outside.out, "allowed ['outside']\n");
+}
+
+#[test]
+fn a_parent_in_a_landlock_domain_does_not_serve_those_outside() {
+    let Some(warm) = prepared() else { return };
+    let Some(observed) = inside(&warm, "landlock") else {
+        return;
+    };
+    assert_eq!(observed.out, "denied ['outside']\n", "{}", observed.err);
+    warm.wait_for_parent();
+    // It serves those in the same domain alone: another one is another domain.
+    let outside = Observed::of(warm.started(&program(&warm)).output().expect("it starts"));
+    assert_eq!(outside.out, "allowed ['outside']\n", "{}", outside.err);
+}
+
+#[test]
+fn another_seccomp_filter_is_not_left() {
+    let Some(warm) = prepared() else { return };
+    // As many filters as the strict sandbox has, and none of them denies anything.
+    let Some(first) = inside(&warm, "lenient") else {
+        return;
+    };
+    assert_eq!(first.out, "allowed ['outside']\n", "{}", first.err);
+    let Some(second) = inside(&warm, "strict") else {
+        return;
+    };
+    assert_eq!(second.out, "denied ['outside']\n", "{}", second.err);
+    assert!(second.err.contains("system call filter"), "{}", second.err);
+    // No parent could be known to have the same filters, so none is made.
+    assert_eq!(warm.count(), 0);
+}
+
+/// Runs a shell script in namespaces of its own; `None` where that is not allowed.
+fn in_namespaces(warm: &Warm, options: &[&str], script: &str) -> Option<Observed> {
+    let python = warm.python.to_str().expect("its path is text");
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let is_allowed = warm
+        .plain(&[&["unshare"], options, &["true"]].concat())
+        .output();
+    let is_allowed = is_allowed.is_ok_and(|it| it.status.success());
+    require("namespaces", is_allowed.then_some(()))?;
+    let words = [&["unshare"], options, &["sh", "-ec", script, exe, python]].concat();
+    let output = warm.plain(&words).output();
+    Some(Observed::of(output.expect("it starts")))
+}
+
+#[test]
+fn a_chroot_is_not_left() {
+    let Some(warm) = prepared() else { return };
+    // The same files everywhere, but for the directory that is hidden below the new root.
+    let script = "mkdir root
+mount --rbind / root
+\"$0\" start -- \"$1\" program.py
+\"$0\" start --prepare -- \"$1\" program.py
+\"$0\" start -v --patience 60 -- \"$1\" program.py
+mount -t tmpfs none \"root$PWD/shown\"
+chroot root sh -c 'cd \"$2\" && \"$0\" start -v --patience 60 -- \"$1\" program.py' \"$0\" \"$1\" \"$PWD\"
+\"$0\" start --stop all
+";
+    let options = ["-m", "--propagation", "private"];
+    let Some(observed) = in_namespaces(&warm, &options, script) else {
+        return;
+    };
+    let (outside, hidden) = ("allowed ['outside']\n", "allowed []\n");
+    let expected = [outside, outside, hidden].concat();
+    assert_eq!(observed.out, expected, "{}", observed.err);
+    let said: Vec<&str> = observed.err.lines().collect();
+    assert!(said[0].contains("started warm"), "{said:?}");
+    assert!(said[1].contains("started plainly"), "{said:?}");
+}
+
+/// A container engine filters the system calls of all processes in a container, its first
+/// process among them.
+#[test]
+fn the_filter_of_a_container_is_no_obstacle() {
+    let Some(warm) = prepared() else { return };
+    let script = "exec \"$1\" enter.py strict sh -ec '
+\"$0\" start -- \"$1\" program.py
+\"$0\" start --prepare -- \"$1\" program.py
+\"$0\" start -v --patience 60 -- \"$1\" program.py
+\"$0\" start --stop all' \"$0\" \"$1\"
+";
+    let options = ["-m", "-p", "-f", "--kill-child", "--mount-proc"];
+    let Some(observed) = in_namespaces(&warm, &options, script) else {
+        return;
+    };
+    assert_eq!(
+        observed.out,
+        "denied ['outside']\n".repeat(2),
+        "{}",
+        observed.err
+    );
+    assert!(observed.err.contains("started warm"), "{}", observed.err);
+}

@@ -1,0 +1,170 @@
+//! Whether a process of the warm parent may do exactly what this process may do.
+//!
+//! The parent's state names who it was made for, but not everything that restricts a
+//! process can be read and written down: a Landlock domain has no name, the contents of
+//! system call filters are secret, and a root directory is called `/` by who is in it. So
+//! both sides ask the kernel, at each start, before anything is sent. The kernel lets a
+//! process inspect another (`/proc/PID/root`) only if the other is restricted at least as
+//! much; the child of the parent asks the same about the client. What neither can find out
+//! is a reason for a plain start.
+
+use std::fs::{self, File};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::identity::{NAMESPACES, STATUS};
+use crate::invocation::Why;
+
+/// Whether `process` is in the same sandbox as this one; or why not.
+pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
+    let theirs = PathBuf::from(format!("/proc/{process}"));
+    let ours = Path::new("/proc/self");
+    let unknown = |what: &str, why: &io::Error| {
+        format!("{what} of the warm parent is not known in this sandbox ({why})")
+    };
+    let root = root(&theirs.join("root"));
+    let root = root.map_err(|why| unknown("the root directory", &why))?;
+    let own = self::root(Path::new("/")).map_err(|why| unknown("the root directory", &why))?;
+    if root != own {
+        return Err("the warm parent has another root directory".into());
+    }
+    for file in ["mountinfo", "attr/current"] {
+        match (fs::read(theirs.join(file)), fs::read(ours.join(file))) {
+            (Ok(theirs), Ok(ours)) if theirs == ours => {}
+            (Ok(_), Ok(_)) => return Err(format!("{file} of the warm parent differs")),
+            // Without a security module a process has no label.
+            (Err(_), Err(_)) if file == "attr/current" => {}
+            (Err(why), _) | (_, Err(why)) => return Err(unknown(file, &why)),
+        }
+    }
+    for link in NAMESPACES {
+        match (
+            fs::read_link(theirs.join(link)),
+            fs::read_link(ours.join(link)),
+        ) {
+            (Ok(theirs), Ok(ours)) if theirs == ours => {}
+            (Ok(_), Ok(_)) => return Err(format!("the warm parent has another {link}")),
+            // An older kernel has fewer of them.
+            (Err(one), Err(other)) if is_absent(&one) && is_absent(&other) => {}
+            (Err(why), _) | (_, Err(why)) => return Err(unknown(link, &why)),
+        }
+    }
+    let read = |path: &Path| {
+        let status = fs::read_to_string(path.join("status"));
+        status.map_err(|why| unknown("the status", &why))
+    };
+    let (theirs, ours) = (read(&theirs)?, read(ours)?);
+    for name in STATUS {
+        if field(&theirs, name) != field(&ours, name) {
+            return Err(format!("{name} of the warm parent differs"));
+        }
+    }
+    is_filtered_alike(&ours)
+}
+
+/// Whether another process can be known to be in the same sandbox as this one at all; or
+/// why not. Without that no parent is of use.
+pub(crate) fn is_certain() -> Result<(), Why> {
+    let status = fs::read_to_string("/proc/self/status");
+    is_filtered_alike(&status.map_err(|why| format!("/proc cannot be read: {why}"))?)
+}
+
+fn is_absent(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::NotFound
+}
+
+/// Whether the system call filters of this process, of which the parent has as many, are
+/// those of all processes here. Their contents cannot be read. Filters are inherited and
+/// never taken off: a process with as many as the first process of its container has those
+/// that the container was started with, and so has every other such process.
+fn is_filtered_alike(status: &str) -> Result<(), Why> {
+    if field(status, "Seccomp") == Some("0") {
+        return Ok(());
+    }
+    let first = fs::read_to_string("/proc/1/status").unwrap_or_default();
+    let count = field(status, "Seccomp_filters");
+    if count.is_some() && count == field(&first, "Seccomp_filters") {
+        return Ok(());
+    }
+    Err("it has a system call filter that the first process here does not have".into())
+}
+
+/// The value of a line of `/proc/PID/status`.
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = status.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.map(str::trim)
+}
+
+/// A directory by device, inode and mount: two mounts of one directory differ in what is
+/// mounted below them.
+pub(crate) fn root(path: &Path) -> io::Result<String> {
+    // Opened once, so that both calls are about the same directory.
+    let directory = File::options()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
+        .open(path)?;
+    let mut is = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the empty path ends with a NUL, the descriptor is open, and statx writes one
+    // struct, of which zeroes are a valid value.
+    let is = unsafe {
+        let flags = libc::AT_EMPTY_PATH;
+        let mask = libc::STATX_INO | libc::STATX_MNT_ID;
+        match libc::statx(
+            directory.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            mask,
+            is.as_mut_ptr(),
+        ) {
+            0 => is.assume_init(),
+            _ => return Err(io::Error::last_os_error()),
+        }
+    };
+    Ok(format!(
+        "{}:{} {} {}",
+        is.stx_dev_major, is.stx_dev_minor, is.stx_ino, is.stx_mnt_id
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_in_its_own_sandbox() {
+        let here = is_shared_with(std::process::id());
+        // Whoever runs the tests may have filtered them.
+        assert!(
+            here == Ok(()) || here.as_ref().is_err_and(|why| why.contains("filter")),
+            "{here:?}"
+        );
+        assert!(is_shared_with(u32::MAX).is_err());
+        assert_ne!(
+            root(Path::new("/")).expect("it is there"),
+            root(Path::new("/proc")).expect("it is there")
+        );
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let status = "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n";
+        assert_eq!(field(status, "Seccomp"), Some("2"));
+        assert_eq!(field(status, "Seccomp_filters"), Some("1"));
+        assert_eq!(field(status, "Sec"), None);
+    }
+
+    #[test]
+    fn filters_that_the_first_process_lacks_are_a_doubt() {
+        assert_eq!(
+            is_filtered_alike("Seccomp:\t0\nSeccomp_filters:\t0\n"),
+            Ok(())
+        );
+        assert!(is_filtered_alike("Seccomp:\t2\nSeccomp_filters:\t9999\n").is_err());
+        // An older kernel does not count them.
+        assert!(is_filtered_alike("Seccomp:\t2\n").is_err());
+    }
+}
