@@ -298,7 +298,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         python, "-c", timed, exe, "start", "-v", "--", python, "timed.py",
     ];
     let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
-    let why = "started plainly: a timer of its is running";
+    let why = "started plainly: an interval timer is running";
     assert!(observed.err.contains(why), "{}", observed.err);
     assert_eq!(observed.out, "True\n");
 }

@@ -1,12 +1,32 @@
 //! Processes in the background, that are nobody's children: the program that this process
 //! becomes must not find a child that it did not start.
+//!
+//! Orphans are adopted by the first process of a container, or by one that has asked for
+//! it. If that is this process, there is nothing in the background.
 
 use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
+/// Why processes that lose their parent become children of this one, if they do.
+pub(crate) fn adopts() -> Option<&'static str> {
+    let mut adopts: libc::c_int = 0;
+    // SAFETY: prctl writes one number, which is there.
+    let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) } == 0;
+    if std::process::id() == 1 {
+        Some("it is process 1, to which orphaned processes and signals are special")
+    } else if asked && adopts != 0 {
+        Some("it adopts orphaned processes (PR_SET_CHILD_SUBREAPER)")
+    } else {
+        None
+    }
+}
+
 /// Do something in a process of its own, which ends then.
 pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
+    if let Some(why) = adopts() {
+        return Err(io::Error::other(why));
+    }
     // SAFETY: this process has one thread, so that a child may do what it could do. The
     // child leaves at once, and is waited for; what it starts is nobody's.
     unsafe {

@@ -66,6 +66,14 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
         return Err(no_python(path, &interpreter));
     }
     let (leading, main) = main(&words, standard_input)?;
+    if let Main::Script(script) = &main
+        && is_stream(script)
+    {
+        return Err(format!(
+            "its program, {}, can be read only once",
+            script.display()
+        ));
+    }
     Ok(Invocation {
         interpreter,
         words,
@@ -203,6 +211,34 @@ fn main(
     Ok(((at + 1).min(words.len()), Main::Input(input()?)))
 }
 
+/// Whether a script is a pipe, a device or another file that is gone once it is read, or
+/// another one in each process (`/dev/stdin`, `/dev/fd/63`), whatever leads there.
+fn is_stream(script: &Path) -> bool {
+    const MOST_LINKS: usize = 40;
+    if fs::metadata(script).is_ok_and(|is| !is.is_file() && !is.is_dir()) {
+        return true;
+    }
+    let mut at = script.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(path) = std::path::absolute(&at) else {
+            return true;
+        };
+        let directory = path.parent().and_then(|path| fs::canonicalize(path).ok());
+        let path = match (directory, path.file_name()) {
+            (Some(directory), Some(name)) => directory.join(name),
+            _ => path,
+        };
+        if path.starts_with("/dev") || path.starts_with("/proc") {
+            return true;
+        }
+        match fs::read_link(&path) {
+            Ok(link) => at = path.parent().unwrap_or(Path::new("/")).join(link),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
 /// What a program from standard input is, if that can be known before it is read.
 fn standard_input() -> Result<Vec<u8>, Why> {
     let failed = |why| format!("its program, which is standard input, cannot be read: {why}");
@@ -238,6 +274,16 @@ mod tests {
             let words: Vec<_> = line.split(' ').map(OsString::from).collect();
             let read = main(&words, || Ok(b"pass".into()));
             assert_eq!(read, Ok((leading, Main::Input(b"pass".into()))), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_only_once_is_no_script() {
+        for stream in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0", "/dev/null"] {
+            assert!(is_stream(Path::new(stream)), "{stream}");
+        }
+        for file in ["/bin/sh", "/tmp", "/nowhere/x.py", "x.py"] {
+            assert!(!is_stream(Path::new(file)), "{file}");
         }
     }
 

@@ -78,7 +78,10 @@ def listen():
     server = socket.create_server(("127.0.0.1", 0))
     with open("port", "w") as file:
         file.write(str(server.getsockname()[1]))
-    os.dup2(server.fileno(), 3)
+    if server.fileno() != 3:
+        os.dup2(server.fileno(), 3)
+    os.set_inheritable(3, True)
+    server.detach()
     os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
 
 

@@ -43,6 +43,12 @@ pub(crate) struct Inherited {
 impl Inherited {
     /// That of this process. Nothing may have been opened or changed before.
     pub(crate) fn look() -> Result<Inherited, Why> {
+        if let Some(why) = crate::background::adopts() {
+            return Err(why.into());
+        }
+        if has_children() {
+            return Err("it has children, which another process could not wait for".into());
+        }
         super::sandbox::is_certain()?;
         // One may be in a directory that one may not read.
         let directory = OpenOptions::new()
@@ -59,7 +65,18 @@ impl Inherited {
             return Err(format!("{} variables are set", environment.len()));
         }
         if has_timer() {
-            return Err("a timer of its is running".into());
+            return Err("an interval timer is running".into());
+        }
+        if let Some(fd) = descriptors.iter().find(|&&fd| has_lock(fd)) {
+            return Err(format!(
+                "it has a lock on the file of descriptor {fd}, which is this process's alone"
+            ));
+        }
+        if environment.iter().any(|(name, _)| name == b"NOTIFY_SOCKET") {
+            return Err(
+                "a service manager waits for messages from this very process (NOTIFY_SOCKET)"
+                    .into(),
+            );
         }
         let (blocked, ignored) = signals();
         // SAFETY: both take nothing but numbers; umask sets what it was again at once, and
@@ -199,6 +216,25 @@ fn has_timer() -> bool {
         };
         left.tv_sec != 0 || left.tv_usec != 0
     })
+}
+
+/// Whether there are children that `exec` would leave to the program.
+fn has_children() -> bool {
+    let how = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: a zeroed siginfo is a valid value, and waitid writes one. Whoever has ended
+    // stays to be waited for.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_ALL, 0, &mut info, how) == 0
+    }
+}
+
+/// Whether this process holds a lock of its own (`fcntl`, `lockf`) or a lease on an open
+/// file. Those of `flock` go with the descriptor.
+fn has_lock(fd: RawFd) -> bool {
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
+    let mut locks = info.lines().filter_map(|line| line.strip_prefix("lock:"));
+    locks.any(|lock| lock.contains("POSIX") || lock.contains("LEASE") || lock.contains("DELEG"))
 }
 
 /// Signals that are blocked, and signals that are ignored.
