@@ -2,11 +2,15 @@
 //! its locks, its title.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::require;
+use support::{python_with, require};
 use warm::{Observed, Warm, as_is};
 
 const STARTED: [&str; 6] = [
@@ -134,6 +138,188 @@ print('held' if os.wait()[1] else 'free')
     warm.warm_up(&[python, "program.py"], &as_is);
     assert_eq!(warm.same(&[python, "program.py"], &as_is).out, "free\n");
     assert_eq!(entered(&warm, "lock").out, "held\n");
+}
+
+#[test]
+fn a_program_can_lead_a_session_where_it_could_without_us() {
+    let program = "import json, numpy, os
+print(os.getpgrp() == os.getpid())
+try: os.setsid()
+except PermissionError: print('it leads a group')
+else: print(os.getsid(0) == os.getpid())
+";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "program.py"];
+    warm.warm_up(&words, &as_is);
+    let member = warm.same(&words, &as_is);
+    assert_eq!(member.out, "False\nTrue\n");
+    let leader = warm.same(&words, &|command: &mut Command| {
+        command.process_group(0);
+    });
+    assert_eq!(leader.out, "True\nit leads a group\n");
+}
+
+#[test]
+fn a_group_that_is_signalled_is_the_program_alone() {
+    let program = "import json, numpy, os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print('heard'))
+os.killpg(0, signal.SIGUSR1)
+os.killpg(0, signal.SIGKILL)
+";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "-u", "program.py"];
+    let alone = |command: &mut Command| {
+        command.process_group(0);
+    };
+    warm.warm_up(&words, &alone);
+    let parent = warm.parent();
+    let killed = warm.same(&words, &alone);
+    assert_eq!(warm::signal_of(&killed), Some(libc::SIGKILL));
+    // Also where the program leads no group: its own is not the parent's.
+    let mut command = warm.started(&words);
+    let observed = Observed::of(command.output().expect("it starts")).warm(&words);
+    assert_eq!(observed.out, "heard\n");
+    assert_eq!(warm::signal_of(&observed), Some(libc::SIGKILL));
+    assert_eq!(warm.parent(), parent);
+}
+
+#[test]
+fn a_title_is_shown() {
+    let program = "import json, setproctitle
+shown = lambda: open('/proc/self/cmdline', 'rb').read().rstrip(b'\\0').split(b'\\0')[1:]
+print(shown()[1:], setproctitle.getproctitle().split()[1:])
+setproctitle.setproctitle('a title of its own')
+print(open('/proc/self/cmdline', 'rb').read().rstrip(b'\\0'), setproctitle.getproctitle())
+print(open('/proc/self/comm').read())
+import os
+os.environ['AFTER'] = 'set'
+os.environ.pop('HOME', None)
+print(os.popen('echo $AFTER $HOME').read(), sorted(os.environ)[:1])
+";
+    let python = python_with("setproctitle");
+    let Some(warm) = with_program(python.and_then(Warm::with), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "program.py", "one"];
+    warm.warm_up(&words, &as_is);
+    for words in [
+        &words[..],
+        &[python, "program.py"],
+        &[
+            python,
+            "program.py",
+            "some",
+            "more",
+            "arguments",
+            "than",
+            "it",
+            "was",
+            "made",
+            "with",
+        ],
+    ] {
+        let observed = warm.same(words, &as_is);
+        assert!(
+            observed.out.contains("b'a title of its own' a title"),
+            "{}",
+            observed.out
+        );
+    }
+}
+
+#[test]
+fn plugins_beside_the_script_are_found() {
+    let program =
+        "import fsspec, json\nprint([p for p in fsspec.available_protocols() if 'beside' in p])\n";
+    let python = python_with("fsspec");
+    let Some(warm) = with_program(python.and_then(Warm::with), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "program.py"];
+    let plugin = |name: &str| {
+        let info = warm.directory.join(&format!("{name}.egg-info"));
+        fs::create_dir(&info).expect("a directory for the test");
+        let text = format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n");
+        fs::write(info.join("PKG-INFO"), text).expect("it is written");
+        let text = format!("[fsspec.specs]\n{name} = {name}.module:Class\n");
+        fs::write(info.join("entry_points.txt"), text).expect("it is written");
+    };
+    plugin("beside");
+    warm.warm_up(&words, &as_is);
+    let observed = warm.same(&words, &as_is);
+    assert_eq!(observed.out, "['beside']\n");
+    // One that comes later is found as well.
+    plugin("besides");
+    for _ in 0..2 {
+        let observed = Observed::of(warm.started(&words).output().expect("it starts"));
+        assert_eq!(observed.out, "['beside', 'besides']\n", "{}", observed.err);
+    }
+}
+
+const ANSWERS: &str = "def app(environ, start):
+    start('200 OK', [('Content-Type', 'text/plain')])
+    return [b'served']
+";
+
+#[test]
+fn gunicorn_serves_the_socket_that_it_is_given() {
+    let python = python_with("gunicorn");
+    let Some(warm) = with_program(python.and_then(Warm::with), ANSWERS) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let serve = [
+        python,
+        "-m",
+        "gunicorn",
+        "--control-socket",
+        "control",
+        "program:app",
+    ];
+    let serve = match warm
+        .plain(&[&serve[..], &["--check-config"]].concat())
+        .output()
+    {
+        Ok(output) if output.status.success() => serve.to_vec(),
+        // An older one has no such option.
+        _ => vec![python, "-m", "gunicorn", "program:app"],
+    };
+    for is_warm in [false, true] {
+        let words = [&[python, "enter.py", "listen"], &STARTED[..], &serve].concat();
+        let mut started = warm.plain(&words);
+        let mut started = started.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut said = BufReader::new(started.stderr.take().expect("it is a pipe")).lines();
+        let mut next = || said.next().expect("it says more").expect("it is text");
+        let how = next();
+        assert_eq!(how.contains("started warm"), is_warm, "{how}");
+        let listens = std::iter::repeat_with(&mut next)
+            .find(|line| line.contains("Listening at"))
+            .expect("it listens somewhere");
+        let port = fs::read_to_string(warm.directory.join("port")).expect("it is written");
+        assert!(listens.contains(&format!(":{port} ")), "{listens}");
+        let address = format!("127.0.0.1:{port}");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream
+            .write_all(b"GET / HTTP/1.0\r\n\r\n")
+            .expect("it listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.ends_with("served"), "{answer}");
+        assert!(support::signal("-TERM", &started));
+        said.for_each(drop);
+        assert_eq!(started.wait().expect("it ends").code(), Some(0));
+        if !is_warm {
+            warm.wait_for_parent();
+        }
+    }
 }
 
 #[test]

@@ -66,7 +66,8 @@ class Child:
             who = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             if int.from_bytes(who[4:8], sys.byteorder) != os.geteuid():
                 return None
-            if not shares_sandbox(int.from_bytes(who[:4], sys.byteorder)):
+            process = int.from_bytes(who[:4], sys.byteorder)
+            if not shares_sandbox(process):
                 client.send(b"no the warm parent is in another sandbox\n")
                 return None
             # Only then descriptors are sent: in a connection that nobody takes they
@@ -82,6 +83,7 @@ class Child:
         except (ValueError, StopIteration):
             request = None  # Nothing that a client of ours would say.
         if request:
+            request.name_process(process)
             return self.start(client, request, received)
         for fd in received:
             os.close(fd)
@@ -123,10 +125,8 @@ class Child:
         try:
             self.take_descriptors(request, received)
             self.take_process(request)
-            take_environment(request, self.parent.base)
+            take_environment(request, self.parent.base, self.parent.telling)
             take_arguments(request)
-            if self.parent.tell_kernel:
-                self.parent.tell_kernel(request.arguments, request.environment)
             take_streams()
             self.parent.chance["give_new_seeds"](self.parent.by_chance)
             self.parent.chance["renew_process"]()
@@ -174,11 +174,10 @@ class Child:
             os.close(fd)
 
     def take_process(self, request):
-        group = request.group
-        if group:
-            os.setpgid(0, group)
-        else:
-            os.setpgid(0, 0)
+        if request.group > 0:
+            os.setpgid(0, request.group)
+        elif request.group < 0:
+            os.setpgid(0, 0)  # Else it is a member of a group, like the client.
         os.umask(request.umask)
         signals = self.tools.signal
         for number in request.ignored:
@@ -233,6 +232,18 @@ class Request:
         self.ahead = asked[0][len(name) :] if asked else None
         self.environment = [entry for entry in self.environment if entry not in asked]
 
+    def name_process(self, client):
+        """Service managers name the process that is meant: that is this one now."""
+        names = {
+            b"%s=%d" % (name, client): b"%s=%d" % (name, os.getpid())
+            for name in (b"LISTEN_PID", b"WATCHDOG_PID")
+        }
+        changed = [names.get(entry, entry) for entry in self.environment]
+        if changed != self.environment:
+            # It identifies the client too, and may be absent.
+            changed = [it for it in changed if not it.startswith(b"LISTEN_PIDFDID=")]
+        self.environment = changed
+
 
 def initialize_ahead(asked):
     """Has the driver initialized in the background, by the recorder's library. This is the
@@ -263,15 +274,20 @@ def load(shim):
     return module
 
 
-def take_environment(request, base):
+def take_environment(request, base, telling):
     """The client's, and what Python itself and the imports would have added."""
     data = os.environ._data
-    for name in list(data):
-        os.unsetenv(name)
-    data.clear()
     entries = [entry.partition(b"=")[::2] for entry in request.environment]
     changes = list(base.added.items()) + list(base.changes.items())
-    for name, value in entries + changes:
+    if telling and telling.place(request.arguments, request.environment):
+        data.clear()
+        data.update(entries)
+    else:
+        for name in list(data):
+            os.unsetenv(name)
+        data.clear()
+        changes = entries + changes
+    for name, value in changes:
         if value is not None:
             data[name] = value
             os.putenv(name, value)

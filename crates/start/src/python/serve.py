@@ -39,7 +39,7 @@ class Tools:
         )
 
 
-def serve(plan, base, found, load, chance, by_chance):
+def serve(plan, base, found, load, chance, by_chance, telling):
     """Returns in a child that is to become the program, with the function that does it."""
     known = set(sys.modules)
     tools = Tools(base)
@@ -62,7 +62,7 @@ def serve(plan, base, found, load, chance, by_chance):
         parent = Parent(plan, tools, listener, become, base)
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
-        parent.tell_kernel = load("title.py")["telling"]()
+        parent.telling = telling
         parent.chance, parent.by_chance = chance, by_chance
         parent.learn = lambda: add(plan.one["learned"], seen)
         state["write"](ours[1], path, plan, base, found)
@@ -186,18 +186,54 @@ def supervise(parent, control):
     """In the supervisor: makes the child, and stays behind it. Returns in the child."""
     tools = parent.tools
     ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+    group = Group(tools)
     process = os.fork()
     if process == 0:
         # The child sees through its end when the supervisor, and so the parent, has gone.
         ours.close()
         control.close()
+        group.join(0)
+        group.close()
         return parent.become(parent, theirs)
     try:
         theirs.close()
         parent.listener.close()
+        group.join(process)
+        group.end()
         Supervisor(tools, control, ours, process).run()
     finally:
         os._exit(0)
+
+
+class Group:
+    """A process group for a child alone, which the child does not lead: like a program that
+    a script has started, it may then begin a session. The process that leads it ends as
+    soon as the child has joined; the group stays as long as somebody is in it."""
+
+    def __init__(self, tools):
+        ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
+        self.leader = os.fork()
+        if self.leader == 0:
+            ours.close()
+            theirs.recv(1)
+            os._exit(0)
+        theirs.close()
+        self.link = ours
+        os.setpgid(self.leader, self.leader)
+
+    def join(self, process):
+        """By the child and by who has made it, whoever is first."""
+        try:
+            os.setpgid(process, self.leader)
+        except OSError:
+            pass  # It has left already, for the group of a client.
+
+    def close(self):
+        self.link.close()
+
+    def end(self):
+        self.close()
+        os.waitpid(self.leader, 0)
 
 
 class Supervisor:

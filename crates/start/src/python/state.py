@@ -35,6 +35,9 @@ def write(path, socket, plan, base, found):
     for directory in sys.path:
         if os.path.isdir(directory):
             records.append(("directory", directory, stamp(directory)))
+    for directory in [plan.first] + sys.path:
+        if directory and not is_within(directory, plan.roots):
+            records.append(("metadata", directory, metadata(directory)))
     for name in sorted(ahead(base)):
         records.append(("name", name, ""))
     text = "".join(field + "\0" for record in records for field in record)
@@ -66,6 +69,25 @@ def ahead(base):
     """The outermost names of what was imported ahead: the program's own modules of such
     a name would have come first."""
     return {name.partition(".")[0] for name in set(sys.modules) - base.modules}
+
+
+def is_within(directory, roots):
+    return (directory + os.sep).startswith(roots)
+
+
+def metadata(directory):
+    """Changes with what packages beside the program tell of themselves, such as plugins."""
+    try:
+        names = sorted(map(os.fsencode, os.listdir(directory)))
+    except OSError:
+        return ""
+    shown = ""
+    for name in names:
+        if name.endswith((b".egg-info", b".dist-info", b".egg-link")):
+            path = os.path.join(os.fsencode(directory), name)
+            points = os.path.join(path, b"entry_points.txt")
+            shown += "%s %s;" % (stamp(path), stamp(points))
+    return shown
 
 
 def stamp(path):

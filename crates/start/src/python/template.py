@@ -94,6 +94,10 @@ def prepare(plan, load):
     sys.argv[1:] = plan.arguments
     probe = load("probe.py")
     base = Base(plan, probe["descriptors"]())
+    # Installed modules may look for files beside the program, such as plugins.
+    plan.first = searched_first(plan.one.get("script"))
+    if plan.first:
+        sys.path.insert(0, plan.first)
     chance = load("chance.py")
     found = probe["find_safe"](plan, chance, load("watch.py"))
     asked_before(found.asked)
@@ -106,12 +110,43 @@ def prepare(plan, load):
     if problem:
         raise Unsuitable("one of its modules " + problem)
     check_origins(plan)
+    if plan.first:
+        sys.path.remove(plan.first)
+        sys.path_importer_cache.pop(plan.first, None)
     base.see_changes()
     known = set(sys.modules)
     by_chance = chance["by_chance"](found.states)
     for name in set(sys.modules) - known:
         del sys.modules[name]
-    return load("serve.py")["serve"](plan, base, found, load, chance, by_chance)
+    telling = title(plan, found, load)
+    return load("serve.py")["serve"](plan, base, found, load, chance, by_chance, telling)
+
+
+def searched_first(script):
+    """The directory or archive that Python will put before all others; None if none."""
+    if getattr(sys.flags, "safe_path", False):
+        return None
+    if script is None:
+        return os.getcwd()
+    for hook in sys.path_hooks:
+        try:
+            hook(script)
+        except ImportError:
+            continue
+        return script
+    return os.path.dirname(os.path.realpath(script))
+
+
+def title(plan, found, load):
+    """By which children put their arguments in place, if they can."""
+    title = load("title.py")
+    telling = title["telling"](plan.modules)
+    if title["CHANGES_TITLE"] in plan.modules:
+        if telling is None:
+            raise Unsuitable("it uses setproctitle, and this Python has no ctypes")
+        # Else only starts with as many arguments would be right.
+        found.arguments = found.arguments or not telling.takes_any_arguments()
+    return telling
 
 
 def check_interpreter():

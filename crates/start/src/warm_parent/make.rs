@@ -19,7 +19,7 @@ use super::learned::{Ahead, Learned, is_of_libraries};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
 use crate::identity::{Identity, name, stamp};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, Main};
 use crate::place::Places;
 
 /// The variable by which our `sitecustomize` is told what to do.
@@ -230,6 +230,10 @@ impl Wish<'_> {
         ] {
             // A NUL would begin another field; nothing of these has one.
             put([kind.as_bytes(), value, b""]);
+        }
+        if let Main::Script(script) = &self.invocation.main {
+            let script = std::path::absolute(script).unwrap_or_else(|_| script.clone());
+            put([b"script", script.as_os_str().as_bytes(), b""]);
         }
         if is_watched {
             put([b"progress", PROGRESS.to_string().as_bytes(), b""]);

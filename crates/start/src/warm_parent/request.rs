@@ -101,8 +101,14 @@ impl Inherited {
     pub(crate) fn request(&self, invocation: &Invocation, terminal: bool) -> Vec<u8> {
         let mut fields = Fields(vec![0; 4]);
         fields.put(b"start");
-        // Only who shares a session can be in one group.
-        let group = if terminal { self.group } else { 0 };
+        // Only who shares a session can be in one group. Elsewhere the program leads a
+        // group (-1), or is a member of one that nobody else is in (0).
+        let leads = self.group.unsigned_abs() == std::process::id();
+        let group = match (terminal, leads) {
+            (true, _) => self.group,
+            (false, true) => -1,
+            (false, false) => 0,
+        };
         fields.numbers([
             i64::from(group),
             i64::from(self.umask),

@@ -38,6 +38,7 @@ pub(crate) struct Parent {
     files: Vec<(PathBuf, String)>,
     directories: Vec<(PathBuf, String)>,
     own: Vec<(PathBuf, String)>,
+    metadata: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
     names: HashSet<Vec<u8>>,
 }
@@ -94,6 +95,7 @@ impl Parent {
                 b"file" => parent.files.push((path(name), text(value))),
                 b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
+                b"metadata" => parent.metadata.push((path(name), text(value))),
                 b"directory" => parent.directories.push((path(name), text(value))),
                 b"name" => drop(parent.names.insert(name.to_vec())),
                 _ => {}
@@ -132,6 +134,14 @@ impl Parent {
         for (path, then) in &self.directories {
             if stamp(path) != *then && is_installed(path) {
                 return Err(format!("something was installed in {}", path.display()));
+            }
+        }
+        for (path, then) in &self.metadata {
+            if metadata(path) != *then {
+                return Err(format!(
+                    "packages in {} describe themselves differently now",
+                    path.display()
+                ));
             }
         }
         Ok(())
@@ -194,6 +204,31 @@ impl Parent {
         }
         Ok(())
     }
+}
+
+/// Changes with what packages in a directory tell of themselves, such as plugins. As Python
+/// writes it for us.
+fn metadata(directory: &Path) -> String {
+    const ENDINGS: [&[u8]; 3] = [b".egg-info", b".dist-info", b".egg-link"];
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<OsString> = entries
+        .map(|entry| entry.file_name())
+        .filter(|name| {
+            ENDINGS
+                .iter()
+                .any(|ending| name.as_bytes().ends_with(ending))
+        })
+        .collect();
+    names.sort();
+    let shown = names.iter().map(|name| {
+        let path = directory.join(name);
+        format!(
+            "{} {};",
+            stamp(&path),
+            stamp(&path.join("entry_points.txt"))
+        )
+    });
+    shown.collect()
 }
 
 /// What is said of a file after its path.
