@@ -6,7 +6,7 @@ use std::fs;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::run;
+use support::{python_with, run};
 use warm::{Observed, Warm};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
@@ -122,6 +122,57 @@ fn who_asks_for_what_varies_is_left_out() {
         listed.contains("asks, which asks for JOB, which is another at each start"),
         "{listed}"
     );
+}
+
+/// Environments of virtualenv have a `_virtualenv.pth`, whose only line is an import.
+#[test]
+fn a_virtual_environment_looks_at_no_variable() {
+    let Some(warm) = python_with("virtualenv").and_then(Warm::with) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "-m", "virtualenv", "-q", "--no-download", "venv"];
+    let made = warm.plain(&words).output().expect("it starts");
+    let why = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(made.status.success(), "{why}");
+    let program = "import json, os\nprint(os.environ.get('RUN' '_ID'))\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    warm.warm_up(&PROGRAM, &|command| {
+        command.env("RUN_ID", "0");
+    });
+    for value in ["1", "2", "3"] {
+        let observed = start(&warm, "RUN_ID", value).warm(&PROGRAM);
+        assert_eq!(observed.out, format!("{value}\n"));
+    }
+    assert_eq!(warm.count(), 1);
+}
+
+/// A line of a .pth file runs before everything else, and so cannot be left out.
+#[test]
+fn who_copies_all_variables_before_the_program_has_no_parents_without_end() {
+    let package = "import os\nseen = dict(os.environ)\n";
+    let program = "import json, sys\nprint(sys.modules['copies'].seen['JO' 'B'])\n";
+    let Some(warm) = with_package("copies.py", package, program) else {
+        return;
+    };
+    let ask = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
+    let asked = warm.plain(&["venv/bin/python", "-c", ask]).output();
+    let installed = String::from_utf8(asked.expect("it starts").stdout).expect("a path");
+    fs::write(format!("{installed}/copies.pth"), "import copies\n").expect("it is written");
+    let mut number = 0;
+    let mut next = || {
+        number += 1;
+        let value = number.to_string();
+        let observed = start(&warm, "JOB", &value);
+        assert_eq!(observed.out, format!("{value}\n"), "{}", observed.err);
+        observed.err
+    };
+    while !next().contains("were of no use") {
+        assert!(warm.count() <= 3);
+    }
+    let before = warm.parents();
+    next();
+    assert_eq!(warm.parents(), before);
 }
 
 #[test]

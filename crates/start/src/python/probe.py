@@ -44,10 +44,7 @@ def find_safe(plan, chance, watching):
             return found
         if said[0][0] == "offender":
             (_, name), (_, why) = said
-            # The second of a package stands for all of it.
-            package = name.partition(".")[0]
-            again = any(is_within(known, {package}) for known in left_out)
-            left_out.add(package if again else name)
+            left_out.add(to_leave_out(name, left_out))
             found.left_out.append((name, why))
             found.reason = "%s %s" % (name, why)
             plan.tell("%s is left out: it %s" % (name, why))
@@ -67,6 +64,21 @@ def find_safe(plan, chance, watching):
         found.names = names
         return found
     return found
+
+
+# So many parts of a package that may not be imported stand for all of it.
+MOST_PARTS = 4
+
+
+def to_leave_out(name, left_out):
+    """A module, or, where others beside it were left out before, its package: not at once
+    the outermost, of which much may be fine."""
+    outermost, package = name.partition(".")[0], name.rpartition(".")[0]
+    if sum(is_within(known, {outermost}) for known in left_out) >= MOST_PARTS:
+        return outermost
+    if package != outermost and any(is_within(known, {package}) for known in left_out):
+        return package
+    return name
 
 
 def take(found, said):
@@ -103,12 +115,17 @@ def is_within(name, packages):
 def ask(names, plan, chance, watching):
     """What a probe says of these names: kinds, each with a value."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
+    return elsewhere(lambda: look(names, plan, chance, watching["Watch"]()))
+
+
+def elsewhere(work):
+    """What `work` gives, in a process that is thrown away; nothing if it does not end."""
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
         try:
             os.close(ours)
-            said = look(names, plan, chance, watching["Watch"]())
+            said = work()
             text = "".join(field + "\0" for each in said for field in each)
             with open(theirs, "wb") as file:
                 file.write(text.encode("utf-8", "surrogateescape"))
@@ -142,15 +159,60 @@ def look(names, plan, chance, watch):
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
-    said = [("fine", "")]
-    said += [("variable", name) for name in sorted(asked.variables)]
-    said += [("beginning", name) for name in sorted(asked.beginnings)]
-    said += [("ending", name) for name in sorted(asked.endings)]
-    said += [("everything", "")] * asked.everything
+    said = [("fine", "")] + told(asked)
     said += [("arguments", "")] * watch.arguments.was_read
     said += [("state", state) for state in chance["states"]()]
     said += [("changed", name) for name in changed]
     return said
+
+
+def told(asked):
+    """What was asked for, as pairs of texts."""
+    said = [("variable", name) for name in sorted(asked.variables)]
+    said += [("beginning", name) for name in sorted(asked.beginnings)]
+    said += [("ending", name) for name in sorted(asked.endings)]
+    return said + [("everything", "")] * asked.everything
+
+
+def asked_before(watching):
+    """What lines of .pth files and what they import ask for. Python executes them before
+    us, so they are executed once more, in a process that is thrown away."""
+    import site
+
+    directories = list(getattr(site, "getsitepackages", list)())
+    directories.append(getattr(site, "USER_SITE", None))
+    files = [
+        (directory, name)
+        for directory in directories
+        if directory in sys.path and os.path.isdir(directory)
+        for name in sorted(os.listdir(directory))
+        if name.endswith(".pth") and imports(os.path.join(directory, name))
+    ]
+    found = Found(watching["Asked"]())
+    if not files:
+        return found.asked
+
+    def again():
+        watch = watching["Watch"]()
+        for name, module in list(sys.modules.items()):
+            if is_package(getattr(module, "__file__", None) or ""):
+                del sys.modules[name]
+        for directory, name in files:
+            site.addpackage(directory, name, set())
+        return [("fine", "")] + told(watch.take())
+
+    said = elsewhere(again)
+    if said[:1] == [("fine", "")]:
+        take(found, said)
+    else:
+        found.asked.everything = True
+    return found.asked
+
+
+def imports(path):
+    """Whether a .pth file has a line that Python executes."""
+    with open(path, "rb") as file:
+        return any(line.startswith((b"import ", b"import\t")) for line in file)
 
 
 def not_ahead(asked, plan, environment):

@@ -99,8 +99,9 @@ def prepare(plan, load):
     if plan.first:
         sys.path.insert(0, plan.first)
     chance = load("chance.py")
-    found = probe["find_safe"](plan, chance, load("watch.py"))
-    asked_before(found.asked)
+    watching = load("watch.py")
+    found = probe["find_safe"](plan, chance, watching)
+    found.asked.add(probe["asked_before"](watching))
     if not found.names:
         raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
     plan.tell("%d modules are imported" % len(found.names))
@@ -158,28 +159,6 @@ def check_interpreter():
         raise Unsuitable("it is interactive")
     if sys.gettrace() or sys.getprofile():
         raise Unsuitable("it is traced")
-
-
-def asked_before(asked):
-    """Lines of .pth files are executed before us, and may ask for variables: those that
-    they name, or any."""
-    for directory in sys.path:
-        names = os.listdir(directory) if os.path.isdir(directory) else []
-        for name in names:
-            if not name.endswith(".pth"):
-                continue
-            with open(os.path.join(directory, name), "rb") as file:
-                for line in file:
-                    if line.startswith((b"import ", b"import\t")) and b"env" in line:
-                        named = variables(line.decode("ascii", "replace"))
-                        asked.variables |= named
-                        asked.everything = asked.everything or not named
-
-
-def variables(text):
-    """Whatever looks like the name of a variable."""
-    letters = "".join(each if each.isalnum() or each == "_" else " " for each in text)
-    return {word for word in letters.split() if len(word) > 2 and word.upper() == word}
 
 
 def check_origins(plan):

@@ -172,6 +172,11 @@ impl Learned {
         })
     }
 
+    /// Whether a variable is known to be another at each start.
+    pub(crate) fn varies(&self, name: &[u8]) -> bool {
+        self.varies.contains(name)
+    }
+
     fn is_installed(&self, origin: &[u8]) -> bool {
         matches!(origin, b"" | b"built-in" | b"frozen")
             || self.roots.iter().any(|root| origin.starts_with(root))

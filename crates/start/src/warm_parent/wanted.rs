@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use super::learned;
+use super::learned::{self, Learned};
 use super::list::{forget, is_alive, leave, served};
 use super::make::Wish;
 use super::sandbox::is_shared_with;
@@ -46,7 +46,10 @@ impl Wish<'_> {
         let (mut idle, used): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(parent, _)| is_idle(parent));
         let asked: Vec<&Asked> = idle.iter().map(|(parent, _)| &parent.asked).collect();
-        let varying = varying(&asked, self.environment);
+        let mut varying = varying(&asked, self.environment);
+        // If that is known and still matters, it could not be left out.
+        let known = Learned::read(&self.learned()).unwrap_or_default();
+        varying.retain(|name| !known.varies(name));
         if !varying.is_empty() {
             learned::note_varying(&self.learned(), &varying)?;
             idle.drain(..).for_each(|(parent, _)| leave(&parent));
