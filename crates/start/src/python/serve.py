@@ -186,54 +186,26 @@ def supervise(parent, control):
     """In the supervisor: makes the child, and stays behind it. Returns in the child."""
     tools = parent.tools
     ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
-    group = Group(tools)
+    # The child is alone in a group that it does not lead: like a program that a script has
+    # started, it may then begin a session. Who leads it leaves again.
+    group = os.getpgrp()
+    os.setpgid(0, 0)
     process = os.fork()
     if process == 0:
         # The child sees through its end when the supervisor, and so the parent, has gone.
         ours.close()
         control.close()
-        group.join(0)
-        group.close()
+        if not theirs.recv(1):
+            os._exit(0)
         return parent.become(parent, theirs)
     try:
+        os.setpgid(0, group)
+        ours.send(b"g")
         theirs.close()
         parent.listener.close()
-        group.join(process)
-        group.end()
         Supervisor(tools, control, ours, process).run()
     finally:
         os._exit(0)
-
-
-class Group:
-    """A process group for a child alone, which the child does not lead: like a program that
-    a script has started, it may then begin a session. The process that leads it ends as
-    soon as the child has joined; the group stays as long as somebody is in it."""
-
-    def __init__(self, tools):
-        ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
-        self.leader = os.fork()
-        if self.leader == 0:
-            ours.close()
-            theirs.recv(1)
-            os._exit(0)
-        theirs.close()
-        self.link = ours
-        os.setpgid(self.leader, self.leader)
-
-    def join(self, process):
-        """By the child and by who has made it, whoever is first."""
-        try:
-            os.setpgid(process, self.leader)
-        except OSError:
-            pass  # It has left already, for the group of a client.
-
-    def close(self):
-        self.link.close()
-
-    def end(self):
-        self.close()
-        os.waitpid(self.leader, 0)
 
 
 class Supervisor:
@@ -300,8 +272,11 @@ class Supervisor:
             process, status = os.waitpid(self.process, options)
             if process == 0:
                 return False
+            is_over = os.WIFEXITED(status) or os.WIFSIGNALED(status)
+            if is_over and not self.client:
+                self.take_client()  # It has come and gone before we looked.
             self.say("status %d\n" % status)
-            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+            if is_over:
                 return True
 
     def say(self, line):
