@@ -155,7 +155,7 @@ fn stop(which: &str) -> Result<ExitCode> {
     let stopped = preheat_start::stop(which).context("the warm parents cannot be stopped")?;
     if stopped == 0 && which != "all" {
         return Err(Usage(format!(
-            "there is no warm parent {which}; `preheat start --list` shows which there are"
+            "unknown warm parent {which}; `preheat start --list` lists those that run"
         ))
         .into());
     }

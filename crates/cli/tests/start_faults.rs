@@ -91,7 +91,7 @@ fn who_does_not_answer_is_not_waited_for() {
     let (_, child) = waiting(parent);
     kill(child, libc::SIGSTOP);
     let next = impatient();
-    assert!(next.err.contains("does not answer"), "{}", next.err);
+    assert!(next.err.contains("is busy"), "{}", next.err);
     assert_eq!(next.status.code(), Some(3));
     kill(parent, libc::SIGSTOP);
     let next = impatient();
@@ -297,6 +297,33 @@ fn parents_are_listed_stopped_and_leave_when_idle() {
             .out
             .contains("no warm parents")
     );
+}
+
+#[test]
+fn all_parents_are_stopped_without_an_id() {
+    let Some(warm) = Warm::new() else { return };
+    warm.warm_up(&warm.case(&["code", "0"]), &as_is);
+    let stopped = run(&mut warm.preheat(&["--stop"]));
+    assert_eq!(stopped.code, Some(0), "{}", stopped.err);
+    assert_eq!(warm.count(), 0);
+}
+
+#[test]
+fn a_stale_parent_is_not_prepared() {
+    let Some(warm) = Warm::new() else { return };
+    let package = warm.venv().join("changes.py");
+    fs::write(&package, "value = 1\n").expect("it is written");
+    let text = "import changes, json\nprint(changes.value)\n";
+    fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    let stale = warm.parent();
+    fs::write(&package, "value = 'another'\n").expect("it is written");
+    let words = [&["--prepare", "--"], &program[..]].concat();
+    let prepared = run(&mut warm.preheat(&words));
+    assert_eq!(prepared.code, Some(0), "{}", prepared.err);
+    assert_ne!(warm.parent(), stale);
+    assert_eq!(warm.same(&program, &as_is).out, "another\n");
 }
 
 #[test]

@@ -51,6 +51,9 @@ use state::{Parent, parents};
 /// How long it counts that a parent could not be made.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
 
+/// Why a parent is not used whose answer makes no sense.
+const STRANGE: &str = "the process that answered is not a warm parent of this version";
+
 /// Start the program from a parent that is right for it; or why not. `told` hears of it
 /// before the program begins.
 pub(crate) fn apply(
@@ -165,7 +168,11 @@ fn ask(
         if nonsense || follow::is_stopped(parent.process as libc::pid_t) {
             list::leave(parent);
         }
-        format!("the warm parent does not answer ({why})")
+        if why.kind() == io::ErrorKind::TimedOut {
+            let seconds = wish.patience.as_secs_f64();
+            return format!("the warm parent is busy: no answer within {seconds} s (--patience)");
+        }
+        format!("the warm parent broke off ({why})")
     };
     let hello = connection.line().map_err(silent)?;
     if let Some(why) = hello.strip_prefix("no ") {
@@ -176,13 +183,13 @@ fn ask(
         .and_then(|text| text.parse().ok());
     let Some(child) = child.and_then(|child| Child::new(child, parent.process)) else {
         list::leave(parent);
-        return Err("the warm parent says something else".into());
+        return Err(STRANGE.into());
     };
     // Before anything is sent.
     sandbox::is_shared_with(child.process())?;
     let request = inherited.request(wish.invocation, wish.identity.terminal);
     let asked = connection.send(&request, &inherited.sent());
-    asked.map_err(|why| format!("the warm parent does not listen ({why})"))?;
+    asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
     // The child gets ready in the meantime.
     if let Err(why) = parent.is_right_for(wish.invocation) {
         list::leave(parent);
@@ -196,7 +203,7 @@ fn ask(
     if answer != "ready" {
         return Err(match answer.strip_prefix("no ") {
             Some(why) => why.to_owned(),
-            None => "the warm parent says something else".into(),
+            None => STRANGE.into(),
         });
     }
     let mut program = Program::ready(connection, child, wish.identity.terminal)

@@ -21,7 +21,7 @@ With --measure, this and other remedies (the driver initialized during imports, 
   preheat start --measure -- python train.py     keeps what is shown to pay
   preheat start --prepare --from REC -- python serve.py
   preheat start --list                           warm parents that run
-  preheat start --stop all                       they leave, programs stay
+  preheat start --stop                           they leave, programs stay
   preheat start --caches /mnt/kept -- python serve.py
   preheat start --pack kept.tar                  compiled code, to take along
 
@@ -91,8 +91,14 @@ pub struct StartArguments {
     #[arg(long, conflicts_with_all = ["command", "stop"])]
     pub list: bool,
 
-    /// Make a warm parent leave: its ID from --list, or all
-    #[arg(long, value_name = "ID", conflicts_with = "command")]
+    /// Stop a warm parent by its ID from --list; without an ID, or with `all`, all of them
+    #[arg(
+        long,
+        value_name = "ID",
+        num_args = 0..=1,
+        default_missing_value = "all",
+        conflicts_with = "command"
+    )]
     pub stop: Option<String>,
 }
 
