@@ -115,7 +115,14 @@ def is_within(name, packages):
 def ask(names, plan, chance, watching):
     """What a probe says of these names: kinds, each with a value."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
-    return elsewhere(lambda: look(names, plan, chance, watching["Watch"]()))
+    said = elsewhere(lambda: look(names, plan, chance, watching["Watch"](), False))
+    if said == [CLOSELY]:
+        said = elsewhere(lambda: look(names, plan, chance, watching["Watch"](), True))
+    return said
+
+
+# A probe has to look for shared memory after every module, which takes its time.
+CLOSELY = ("closely", "")
 
 
 def elsewhere(work):
@@ -138,9 +145,10 @@ def elsewhere(work):
     return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, chance, watch):
+def look(names, plan, chance, watch, closely):
     """In a probe: imports all of them, or tells of the first that may not be."""
     before, environment = descriptors(), dict(os.environ._data)
+    shared = shared_memory()
     asked = watch.take()
     for name in names:
         if name in sys.modules:
@@ -152,10 +160,13 @@ def look(names, plan, chance, watch):
             imported_foreign(known, plan.roots)
             or problem(before)
             or not_ahead(of_this, plan, environment)
+            or closely and shares(shared)
         )
         if why:
             return [("offender", name), ("", why)]
         asked.add(of_this)
+    if shares(shared):
+        return [CLOSELY]
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
@@ -269,6 +280,25 @@ def problem(before):
         if threads() > 1:
             return "starts threads"
     return None
+
+
+def shares(before):
+    """Why not, if there is memory that all children would write to."""
+    for path in sorted(shared_memory() - before):
+        what = "a semaphore" if "/sem." in path else "memory"
+        return "makes %s that all starts would share" % what
+    return None
+
+
+def shared_memory():
+    """Memory that a fork does not copy."""
+    with open("/proc/self/maps", "rb") as file:
+        fields = [line.split(None, 5) for line in file if b"s " in line]
+    return {
+        os.fsdecode(each[0] + b" " + each[-1])
+        for each in fields
+        if each[1][1:2] == b"w" and each[1][3:] == b"s"
+    }
 
 
 def threads():
