@@ -157,8 +157,8 @@ fn process(text: &mut Text) -> io::Result<()> {
             text.put(name, value);
         }
     }
+    // Control groups are left out: a child is moved to those of the start.
     for file in [
-        "cgroup",
         "personality",
         "oom_score_adj",
         "attr/current",
@@ -298,7 +298,6 @@ mod tests {
             "limit",
             "nice",
             "Cpus_allowed",
-            "cgroup",
         ] {
             assert!(text.contains(&format!("\n{name} ")), "{name}: {text}");
         }

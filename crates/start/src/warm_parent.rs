@@ -21,6 +21,7 @@ use crate::invocation::{Invocation, Main, Why};
 use crate::place::Places;
 
 mod follow;
+mod group;
 mod learned;
 mod list;
 mod make;
@@ -187,6 +188,7 @@ fn ask(
     };
     // Before anything is sent.
     sandbox::is_shared_with(child.process())?;
+    group::join(&[child.supervisor(), child.process()])?;
     let request = inherited.request(wish.invocation, wish.identity.terminal);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;

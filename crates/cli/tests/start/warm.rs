@@ -88,7 +88,7 @@ impl Warm {
 
     /// Have a warm parent for the program, started as `how` has it, and wait for it.
     pub fn warm_up(&self, program: &[&str], how: &dyn Fn(&mut Command)) {
-        let before = self.count();
+        let before = self.parents();
         let mut first = self.started(program);
         how(&mut first);
         let said = first.output().expect("it starts");
@@ -101,7 +101,7 @@ impl Warm {
             if let Some(why) = self.refusal() {
                 panic!("{program:?} has no warm parent: {why}");
             }
-            self.count() != before
+            self.parents().iter().any(|it| !before.contains(it))
         });
     }
 

@@ -62,7 +62,7 @@ def serve(plan, base, found, load, chance, by_chance, telling):
         parent = Parent(plan, tools, listener, become, base)
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
-        parent.telling = telling
+        parent.telling, parent.state = telling, ours[1]
         parent.chance, parent.by_chance = chance, by_chance
         parent.learn = lambda: add(plan.one["learned"], seen)
         state["write"](ours[1], path, plan, base, found)
@@ -98,6 +98,14 @@ def remove(paths):
 def discard(path):
     try:
         os.unlink(path)
+    except OSError:
+        pass
+
+
+def touch(path):
+    """By its time others tell how long nobody has used this parent."""
+    try:
+        os.utime(path)
     except OSError:
         pass
 
@@ -177,6 +185,7 @@ class Parent:
             self.failed = 0
             self.served += 1
             self.last = self.tools.time.monotonic()
+            touch(self.state)
         else:
             self.failed += 1
         return True

@@ -27,6 +27,7 @@ pub(crate) enum End {
 /// nothing, and goes with what it was sent: nobody is to wait for that to be closed.
 pub(crate) struct Child {
     process: libc::pid_t,
+    supervisor: libc::pid_t,
     /// Tells of its end, even if nobody else can.
     handle: Option<OwnedFd>,
     goes: bool,
@@ -36,7 +37,11 @@ impl Child {
     /// It has said that it is this process; if it is the child of a child of the parent,
     /// as it must be to be sent signals.
     pub(crate) fn new(process: libc::pid_t, parent: u32) -> Option<Child> {
-        if process < 2 || parent_of(parent_of(process)?)? != parent as libc::pid_t {
+        if process < 2 {
+            return None;
+        }
+        let supervisor = parent_of(process)?;
+        if parent_of(supervisor)? != parent as libc::pid_t {
             return None;
         }
         // SAFETY: pidfd_open takes numbers and gives a new descriptor, which is owned at
@@ -47,9 +52,15 @@ impl Child {
         };
         Some(Child {
             process,
+            supervisor,
             handle,
             goes: false,
         })
+    }
+
+    /// The process that stays behind it.
+    pub(crate) fn supervisor(&self) -> u32 {
+        self.supervisor.unsigned_abs()
     }
 
     /// Its number.

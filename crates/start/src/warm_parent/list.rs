@@ -14,6 +14,12 @@ use crate::place;
 /// How long a parent may take to answer, where nobody waits for a start.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The most parents of one user, whatever they are for.
+const MOST_IN_ALL: usize = 8;
+
+/// They may have this part of the machine's memory.
+const PART: u64 = 4;
+
 /// A warm parent that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
@@ -83,6 +89,45 @@ fn tidy(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Make parents leave until there may be one more, those first that were used least
+/// recently. Those whose files are in `replaced` leave anyway.
+pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
+    let mut running: Vec<_> = parents(directory, "")
+        .into_iter()
+        .filter(|parent| !replaced.contains(&parent.path) && is_alive(parent))
+        .map(|parent| (last_used(&parent), memory(parent.process), parent))
+        .collect();
+    running.sort_by_key(|(used, ..)| *used);
+    let most = all_memory() / PART;
+    let mut together: u64 = running.iter().map(|(_, memory, _)| memory).sum();
+    let mut count = running.len();
+    for (_, memory, parent) in &running {
+        if count < MOST_IN_ALL && together <= most {
+            break;
+        }
+        leave(parent);
+        count -= 1;
+        together = together.saturating_sub(*memory);
+    }
+}
+
+/// When it has last served a start: it touches its file then.
+fn last_used(parent: &Parent) -> Option<SystemTime> {
+    fs::metadata(&parent.path).ok()?.modified().ok()
+}
+
+/// Of the machine, in bytes.
+fn all_memory() -> u64 {
+    // SAFETY: sysconf takes a number.
+    let (pages, size) = unsafe {
+        (
+            libc::sysconf(libc::_SC_PHYS_PAGES),
+            libc::sysconf(libc::_SC_PAGESIZE),
+        )
+    };
+    pages.max(0).unsigned_abs() * size.max(0).unsigned_abs()
 }
 
 /// Make a parent leave: it is ended, on which no program depends, and the children that

@@ -16,6 +16,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::learned::{Ahead, Learned, is_of_libraries};
+use super::list::make_room;
 use super::variables::{ALWAYS, Environment};
 use crate::background;
 use crate::identity::{Identity, name, stamp};
@@ -125,6 +126,7 @@ impl Wish<'_> {
             Ok(ahead) => ahead,
             Err(why) => return fs::write(self.refusal(), why),
         };
+        make_room(&self.places.run, &replaced);
         // It stays if the parent does not come up, which then has not said why.
         fs::write(self.refusal(), "")?;
         Err(self.become_parent(

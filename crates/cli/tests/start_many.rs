@@ -1,0 +1,180 @@
+//! One program from many places, and many programs: parents do not pile up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{require, run};
+use warm::{Observed, Warm, as_is};
+
+/// A control group of the test, gone in the end.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(name: &str) -> Option<Group> {
+        let roots = [
+            "/sys/fs/cgroup/unified",
+            "/sys/fs/cgroup",
+            "/sys/fs/cgroup/pids",
+        ];
+        let name = format!("preheat-{name}-{}", std::process::id());
+        let made = roots
+            .iter()
+            .map(|root| Path::new(root).join(&name))
+            .find(|path| {
+                let is_group = path
+                    .parent()
+                    .is_some_and(|root| root.join("cgroup.procs").exists());
+                is_group && fs::create_dir(path).is_ok()
+            });
+        require("control groups", made.map(Group))
+    }
+
+    /// Have a command begin in it.
+    fn command(&self, warm: &Warm, words: &[&str]) -> Command {
+        let script = "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"";
+        let path = self.0.to_str().expect("it is text");
+        let mut all = vec!["sh", "-c", script, path];
+        all.extend(words);
+        warm.plain(&all)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Parents that were made in it have to leave it first.
+        let others = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        let above = self.0.parent().map(|root| root.join("cgroup.procs"));
+        for process in others.lines() {
+            let _ = above.as_ref().map(|above| fs::write(above, process));
+        }
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn one_parent_serves_all_control_groups() {
+    let (Some(warm), Some(one), Some(other)) = (Warm::new(), Group::new("a"), Group::new("b"))
+    else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = "import json, numpy\nprint(open('/proc/self/cgroup').read())\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let words = [
+        exe,
+        "start",
+        "-v",
+        "--patience",
+        "60",
+        "--",
+        python,
+        "program.py",
+    ];
+    let first = one.command(&warm, &words).output().expect("it starts");
+    assert!(first.status.success());
+    warm.wait_for_parent();
+    for group in [&other, &one] {
+        let plain = group.command(&warm, &[python, "program.py"]).output();
+        let plain = Observed::of(plain.expect("it starts"));
+        let started = group.command(&warm, &words).output().expect("it starts");
+        let started = Observed::of(started).warm(&words);
+        assert_eq!(started.out, plain.out);
+    }
+    warm.same(&[python, "program.py"], &as_is);
+    assert_eq!(warm.count(), 1);
+}
+
+#[test]
+fn who_may_not_be_moved_is_started_plainly() {
+    let (Some(warm), Some(group)) = (Warm::new(), Group::new("c")) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = "import json, numpy\nprint(open('/proc/self/cgroup').read())\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    // All of it belongs to another user, who may change no control group.
+    let to = ["chown", "-R", "65534:65534", "."];
+    let owned = warm.plain(&to).status().is_ok_and(|it| it.success());
+    if require("another user", owned.then_some(())).is_none() {
+        return;
+    }
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let nobody = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let words = |flags: &[&'static str]| {
+        let start = [&nobody[..], &[exe, "start"], flags].concat();
+        start.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let say = |mut command: Command| Observed::of(command.output().expect("it starts"));
+    let program = ["--", python, "program.py"].map(str::to_owned);
+    let start = [words(&["-v", "--patience", "60"]), program.to_vec()].concat();
+    let start: Vec<&str> = start.iter().map(String::as_str).collect();
+    let prepare = [words(&["--prepare"]), program.to_vec()].concat();
+    let prepare: Vec<&str> = prepare.iter().map(String::as_str).collect();
+    let first = say(warm.plain(&start));
+    if first.status.code() != Some(0) {
+        println!("skipped: another user cannot execute this: {}", first.err);
+        return;
+    }
+    let prepared = say(warm.plain(&prepare));
+    assert!(prepared.status.success(), "{}", prepared.err);
+    say(warm.plain(&start)).warm(&start);
+    let elsewhere = say(group.command(&warm, &start));
+    assert!(
+        elsewhere.err.contains("another control group"),
+        "{}",
+        elsewhere.err
+    );
+    assert!(elsewhere.out.contains("preheat-c-"), "{}", elsewhere.out);
+    let list = words(&["--list"]);
+    let list: Vec<&str> = list.iter().map(String::as_str).collect();
+    let listed = say(warm.plain(&list)).out;
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    let stop = words(&["--stop"]);
+    let stop: Vec<&str> = stop.iter().map(String::as_str).collect();
+    assert!(say(warm.plain(&stop)).status.success());
+}
+
+/// The most parents that one user has.
+const MOST: usize = 8;
+
+#[test]
+fn the_least_recently_used_parent_leaves() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = [python, "program.py"];
+    let at = |number: usize, words: &[&str]| {
+        let directory = warm.directory.join(&format!("job-{number}"));
+        fs::create_dir_all(&directory).expect("a directory for the test");
+        let text = "import decimal, json\n";
+        fs::write(directory.join("program.py"), text).expect("it is written");
+        let mut command = warm.preheat(words);
+        command.args(["--"]).args(program).current_dir(directory);
+        Observed::of(command.output().expect("it starts"))
+    };
+    for number in 0..MOST + 2 {
+        at(number, &[]);
+        let prepared = at(number, &["--prepare"]);
+        assert!(prepared.status.success(), "{}", prepared.err);
+        // The first is used all the time.
+        at(0, &["-v", "--patience", "60"]).warm(&program);
+        assert!(warm.count() <= MOST);
+    }
+    assert_eq!(warm.count(), MOST);
+    let listed = run(&mut warm.preheat(&["--list"])).out;
+    let has = |number: usize| {
+        listed
+            .lines()
+            .any(|line| line.ends_with(&format!("job-{number}")))
+    };
+    assert!(has(0) && has(MOST + 1) && !has(1) && !has(2), "{listed}");
+}
