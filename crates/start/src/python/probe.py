@@ -213,6 +213,7 @@ def asked_before(watching):
         return [("fine", "")] + told(watch.take())
 
     said = elsewhere(again)
+    os.ftruncate(1, 0)  # What it has printed, it has printed before.
     if said[:1] == [("fine", "")]:
         take(found, said)
     else:
