@@ -96,6 +96,32 @@ fn a_parent_in_a_landlock_domain_does_not_serve_those_outside() {
 }
 
 #[test]
+fn those_in_one_landlock_domain_are_started_warm() {
+    let Some(warm) = prepared() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let script = "\"$0\" start -- \"$1\" program.py
+\"$0\" start --prepare -- \"$1\" program.py
+\"$0\" start -v --patience 60 -- \"$1\" program.py
+";
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let words = [
+        python, "enter.py", "landlock", "sh", "-ec", script, exe, python,
+    ];
+    let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
+    let is_there = observed.status.code() != Some(MISSING);
+    if require("landlock", is_there.then_some(())).is_none() {
+        return;
+    }
+    assert_eq!(
+        observed.out,
+        "denied ['outside']\n".repeat(2),
+        "{}",
+        observed.err
+    );
+    assert!(observed.err.contains("started warm"), "{}", observed.err);
+}
+
+#[test]
 fn another_seccomp_filter_is_not_left() {
     let Some(warm) = prepared() else { return };
     // As many filters as the strict sandbox has, and none of them denies anything.

@@ -56,7 +56,10 @@ echo full later; program "$@"; program "$@"
     let (before, after) = output
         .err
         .split_at(output.err.rfind("started").unwrap_or(0));
-    assert!(before.contains("there is no place for it"), "{before}");
+    assert!(
+        before.contains("no directory can be used for warm parents"),
+        "{before}"
+    );
     assert!(after.starts_with("started warm"), "{before}{after}");
 }
 

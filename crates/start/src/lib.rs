@@ -123,7 +123,8 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
         return Err(why.clone());
     }
     let invocation = invocation::read(request.command, &program.path);
-    let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
+    let places = place::places()
+        .map_err(|why| format!("no directory can be used for warm parents: {why}"))?;
     let name = identity::name_of(&invocation, &program.path);
     let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
@@ -234,7 +235,7 @@ impl Known {
     pub fn of(command: &[OsString]) -> Result<Known, LaunchError> {
         let program = invocation::find(command)?;
         let places = place::places().map_err(|why| {
-            LaunchError::Failed(format!("there is no place to keep anything: {why}"))
+            LaunchError::Failed(format!("no directory can be used for what is kept: {why}"))
         })?;
         let invocation = invocation::read(command, &program.path);
         let name = identity::name_of(&invocation, &program.path);

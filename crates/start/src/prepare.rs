@@ -65,7 +65,8 @@ fn wished<R>(
     let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::look()?;
     let identity = Identity::of(&invocation)?;
-    let places = place::places().map_err(|why| format!("there is no place for it: {why}"))?;
+    let places = place::places()
+        .map_err(|why| format!("no directory can be used for warm parents: {why}"))?;
     what(Wish {
         invocation: &invocation,
         identity: &identity,
