@@ -190,6 +190,17 @@ os.killpg(0, signal.SIGKILL)
 }
 
 #[test]
+fn a_program_that_imports_little_has_little() {
+    let program = "import colorsys, sys\nprint(sorted(sys.modules))\n";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    warm.warm_up(&[python, "program.py"], &as_is);
+    warm.same(&[python, "program.py"], &as_is);
+}
+
+#[test]
 fn a_title_is_shown() {
     let program = "import json, setproctitle
 shown = lambda: open('/proc/self/cmdline', 'rb').read().rstrip(b'\\0').split(b'\\0')[1:]

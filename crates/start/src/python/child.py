@@ -119,7 +119,7 @@ class Child:
         fd = client.fileno().to_bytes(4, sys.byteorder)
         self.link.sendmsg([b"t"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
         signals = self.tools.signal
-        signals.pthread_sigmask(signals.SIG_SETMASK, range(1, signals.NSIG))
+        signals.pthread_sigmask(signals.SIG_SETMASK, signals.valid_signals())
         os.set_blocking(client.fileno(), True)
         self.client = client.detach()
         try:
