@@ -144,6 +144,32 @@ fn a_directory_that_another_user_has_made_first_denies_nothing() {
     here(&["--stop", "all"]);
 }
 
+#[test]
+fn nothing_is_left_in_the_home_of_another_user() {
+    let Some(warm) = Warm::new() else { return };
+    let python = warm.python.to_str().expect("its path is text");
+    let home = warm.directory.join("home");
+    fs::create_dir(&home).expect("a directory for the test");
+    let to = Command::new("chown").arg("65534:65534").arg(&home).status();
+    let owned = to.is_ok_and(|it| it.success());
+    if require("another user", owned.then_some(())).is_none() {
+        return;
+    }
+    fs::write(warm.directory.join("program.py"), "import json, numpy\n").expect("it is written");
+    let here = |words: &[&str]| {
+        let mut command = warm.preheat(words);
+        command.env_remove("XDG_CACHE_HOME").env("HOME", &home);
+        command.args(["--", python, "program.py"]);
+        let output = command.output().expect("it starts");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    here(&[]);
+    assert_eq!(here(&["--prepare"]), "");
+    let said = here(&["-v", "--patience", "60"]);
+    assert!(said.starts_with("preheat: started warm"), "{said}");
+    assert_eq!(fs::read_dir(&home).expect("it is there").count(), 0);
+}
+
 fn uid() -> libc::uid_t {
     // SAFETY: geteuid takes nothing and cannot fail.
     unsafe { libc::geteuid() }
