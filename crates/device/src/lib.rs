@@ -181,6 +181,10 @@ pub trait Context {
     /// Copy from the device to host memory and wait for it.
     fn download(&self, target: &mut [u8], source: &dyn Buffer) -> Result<()>;
 
+    /// Copy the whole of `source` to the start of another buffer of this context and wait
+    /// for it.
+    fn copy(&self, target: &dyn Buffer, source: &dyn Buffer) -> Result<()>;
+
     /// Compile all kernels of [`KERNEL_SOURCE`]: source to loaded machine code,
     /// each step a stage. Which stages there are is the device's to say.
     fn compile(&self, from: From) -> Result<(Box<dyn Module>, Vec<Stage>)>;

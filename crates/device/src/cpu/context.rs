@@ -140,6 +140,23 @@ impl Context for CpuContext {
         Ok(())
     }
 
+    fn copy(&self, target: &dyn Buffer, source: &dyn Buffer) -> Result<()> {
+        let (from, bytes) = self.shared.locate(source, format_args!("copying"))?;
+        let (to, room) = self.shared.locate(target, format_args!("copying"))?;
+        if bytes > room {
+            let why = format!("{bytes} bytes do not fit a buffer of {room}");
+            return Err(Error::failed("copying", why));
+        }
+        self.shared.queue.wait();
+        let from = std::ptr::with_exposed_provenance::<u8>(from as usize);
+        let to = std::ptr::with_exposed_provenance_mut::<u8>(to as usize);
+        // SAFETY: `locate` found live buffers of ours at both addresses, the target at least
+        // as long as the source; no work is queued that could touch them, and no slice of
+        // them exists. They may be one and the same, which this copy allows.
+        unsafe { from.copy_to(to, bytes) };
+        Ok(())
+    }
+
     fn download(&self, target: &mut [u8], source: &dyn Buffer) -> Result<()> {
         let (address, held) = self.shared.locate(source, format_args!("downloading"))?;
         if target.len() > held {

@@ -110,6 +110,23 @@ impl Context for CudaContext {
         self.scope.synchronize()
     }
 
+    fn copy(&self, target: &dyn Buffer, source: &dyn Buffer) -> Result<()> {
+        let bytes = source.bytes();
+        self.scope.ledger.check_copy(source, bytes)?;
+        self.scope.ledger.check_copy(target, bytes)?;
+        if bytes == 0 || target.raw() == source.raw() {
+            return Ok(());
+        }
+        let cu = self.scope.enter()?;
+        // SAFETY: both buffers are live, different and large enough (checked above), and
+        // the wait below keeps them so until the copy is over.
+        let code = unsafe {
+            (cu.memcpy_dtod_async)(target.raw(), source.raw(), bytes, self.scope.queue())
+        };
+        self.scope.driver().check("cuMemcpyDtoDAsync", code)?;
+        self.scope.synchronize()
+    }
+
     fn compile(&self, from: From) -> Result<(Box<dyn Module>, Vec<Stage>)> {
         compile::compile(&self.scope, from, self.cached)
     }

@@ -89,6 +89,8 @@ functions! {
                 (target: DevicePointer, source: *const c_void, bytes: usize, stream: Opaque) -> Code;
             memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2"
                 (target: *mut c_void, source: DevicePointer, bytes: usize, stream: Opaque) -> Code;
+            memcpy_dtod_async = "cuMemcpyDtoDAsync_v2"
+                (target: DevicePointer, source: DevicePointer, bytes: usize, stream: Opaque) -> Code;
 
             module_load_data = "cuModuleLoadData"
                 (module: *mut Opaque, image: *const c_void) -> Code;

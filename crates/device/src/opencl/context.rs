@@ -126,6 +126,32 @@ impl Context for ClContext {
         check("clEnqueueReadBuffer", code)
     }
 
+    fn copy(&self, target: &dyn Buffer, source: &dyn Buffer) -> Result<()> {
+        let bytes = source.bytes();
+        self.scope.ledger.check_copy(source, bytes)?;
+        self.scope.ledger.check_copy(target, bytes)?;
+        if bytes == 0 || target.raw() == source.raw() {
+            return Ok(());
+        }
+        // SAFETY: both buffers are live, different and large enough (checked above), and
+        // the wait below keeps them so until the copy is over.
+        let code = unsafe {
+            (self.scope.cl().copy_buffer)(
+                self.scope.queue,
+                source.raw() as Opaque,
+                target.raw() as Opaque,
+                0,
+                0,
+                bytes,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueCopyBuffer", code)?;
+        self.scope.finish()
+    }
+
     fn compile(&self, _from: From) -> Result<(Box<dyn Module>, Vec<Stage>)> {
         compile::compile(&self.scope, self.cached)
     }

@@ -97,6 +97,10 @@ functions! {
                 (queue: Opaque, buffer: Opaque, blocking: u32, offset: usize, bytes: usize,
                  target: *mut c_void, waits: u32, wait: *const Opaque, event: *mut Opaque)
                 -> Code;
+            copy_buffer = "clEnqueueCopyBuffer"
+                (queue: Opaque, source: Opaque, target: Opaque, source_offset: usize,
+                 target_offset: usize, bytes: usize, waits: u32, wait: *const Opaque,
+                 event: *mut Opaque) -> Code;
             map_buffer = "clEnqueueMapBuffer"
                 (queue: Opaque, buffer: Opaque, blocking: u32, flags: Bits, offset: usize,
                  bytes: usize, waits: u32, wait: *const Opaque, event: *mut Opaque,

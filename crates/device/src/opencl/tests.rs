@@ -121,7 +121,14 @@ fn copies_come_back_and_must_fit() {
     let Some(context) = context() else { return };
     let values = reference::values(5000, 1);
     let buffer = reference::upload(&*context, &values).expect("upload");
-    assert_eq!(reference::download(&*context, &*buffer), Ok(values));
+    assert_eq!(reference::download(&*context, &*buffer), Ok(values.clone()));
+    let twin = context.allocate(buffer.bytes()).expect("a second buffer");
+    context
+        .copy(&*twin, &*buffer)
+        .expect("a copy on the device");
+    assert_eq!(reference::download(&*context, &*twin), Ok(values));
+    let small = context.allocate(4).expect("a small buffer");
+    assert!(context.copy(&*small, &*buffer).is_err());
     let room = buffer.bytes();
     assert!(context.upload(&*buffer, &vec![0; room + 1]).is_err());
     assert!(context.download(&mut vec![0; room + 1], &*buffer).is_err());

@@ -142,7 +142,20 @@ fn copies_are_checked() {
         .expect("it fits");
     assert_eq!(bench.values(&*buffer), [3.0, 2.0]);
 
+    let (short, long) = (bench.buffer(&[7.0]), bench.buffer(&[8.0, 9.0, 10.0]));
+    bench.context.copy(&*buffer, &*short).expect("it fits");
+    assert_eq!(bench.values(&*buffer), [7.0, 2.0]);
+    bench.context.copy(&*buffer, &*buffer).expect("onto itself");
+    assert_eq!(bench.values(&*buffer), [7.0, 2.0]);
+    let answer = told(bench.context.copy(&*buffer, &*long));
+    assert_eq!(answer, "12 bytes do not fit a buffer of 8");
+
     let elsewhere = Bench::new(1);
+    let foreign = elsewhere.buffer(&[1.0]);
+    for (target, source) in [(&buffer, &foreign), (&foreign, &buffer)] {
+        let answer = told(bench.context.copy(&**target, &**source));
+        assert!(answer.contains("not allocated in this context"), "{answer}");
+    }
     let answer = told(elsewhere.context.upload(&*buffer, &[0; 4]));
     assert!(answer.contains("not allocated in this context"), "{answer}");
     let answer = told(elsewhere.context.download(&mut [0; 4], &*buffer));
