@@ -109,19 +109,27 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
             // Of a sweep only the size that people ask about.
             .filter(|(_, series)| series.size.is_none_or(|size| size == USUAL_SIZE))
     };
-    // The device that was asked for before others, a framework before native.
-    let preference = |experiment: &Experiment| {
+    // The framework and the device that were asked for before others, a framework before
+    // native: someone who asks for JAX has no use for the cpu device's training.
+    let asked = asked_framework(report);
+    let rank = |experiment: &Experiment| {
         (
+            asked.is_some() && experiment.framework.as_deref() != asked,
             experiment.device != report.device.kind,
             experiment.framework.is_none(),
         )
     };
-    for (id, name, what) in BY_INTEREST {
-        let found = all()
-            .filter(|(experiment, series)| experiment.id == id && series.name == name)
-            .min_by_key(|(experiment, _)| preference(experiment));
-        if let Some((experiment, series)) = found {
-            return Some((experiment, series, what.to_owned()));
+    let mut ranks: Vec<_> = all().map(|(experiment, _)| rank(experiment)).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    for of_rank in ranks {
+        for (id, name, what) in BY_INTEREST {
+            let found = all()
+                .filter(|(experiment, _)| rank(experiment) == of_rank)
+                .find(|(experiment, series)| experiment.id == id && series.name == name);
+            if let Some((experiment, series)) = found {
+                return Some((experiment, series, what.to_owned()));
+            }
         }
     }
     all()
@@ -137,6 +145,22 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
                 format!("“{}”", labels::full(experiment, series)),
             )
         })
+}
+
+/// The framework that `--framework` named, if it was measured.
+fn asked_framework(report: &LabReport) -> Option<&str> {
+    let mut words = report.command.iter();
+    let named = loop {
+        let word = words.next()?;
+        if word == "--framework" {
+            break words.next()?.as_str();
+        }
+        if let Some(named) = word.strip_prefix("--framework=") {
+            break named;
+        }
+    };
+    let measured = |experiment: &Experiment| experiment.framework.as_deref() == Some(named);
+    report.experiments.iter().any(measured).then_some(named)
 }
 
 fn ratio_of(series: &Series) -> Option<f64> {
@@ -162,6 +186,32 @@ mod tests {
         assert!(headline.text.ends_with("× a steady one"));
         assert!(headline.detail.contains("torch on cuda"));
         assert!(headline.detail.contains("95 % interval"));
+    }
+
+    #[test]
+    fn the_framework_that_was_asked_for_is_the_headline() {
+        let mut report = fixture::report();
+        // It runs less than the native experiments do, and not on the device either.
+        report.experiments.retain(|experiment| {
+            experiment.framework.is_none()
+                || experiment.device == "cpu" && experiment.id == ExperimentId::Infer
+        });
+        let native = headline(&report);
+        assert!(native.text.starts_with("The first training iteration"));
+        assert!(!native.detail.contains("torch"), "{}", native.detail);
+        for words in [&["--framework", "torch"][..], &["--framework=torch"]] {
+            report.command = words.iter().map(|&word| word.to_owned()).collect();
+            let headline = headline(&report);
+            assert!(headline.text.starts_with("The first inference takes"));
+            assert!(
+                headline.detail.contains("torch on cpu"),
+                "{}",
+                headline.detail
+            );
+        }
+        // One that was not measured does not count.
+        report.command = vec!["--framework".to_owned(), "jax".to_owned()];
+        assert_eq!(headline(&report).detail, native.detail);
     }
 
     #[test]
