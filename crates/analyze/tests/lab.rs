@@ -1,8 +1,8 @@
 //! From generated measurements with known answers to the report.
 
 use preheat_analyze::lab::{
-    ExperimentId, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Settings,
-    Skipped, Start, Subject, Unit, Verdict, analyze, names,
+    Evidence, ExperimentId, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind,
+    Settings, Skipped, Start, Subject, Unit, Verdict, analyze, names,
 };
 use preheat_analyze::stats::{Class, Rng};
 
@@ -13,6 +13,7 @@ const STARTS: usize = 8;
 struct Builder {
     rng: Rng,
     units: Vec<Unit>,
+    framework: Option<String>,
 }
 
 impl Builder {
@@ -20,6 +21,7 @@ impl Builder {
         Builder {
             rng: Rng::new(11),
             units: Vec::new(),
+            framework: None,
         }
     }
 
@@ -28,7 +30,7 @@ impl Builder {
             experiment,
             subject: Subject {
                 device: "cuda".into(),
-                framework: None,
+                framework: self.framework.clone(),
             },
             variant: variant.into(),
             starts: (0..STARTS)
@@ -147,9 +149,9 @@ fn picture_book_gpu() -> Measured {
         b.unit(ExperimentId::Prealloc, variant);
         b.series(names::ALLOCATE_4_MIB, None, steady, steady);
     }
-    b.unit(ExperimentId::Train, "");
+    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.3, 60e-6);
-    b.unit(ExperimentId::TrainInitialized, "");
+    b.unit(ExperimentId::TrainInitialized, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.05, 60e-6);
     b.unit(ExperimentId::TrainNoOptimizer, names::NO_OPTIMIZER);
     b.series(names::ITERATION, None, 0.3, 50e-6);
@@ -329,4 +331,224 @@ fn a_report_can_be_analysed_again() {
     let kept = serde_json::from_str(&text).expect("it is a report");
     let again = analyze(&Measured::from_report(&kept), "0.0.0").expect("a device was measured");
     assert!(again == report, "the report changed");
+}
+
+/// The evidence of a claim, of the only subject.
+fn evidence(b: Builder, id: u8) -> Evidence {
+    let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
+    let claim = report.claims.iter().find(|claim| claim.id == id);
+    let evidence = &claim.expect("all are judged").evidence;
+    assert_eq!(evidence.len(), 1, "{evidence:#?}");
+    evidence[0].clone()
+}
+
+/// A builder for measurements of a framework.
+fn with(framework: &str) -> Builder {
+    Builder {
+        framework: Some(framework.into()),
+        ..Builder::new()
+    }
+}
+
+#[test]
+fn set_up_is_judged_by_its_share() {
+    // All of the first allocation is set-up, and what is left of it is 32 later ones.
+    let mut b = with("torch");
+    b.unit(ExperimentId::Alloc, "");
+    b.stage(names::INITIALIZE, 0.326)
+        .series(names::CONTEXT_READY, None, 450e-6, 14e-6)
+        .series(names::FROM_NOTHING, None, 0.326, 14e-6);
+    let found = evidence(b, 1);
+    assert_eq!(found.verdict, Verdict::Holds, "{}", found.sentence);
+    assert!(
+        found.sentence.starts_with("set-up takes 1"),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn the_first_allocation_after_the_block_decides() {
+    let mut b = Builder::new();
+    b.unit(ExperimentId::Prealloc, names::AFTER_NOTHING);
+    b.series(names::ALLOCATE_4_MIB, None, 10e-3, 7e-6);
+    b.unit(ExperimentId::Prealloc, names::AFTER_HELD);
+    b.stage(names::BIG_BLOCK, 13e-3)
+        .series(names::ALLOCATE_4_MIB, None, 70e-6, 7e-6);
+    let found = evidence(b, 8);
+    assert_eq!(found.verdict, Verdict::Holds, "{}", found.sentence);
+    for words in [
+        "µs after 1 GiB was held, which itself takes 1",
+        "ms without it",
+    ] {
+        assert!(found.sentence.contains(words), "{}", found.sentence);
+    }
+    assert!(
+        found
+            .basis
+            .iter()
+            .any(|basis| basis.series == names::BIG_BLOCK)
+    );
+}
+
+#[test]
+fn initializing_is_judged_with_the_model_on_the_device() {
+    let mut b = with("torch");
+    for (id, nothing, there) in [
+        (ExperimentId::Train, 0.5, 0.19),
+        (ExperimentId::TrainInitialized, 0.17, 0.19),
+    ] {
+        b.unit(id, names::MODEL_FROM_NOTHING);
+        b.series(names::ITERATION, None, nothing, 1e-3);
+        b.unit(id, names::MODEL_ON_DEVICE);
+        b.series(names::ITERATION, None, there, 1e-3);
+    }
+    b.unit(ExperimentId::TrainInitialized, names::MODEL_AFTER_PAUSE);
+    b.series(names::ITERATION, None, 0.18, 1e-3);
+    // From nothing two thirds would be removed.
+    let found = evidence(b, 11);
+    assert_eq!(found.verdict, Verdict::DoesNotHold, "{}", found.sentence);
+    assert!((found.value.median - 1.0).abs() < 0.05);
+    assert!(
+        found.sentence.contains("with a pause of 0.2 s"),
+        "{}",
+        found.sentence
+    );
+    assert!(
+        found.sentence.contains("; from nothing "),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn the_excess_is_set_up_in_a_framework_too() {
+    let infer = |again: f64| {
+        let mut b = with("jax");
+        b.unit(ExperimentId::Infer, names::MLP);
+        b.stage(names::FIRST_INITIALIZE, 0.2)
+            .series(names::FRESH_INPUT, None, 0.4, 1e-3)
+            .series(names::NEW_WEIGHTS, None, again, again);
+        evidence(b, 17)
+    };
+    let found = infer(3e-3);
+    assert_eq!(found.verdict, Verdict::Holds, "{}", found.sentence);
+    assert!(
+        found.sentence.contains("driver and context 5"),
+        "{}",
+        found.sentence
+    );
+    assert_eq!(infer(0.35).verdict, Verdict::DoesNotHold);
+}
+
+#[test]
+fn memory_that_is_preallocated_is_called_so() {
+    let gib = f64::from(1 << 30);
+    let mut b = with("jax");
+    b.unit(ExperimentId::Infer, names::MLP);
+    b.memory(
+        names::DEVICE_MEMORY,
+        &[0.0, 48.0 * gib, 48.0 * gib, 48.0 * gib],
+    )
+    .memory(names::ARRAY_MEMORY, &[0.0, 1e6, 1e6, 1e6])
+    .memory(names::HOST_MEMORY, &[1e8, 4e9, 4e9, 4e9]);
+    let found = evidence(b, 18);
+    for words in [
+        "of device memory",
+        "jax preallocates 75 %",
+        "the first take 977 KiB",
+    ] {
+        assert!(found.sentence.contains(words), "{}", found.sentence);
+    }
+    let mut b = with("jax");
+    b.unit(ExperimentId::Infer, names::MLP);
+    b.memory(names::HOST_MEMORY, &[1e8, 4e9, 4e9, 4e9]);
+    let found = evidence(b, 18);
+    assert_eq!(
+        (found.verdict, found.enough_starts),
+        (Verdict::Inconclusive, None)
+    );
+    assert!(
+        found.sentence.contains("device memory could not be read"),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn the_excess_must_grow_for_every_subject() {
+    let mut b = with("jax");
+    for (variant, excess) in [
+        (names::MLP, 0.3),
+        (names::MLP_LARGE, 0.4),
+        (names::UNET, 0.9),
+    ] {
+        b.unit(ExperimentId::Infer, variant);
+        b.series(names::FRESH_INPUT, None, excess, 1e-3);
+    }
+    b.framework = Some("torch".into());
+    for (variant, excess) in [(names::MLP, 0.3), (names::MLP_LARGE, 0.315)] {
+        b.unit(ExperimentId::Infer, variant);
+        b.series(names::FRESH_INPUT, None, excess, 1e-3);
+    }
+    let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
+    let claim = report
+        .claims
+        .iter()
+        .find(|claim| claim.id == 20)
+        .expect("20");
+    let verdicts: Vec<Verdict> = claim.evidence.iter().map(|e| e.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Holds, Verdict::Inconclusive]);
+    assert_eq!(claim.verdict, Verdict::Inconclusive, "{}", claim.sentence);
+}
+
+#[test]
+fn the_table_and_the_claims_show_the_same_estimate() {
+    let mut b = with("torch");
+    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
+    b.series(names::ITERATION, None, 0.3, 1e-3);
+    // All but two starts never settle: each half is half as long as the one before.
+    for start in &mut b.units[0].starts[2..] {
+        for (index, value) in start.samples[0].values.iter_mut().enumerate().skip(1) {
+            *value *= 0.8_f64.powi(index as i32);
+        }
+    }
+    let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
+    let series = &report.experiments[0].series[0];
+    let claim = report
+        .claims
+        .iter()
+        .find(|claim| claim.id == 10)
+        .expect("10");
+    assert_eq!(series.class, Some(Class::NoSteadyState));
+    assert_eq!(series.ratio, Some(claim.evidence[0].value));
+    let ratio = series.first / series.steady.expect("some settle");
+    assert!((ratio / claim.evidence[0].value.median - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_verdict_lists_the_series_that_it_rests_on() {
+    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let claim = report.claims.iter().find(|claim| claim.id == 6).expect("6");
+    let basis = &claim.evidence[0].basis;
+    let names: Vec<&str> = basis.iter().map(|basis| basis.series.as_str()).collect();
+    assert_eq!(names, [names::H2D_PAGEABLE, names::H2D_PINNED]);
+    for basis in basis {
+        assert_eq!(basis.experiment, ExperimentId::Transfer);
+        assert_eq!((basis.size, basis.starts), (Some(4 << 20), STARTS - 1));
+    }
+}
+
+#[test]
+fn training_without_a_variant_is_read_as_from_nothing() {
+    let mut measured = picture_book_gpu();
+    for unit in &mut measured.units {
+        if [ExperimentId::Train, ExperimentId::TrainInitialized].contains(&unit.experiment) {
+            unit.variant.clear();
+        }
+    }
+    let old = analyze(&measured, "0.0.0").expect("a device was measured");
+    let again = analyze(&Measured::from_report(&old), "0.0.0").expect("a device was measured");
+    let expected = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    assert!(again == expected, "it is read as another variant");
 }

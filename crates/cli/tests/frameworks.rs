@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use preheat_analyze::lab::{LabReport, names};
+use preheat_analyze::lab::{LabReport, SampleKind, Series, names};
 use support::{Directory, preheat, python_with, run};
 
 fn lab(framework: &str, python: &Path, experiments: &[&str]) -> LabReport {
@@ -45,6 +45,19 @@ fn measured(report: &LabReport, framework: &str, experiment: &str, series: &str)
     );
 }
 
+/// The framework repeated something in that variant.
+fn has_variant(report: &LabReport, framework: &str, experiment: &str, variant: &str) {
+    let mut experiments = report.experiments.iter();
+    let found = experiments
+        .find(|e| e.framework.as_deref() == Some(framework) && e.id.id() == experiment)
+        .unwrap_or_else(|| panic!("{framework} did not run {experiment}"));
+    let repeated = |s: &Series| s.variant == variant && s.kind == SampleKind::Iterations;
+    assert!(
+        found.series.iter().any(repeated),
+        "{framework} {experiment} has no variant {variant:?}"
+    );
+}
+
 #[test]
 fn pytorch() {
     let Some(python) = python_with("torch") else {
@@ -53,15 +66,28 @@ fn pytorch() {
     let report = lab("torch", &python, &[]);
     for (experiment, series) in [
         ("alloc", names::FROM_NOTHING),
+        ("alloc", names::RANDN_FROM_NOTHING),
         ("train", names::ITERATION),
         ("train", names::BUILD_OPTIMIZER),
         ("train-initialized", names::INITIALIZE),
+        ("train", names::MOVE_MODEL),
         ("train-no-optimizer", names::FORWARD_RECORDING),
+        ("train-no-optimizer", names::FORWARD_BACKWARD),
+        ("infer", names::NEW_WEIGHTS),
         ("infer", names::FRESH_INPUT),
         ("infer", names::RESIDENT_INPUT),
         ("infer", names::HOST_MEMORY),
     ] {
         measured(&report, "torch", experiment, series);
+    }
+    let variants = [
+        ("train", names::MODEL_FROM_NOTHING),
+        ("train", names::MODEL_ON_DEVICE),
+        ("infer", names::UNET),
+        ("infer", names::MLP_ON_DEVICE),
+    ];
+    for (experiment, variant) in variants {
+        has_variant(&report, "torch", experiment, variant);
     }
 }
 
@@ -74,6 +100,13 @@ fn tensorflow() {
     measured(&report, "tensorflow", "train", names::ITERATION);
     measured(&report, "tensorflow", "infer", names::FRESH_INPUT);
     measured(&report, "tensorflow", "infer", names::RECORDINGS);
+    measured(&report, "tensorflow", "infer", names::NEW_WEIGHTS);
+    for variant in [names::MODEL_FROM_NOTHING, names::MODEL_ON_DEVICE] {
+        has_variant(&report, "tensorflow", "train", variant);
+    }
+    for variant in [names::UNET, names::MLP_ON_DEVICE] {
+        has_variant(&report, "tensorflow", "infer", variant);
+    }
 }
 
 #[test]
@@ -84,4 +117,8 @@ fn jax() {
     let report = lab("jax", &python, &["infer"]);
     measured(&report, "jax", "infer", names::FRESH_INPUT);
     measured(&report, "jax", "infer", names::RECORDINGS);
+    measured(&report, "jax", "infer", names::NEW_WEIGHTS);
+    for variant in [names::UNET, names::MLP_ON_DEVICE] {
+        has_variant(&report, "jax", "infer", variant);
+    }
 }

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use preheat_analyze::lab::{ExperimentId, LabReport};
+use preheat_analyze::lab::{ExperimentId, LabReport, Series, names};
 use support::{Directory, preheat, run};
 
 #[test]
@@ -74,11 +74,25 @@ fn the_first_training_iteration_is_slower_and_said_so() {
         .arg(&json));
     assert_eq!(said.code, Some(0), "{}", said.err);
     let report = support::report(&json);
-    let series = &report.experiments[0].series[0];
-    // Compiling the kernels takes milliseconds, an iteration microseconds.
-    assert!(series.ratio.expect("there is a ratio").median > 5.0);
-    assert_eq!(series.iterations.len(), 6);
-    assert!(series.first_start.is_some());
+    let series = report.experiments.iter().flat_map(|e| &e.series);
+    let series: Vec<&Series> = series.filter(|s| s.name == names::ITERATION).collect();
+    let variants: Vec<&str> = series.iter().map(|s| s.variant.as_str()).collect();
+    assert_eq!(
+        variants,
+        [names::MODEL_FROM_NOTHING, names::MODEL_ON_DEVICE]
+    );
+    for series in &series {
+        // Compiling the kernels takes milliseconds, an iteration microseconds.
+        assert!(series.ratio.expect("there is a ratio").median > 5.0);
+        assert_eq!(series.iterations.len(), 6);
+        assert!(series.first_start.is_some());
+    }
+    // The claim rests on the same numbers as the table.
+    let claim = report.claims.iter().find(|claim| claim.id == 10);
+    let evidence = &claim.expect("all are judged").evidence[0];
+    assert_eq!(Some(evidence.value), series[1].ratio);
+    let basis: Vec<&str> = evidence.basis.iter().map(|b| b.variant.as_str()).collect();
+    assert_eq!(basis, [names::MODEL_ON_DEVICE, names::MODEL_FROM_NOTHING]);
 }
 
 #[test]

@@ -57,5 +57,5 @@ fn every_experiment_runs_on_opencl() {
             .flat_map(|e| &e.series)
             .any(|s| s.name == name)
     };
-    assert!(has(names::DEVICE_MEMORY) && has(names::SECOND_CONTEXT));
+    assert!(has(names::DEVICE_MEMORY) && has(names::SECOND_CONTEXT) && has(names::D2D));
 }

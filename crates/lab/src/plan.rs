@@ -89,6 +89,16 @@ pub struct PlannedUnit {
     pub framework: Option<Framework>,
     /// How many starts.
     pub starts: usize,
+    /// Whether others come first where time is short.
+    pub detail: bool,
+}
+
+/// Whether others come first where time is short: no claim rests on the variant alone.
+fn is_detail(experiment: ExperimentId, variant: &str) -> bool {
+    match experiment {
+        ExperimentId::TrainInitialized => variant != names::MODEL_ON_DEVICE,
+        _ => [names::SWEEP, names::CONV, names::PINNED_OR_RANDN].contains(&variant),
+    }
 }
 
 /// What will be run.
@@ -150,8 +160,18 @@ impl Plan {
             }
         };
         let mut units = Vec::new();
+        // Gibibytes take seconds, and a short run has no more than a dozen of them.
+        let native_detail = |experiment: ExperimentId, variant: &str| {
+            is_detail(experiment, variant) || request.quick && experiment == ExperimentId::Prealloc
+        };
         for device in &devices {
-            add_native(&mut units, &experiments, &device.kind, native_starts);
+            add_native(
+                &mut units,
+                &experiments,
+                &device.kind,
+                native_starts,
+                native_detail,
+            );
         }
         // "On the CPU too": that claim needs the cpu device beside a GPU.
         if devices.iter().all(|device| device.kind != "cpu") {
@@ -160,7 +180,7 @@ impl Plan {
                 .copied()
                 .filter(|&e| e == ExperimentId::Train)
                 .collect();
-            add_native(&mut units, &training, "cpu", native_starts);
+            add_native(&mut units, &training, "cpu", native_starts, native_detail);
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
@@ -184,6 +204,7 @@ impl Plan {
                         },
                         framework: Some(*framework),
                         starts: framework_starts,
+                        detail: is_detail(experiment, variant),
                     });
                 }
             }
@@ -223,6 +244,7 @@ fn add_native(
     experiments: &[ExperimentId],
     device: &str,
     starts: impl Fn(ExperimentId, &str) -> usize,
+    detail: impl Fn(ExperimentId, &str) -> bool,
 ) {
     for &experiment in experiments {
         for &variant in experiments::variants(experiment) {
@@ -235,6 +257,7 @@ fn add_native(
                 },
                 framework: None,
                 starts: starts(experiment, variant),
+                detail: detail(experiment, variant),
             });
         }
     }

@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::machine::{machine, now_rfc3339};
 use crate::plan::{Plan, PlannedUnit};
 use crate::process;
-use crate::schedule::schedule;
+use crate::schedule::{Wanted, schedule};
 use crate::scratch::Scratch;
 
 /// A unit that failed this often in a row is given up.
@@ -44,8 +44,8 @@ pub fn run(
 ) -> io::Result<Measured> {
     let created = now_rfc3339();
     let mut runner = Runner::new(plan)?;
-    let starts: Vec<usize> = plan.units.iter().map(|unit| unit.starts).collect();
-    let order = schedule(&starts, plan.seed);
+    let wanted: Vec<Wanted> = plan.units.iter().map(wanted).collect();
+    let order = schedule(&wanted, plan.seed, plan.quick);
     let begun = Instant::now();
     let mut units: Vec<Running> = plan.units.iter().map(|_| Running::default()).collect();
     let mut over_budget = 0;
@@ -66,7 +66,9 @@ pub fn run(
         }
         // As long as the last one: the first may have been cold.
         let expected = elapsed + unit.last;
-        if !unit.starts.is_empty() && plan.budget.is_some_and(|budget| expected > budget) {
+        // Everything is measured once, except for the details of a short run.
+        let may_wait = !unit.starts.is_empty() || plan.quick && wanted[index].detail;
+        if may_wait && plan.budget.is_some_and(|budget| expected > budget) {
             over_budget += 1;
             continue;
         }
@@ -128,6 +130,13 @@ impl Running {
         let failed = |start: &Start| matches!(start.outcome, Outcome::Failed(_));
         self.starts.len() >= FAILURES_IN_A_ROW
             && self.starts.iter().rev().take(FAILURES_IN_A_ROW).all(failed)
+    }
+}
+
+fn wanted(unit: &PlannedUnit) -> Wanted {
+    Wanted {
+        starts: unit.starts,
+        detail: unit.detail,
     }
 }
 

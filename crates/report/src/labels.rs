@@ -51,9 +51,28 @@ pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<
         (ExperimentId::Prealloc, names::ALLOCATE_4_MIB) if !variant.is_empty() => {
             variant.to_owned()
         }
-        (ExperimentId::TrainInitialized, names::ITERATION) => "initialized".to_owned(),
-        (ExperimentId::TrainNoOptimizer, names::ITERATION) if !variant.is_empty() => {
+        (ExperimentId::Prealloc, names::BIG_BLOCK) => join(variant, "block"),
+        (ExperimentId::Train, names::ITERATION) if variant == names::MODEL_FROM_NOTHING => {
             variant.to_owned()
+        }
+        (ExperimentId::Train, names::ITERATION) if variant == names::MODEL_ON_DEVICE => {
+            "model on device".to_owned()
+        }
+        (ExperimentId::TrainInitialized, names::ITERATION) => match variant {
+            names::MODEL_FROM_NOTHING => "init, from nothing".to_owned(),
+            names::MODEL_ON_DEVICE => "init, on device".to_owned(),
+            names::MODEL_AFTER_PAUSE => "init, 0.2 s pause".to_owned(),
+            _ => "initialized".to_owned(),
+        },
+        (ExperimentId::TrainNoOptimizer, names::ITERATION) if !variant.is_empty() => {
+            match variant {
+                names::NO_OPTIMIZER_ON_DEVICE => "no opt., on device".to_owned(),
+                other => other.to_owned(),
+            }
+        }
+        (ExperimentId::Infer, names::RESIDENT_INPUT) if variant.contains(ON_DEVICE) => {
+            let model = variant.replace(ON_DEVICE, "").replace(", ", " ");
+            format!("{model} on device")
         }
         // The variants of launch are groups of their own; the others are the same in
         // whichever variant they were timed.
@@ -64,12 +83,17 @@ pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<
             | names::BUILD_MODEL
             | names::BUILD_OPTIMIZER
             | names::INITIALIZE
+            | names::MOVE_MODEL
+            | names::RANDN_FROM_NOTHING
+            | names::RANDN_CONTEXT_READY
+            | names::MOVE_PINNED
             | names::LONG_LAUNCH
             | names::LONG_LAUNCH_NAIVE,
         )
-        | (ExperimentId::TrainNoOptimizer, names::FORWARD_RECORDING | names::FORWARD_PLAIN) => {
-            name.to_owned()
-        }
+        | (
+            ExperimentId::TrainNoOptimizer,
+            names::FORWARD_RECORDING | names::FORWARD_PLAIN | names::FORWARD_BACKWARD,
+        ) => name.to_owned(),
         (ExperimentId::TrainInitialized, _) => join("initialized", name),
         _ => join(&variant.replace(", ", " "), name),
     };
@@ -98,6 +122,9 @@ pub(crate) fn full_label(id: ExperimentId, variant: &str, name: &str, size: Opti
     }
 }
 
+/// The end of the name of a variant whose model is on the device before the timer starts.
+const ON_DEVICE: &str = ", model on the device";
+
 fn join(variant: &str, name: &str) -> String {
     if variant.is_empty() {
         name.to_owned()
@@ -114,6 +141,13 @@ pub(crate) fn short_name(name: &str) -> &str {
         names::FREE_AND_AGAIN => "freed, again",
         names::FROM_POOL => "from the pool",
         names::AFTER_TRIM => "pool trimmed",
+        names::RANDN_FROM_NOTHING => "randn, from nothing",
+        names::RANDN_CONTEXT_READY => "randn, ready",
+        names::MOVE_PINNED => "move from pinned",
+        names::D2D => "d2d",
+        names::MOVE_MODEL => "move the model",
+        names::FORWARD_BACKWARD => "forward, backward",
+        names::NEW_WEIGHTS => "new weights",
         names::PIN => "pin",
         names::H2D_PAGEABLE => "h2d pageable",
         names::H2D_PINNED => "h2d pinned",

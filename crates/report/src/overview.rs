@@ -170,7 +170,12 @@ fn group_of<'a>(
                 let elsewhere = seen.contains(&series.name.as_str());
                 (!elsewhere && series.name != names::FIRST_LAUNCH).then_some(family)
             }
-            ExperimentId::Prealloc => None,
+            // The same in each variant that has it.
+            ExperimentId::Prealloc if series.name == names::BIG_BLOCK => {
+                let shown = seen.contains(&series.name.as_str());
+                seen.push(&series.name);
+                (!shown).then_some(family)
+            }
             _ if experiment.framework.is_none() || is_part_of_first(&series.name) => None,
             _ if seen.contains(&series.name.as_str()) => None,
             _ => {
@@ -201,6 +206,11 @@ pub(crate) fn is_part_of_first(name: &str) -> bool {
         names::FIRST_ALLOCATE,
         names::FIRST_COPY,
         names::FIRST_COMPUTE,
+        names::FIRST_INITIALIZE,
+        names::FIRST_BUILD,
+        names::FIRST_MOVE,
+        names::FIRST_FORWARD,
+        names::FIRST_TRACE,
     ]
     .contains(&name)
 }
@@ -222,7 +232,8 @@ fn shown_of_sweep(experiment: &Experiment, series: &Series) -> bool {
             .series
             .iter()
             .any(|other| other.name == names::CONTEXT_READY);
-    let largest_helps = [names::ALLOCATE, names::H2D_PINNED].contains(&series.name.as_str());
+    let largest_helps =
+        [names::ALLOCATE, names::H2D_PINNED, names::D2D].contains(&series.name.as_str());
     (series.size == usual && !measured_apart) || (series.size == largest && largest_helps)
 }
 

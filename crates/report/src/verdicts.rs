@@ -1,6 +1,8 @@
 //! Verdicts as every renderer shows them: a sign, the word, and how many there are.
 
-use preheat_analyze::lab::{Claim, Verdict};
+use preheat_analyze::lab::{Basis, Claim, Evidence, Verdict};
+
+use crate::labels;
 
 /// All verdicts, in the order in which they are counted.
 const ALL: [Verdict; 5] = [
@@ -41,8 +43,65 @@ pub(crate) fn count(claims: &[Claim]) -> String {
     counted.collect::<Vec<_>>().join(" · ")
 }
 
+/// So many series are listed before the rest is only counted.
+const LISTED: usize = 4;
+
+/// The series and subjects that a claim's verdict rests on; empty where nothing was measured,
+/// and in documents that do not say.
+pub(crate) fn basis(claim: &Claim) -> String {
+    let all = claim.evidence.iter().flat_map(|evidence| &evidence.basis);
+    let series = series(all);
+    if series.is_empty() {
+        return String::new();
+    }
+    let subjects: Vec<String> = claim.evidence.iter().map(Evidence::subject).collect();
+    format!(
+        "Rests on {} ({})",
+        listed(&series, LISTED),
+        subjects.join(", ")
+    )
+}
+
+/// The series of one piece of evidence.
+pub(crate) fn basis_of(evidence: &Evidence) -> String {
+    let series = series(evidence.basis.iter());
+    listed(&series, series.len())
+}
+
+/// The labels of these series, each once, with their family where it changes.
+fn series<'a>(basis: impl Iterator<Item = &'a Basis>) -> Vec<(&'static str, String)> {
+    let mut series = Vec::new();
+    for basis in basis {
+        let family = labels::family(basis.experiment);
+        let label = labels::label(basis.experiment, &basis.variant, &basis.series, basis.size);
+        if !series.contains(&(family, label.clone())) {
+            series.push((family, label));
+        }
+    }
+    series
+}
+
+fn listed(series: &[(&str, String)], most: usize) -> String {
+    let mut text = String::new();
+    for (index, (family, label)) in series.iter().take(most).enumerate() {
+        match index {
+            0 => text.push_str(&format!("{family} · ")),
+            _ if series[index - 1].0 != *family => text.push_str(&format!("; {family} · ")),
+            _ => text.push_str(" | "),
+        }
+        text.push_str(label);
+    }
+    match series.len().saturating_sub(most) {
+        0 => {}
+        rest => text.push_str(&format!(" and {rest} more")),
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use preheat_analyze::lab::ExperimentId;
+
     use super::*;
     use crate::fixture;
 
@@ -53,5 +112,36 @@ mod tests {
             "14 hold · 2 do not hold · 2 depend · 1 inconclusive · 1 not measurable here"
         );
         assert_eq!(count(&[]), "");
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_rests_on() {
+        let mut claim = fixture::report().claims[0].clone();
+        assert_eq!(
+            basis(&claim),
+            "Rests on train · model on device (cuda, torch on cpu)"
+        );
+        let one = claim.evidence[0].basis[0].clone();
+        claim.evidence[0].basis = [
+            ExperimentId::Train,
+            ExperimentId::TrainInitialized,
+            ExperimentId::Infer,
+            ExperimentId::Alloc,
+            ExperimentId::Transfer,
+        ]
+        .map(|experiment| Basis {
+            experiment,
+            ..one.clone()
+        })
+        .to_vec();
+        let all = basis_of(&claim.evidence[0]);
+        assert!(all.starts_with("train · model on device | init, on device; infer · "));
+        assert!(
+            basis(&claim).contains(" and 1 more (cuda"),
+            "{}",
+            basis(&claim)
+        );
+        claim.evidence.clear();
+        assert_eq!(basis(&claim), "");
     }
 }

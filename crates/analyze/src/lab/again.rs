@@ -1,7 +1,9 @@
 //! From a report back to what was measured: a kept report can be analysed again,
 //! with newer statistics or on another machine.
 
-use super::{Experiment, LabReport, Measured, Outcome, Sample, Start, Subject, Unit};
+use super::{
+    Experiment, ExperimentId, LabReport, Measured, Outcome, Sample, Start, Subject, Unit, names,
+};
 
 impl Measured {
     /// What the report was made from. Only which variant and start something was
@@ -51,6 +53,14 @@ impl Measured {
     }
 }
 
+/// The variant under its name of today. Training had one variant before it had names.
+fn of_today(experiment: ExperimentId, variant: &str) -> &str {
+    match (experiment, variant) {
+        (ExperimentId::Train | ExperimentId::TrainInitialized, "") => names::MODEL_FROM_NOTHING,
+        _ => variant,
+    }
+}
+
 /// That start of the experiment's unit, made if it is not there yet.
 fn start_of<'a>(
     units: &'a mut Vec<Unit>,
@@ -58,6 +68,7 @@ fn start_of<'a>(
     variant: &str,
     start: usize,
 ) -> &'a mut Start {
+    let variant = of_today(experiment.id, variant);
     let place = units.iter().position(|unit| {
         unit.experiment == experiment.id
             && unit.subject.device == experiment.device

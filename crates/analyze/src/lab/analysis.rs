@@ -1,6 +1,6 @@
 //! From samples to the report.
 
-use super::data::{later_starts, values, values_by_start};
+use super::data::{SeriesData, later_starts, values, values_by_start};
 use super::{
     Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport, Measured, Outcome, SCHEMA,
     SampleKind, Series, Skipped, Subject, Unit, claims, names, notable,
@@ -87,7 +87,8 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                 .first()
                 .filter(|(index, _)| *index == 0 && all.len() > 1)
                 .cloned();
-            let starts = values(&later_starts(all));
+            let later = SeriesData::new(later_starts(all), seed)?;
+            let starts = values(&later.starts);
             let mut series = Series {
                 name: name.to_owned(),
                 variant: unit.variant.clone(),
@@ -106,9 +107,13 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
             match kind {
                 SampleKind::Iterations => {
                     let summary = stats::summarize(&starts, seed)?;
-                    series.first = summary.first;
-                    series.steady = summary.steady;
-                    series.ratio = summary.ratio;
+                    // The same estimate as the claims': of those starts that settle, or of
+                    // all where few do.
+                    series.first = SeriesData::typical(&later.firsts());
+                    if later.settles() {
+                        series.steady = Some(SeriesData::typical(&later.steadies()));
+                        series.ratio = later.first_to_steady();
+                    }
                     series.class = Some(summary.class);
                     series.consistency = Some(summary.consistency);
                     series.warmup = summary.warmup;

@@ -1,11 +1,15 @@
-//! What was measured, ready to be asked: by subject, experiment, variant and name.
+//! The measurements by subject, experiment, variant and name.
 
-use super::{ExperimentId, Measured, Sample, SampleKind, Subject, Unit};
+use std::cell::RefCell;
+
+use super::{Basis, ExperimentId, Measured, Sample, SampleKind, Subject, Unit};
 use crate::stats::{self, Interval};
 
 /// The measurements of one run, and the seed for all resampling.
 pub(super) struct Data<'a> {
     measured: &'a Measured,
+    /// The series that were found since the last [`Data::take_used`].
+    used: RefCell<Vec<Basis>>,
 }
 
 /// One series over its starts, the first start left out where there are others: it
@@ -25,9 +29,6 @@ pub(super) type ByStart = Vec<(usize, Vec<f64>)>;
 pub(super) fn values(by_start: &ByStart) -> Vec<Vec<f64>> {
     by_start.iter().map(|(_, values)| values.clone()).collect()
 }
-
-/// Starts that an interval needs.
-const ENOUGH: usize = 3;
 
 /// Which series is meant.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +66,21 @@ impl<'a> Key<'a> {
 
 impl<'a> Data<'a> {
     pub fn new(measured: &'a Measured) -> Data<'a> {
-        Data { measured }
+        Data {
+            measured,
+            used: RefCell::default(),
+        }
+    }
+
+    /// The series that were found since the last call, each once.
+    pub fn take_used(&self) -> Vec<Basis> {
+        self.used.take()
+    }
+
+    /// The memory of a device, in bytes.
+    pub fn memory_of(&self, device: &str) -> Option<u64> {
+        let mut devices = self.measured.devices.iter();
+        Some(devices.find(|known| known.kind == device)?.memory)
     }
 
     /// Everything on which something was planned, each once, in the order of the run.
@@ -93,11 +108,19 @@ impl<'a> Data<'a> {
                 && unit.variant == key.variant
         })?;
         let all = values_by_start(unit, key.name, key.size);
-        let starts = later_starts(all);
-        (!starts.is_empty()).then_some(SeriesData {
-            starts,
-            seed: self.measured.settings.seed,
-        })
+        let series = SeriesData::new(later_starts(all), self.measured.settings.seed)?;
+        let basis = Basis {
+            experiment: key.experiment,
+            variant: key.variant.to_owned(),
+            series: key.name.to_owned(),
+            size: key.size,
+            starts: series.starts.len(),
+        };
+        let mut used = self.used.borrow_mut();
+        if !used.contains(&basis) {
+            used.push(basis);
+        }
+        Some(series)
     }
 }
 
@@ -137,14 +160,22 @@ pub(super) fn later_starts(mut all: ByStart) -> ByStart {
 }
 
 impl SeriesData {
+    /// The series of these starts; `None` without any.
+    pub fn new(starts: ByStart, seed: u64) -> Option<SeriesData> {
+        (!starts.is_empty()).then_some(SeriesData { starts, seed })
+    }
+
     fn each(&self, of: impl Fn(&[f64]) -> Vec<f64>) -> ByStart {
         let starts = self.starts.iter();
         starts.map(|(index, values)| (*index, of(values))).collect()
     }
 
-    /// The first value of each start.
+    /// The first value of each start that [`SeriesData::steadies`] counts.
     pub fn firsts(&self) -> ByStart {
-        self.each(|values| vec![values[0]])
+        let counted = self.steady_from();
+        let mut firsts = self.each(|values| vec![values[0]]);
+        firsts.retain(|(index, _)| counted.iter().any(|(other, _)| other == index));
+        firsts
     }
 
     /// The second value of each start that has one.
@@ -155,23 +186,45 @@ impl SeriesData {
     }
 
     /// The steady values of each start, never the first. A start without a steady state
-    /// is left out where enough others have one, as in the series' own summary; where
-    /// they do not, the later half of each such start stands for it.
+    /// is left out where enough others have one; where they do not, the later half of
+    /// each such start stands in for it.
     pub fn steadies(&self) -> ByStart {
-        let begins: Vec<Option<usize>> = self
-            .starts
-            .iter()
-            .map(|(_, values)| stats::summarize_start(values)?.steady_start)
-            .collect();
-        let enough = begins.iter().flatten().count() >= ENOUGH;
+        let values = |index: usize| {
+            let found = self.starts.iter().find(|(other, _)| *other == index);
+            found.map_or(&[][..], |(_, values)| values)
+        };
+        self.steady_from()
+            .into_iter()
+            .map(|(index, begin)| (index, values(index)[begin..].to_vec()))
+            .collect()
+    }
+
+    /// The starts that count, with where their steady values begin.
+    fn steady_from(&self) -> Vec<(usize, usize)> {
+        let begins: Vec<Option<usize>> = self.starts.iter().map(|of| settles_at(&of.1)).collect();
+        let enough = begins.iter().flatten().count() >= stats::FEWEST;
         let starts = self.starts.iter().zip(begins);
         starts
             .filter(|(_, begin)| begin.is_some() || !enough)
             .map(|((index, values), begin)| {
                 let begin = begin.unwrap_or(values.len() / 2).max(1);
-                (*index, values[begin.min(values.len() - 1)..].to_vec())
+                (*index, begin.min(values.len() - 1))
             })
             .collect()
+    }
+
+    /// Whether at least one start has a steady state.
+    pub fn settles(&self) -> bool {
+        self.starts.iter().any(|of| settles_at(&of.1).is_some())
+    }
+
+    /// The mean of all but the first value of each start: a pool that grows in large steps
+    /// makes most allocations cheap and some expensive.
+    pub fn later(&self) -> ByStart {
+        self.each(|values| {
+            let later = &values[1.min(values.len() - 1)..];
+            vec![later.iter().sum::<f64>() / later.len() as f64]
+        })
     }
 
     /// What the first value cost over the steady ones, in each start; never below a
@@ -210,6 +263,10 @@ impl SeriesData {
     pub fn typical(by_start: &ByStart) -> f64 {
         stats::geometric_mean(&values(by_start)).unwrap_or(f64::NAN)
     }
+}
+
+fn settles_at(values: &[f64]) -> Option<usize> {
+    stats::summarize_start(values)?.steady_start
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub enum ExperimentId {
     Transfer,
     /// Allocations after a big one.
     Prealloc,
-    /// A small training loop from nothing.
+    /// A small training loop, from nothing and with the model on the device.
     Train,
     /// The same after the device was initialized.
     TrainInitialized,
@@ -65,19 +65,21 @@ impl ExperimentId {
         match self {
             ExperimentId::Init => "driver load, driver init, context, stream, event",
             ExperimentId::Alloc => "first, later, pooled and trimmed allocations, 4 KiB to 1 GiB",
-            ExperimentId::Transfer => "copies both ways, pageable and pinned, 4 KiB to 256 MiB",
+            ExperimentId::Transfer => {
+                "copies both ways, pageable and pinned, and within the device, 4 KiB to 256 MiB"
+            }
             ExperimentId::Prealloc => {
                 "4 MiB allocations after nothing, after 1 GiB held, after 1 GiB released"
             }
             ExperimentId::Train => {
-                "Linear(10,10) training from nothing: forward, backward, SGD step"
+                "Linear(10,10) training, from nothing and with the model on the device"
             }
             ExperimentId::TrainInitialized => {
                 "the same, after a dummy tensor initialized the device"
             }
             ExperimentId::TrainNoOptimizer => "the same without the optimizer, and forward only",
             ExperimentId::Infer => {
-                "inference of a small MLP and a small conv net, and their memory"
+                "inference of a small MLP, a conv net and a U-Net, and their memory"
             }
             ExperimentId::Launch => {
                 "one kernel from source to steady launch, compile cache empty and filled"

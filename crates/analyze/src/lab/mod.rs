@@ -21,6 +21,6 @@ pub use measured::{
     Skipped, Start, Subject, Unit,
 };
 pub use report::{
-    Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
+    Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
     Series, Verdict,
 };

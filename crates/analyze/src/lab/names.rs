@@ -18,6 +18,8 @@ pub const IMPORT: &str = "import";
 pub const BUILD_MODEL: &str = "build the model";
 /// Building the optimizer.
 pub const BUILD_OPTIMIZER: &str = "build the optimizer";
+/// Moving model and input to the device, before any timer.
+pub const MOVE_MODEL: &str = "move the model to the device";
 
 /// 4 MiB in a fresh process: the first includes bringing the device up.
 pub const FROM_NOTHING: &str = "allocate 4 MiB, from nothing";
@@ -29,6 +31,10 @@ pub const FREE_AND_AGAIN: &str = "free 4 MiB, allocate again";
 pub const FROM_POOL: &str = "allocate 4 MiB from the pool";
 /// 4 MiB from the pool just after it was trimmed.
 pub const AFTER_TRIM: &str = "allocate 4 MiB after trimming the pool";
+/// PyTorch's `randn` in a fresh process: the first includes bringing the device up.
+pub const RANDN_FROM_NOTHING: &str = "randn 4 MiB, from nothing";
+/// The same with a context: the first loads the kernel that fills the memory.
+pub const RANDN_CONTEXT_READY: &str = "randn 4 MiB, context ready";
 /// The allocation sweep.
 pub const ALLOCATE: &str = "allocate";
 
@@ -43,6 +49,11 @@ pub const D2H_PAGEABLE: &str = "device to host, pageable";
 /// Device to host into pinned memory.
 pub const D2H_PINNED: &str = "device to host, pinned";
 
+/// Device to device.
+pub const D2D: &str = "device to device";
+/// A tensor in pinned memory, allocated on the device and copied there.
+pub const MOVE_PINNED: &str = "move 4 MiB from pinned memory";
+
 /// Allocations of the prealloc experiment.
 pub const ALLOCATE_4_MIB: &str = "allocate 4 MiB";
 /// The big block that comes before them.
@@ -54,6 +65,8 @@ pub const ITERATION: &str = "iteration";
 pub const FORWARD_RECORDING: &str = "forward, recording the graph";
 /// A forward pass whose graph is not recorded.
 pub const FORWARD_PLAIN: &str = "forward, not recording";
+/// The same with its backward pass.
+pub const FORWARD_BACKWARD: &str = "forward and backward";
 /// How often the framework traced the program's function.
 pub const RECORDINGS: &str = "graph recordings";
 
@@ -61,8 +74,12 @@ pub const RECORDINGS: &str = "graph recordings";
 pub const FRESH_INPUT: &str = "inference, fresh input";
 /// An inference on input that stays on the device.
 pub const RESIDENT_INPUT: &str = "inference, resident input";
+/// An inference with weights that are new to the device, in a process that has done others.
+pub const NEW_WEIGHTS: &str = "inference, new weights";
 /// Device memory in use.
 pub const DEVICE_MEMORY: &str = "device memory";
+/// The part of it that holds the framework's arrays.
+pub const ARRAY_MEMORY: &str = "device memory, arrays";
 /// The process's resident memory.
 pub const HOST_MEMORY: &str = "host memory";
 /// The part of the first inference that is compilation and loading of kernels.
@@ -73,6 +90,16 @@ pub const FIRST_ALLOCATE: &str = "first inference: allocate";
 pub const FIRST_COPY: &str = "first inference: copy";
 /// The part of the first inference that is launches and arithmetic.
 pub const FIRST_COMPUTE: &str = "first inference: compute";
+/// In a framework: the part of the first inference that brings the device up.
+pub const FIRST_INITIALIZE: &str = "first inference: initialize the device";
+/// In a framework: the part that builds the model, where that brings the device up.
+pub const FIRST_BUILD: &str = "first inference: build the model";
+/// In a framework: the part that moves model and input.
+pub const FIRST_MOVE: &str = "first inference: allocate and copy";
+/// In PyTorch: the forward pass, with the kernels and libraries that it loads.
+pub const FIRST_FORWARD: &str = "first inference: forward";
+/// In a framework that compiles: all of that.
+pub const FIRST_TRACE: &str = "first inference: trace, compile and run";
 /// The launches and arithmetic of every inference.
 pub const COMPUTE: &str = "compute";
 
@@ -99,14 +126,26 @@ pub const LONG_LAUNCH_NAIVE: &str = "long launch, not synchronized";
 /// The variant of alloc and transfer that goes through all sizes; it takes seconds, so
 /// it has processes of its own and fewer of them.
 pub const SWEEP: &str = "sweep";
+/// The variant of alloc that fills the memory.
+pub const RANDN: &str = "randn";
+/// The variant of transfer that compares a copy with an allocation.
+pub const PINNED_OR_RANDN: &str = "pinned copy or randn";
 /// Variants of prealloc.
 pub const AFTER_NOTHING: &str = "after nothing";
 /// A big block is held meanwhile.
 pub const AFTER_HELD: &str = "1 GiB held";
 /// A big block was released to the pool.
 pub const AFTER_RELEASED: &str = "1 GiB released";
-/// Variants of train-no-optimizer.
+/// Variants of training: the first iteration brings the device up and moves the model.
+pub const MODEL_FROM_NOTHING: &str = "from nothing";
+/// Model and input are on the device before the timer starts.
+pub const MODEL_ON_DEVICE: &str = "model on the device";
+/// The same, 0.2 s after the device was initialized.
+pub const MODEL_AFTER_PAUSE: &str = "model on the device, 0.2 s pause";
+/// Variants of train-no-optimizer; this one begins from nothing.
 pub const NO_OPTIMIZER: &str = "no optimizer";
+/// The same with model and input on the device.
+pub const NO_OPTIMIZER_ON_DEVICE: &str = "no optimizer, model on the device";
 /// Only the forward pass.
 pub const FORWARD_ONLY: &str = "forward only";
 /// Variants of infer.
@@ -115,6 +154,14 @@ pub const MLP: &str = "mlp";
 pub const CONV: &str = "conv";
 /// The MLP with a larger model and batch.
 pub const MLP_LARGE: &str = "mlp, large";
+/// A small U-Net: its activations are far larger than its weights.
+pub const UNET: &str = "unet";
+/// The MLP, with model and input on the device.
+pub const MLP_ON_DEVICE: &str = "mlp, model on the device";
+/// The larger MLP, with model and input on the device.
+pub const MLP_LARGE_ON_DEVICE: &str = "mlp, large, model on the device";
+/// The U-Net, with model and input on the device.
+pub const UNET_ON_DEVICE: &str = "unet, model on the device";
 /// Variants of launch.
 pub const CACHE_EMPTY: &str = "cache empty";
 /// The compile cache was filled by an earlier process.

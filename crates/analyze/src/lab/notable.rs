@@ -16,7 +16,10 @@ pub(super) fn notable(report: &LabReport) -> Vec<String> {
     found.extend(imports(report));
     found.extend(optimizers(report));
     found.extend(memory(report));
+    found.extend(autograd(report));
     found.extend(pinning(report));
+    found.extend(pinned_or_randn(report));
+    found.extend(bandwidths(report));
     found
 }
 
@@ -116,15 +119,10 @@ fn pinning(report: &LabReport) -> Option<String> {
     let experiment = report.experiments.iter().find(|e| {
         e.id == ExperimentId::Transfer && e.device == report.device.kind && e.framework.is_none()
     })?;
-    let best = |name: &str| {
-        experiment
-            .series
-            .iter()
-            .filter(|series| series.name == name)
-            .filter_map(|series| Some(series.size? as f64 / series.steady?))
-            .max_by(f64::total_cmp)
-    };
-    let (pinned, pageable) = (best(names::H2D_PINNED)?, best(names::H2D_PAGEABLE)?);
+    let (pinned, pageable) = (
+        fastest(experiment, names::H2D_PINNED)?,
+        fastest(experiment, names::H2D_PAGEABLE)?,
+    );
     (pinned > PINNING_PAYS * pageable).then(|| {
         format!(
             "Copies to {} reach {} from pinned memory and {} from pageable memory.",
@@ -133,6 +131,94 @@ fn pinning(report: &LabReport) -> Option<String> {
             bandwidth(pageable)
         )
     })
+}
+
+/// What recording the graph and the backward pass are of an iteration; of a framework before
+/// the native tape.
+fn autograd(report: &LabReport) -> Option<String> {
+    let mut experiments: Vec<&Experiment> = report
+        .experiments
+        .iter()
+        .filter(|experiment| experiment.id == ExperimentId::TrainNoOptimizer)
+        .collect();
+    experiments.sort_by_key(|experiment| experiment.framework.is_none());
+    experiments.into_iter().find_map(|experiment| {
+        let steady = |name| steady(experiment, name);
+        let (plain, whole) = (
+            steady(names::FORWARD_PLAIN)?,
+            steady(names::FORWARD_BACKWARD)?,
+        );
+        Some(format!(
+            "Autograd (recording the graph and the backward pass) is {:.0} % of forward and backward {}: {} without it, {} with it.",
+            (whole - plain) / whole * 100.0,
+            place(experiment),
+            duration(plain),
+            duration(whole)
+        ))
+    })
+}
+
+/// One of the articles times these two to show what pinned memory is worth.
+fn pinned_or_randn(report: &LabReport) -> Option<String> {
+    report.experiments.iter().find_map(|experiment| {
+        let of = |name: &str| {
+            experiment
+                .series
+                .iter()
+                .find(|series| series.name == name && series.variant == names::PINNED_OR_RANDN)
+        };
+        let (moved, made) = (of(names::MOVE_PINNED)?, of(names::RANDN_CONTEXT_READY)?);
+        let times = |series: &Series| {
+            let steady = series.steady.map_or(String::new(), |steady| {
+                format!(", {} once steady", duration(steady))
+            });
+            format!("{} at first{steady}", duration(series.first))
+        };
+        Some(format!(
+            "Moving a pinned tensor of 4 MiB {} takes {}; making one there with randn {}. These are two different things and say nothing of pinning: the one allocates and copies, the other allocates and runs a kernel that its first use loads. Pinned against pageable copies do.",
+            place(experiment),
+            times(moved),
+            times(made)
+        ))
+    })
+}
+
+fn bandwidths(report: &LabReport) -> Option<String> {
+    // The memory of the cpu device is the host's.
+    let mut experiments = report.experiments.iter().filter(|experiment| {
+        experiment.id == ExperimentId::Transfer
+            && experiment.device == report.device.kind
+            && experiment.device != "cpu"
+    });
+    experiments.find_map(|experiment| {
+        let within = fastest(experiment, names::D2D)?;
+        let to = [names::H2D_PINNED, names::H2D_PAGEABLE]
+            .into_iter()
+            .filter_map(|name| fastest(experiment, name))
+            .max_by(f64::total_cmp)?;
+        Some(format!(
+            "Copies within {} reach {}, {} the {} to it.",
+            experiment.device,
+            bandwidth(within),
+            ratio(within / to),
+            bandwidth(to)
+        ))
+    })
+}
+
+/// The fastest steady copy, in bytes per second.
+fn fastest(experiment: &Experiment, name: &str) -> Option<f64> {
+    experiment
+        .series
+        .iter()
+        .filter(|series| series.name == name)
+        .filter_map(|series| Some(series.size? as f64 / series.steady?))
+        .max_by(f64::total_cmp)
+}
+
+fn steady(experiment: &Experiment, name: &str) -> Option<f64> {
+    let mut series = experiment.series.iter();
+    series.find(|series| series.name == name)?.steady
 }
 
 /// `on cuda`, or `with torch on cuda`.

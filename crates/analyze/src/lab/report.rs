@@ -109,10 +109,12 @@ pub struct Series {
     pub kind: SampleKind,
     /// The size that a sweep was at, in bytes.
     pub size: Option<u64>,
-    /// The first iteration: the geometric mean over the starts, the first start apart.
+    /// The first iteration: the geometric mean over the starts that settle, the first start
+    /// excluded; over all of them where fewer than three settle.
     pub first: f64,
-    /// The steady iteration: the geometric mean over the starts of their medians; none for
-    /// what happens once.
+    /// The steady iteration: the geometric mean over the same starts of their medians; the
+    /// later half of a start that does not settle. None for what happens once, and where
+    /// no start settles.
     pub steady: Option<f64>,
     /// first ÷ steady.
     pub ratio: Option<Interval>,
@@ -205,6 +207,28 @@ pub struct Evidence {
     pub threshold: f64,
     /// One sentence with the numbers.
     pub sentence: String,
+    /// The series that it rests on.
+    #[serde(default)]
+    pub basis: Vec<Basis>,
+    /// For an inconclusive verdict: the starts (as for `--starts`) that would probably decide
+    /// it; none where more starts would probably not.
+    #[serde(default)]
+    pub enough_starts: Option<usize>,
+}
+
+/// A series that a verdict rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Basis {
+    /// Of which experiment.
+    pub experiment: ExperimentId,
+    /// In which variant; empty where there are none.
+    pub variant: String,
+    /// Its name.
+    pub series: String,
+    /// The size that a sweep was at, in bytes.
+    pub size: Option<u64>,
+    /// The starts that count, the first one excluded where there are others.
+    pub starts: usize,
 }
 
 impl Evidence {

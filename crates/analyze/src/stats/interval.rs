@@ -52,6 +52,29 @@ impl Interval {
     }
 }
 
+/// The number of starts whose interval would be clear of the threshold, if they scatter like
+/// the `starts` behind this one; `None` if more than `most`. Without an interval nothing is
+/// known of the scatter: then the fewest that have one.
+pub fn starts_to_clear(
+    value: &Interval,
+    threshold: f64,
+    starts: usize,
+    most: usize,
+) -> Option<usize> {
+    let (Some(low), Some(high)) = (value.low, value.high) else {
+        return Some(FEWEST);
+    };
+    let distance = (value.median / threshold).ln().abs();
+    let reach = if value.median > threshold {
+        (value.median / low).ln()
+    } else {
+        (high / value.median).ln()
+    };
+    let width = |starts: usize| t_quantile(0.95, starts - 1) / (starts as f64).sqrt();
+    let scatter = reach / width(starts.max(2));
+    (starts + 1..=most).find(|&more| scatter * width(more.max(2)) < distance)
+}
+
 /// The ratio of two quantities that come from the same starts: `(numerator,
 /// denominator)` for each. `None` without starts, or where a list is empty or has a
 /// value that is not finite and above zero.

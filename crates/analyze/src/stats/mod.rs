@@ -39,7 +39,7 @@ mod welch;
 
 pub use class::{Class, Consistency};
 pub use holm::holm;
-pub use interval::{Interval, interval, paired_ratio, unpaired_ratio};
+pub use interval::{Interval, interval, paired_ratio, starts_to_clear, unpaired_ratio};
 pub use mean::mean_interval;
 pub use mover::geometric_difference;
 pub use order::{geometric_mean, median, quantile};

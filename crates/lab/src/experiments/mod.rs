@@ -69,8 +69,24 @@ pub fn variants(experiment: ExperimentId) -> &'static [&'static str] {
             names::AFTER_HELD,
             names::AFTER_RELEASED,
         ],
-        ExperimentId::TrainNoOptimizer => &[names::NO_OPTIMIZER, names::FORWARD_ONLY],
-        ExperimentId::Infer => &[names::MLP, names::CONV, names::MLP_LARGE],
+        ExperimentId::Train => &[names::MODEL_FROM_NOTHING, names::MODEL_ON_DEVICE],
+        ExperimentId::TrainInitialized => &[
+            names::MODEL_FROM_NOTHING,
+            names::MODEL_ON_DEVICE,
+            names::MODEL_AFTER_PAUSE,
+        ],
+        ExperimentId::TrainNoOptimizer => &[
+            names::NO_OPTIMIZER,
+            names::NO_OPTIMIZER_ON_DEVICE,
+            names::FORWARD_ONLY,
+        ],
+        ExperimentId::Infer => &[
+            names::MLP,
+            names::CONV,
+            names::MLP_LARGE,
+            names::MLP_ON_DEVICE,
+            names::MLP_LARGE_ON_DEVICE,
+        ],
         ExperimentId::Launch => &[names::CACHE_EMPTY, names::CACHE_FILLED],
         _ => &[""],
     }
@@ -109,6 +125,11 @@ impl Bench<'_> {
     /// `full`, or `quick` in a short run.
     fn pick(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
+    }
+
+    /// Whether model and input are on the device before the timer starts.
+    fn model_on_device(&self) -> bool {
+        self.variant.contains(names::MODEL_ON_DEVICE)
     }
 
     /// Bring the device up to a context, with the seconds that it took.

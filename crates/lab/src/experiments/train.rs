@@ -1,7 +1,8 @@
 //! `train`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
 //!
-//! The first iteration finds a process that has not touched the device yet, as the
-//! first iteration of a script does whose model moves to the device when needed.
+//! *From nothing*, the first iteration finds a process that has not touched the device
+//! yet. With the *model on the device*, as most scripts time it, device, model and input
+//! are there before the timer starts; the kernels are loaded when they are launched.
 
 use std::time::Instant;
 
@@ -58,9 +59,13 @@ impl Training {
         Ok(tape.is_recorded())
     }
 
+    /// Send an input.
+    fn send(&self, input: &HostFloats) -> Result {
+        Ok(self.ops.upload(&self.input, input)?)
+    }
+
     /// One iteration, to its end on the device.
-    pub(super) fn iterate(&self, input: &HostFloats, parts: Parts) -> Result {
-        self.ops.upload(&self.input, input)?;
+    pub(super) fn iterate(&self, parts: Parts) -> Result {
         if parts == Parts::Forward {
             self.forward(false)?;
             return Ok(());
@@ -83,7 +88,8 @@ impl Training {
     }
 }
 
-/// The training loop; `make` is what the first iteration does before its own work.
+/// The training loop; `make` brings the device up, as far as it is not. Model and input are
+/// moved in the first iteration, or before it where the variant has them on the device.
 pub(super) fn train_loop(
     bench: &mut Bench<'_>,
     parts: Parts,
@@ -94,14 +100,24 @@ pub(super) fn train_loop(
         .map(|index| HostFloats::noise(10, index as u32))
         .collect();
     let mut times = Vec::with_capacity(count);
-    let start = Instant::now();
+    let resident = bench.model_on_device();
+    let mut start = Instant::now();
     let ops = make(bench)?;
     let training = Training::new(ops)?;
-    training.iterate(&inputs[0], parts)?;
+    training.send(&inputs[0])?;
+    if resident {
+        let seconds = start.elapsed().as_secs_f64();
+        bench.recorder.stage(names::MOVE_MODEL, seconds)?;
+        start = Instant::now();
+    }
+    training.iterate(parts)?;
     times.push(start.elapsed().as_secs_f64());
     for input in &inputs[1..] {
         let start = Instant::now();
-        training.iterate(input, parts)?;
+        if !resident {
+            training.send(input)?;
+        }
+        training.iterate(parts)?;
         times.push(start.elapsed().as_secs_f64());
     }
     bench.recorder.iterations(names::ITERATION, times)?;
@@ -113,10 +129,10 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     Ok(())
 }
 
-/// Bring up the device and load the kernels.
+/// Bring up the device.
 pub(super) fn from_nothing(bench: &mut Bench<'_>) -> Result<Ops> {
     bench.device.initialize()?;
-    Ok(Ops::new(bench.device.context()?)?)
+    Ok(Ops::new(bench.device.context()?))
 }
 
 #[cfg(test)]
@@ -130,14 +146,16 @@ mod tests {
     fn training_brings_the_loss_down() {
         let mut device = preheat_device::open(Kind::Cpu, &Options::default());
         device.initialize().expect("the cpu device is always there");
-        let ops = Ops::new(device.context().expect("context")).expect("kernels");
-        let training = Training::new(ops).expect("a model");
+        let training =
+            Training::new(Ops::new(device.context().expect("context"))).expect("a model");
         let before = training.ops.download(&training.weight).expect("download");
         // The input is noise around zero: weights shrink towards the zero target.
         for index in 0..2000 {
-            let input = HostFloats::noise(10, index);
             training
-                .iterate(&input, Parts::ForwardBackwardStep)
+                .send(&HostFloats::noise(10, index))
+                .expect("an input");
+            training
+                .iterate(Parts::ForwardBackwardStep)
                 .expect("an iteration");
         }
         let after = training.ops.download(&training.weight).expect("download");
@@ -149,11 +167,11 @@ mod tests {
     fn without_the_optimizer_nothing_is_learned() {
         let mut device = preheat_device::open(Kind::Cpu, &Options::default());
         device.initialize().expect("the cpu device is always there");
-        let ops = Ops::new(device.context().expect("context")).expect("kernels");
-        let training = Training::new(ops).expect("a model");
-        let input = HostFloats::noise(10, 0);
+        let training =
+            Training::new(Ops::new(device.context().expect("context"))).expect("a model");
+        training.send(&HostFloats::noise(10, 0)).expect("an input");
         training
-            .iterate(&input, Parts::ForwardBackward)
+            .iterate(Parts::ForwardBackward)
             .expect("an iteration");
         let after = training.ops.download(&training.weight).expect("download");
         assert_eq!(after, noise(100, 1));

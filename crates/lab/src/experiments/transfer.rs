@@ -1,4 +1,5 @@
-//! `transfer`: copies both ways, from pageable and from page-locked memory.
+//! `transfer`: copies both ways, from pageable and from page-locked memory, and within the
+//! device.
 
 use preheat_analyze::lab::names;
 use preheat_device::{Buffer, Context, HostBuffer};
@@ -33,10 +34,35 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
             count,
             [names::H2D_PAGEABLE, names::D2H_PAGEABLE],
         )?;
+        within(bench, context, buffer.as_ref(), count)?;
         if can_pin {
             can_pin = pinned(bench, context, buffer.as_ref(), count)?;
         }
     }
+    Ok(())
+}
+
+/// Copies from one buffer of the device to another.
+fn within(
+    bench: &mut Bench<'_>,
+    context: &dyn Context,
+    source: &dyn Buffer,
+    count: usize,
+) -> Result {
+    let size = source.bytes();
+    let target = match context.allocate(size) {
+        Ok(target) => target,
+        Err(why) if why.is_out_of_memory() => {
+            let what = format!("copies of {} MiB within the device", size >> 20);
+            bench.recorder.skip(what, why.to_string())?;
+            return Ok(());
+        }
+        Err(why) => return Err(why.into()),
+    };
+    let times: Result<Vec<f64>, _> = (0..count)
+        .map(|_| timed(|| context.copy(target.as_ref(), source)).map(|(seconds, ())| seconds))
+        .collect();
+    bench.recorder.sweep(names::D2D, size, times?)?;
     Ok(())
 }
 

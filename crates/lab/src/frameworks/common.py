@@ -63,6 +63,75 @@ def resident():
     return 0.0
 
 
+def nvml_device():
+    """NVML and its handle of the first visible GPU, or None. NVML needs no context."""
+    import ctypes
+    import os
+
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    device = ctypes.c_void_p()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if nvml.nvmlInit_v2() != 0:
+        return None
+    if visible.isdigit():
+        code = nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(int(visible)), ctypes.byref(device))
+    else:
+        code = nvml.nvmlDeviceGetHandleByUUID(visible.encode(), ctypes.byref(device))
+    return (nvml, device) if code == 0 else None
+
+
+NVML = []  # asked for once, after the first inference
+
+
+def device_memory():
+    """Bytes in use on the GPU, whoever uses them: for frameworks that cannot tell."""
+    import ctypes
+
+    class Memory(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+    if not NVML:
+        NVML.append(nvml_device())
+    if NVML[0] is None:
+        return None
+    nvml, device = NVML[0]
+    found = Memory()
+    code = nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(found))
+    return float(found.used) if code == 0 else None
+
+
+class MemoryReadings:
+    """Memory before the first inference and after each. On a GPU nothing is in use before
+    the first: a context that could be asked would itself be part of the answer."""
+
+    def __init__(self, of_device=device_memory, of_arrays=lambda: None):
+        self.of = {"device memory": of_device, "device memory, arrays": of_arrays}
+        if DEVICE != "cuda":
+            self.of = {}
+        self.host = [resident()]
+        self.device = {name: [read() if ON_DEVICE else 0.0] for name, read in self.of.items()}
+
+    def read(self):
+        """Read and forget: so that what is timed next always follows a reading."""
+        resident()
+        for read in self.of.values():
+            read()
+
+    def keep(self):
+        self.host.append(resident())
+        for name, read in self.of.items():
+            self.device[name].append(read())
+
+    def write(self):
+        memory("host memory", self.host)
+        for name, values in self.device.items():
+            if None not in values:
+                memory(name, values)
+
+
 def sizes(largest):
     size = 4 << 10
     while size <= largest:
@@ -76,7 +145,15 @@ def timed(work):
     return clock() - start, value
 
 
-# The networks of `infer`: batch, inputs, width.
-MLP_SHAPE = (16, 512, 512) if VARIANT == "mlp, large" else (1, 64, 128)
+# Whether model and input are on the device before the timer starts.
+ON_DEVICE = "model on the device" in VARIANT
+# The network of `infer`.
+MODEL = VARIANT.replace(", model on the device", "")
+# The MLPs: batch, inputs, width.
+MLP_SHAPE = (16, 512, 512) if MODEL == "mlp, large" else (1, 64, 128)
+# The U-Net, whose activations are far larger than its weights: the channels of its
+# levels, and the width and height of its input.
+UNET_CHANNELS = (16, 32, 64)
+UNET_SIZE = 256
 
 

@@ -36,44 +36,129 @@ def conv(weights, x):
     return x.mean(axis=(2, 3)) @ w3 + b3
 
 
+def convolve(x, w):
+    return jax.lax.conv(x, w, (1, 1), "SAME")
+
+
+def unet_shapes():
+    """The weights in the order of their use; without biases."""
+    a, b, c = UNET_CHANNELS
+    twice = lambda inputs, outputs: [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
+    up = lambda inputs, outputs: [(inputs, outputs, 2, 2)]
+    down = twice(3, a) + twice(a, b) + twice(b, c)
+    return down + up(c, b) + twice(2 * b, b) + up(b, a) + twice(2 * a, a) + [(1, a, 1, 1)]
+
+
+def unet(weights, x):
+    global recordings
+    recordings += 1
+    weights = iter(weights)
+
+    def twice(x):
+        x = jnp.maximum(convolve(x, next(weights)), 0)
+        return jnp.maximum(convolve(x, next(weights)), 0)
+
+    skipped = []
+    for _ in range(2):
+        x = twice(x)
+        skipped.append(x)
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+    x = twice(x)
+    for _ in range(2):
+        layout = ("NCHW", "IOHW", "NCHW")
+        x = jax.lax.conv_transpose(x, next(weights), (2, 2), "SAME", dimension_numbers=layout)
+        x = twice(jnp.concatenate([x, skipped.pop()], axis=1))
+    return convolve(x, next(weights))
+
+
+def network():
+    if MODEL == "unet":
+        return unet, unet_shapes(), (1, 3, UNET_SIZE, UNET_SIZE)
+    if MODEL == "conv":
+        return conv, [(8, 1, 3, 3), (16, 8, 3, 3), (16, 10), (10,)], (1, 1, 28, 28)
+    batch, inputs, width = MLP_SHAPE
+    shapes = [(inputs, width), (width,), (width, width), (width,), (width, 10), (10,)]
+    return mlp, shapes, (batch, inputs)
+
+
+def on_device(values):
+    return jax.block_until_ready([jax.device_put(value) for value in values])
+
+
+def of_arrays():
+    """Bytes of JAX's arrays: the device memory that JAX reserves is far more."""
+    found = jax.local_devices()[0].memory_stats() or {}
+    return float(found["bytes_in_use"]) if "bytes_in_use" in found else None
+
+
 def infer():
     start = clock()
-    if VARIANT == "conv":
-        shape, function = (1, 1, 28, 28), conv
-        weights = weights_of([(8, 1, 3, 3), (16, 8, 3, 3), (16, 10), (10,)])
-    else:
-        batch, inputs, width = MLP_SHAPE
-        shape, function = (batch, inputs), mlp
-        weights = weights_of([(inputs, width), (width,), (width, width), (width,), (width, 10), (10,)])
+    function, shapes, shape = network()
+    weights = weights_of(shapes)
     model = jax.jit(function)
     stage("build the model", clock() - start)
-    n = pick(100, 40)
+    n = pick(20, 10) if MODEL == "unet" else pick(100, 40)
     inputs = [np.random.randn(*shape).astype("float32") for _ in range(n)]
-    host, fresh, kept_times, counts = [resident()], [], [], []
+    if ON_DEVICE:
+        infer_on_device(model, weights, inputs[0], n)
+    else:
+        infer_from_nothing(model, weights, shapes, inputs)
+
+
+def infer_on_device(model, weights, value, n):
+    seconds, (*placed, kept) = timed(lambda: on_device(weights + [value]))
+    stage("move the model to the device", seconds)
+    readings = MemoryReadings(of_arrays=of_arrays)
+    times, counts = [], []
+    for _ in range(n):
+        before = recordings
+        times.append(timed(lambda: np.asarray(model(placed, kept)))[0])
+        counts.append(recordings - before)
+        readings.keep()
+    iterations("inference, resident input", times)
+    count("graph recordings", counts)
+    readings.write()
+
+
+def infer_from_nothing(model, weights, shapes, inputs):
+    readings = MemoryReadings(of_arrays=of_arrays)
+    fresh, kept_times, counts = [], [], []
 
     def infer_on(value):
-        return timed(lambda: np.asarray(model(on_device, value)))[0]
+        return timed(lambda: np.asarray(model(placed, value)))[0]
 
-    # The first inference moves the weights, and so brings the device up.
-    start = clock()
-    on_device = [jax.device_put(w) for w in weights]
+    # The first inference brings the device up and moves the weights: in steps, each timed.
+    began = clock()
+    jax.local_devices()
+    up = clock()
+    placed = on_device(weights)
+    there = clock()
     infer_on(inputs[0])
-    fresh.append(clock() - start)
+    fresh.append(clock() - began)
     counts.append(recordings)
+    stage("first inference: initialize the device", up - began)
+    stage("first inference: allocate and copy", there - up)
+    stage("first inference: trace, compile and run", began + fresh[0] - there)
     kept = jax.device_put(inputs[0])
     for value in inputs[1:]:
-        # In turns, each after the same reading of memory.
+        # Interleaved, each after the same reading of memory.
         before = recordings
-        host.append(resident())
+        readings.keep()
         fresh.append(infer_on(value))
-        resident()
+        readings.read()
         kept_times.append(infer_on(kept))
         counts.append(recordings - before)
-    host.append(resident())
+    readings.keep()
     iterations("inference, fresh input", fresh)
     iterations("inference, resident input", kept_times)
     count("graph recordings", counts)
-    memory("host memory", host)
+    readings.write()
+    # The same arithmetic on weights that are new to the device, in a process where all else
+    # is set up: what is left of a first inference then.
+    if MODEL == "mlp":
+        others = [weights_of(shapes) for _ in range(6)]
+        again = lambda other: np.asarray(model(on_device(other), inputs[0]))
+        iterations("inference, new weights", [timed(lambda: again(other))[0] for other in others])
 
 
 if EXPERIMENT == "infer":

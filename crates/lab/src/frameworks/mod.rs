@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use preheat_analyze::lab::ExperimentId;
-#[cfg(test)]
-use preheat_analyze::lab::names;
+use preheat_analyze::lab::{ExperimentId, names};
 use serde::Deserialize;
 
 use crate::experiments;
@@ -84,8 +82,28 @@ impl Framework {
         };
         match experiment {
             _ if !runs => &[],
-            // A sweep on the CPU would tell of malloc, not of the framework.
-            Alloc if device == "cpu" => &[""],
+            // A sweep on the CPU would measure malloc, not the framework.
+            Alloc if device == "cpu" => &["", names::RANDN],
+            Alloc => &["", names::RANDN, names::SWEEP],
+            Transfer => &["", names::PINNED_OR_RANDN, names::SWEEP],
+            // On the CPU there is nothing to initialize or to move: one of each is enough.
+            TrainInitialized if device == "cpu" => &[names::MODEL_ON_DEVICE],
+            TrainNoOptimizer if device == "cpu" => &[names::NO_OPTIMIZER, names::FORWARD_ONLY],
+            Infer if device == "cpu" => &[
+                names::MLP,
+                names::CONV,
+                names::MLP_LARGE,
+                names::UNET,
+                names::MLP_ON_DEVICE,
+            ],
+            Infer => &[
+                names::MLP,
+                names::CONV,
+                names::MLP_LARGE,
+                names::UNET,
+                names::MLP_ON_DEVICE,
+                names::UNET_ON_DEVICE,
+            ],
             _ => experiments::variants(experiment),
         }
     }
@@ -223,6 +241,24 @@ const SHARED_NAMES: &[&str] = &[
     names::BUILD_OPTIMIZER,
     names::INITIALIZE,
     names::FROM_NOTHING,
+    names::MOVE_MODEL,
+    names::RANDN_FROM_NOTHING,
+    names::RANDN_CONTEXT_READY,
+    names::D2D,
+    names::MOVE_PINNED,
+    names::FORWARD_BACKWARD,
+    names::NEW_WEIGHTS,
+    names::ARRAY_MEMORY,
+    names::FIRST_INITIALIZE,
+    names::FIRST_BUILD,
+    names::FIRST_MOVE,
+    names::FIRST_FORWARD,
+    names::FIRST_TRACE,
+    names::RANDN,
+    names::PINNED_OR_RANDN,
+    names::MODEL_ON_DEVICE,
+    names::FORWARD_ONLY,
+    names::UNET,
     names::CONTEXT_READY,
     names::FREE_AND_AGAIN,
     names::FROM_POOL,
@@ -248,7 +284,6 @@ const SHARED_NAMES: &[&str] = &[
     names::SWEEP,
     names::AFTER_NOTHING,
     names::AFTER_HELD,
-    names::NO_OPTIMIZER,
     names::CONV,
     names::MLP_LARGE,
 ];

@@ -22,6 +22,11 @@ def tensor(size_in_bytes):
     return made
 
 
+def bring_up():
+    torch.cuda.init()
+    torch.cuda.synchronize()
+
+
 def is_out_of_memory(error):
     return isinstance(error, (MemoryError, RuntimeError)) and "memory" in str(error).lower()
 
@@ -31,7 +36,7 @@ def alloc():
     four = 4 * TENSOR * TENSOR
     setup = 0.0
     if ON_GPU:
-        setup, _ = timed(lambda: (torch.cuda.init(), torch.cuda.synchronize()))
+        setup, _ = timed(bring_up)
         stage("initialize the device", setup)
     kept, times = [], []
     for _ in range(n):
@@ -61,6 +66,28 @@ def alloc():
         iterations("allocate 4 MiB after trimming the pool", times)
 
 
+def randn():
+    made = torch.randn(TENSOR, TENSOR, device=dev)
+    synchronize()
+    return made
+
+
+def alloc_randn():
+    """As many scripts allocate: with a kernel that fills the memory, and is loaded first."""
+    setup = 0.0
+    if ON_GPU:
+        setup, _ = timed(bring_up)
+        stage("initialize the device", setup)
+    kept, times = [], []
+    for _ in range(pick(30, 12)):
+        seconds, made = timed(randn)
+        kept.append(made)
+        times.append(seconds)
+    if ON_GPU:
+        iterations("randn 4 MiB, context ready", times)
+    iterations("randn 4 MiB, from nothing", [setup + times[0]] + times[1:])
+
+
 def alloc_sweep():
     synchronize()
     for size in sizes(pick(1 << 30, 64 << 20)):
@@ -76,6 +103,25 @@ def alloc_sweep():
                 raise
             skip("allocate of %d MiB and more" % (size >> 20), str(error).splitlines()[0])
             break
+
+
+def pinned_or_randn():
+    """Moving a pinned tensor, then a tensor that is made on the device: two different things,
+    which one of the articles compares. Pinning brings the device up, before any timer."""
+    pinned = torch.zeros(TENSOR, TENSOR).pin_memory()
+    kept, moves, randns = [], [], []
+
+    def move():
+        kept.append(pinned.to(dev))
+        synchronize()
+
+    for _ in range(pick(30, 10)):
+        moves.append(timed(move)[0])
+        seconds, made = timed(randn)
+        kept.append(made)
+        randns.append(seconds)
+    iterations("move 4 MiB from pinned memory", moves)
+    iterations("randn 4 MiB, context ready", randns)
 
 
 def transfer():
@@ -110,6 +156,13 @@ def transfer():
         iterations("pin host memory", times, size)
         pinned.fill_(1)
         copies(pinned, "host to device, pinned", "device to host, pinned")
+        source = torch.ones(size // 4, device=dev)
+
+        def within():
+            target.copy_(source)
+            torch.cuda.synchronize()
+
+        iterations("device to device", [timed(within)[0] for _ in range(n)], size)
 
 
 def prealloc():
@@ -129,20 +182,40 @@ def prealloc():
 
 
 def train(initialized=False, optimize=True, backward=True):
+    if initialized:
+
+        def initialize():
+            made = torch.zeros(1).to(dev)
+            synchronize()
+            return made
+
+        seconds, dummy = timed(initialize)
+        stage("initialize the device", seconds)
+        if "pause" in VARIANT:
+            time.sleep(0.2)
+        del dummy
     seconds, model = timed(lambda: nn.Linear(10, 10))
     stage("build the model", seconds)
+    resident_input = None
+    if ON_DEVICE:
+
+        def move():
+            model.to(dev)
+            moved = torch.randn(1, 10).to(dev)
+            synchronize()
+            return moved
+
+        seconds, resident_input = timed(move)
+        stage("move the model to the device", seconds)
     loss_of = nn.MSELoss()
     optimizer = None
     if optimize:
         # The first optimizer imports much of what `import torch` left out.
         seconds, optimizer = timed(lambda: torch.optim.SGD(model.parameters(), lr=0.01))
         stage("build the optimizer", seconds)
-    if initialized:
-        seconds, _ = timed(lambda: tensor(4))
-        stage("initialize the device", seconds)
 
     def iterate():
-        x = torch.randn(1, 10, device=dev)
+        x = torch.randn(1, 10, device=dev) if resident_input is None else resident_input
         target = torch.zeros(1, 10, device=dev)
         if not backward:
             with torch.no_grad():
@@ -158,40 +231,83 @@ def train(initialized=False, optimize=True, backward=True):
         synchronize()
 
     def first():
-        model.to(dev)
+        if resident_input is None:
+            model.to(dev)  # which brings the device up
         iterate()
 
-    # The first iteration moves the model, and so brings the device up.
     later = pick(200, 60) - 1
     iterations("iteration", [timed(first)[0]] + [timed(iterate)[0] for _ in range(later)])
-    if backward:
-        return
+    if not backward:
+        autograd(model, loss_of)
 
+
+def autograd(model, loss_of):
+    """The same forward pass without and with a recorded graph, and with its backward pass."""
     x = torch.randn(1, 10, device=dev)
     target = torch.zeros(1, 10, device=dev)
-
-    def recording():
-        loss_of(model(x), target)
-        synchronize()
 
     def plain():
         with torch.no_grad():
             loss_of(model(x), target)
         synchronize()
 
-    recorded, not_recorded = [], []
+    def recording():
+        loss_of(model(x), target)
+        synchronize()
+
+    def backward():
+        loss_of(model(x), target).backward()
+        synchronize()
+
+    recorded, not_recorded, whole = [], [], []
+    # Interleaved, so that a drift of the machine affects all three alike.
     for _ in range(pick(200, 60)):
         recorded.append(timed(recording)[0])
         not_recorded.append(timed(plain)[0])
+        whole.append(timed(backward)[0])
+        for parameter in model.parameters():
+            parameter.grad = None
     iterations("forward, recording the graph", recorded)
     # All graphs are alive, so equal ids would mean one graph that was used again.
     graphs = [loss_of(model(x), target).grad_fn for _ in range(20)]
     count("graph recordings", [int(id(g) not in map(id, graphs[:i])) for i, g in enumerate(graphs)])
     iterations("forward, not recording", not_recorded)
+    iterations("forward and backward", whole)
+
+
+def twice(inputs, outputs):
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(outputs, outputs, 3, padding=1), nn.ReLU(),
+    )
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        a, b, c = UNET_CHANNELS
+        self.down = nn.ModuleList([twice(3, a), twice(a, b)])
+        self.bottom = twice(b, c)
+        self.up = nn.ModuleList([nn.ConvTranspose2d(c, b, 2, 2), nn.ConvTranspose2d(b, a, 2, 2)])
+        self.merge = nn.ModuleList([twice(2 * b, b), twice(2 * a, a)])
+        self.last = nn.Conv2d(a, 1, 1)
+
+    def forward(self, x):
+        skipped = []
+        for block in self.down:
+            x = block(x)
+            skipped.append(x)
+            x = nn.functional.max_pool2d(x, 2)
+        x = self.bottom(x)
+        for up, merge in zip(self.up, self.merge):
+            x = merge(torch.cat([up(x), skipped.pop()], 1))
+        return self.last(x)
 
 
 def network():
-    if VARIANT == "conv":
+    if MODEL == "unet":
+        return UNet().eval(), (1, 3, UNET_SIZE, UNET_SIZE)
+    if MODEL == "conv":
         model = nn.Sequential(
             nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(),
             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10),
@@ -204,44 +320,84 @@ def network():
     return model.eval(), (batch, inputs)
 
 
+def in_use():
+    free, total = torch.cuda.mem_get_info()
+    return float(total - free)
+
+
 def infer():
     seconds, (model, shape) = timed(network)
     stage("build the model", seconds)
-    n = pick(40, 20) if VARIANT == "mlp, large" else pick(100, 40)
+    n = {"mlp, large": pick(40, 20), "unet": pick(20, 10)}.get(MODEL, pick(100, 40))
     inputs = [torch.randn(*shape) for _ in range(n)]
-    host, device = [resident()], [0.0]
+    with torch.no_grad():
+        if ON_DEVICE:
+            infer_on_device(model, inputs[0], n)
+        else:
+            infer_from_nothing(model, inputs)
 
-    def read_memory():
-        free, total = torch.cuda.mem_get_info() if ON_GPU else (0, 0)
-        return resident(), float(total - free)
 
-    def keep_memory():
-        on_host, on_device = read_memory()
-        host.append(on_host)
-        device.append(on_device)
+def infer_on_device(model, value, n):
+    def move():
+        model.to(dev)
+        moved = value.to(dev)
+        synchronize()
+        return moved
+
+    seconds, kept = timed(move)
+    stage("move the model to the device", seconds)
+    readings = MemoryReadings(in_use, lambda: float(torch.cuda.memory_allocated()))
+    times = []
+    for _ in range(n):
+        times.append(timed(lambda: model(kept).cpu())[0])
+        readings.keep()
+    iterations("inference, resident input", times)
+    readings.write()
+
+
+def infer_from_nothing(model, inputs):
+    readings = MemoryReadings(in_use, lambda: float(torch.cuda.memory_allocated()))
 
     def infer_on(value):
         return timed(lambda: model(value.to(dev)).cpu())[0]
 
-    fresh, resident_times = [], []
-    with torch.no_grad():
-        # The first inference moves the model, and so brings the device up.
-        fresh.append(timed(lambda: (model.to(dev), infer_on(inputs[0])))[0])
-        kept = inputs[0].to(dev)
-        for value in inputs[1:]:
-            # In turns, each after the same reading of memory.
-            keep_memory()
-            fresh.append(infer_on(value))
-            read_memory()
-            resident_times.append(timed(lambda: model(kept).cpu())[0])
-        keep_memory()
-        iterations("inference, fresh input", fresh)
-        iterations("inference, resident input", resident_times)
-        memory("host memory", host)
-        if ON_GPU:
-            memory("device memory", device)
-        if ON_GPU and VARIANT == "mlp, large":
-            long_launches()
+    # The first inference brings the device up and moves the model: in steps, each timed.
+    began = clock()
+    if ON_GPU:
+        bring_up()
+    up = clock()
+    model.to(dev)
+    moved = inputs[0].to(dev)
+    synchronize()
+    there = clock()
+    output = model(moved)
+    synchronize()
+    done = clock()
+    output.cpu()
+    fresh, resident_times = [clock() - began], []
+    if ON_GPU:
+        stage("first inference: initialize the device", up - began)
+        stage("first inference: allocate and copy", there - up)
+    stage("first inference: forward", done - there)
+    kept = inputs[0].to(dev)
+    for value in inputs[1:]:
+        # Interleaved, each after the same reading of memory.
+        readings.keep()
+        fresh.append(infer_on(value))
+        readings.read()
+        resident_times.append(timed(lambda: model(kept).cpu())[0])
+    readings.keep()
+    iterations("inference, fresh input", fresh)
+    iterations("inference, resident input", resident_times)
+    readings.write()
+    # The same arithmetic on weights that are new to the device, in a process where all else
+    # is set up: what is left of a first inference then.
+    if MODEL == "mlp":
+        others = [network()[0] for _ in range(6)]
+        times = [timed(lambda: other.to(dev)(inputs[0].to(dev)).cpu())[0] for other in others]
+        iterations("inference, new weights", times)
+    if ON_GPU and MODEL == "mlp, large":
+        long_launches()
 
 
 def long_launches():
@@ -261,8 +417,12 @@ def long_launches():
 def main():
     if EXPERIMENT == "alloc" and VARIANT == "sweep":
         alloc_sweep()
+    elif EXPERIMENT == "alloc" and VARIANT == "randn":
+        alloc_randn()
     elif EXPERIMENT == "alloc":
         alloc()
+    elif EXPERIMENT == "transfer" and VARIANT == "pinned copy or randn":
+        pinned_or_randn()
     elif EXPERIMENT == "transfer":
         transfer()
     elif EXPERIMENT == "prealloc":
@@ -272,7 +432,7 @@ def main():
     elif EXPERIMENT == "train-initialized":
         train(initialized=True)
     elif EXPERIMENT == "train-no-optimizer":
-        train(optimize=False, backward=VARIANT == "no optimizer")
+        train(optimize=False, backward=VARIANT != "forward only")
     elif EXPERIMENT == "infer":
         infer()
     else:

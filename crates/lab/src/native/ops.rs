@@ -1,5 +1,6 @@
 //! Tensors and the operations on them: one kernel launch each.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use preheat_device::{Argument, Buffer, Context, Error, From, Kernel, KernelName, Module, Result};
@@ -46,27 +47,48 @@ impl ConvShape {
     }
 }
 
-/// A context with all kernels loaded.
+/// A context and its kernels, which are loaded when the first of them is launched.
 pub struct Ops {
-    kernels: Vec<Box<dyn Kernel>>,
-    _module: Box<dyn Module>,
+    // Dropped before the context that it belongs to.
+    loaded: OnceCell<Loaded>,
     context: Box<dyn Context>,
 }
 
+/// The kernels by name, and the module that they are in.
+struct Loaded {
+    kernels: Vec<Box<dyn Kernel>>,
+    _module: Box<dyn Module>,
+}
+
 impl Ops {
+    /// The operations of a context; nothing is loaded yet.
+    pub fn new(context: Box<dyn Context>) -> Ops {
+        Ops {
+            loaded: OnceCell::new(),
+            context,
+        }
+    }
+
     /// Compile and load the kernels, from the furthest form that is shipped: what a
-    /// framework does that brings its kernels along.
-    pub fn new(context: Box<dyn Context>) -> Result<Ops> {
-        let (module, _) = context.compile(From::Shipped)?;
+    /// framework does that brings its kernels along. A second call does nothing.
+    pub fn load(&self) -> Result<()> {
+        self.loaded().map(|_| ())
+    }
+
+    fn loaded(&self) -> Result<&Loaded> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let (module, _) = self.context.compile(From::Shipped)?;
         let kernels: Result<_> = KernelName::ALL
             .iter()
             .map(|&name| module.kernel(name))
             .collect();
-        Ok(Ops {
+        let loaded = Loaded {
             kernels: kernels?,
             _module: module,
-            context,
-        })
+        };
+        Ok(self.loaded.get_or_init(|| loaded))
     }
 
     /// The context that the kernels run in.
@@ -118,7 +140,7 @@ impl Ops {
                 })
             })
             .collect();
-        let kernel = self.kernels[name as usize].as_ref();
+        let kernel = self.loaded()?.kernels[name as usize].as_ref();
         self.context.launch(kernel, threads, &arguments?)
     }
 

@@ -4,7 +4,7 @@ use preheat_analyze::lab::{Claim, Verdict};
 
 use super::screen::Screen;
 use super::style::{Style, of_verdict};
-use crate::verdicts::{count, sign};
+use crate::verdicts::{basis, count, sign};
 
 /// The claims, in their order.
 pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
@@ -28,6 +28,11 @@ pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
         screen.paragraph(&lead, 7, Style::Plain, &claim.text);
         if !claim.sentence.trim().is_empty() {
             screen.paragraph(&[(Style::Plain, "       ")], 7, Style::Dim, &claim.sentence);
+        }
+        let basis = basis(claim);
+        if !basis.is_empty() {
+            let text = format!("{basis}.");
+            screen.paragraph(&[(Style::Plain, "       ")], 7, Style::Dim, &text);
         }
     }
     if !unasked.is_empty() {
@@ -57,6 +62,7 @@ mod tests {
         let text = lab_terminal(&fixture::report(), &terminal);
         assert!(text.contains("   3 ✓ holds  Timing without synchronizing misjudges GPU work.\n"));
         assert!(text.contains("\n       The first takes 252× a later one on cuda"));
+        assert!(text.contains("\n       Rests on train · model on device (cuda, torch on cpu).\n"));
         assert!(text.contains("   8 ✗ does not hold  "));
         assert!(text.contains("   7 ~ depends  "));
         assert!(text.contains("   2 ? inconclusive  "));

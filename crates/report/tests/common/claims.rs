@@ -1,6 +1,6 @@
 //! The twenty claims of the made-up report, with every verdict among them.
 
-use preheat_analyze::lab::{Claim, Evidence, Verdict};
+use preheat_analyze::lab::{Basis, Claim, Evidence, ExperimentId, Verdict, names};
 use preheat_analyze::stats::Interval;
 
 const TEXTS: [&str; 20] = [
@@ -83,6 +83,14 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
         },
         threshold: 1.1,
         sentence: "The first takes 230 ms, a steady one 51.2 µs.".to_owned(),
+        basis: vec![Basis {
+            experiment: ExperimentId::Train,
+            variant: names::MODEL_ON_DEVICE.to_owned(),
+            series: names::ITERATION.to_owned(),
+            size: None,
+            starts: 5,
+        }],
+        enough_starts: None,
     };
     match verdict {
         Verdict::NotMeasurable => vec![],
@@ -96,6 +104,7 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
                 low: None,
                 high: None,
             },
+            enough_starts: Some(4),
             ..of("cuda", None, verdict, 1.2)
         }],
         _ => vec![

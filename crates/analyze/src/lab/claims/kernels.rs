@@ -41,6 +41,7 @@ pub(super) fn naive_timing(data: &Data<'_>, subject: &Subject) -> Option<Finding
         quantity: "time without waiting ÷ time to the end of the work",
         value,
         threshold: MISJUDGED,
+        also: vec![],
         sentence: format!(
             "work of {} looks like {} when nobody waits for it",
             duration(SeriesData::typical(&whole.steadies())),
@@ -58,6 +59,7 @@ pub(super) fn compiled_once(data: &Data<'_>, subject: &Subject) -> Option<Findin
         quantity: "first launch with compilation ÷ later launch",
         value,
         threshold: SKIPPED,
+        also: vec![],
         sentence: format!(
             "compiling, loading and the first launch take {}, a later launch {}",
             duration(SeriesData::typical(&launch.firsts())),
@@ -76,6 +78,7 @@ pub(super) fn filled_cache(data: &Data<'_>, subject: &Subject) -> Option<Finding
         quantity: "excess of the first launch, cache filled ÷ cache empty",
         value,
         threshold: REMOVED,
+        also: vec![],
         sentence: format!(
             "from source to first launch takes {} with an empty cache and {} with a filled one",
             duration(SeriesData::typical(&empty.firsts())),

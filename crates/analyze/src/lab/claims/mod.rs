@@ -10,8 +10,8 @@ mod kernels;
 mod models;
 
 use super::data::Data;
-use super::{Claim, Evidence, Measured, Subject, Verdict};
-use crate::stats::Interval;
+use super::{Basis, Claim, Evidence, Measured, Settings, Subject, Verdict};
+use crate::stats::{self, Interval};
 
 /// A claim as it is put.
 pub struct ClaimText {
@@ -37,7 +37,7 @@ claims! {
     5 "Emptying the cache makes the next allocation cold again." => allocation::empty_cache,
     6 "Copies from pinned memory are faster than from pageable memory." => allocation::pinned_is_faster,
     7 "Pinning itself costs more than it saves for a single copy." => allocation::pinning_costs,
-    8 "A big preallocation that is held makes later allocations cheaper." => allocation::prealloc_held,
+    8 "A big preallocation that is held makes the next allocation cheaper." => allocation::prealloc_held,
     9 "A big preallocation that is released to the pool makes later allocations cheaper." => allocation::prealloc_released,
     10 "The first training iteration is slower than later ones, on the CPU too." => models::first_training,
     11 "Initializing the device before the loop removes part of the first iteration's excess, not all of it." => models::initialized_first,
@@ -46,7 +46,7 @@ claims! {
     14 "Kernel compilation happens once; later launches of the same kernel skip it." => kernels::compiled_once,
     15 "A filled compile cache removes compilation from the next process too." => kernels::filled_cache,
     16 "The first inference is slower than later ones, in each framework and in a direct kernel launch." => models::first_inference,
-    17 "The excess of the first inference is compilation, loading, allocation and transfer, not more arithmetic." => models::not_arithmetic,
+    17 "The excess of the first inference is set-up (driver and context, compilation, loading, allocation, transfer), not more arithmetic." => models::not_arithmetic,
     18 "The first inference consumes more memory than later ones." => models::memory,
     19 "Keeping input on the device makes later inferences faster than sending it each time." => models::resident_input,
     20 "The excess grows with the size of the model and the input." => models::excess_grows,
@@ -59,7 +59,31 @@ struct Finding {
     value: Interval,
     threshold: f64,
     sentence: String,
+    /// Further values with their thresholds that the verdict rests on.
+    also: Vec<(Interval, f64)>,
 }
+
+impl Finding {
+    /// Whether more starts would probably decide: as many as `--starts` should ask for.
+    fn enough_starts(&self, basis: &[Basis]) -> Option<usize> {
+        if self.verdict != Verdict::Inconclusive {
+            return None;
+        }
+        let starts = basis.iter().map(|basis| basis.starts).min()?;
+        let mut values = self.also.clone();
+        values.push((self.value, self.threshold));
+        values.retain(|(value, at)| !value.is_above(*at) && !value.is_below(*at));
+        let needed: Option<Vec<usize>> = values
+            .iter()
+            .map(|(value, at)| stats::starts_to_clear(value, *at, starts, MOST_WORTH_ASKING))
+            .collect();
+        // The first start does not count.
+        needed?.into_iter().max().map(|most| most + 1)
+    }
+}
+
+/// No more starts than this are suggested.
+const MOST_WORTH_ASKING: usize = 19;
 
 /// The claim is that the value is above the threshold.
 fn above(value: Interval, threshold: f64) -> Verdict {
@@ -100,8 +124,12 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
                 .subjects()
                 .into_iter()
                 .filter_map(|subject| {
-                    let finding = (claim.judge)(&data, subject)?;
+                    let finding = (claim.judge)(&data, subject);
+                    let basis = data.take_used();
+                    let finding = finding?;
                     Some(Evidence {
+                        enough_starts: finding.enough_starts(&basis),
+                        basis,
                         device: subject.device.clone(),
                         framework: subject.framework.clone(),
                         verdict: finding.verdict,
@@ -117,7 +145,7 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
                 id: claim.id,
                 text: claim.text.to_owned(),
                 verdict,
-                sentence: sentence(&evidence, verdict),
+                sentence: sentence(&evidence, verdict, &measured.settings),
                 evidence,
             }
         })
@@ -127,8 +155,8 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
 /// Below this two times are called the same.
 const SAME: f64 = 1.05;
 
-/// Claims that speak of every subject: on the CPU too, in each framework.
-const UNIVERSAL: [u8; 2] = [10, 16];
+/// Claims about every subject: on the CPU too, in each framework, for any model.
+const UNIVERSAL: [u8; 3] = [10, 16, 20];
 
 /// The verdict over all subjects. One that could not tell does not count, unless the
 /// claim is `universal`.
@@ -144,9 +172,9 @@ fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
     }
 }
 
-/// One sentence for a person: that of the first subject which decided, and who else
-/// says so or differs.
-fn sentence(evidence: &[Evidence], overall: Verdict) -> String {
+/// The sentence of the first subject that decided, which others agree or differ, and what
+/// would decide an inconclusive claim.
+fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> String {
     let decided = |e: &&Evidence| e.verdict == overall || overall == Verdict::Depends;
     let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
         return "Nothing that was run here can tell.".to_owned();
@@ -171,11 +199,40 @@ fn sentence(evidence: &[Evidence], overall: Verdict) -> String {
             text.push_str(&format!(" {words} {}{too}.", labels.join(", ")));
         }
     }
+    if overall == Verdict::Inconclusive {
+        text.push_str(&lack_of_starts(evidence, settings));
+    }
     text
+}
+
+/// Says so where a claim is inconclusive only for lack of starts, and what to do.
+fn lack_of_starts(evidence: &[Evidence], settings: &Settings) -> String {
+    let open = || {
+        let open = evidence.iter();
+        open.filter(|e| e.verdict == Verdict::Inconclusive)
+    };
+    let Some(needed) = open().map(|e| e.enough_starts).collect::<Option<Vec<_>>>() else {
+        return String::new();
+    };
+    let Some(needed) = needed.into_iter().max() else {
+        return String::new();
+    };
+    let fewest = open().flat_map(|e| &e.basis).map(|b| b.starts).min();
+    let starts = match fewest.unwrap_or(0) {
+        1 => "1 start counts".to_owned(),
+        some => format!("{some} starts count"),
+    };
+    let remedy = if settings.quick {
+        format!("run it without --quick, or with --starts {needed}")
+    } else {
+        format!("run it with --starts {needed}")
+    };
+    format!(" It lacks only starts: {starts}; to decide it, {remedy}.")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{ExperimentId, names};
     use super::*;
 
     fn interval(low: f64, median: f64, high: f64) -> Interval {
@@ -195,6 +252,17 @@ mod tests {
             value: interval(1.0, 2.0, 3.0),
             threshold: 1.0,
             sentence: "s".into(),
+            basis: vec![],
+            enough_starts: None,
+        }
+    }
+
+    fn settings(quick: bool) -> Settings {
+        Settings {
+            seed: 1,
+            starts: 4,
+            quick,
+            ended_early: None,
         }
     }
 
@@ -245,8 +313,69 @@ mod tests {
         sure.framework = Some("torch".into());
         let all = [unsure, sure];
         assert_eq!(
-            sentence(&all, overall(&all, false)),
+            sentence(&all, overall(&all, false), &settings(true)),
             "With torch on cpu: s. It is inconclusive for cpu."
+        );
+    }
+
+    fn basis(starts: usize) -> Basis {
+        Basis {
+            experiment: ExperimentId::Train,
+            variant: names::MODEL_ON_DEVICE.into(),
+            series: names::ITERATION.into(),
+            size: None,
+            starts,
+        }
+    }
+
+    #[test]
+    fn a_claim_that_lacks_only_starts_says_so() {
+        let mut open = evidence(Verdict::Inconclusive);
+        open.basis = vec![basis(2)];
+        open.enough_starts = Some(4);
+        let all = [open.clone(), evidence(Verdict::Holds)];
+        let said = |all: &[Evidence], quick| sentence(all, overall(all, true), &settings(quick));
+        assert_eq!(
+            said(&all, true),
+            "On cpu: s. It holds for cpu. It lacks only starts: 2 starts count; to decide it, \
+             run it without --quick, or with --starts 4."
+        );
+        assert!(said(&all, false).ends_with("to decide it, run it with --starts 4."));
+        // One that more starts would not decide.
+        let stuck = evidence(Verdict::Inconclusive);
+        let all = [open, stuck];
+        assert!(!said(&all, true).contains("starts"), "{}", said(&all, true));
+    }
+
+    #[test]
+    fn as_many_starts_are_suggested_as_would_decide() {
+        let finding = |value, also| Finding {
+            verdict: Verdict::Inconclusive,
+            quantity: "q",
+            value,
+            threshold: 1.05,
+            sentence: String::new(),
+            also,
+        };
+        let none = Interval {
+            median: 9.0,
+            low: None,
+            high: None,
+        };
+        let needed = |finding: Finding, starts| finding.enough_starts(&[basis(9), basis(starts)]);
+        // Without an interval: the fewest that have one, and the first start.
+        assert_eq!(needed(finding(none, vec![]), 1), Some(4));
+        // Wide with three starts, and clear of the threshold with a few more.
+        let wide = interval(0.8, 1.6, 3.2);
+        let few = needed(finding(wide, vec![]), 3).expect("it would be decided");
+        assert!((5..=8).contains(&few), "{few}");
+        // At the threshold no number of starts decides.
+        assert_eq!(needed(finding(interval(0.9, 1.05, 1.2), vec![]), 3), None);
+        // Of several values the one that needs most counts; one that is clear does not.
+        let clear = interval(2.0, 3.0, 4.0);
+        assert_eq!(
+            needed(finding(clear, vec![(wide, 1.05), (clear, 1.05)]), 3),
+            Some(few)
         );
     }
 

@@ -6,7 +6,7 @@ use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::page::Page;
 use crate::units::{ABSENT, number, tie};
-use crate::verdicts::{count, sign};
+use crate::verdicts::{basis, basis_of, count, sign};
 
 /// The section.
 pub(in crate::html) fn add(page: &mut Page) {
@@ -43,6 +43,10 @@ fn item(claim: &Claim) -> String {
             escape(&tie(&claim.sentence))
         ));
     }
+    let basis = basis(claim);
+    if !basis.is_empty() {
+        html.push_str(&format!("<p class=\"basis\">{}.</p>", escape(&basis)));
+    }
     if !claim.evidence.is_empty() {
         html.push_str(&format!(
             "<details class=\"data\"><summary>Evidence</summary>{}</details>",
@@ -78,8 +82,9 @@ fn evidence(all: &[Evidence]) -> String {
         "95 %",
         "threshold",
         "in words",
+        "series",
     ]);
-    table.words = vec![1, 2, 6];
+    table.words = vec![1, 2, 6, 7];
     table.rows = all
         .iter()
         .map(|evidence| {
@@ -101,6 +106,7 @@ fn evidence(all: &[Evidence]) -> String {
                 interval,
                 number(evidence.threshold),
                 evidence.sentence.clone(),
+                basis_of(evidence),
             ]
         })
         .collect();

@@ -10,7 +10,7 @@ use crate::html::page::Page;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
 use crate::labels;
-use crate::overview::by_subject;
+use crate::overview::{by_subject, is_part_of_first};
 use crate::units::duration;
 
 /// Colours before they repeat; the one after them is the floor's own.
@@ -137,20 +137,31 @@ fn bar(experiment: &Experiment, variant: &str) -> Option<Bar> {
     let mut parts: Vec<(String, f64)> = of(SampleKind::Stage)
         .map(|series| (series.name.clone(), series.first))
         .collect();
-    // A framework's stages come before its first iteration; natively they are in it.
+    // A framework's stages come before its first iteration, except those that are steps of it;
+    // natively all of them are in it.
     if experiment.framework.is_some() {
         let first = |series: &&Series| {
-            [names::ITERATION, names::FRESH_INPUT].contains(&series.name.as_str())
+            [names::ITERATION, names::FRESH_INPUT, names::RESIDENT_INPUT]
+                .contains(&series.name.as_str())
         };
         let name = match experiment.id {
             ExperimentId::Train => "first iteration",
             _ => "first inference",
         };
-        parts.extend(
-            of(SampleKind::Iterations)
-                .find(first)
-                .map(|s| (name.to_owned(), s.first)),
-        );
+        let (steps, before): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .partition(|(name, _)| is_part_of_first(name));
+        let steps_take: f64 = steps.iter().map(|(_, seconds)| seconds).sum();
+        parts = before;
+        let rest = of(SampleKind::Iterations)
+            .find(first)
+            .map(|series| series.first - steps_take);
+        let named = match steps.is_empty() {
+            true => name.to_owned(),
+            false => format!("{name}: the rest"),
+        };
+        parts.extend(steps);
+        parts.extend(rest.filter(|rest| *rest > 0.0).map(|rest| (named, rest)));
     }
     let name = if variant.is_empty() {
         experiment.id.id()

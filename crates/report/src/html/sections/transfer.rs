@@ -12,8 +12,9 @@ use crate::labels;
 use crate::overview::by_subject;
 use crate::units::{ABSENT, bandwidth, bytes_f64, duration};
 
-/// The four kinds of copy: name, class, mark and what the legend says.
-const COPIES: [(&str, &str, Mark, &str); 4] = [
+/// The directions of a copy: name, class, mark and what the legend says.
+const COPIES: [(&str, &str, Mark, &str); 5] = [
+    (names::D2D, "d2d", Mark::Circle, "within the device"),
     (
         names::H2D_PINNED,
         "h2d",
@@ -53,7 +54,7 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "transfer",
         "Transfer by size",
-        "Steady copies between host and device, and how many of them it takes until page-locking \
+        "Steady copies between host and device and within the device, and how many of them it takes until page-locking \
          (pinning) the host memory has paid for itself.",
         &grid(&figures),
     );
