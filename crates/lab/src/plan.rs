@@ -10,6 +10,7 @@ use preheat_device::Kind;
 use crate::devices::{FoundDevice, probe_device};
 use crate::experiments;
 use crate::frameworks::{Framework, find_python};
+use crate::schedule::Priority;
 
 /// Starts of each native unit, unless a number was asked for.
 const NATIVE_STARTS: usize = 10;
@@ -89,15 +90,21 @@ pub struct PlannedUnit {
     pub framework: Option<Framework>,
     /// How many starts.
     pub starts: usize,
-    /// Whether others come first where time is short.
-    pub detail: bool,
+    /// What comes first where time is short.
+    pub priority: Priority,
 }
 
-/// Whether others come first where time is short: no claim rests on the variant alone.
-fn is_detail(experiment: ExperimentId, variant: &str) -> bool {
-    match experiment {
+fn priority(experiment: ExperimentId, variant: &str, framework: Option<Framework>) -> Priority {
+    let detail = match experiment {
         ExperimentId::TrainInitialized => variant != names::MODEL_ON_DEVICE,
         _ => [names::SWEEP, names::CONV, names::PINNED_OR_RANDN].contains(&variant),
+    };
+    match (detail, framework) {
+        (true, _) => Priority::Detail,
+        (false, Some(_)) => Priority::Slow,
+        // A gibibyte takes seconds.
+        (false, None) if experiment == ExperimentId::Prealloc => Priority::Slow,
+        (false, None) => Priority::Quick,
     }
 }
 
@@ -160,18 +167,8 @@ impl Plan {
             }
         };
         let mut units = Vec::new();
-        // Gibibytes take seconds, and a short run has no more than a dozen of them.
-        let native_detail = |experiment: ExperimentId, variant: &str| {
-            is_detail(experiment, variant) || request.quick && experiment == ExperimentId::Prealloc
-        };
         for device in &devices {
-            add_native(
-                &mut units,
-                &experiments,
-                &device.kind,
-                native_starts,
-                native_detail,
-            );
+            add_native(&mut units, &experiments, &device.kind, native_starts);
         }
         // "On the CPU too": that claim needs the cpu device beside a GPU.
         if devices.iter().all(|device| device.kind != "cpu") {
@@ -180,7 +177,7 @@ impl Plan {
                 .copied()
                 .filter(|&e| e == ExperimentId::Train)
                 .collect();
-            add_native(&mut units, &training, "cpu", native_starts, native_detail);
+            add_native(&mut units, &training, "cpu", native_starts);
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
@@ -204,7 +201,7 @@ impl Plan {
                         },
                         framework: Some(*framework),
                         starts: framework_starts,
-                        detail: is_detail(experiment, variant),
+                        priority: priority(experiment, variant, Some(*framework)),
                     });
                 }
             }
@@ -244,7 +241,6 @@ fn add_native(
     experiments: &[ExperimentId],
     device: &str,
     starts: impl Fn(ExperimentId, &str) -> usize,
-    detail: impl Fn(ExperimentId, &str) -> bool,
 ) {
     for &experiment in experiments {
         for &variant in experiments::variants(experiment) {
@@ -257,7 +253,7 @@ fn add_native(
                 },
                 framework: None,
                 starts: starts(experiment, variant),
-                detail: detail(experiment, variant),
+                priority: priority(experiment, variant, None),
             });
         }
     }

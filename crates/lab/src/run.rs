@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::machine::{machine, now_rfc3339};
 use crate::plan::{Plan, PlannedUnit};
 use crate::process;
-use crate::schedule::{Wanted, schedule};
+use crate::schedule::{Priority, Wanted, schedule};
 use crate::scratch::Scratch;
 
 /// A unit that failed this often in a row is given up.
@@ -67,7 +67,8 @@ pub fn run(
         // As long as the last one: the first may have been cold.
         let expected = elapsed + unit.last;
         // Everything is measured once, except for the details of a short run.
-        let may_wait = !unit.starts.is_empty() || plan.quick && wanted[index].detail;
+        let detail = plan.units[index].priority == Priority::Detail;
+        let may_wait = !unit.starts.is_empty() || plan.quick && detail;
         if may_wait && plan.budget.is_some_and(|budget| expected > budget) {
             over_budget += 1;
             continue;
@@ -136,7 +137,7 @@ impl Running {
 fn wanted(unit: &PlannedUnit) -> Wanted {
     Wanted {
         starts: unit.starts,
-        detail: unit.detail,
+        priority: unit.priority,
     }
 }
 
