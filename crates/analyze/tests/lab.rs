@@ -415,7 +415,7 @@ fn initializing_is_judged_with_the_model_on_the_device() {
         found.sentence
     );
     assert!(
-        found.sentence.contains("; from nothing "),
+        found.sentence.contains("; from nothing it goes from"),
         "{}",
         found.sentence
     );

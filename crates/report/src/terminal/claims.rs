@@ -39,7 +39,7 @@ pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
         let numbers: Vec<String> = unasked.iter().map(|claim| claim.id.to_string()).collect();
         let lead = format!("     {} ", sign(Verdict::NotMeasurable));
         let text = format!(
-            "{}: nothing that was run here can tell of {}",
+            "{}: no experiment that ran here measures {}",
             Verdict::NotMeasurable.as_str(),
             numbers.join(", ")
         );
@@ -66,6 +66,6 @@ mod tests {
         assert!(text.contains("   8 ✗ does not hold  "));
         assert!(text.contains("   7 ~ depends  "));
         assert!(text.contains("   2 ? inconclusive  "));
-        assert!(text.contains("– not measurable here: nothing that was run here can tell of "));
+        assert!(text.contains("– not measurable here: no experiment that ran here measures "));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
     }
     if columns.shows_class() && all.iter().any(|cells| !cells.consistent) {
         screen.blank();
-        screen.paragraph(&[], 2, Style::Dim, "* not all starts behave so");
+        screen.paragraph(&[], 2, Style::Dim, "* not every start is in this class");
     }
 }
 

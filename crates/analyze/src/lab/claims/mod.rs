@@ -177,7 +177,7 @@ fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
 fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> String {
     let decided = |e: &&Evidence| e.verdict == overall || overall == Verdict::Depends;
     let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
-        return "Nothing that was run here can tell.".to_owned();
+        return "No experiment that ran here measures it.".to_owned();
     };
     let preposition = if lead.framework.is_some() {
         "With"
@@ -218,16 +218,16 @@ fn lack_of_starts(evidence: &[Evidence], settings: &Settings) -> String {
         return String::new();
     };
     let fewest = open().flat_map(|e| &e.basis).map(|b| b.starts).min();
-    let starts = match fewest.unwrap_or(0) {
-        1 => "1 start counts".to_owned(),
-        some => format!("{some} starts count"),
+    let counted = match fewest.unwrap_or(0) {
+        1 => "1 counts".to_owned(),
+        some => format!("{some} count"),
     };
-    let remedy = if settings.quick {
-        format!("run it without --quick, or with --starts {needed}")
+    let more = if settings.quick {
+        format!("a run without --quick or with --starts {needed}")
     } else {
-        format!("run it with --starts {needed}")
+        format!("--starts {needed}")
     };
-    format!(" It lacks only starts: {starts}; to decide it, {remedy}.")
+    format!(" Too few starts ({counted}): {more} should decide it.")
 }
 
 #[cfg(test)]
@@ -337,10 +337,10 @@ mod tests {
         let said = |all: &[Evidence], quick| sentence(all, overall(all, true), &settings(quick));
         assert_eq!(
             said(&all, true),
-            "On cpu: s. It holds for cpu. It lacks only starts: 2 starts count; to decide it, \
-             run it without --quick, or with --starts 4."
+            "On cpu: s. It holds for cpu. Too few starts (2 count): a run without --quick or with \
+             --starts 4 should decide it."
         );
-        assert!(said(&all, false).ends_with("to decide it, run it with --starts 4."));
+        assert!(said(&all, false).ends_with("(2 count): --starts 4 should decide it."));
         // One that more starts would not decide.
         let stuck = evidence(Verdict::Inconclusive);
         let all = [open, stuck];

@@ -79,17 +79,14 @@ fn slower_first(
         on_device.and_then(ratio_of),
         from_nothing.and_then(ratio_of),
     );
-    let (_, value) = on_device.as_ref().or(from_nothing.as_ref())?;
-    let value = *value;
-    let (mut verdict, mut also) = (above(value, SAME), vec![]);
+    let values = [&on_device, &from_nothing].into_iter().flatten();
+    let decided = Decided::above(values.map(|(_, value)| (*value, SAME)).collect())?;
     let sentence = match (&on_device, &from_nothing) {
         (Some(there), Some(nothing)) => {
-            verdict = both(verdict, above(nothing.1, SAME));
-            also.push((nothing.1, SAME));
             let (first, steady, times) = numbers(there);
             let (first_of_nothing, _, times_of_nothing) = numbers(nothing);
             format!(
-                "with the model on the device the first {what} takes {first}, a steady one {steady} ({times}); from nothing {first_of_nothing} ({times_of_nothing})"
+                "the first {what} takes {first} with the model on the device, a steady one {steady} ({times}); from nothing {first_of_nothing} ({times_of_nothing})"
             )
         }
         (one, other) => {
@@ -98,13 +95,38 @@ fn slower_first(
         }
     };
     Some(Finding {
-        verdict,
+        verdict: decided.verdict,
         quantity: "first ÷ steady",
-        value,
-        threshold: SAME,
-        also,
+        value: decided.value,
+        threshold: decided.threshold,
+        also: decided.also,
         sentence,
     })
+}
+
+/// Several values that must all be above their thresholds.
+struct Decided {
+    verdict: Verdict,
+    /// The first value that has this verdict.
+    value: Interval,
+    threshold: f64,
+    also: Vec<(Interval, f64)>,
+}
+
+impl Decided {
+    /// `None` without values.
+    fn above(mut values: Vec<(Interval, f64)>) -> Option<Decided> {
+        let verdict_of = |(value, threshold): &(Interval, f64)| above(*value, *threshold);
+        let verdict = values.iter().map(verdict_of).reduce(both)?;
+        let place = values.iter().position(|of| verdict_of(of) == verdict)?;
+        let (value, threshold) = values.remove(place);
+        Some(Decided {
+            verdict,
+            value,
+            threshold,
+            also: values,
+        })
+    }
 }
 
 /// The excess of the first iteration, without and with a device that was initialized before.
@@ -124,7 +146,7 @@ impl Initialized {
 
     fn words(&self) -> String {
         format!(
-            "the excess of the first iteration goes from {} to {}",
+            "goes from {} to {}",
             duration(SeriesData::typical(&self.cold.first_excess())),
             duration(SeriesData::typical(&self.ready.first_excess()))
         )
@@ -143,15 +165,16 @@ pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Fi
                 format!(" (to {} with a pause of 0.2 s)", duration(excess))
             });
             let beside = nothing.as_ref().map_or(String::new(), |nothing| {
-                format!("; from nothing {}", nothing.words())
+                format!("; from nothing it {}", nothing.words())
             });
             format!(
-                "with the model on the device {}{pause}{beside}",
+                "{}{pause} with the model on the device{beside}",
                 there.words()
             )
         }
-        (None, nothing) => format!("from nothing {}", nothing.as_ref()?.words()),
+        (None, nothing) => format!("{} from nothing", nothing.as_ref()?.words()),
     };
+    let sentence = format!("the excess of the first iteration {sentence}");
     // As the articles time it, where that was measured.
     let Initialized { cold, ready } = there.or(nothing)?;
     let value = data.unpaired(&ready.first_excess(), &cold.first_excess())?;
@@ -264,8 +287,8 @@ pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Findi
         .iter()
         .filter_map(|(name, words)| {
             let part = data.series(subject, infer(names::MLP, name))?;
-            let share = SeriesData::typical(&part.firsts()) / typical;
-            Some(format!("{words} {}", percent(share)))
+            let share = whole.paired(&part.firsts(), &excess)?;
+            Some(format!("{words} {}", percent(share.median)))
         })
         .collect();
     parts.push(format!("{what} {}", percent(value.median)));
@@ -464,15 +487,13 @@ pub(super) fn excess_grows(data: &Data<'_>, subject: &Subject) -> Option<Finding
         ));
         compared.push((value, SAME));
     }
-    let verdicts = compared.iter().map(|(value, at)| above(*value, *at));
-    let verdict = verdicts.reduce(both)?;
-    let (value, threshold) = compared.pop()?;
+    let decided = Decided::above(compared)?;
     Some(Finding {
-        verdict,
-        quantity: "excess of the first inference, largest ÷ smallest model",
-        value,
-        threshold,
-        also: compared,
+        verdict: decided.verdict,
+        quantity: "excess of the first inference, larger ÷ small model",
+        value: decided.value,
+        threshold: decided.threshold,
+        also: decided.also,
         sentence: format!("the excess is {}", words.join(", ")),
     })
 }
