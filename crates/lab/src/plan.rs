@@ -94,11 +94,32 @@ pub struct PlannedUnit {
     pub priority: Priority,
 }
 
-fn priority(experiment: ExperimentId, variant: &str, framework: Option<Framework>) -> Priority {
-    let detail = match experiment {
-        ExperimentId::TrainInitialized => variant != names::MODEL_ON_DEVICE,
-        _ => [names::SWEEP, names::CONV, names::PINNED_OR_RANDN].contains(&variant),
-    };
+/// Variants that no claim rests on alone.
+const DETAILS: [&str; 4] = [
+    names::SWEEP,
+    names::CONV,
+    names::PINNED_OR_RANDN,
+    names::MODEL_AFTER_PAUSE,
+];
+/// Variants that a short run has no time for: claims that prefer them do without.
+const NOT_QUICK: [&str; 6] = [
+    names::RANDN,
+    names::NO_OPTIMIZER_ON_DEVICE,
+    names::UNET,
+    names::MLP_ON_DEVICE,
+    names::MLP_LARGE_ON_DEVICE,
+    names::UNET_ON_DEVICE,
+];
+
+fn priority(
+    experiment: ExperimentId,
+    variant: &str,
+    framework: Option<Framework>,
+    quick: bool,
+) -> Priority {
+    let detail = DETAILS.contains(&variant)
+        || quick && NOT_QUICK.contains(&variant)
+        || (experiment, variant) == (ExperimentId::TrainInitialized, names::MODEL_FROM_NOTHING);
     match (detail, framework) {
         (true, _) => Priority::Detail,
         (false, Some(_)) => Priority::Slow,
@@ -168,7 +189,13 @@ impl Plan {
         };
         let mut units = Vec::new();
         for device in &devices {
-            add_native(&mut units, &experiments, &device.kind, native_starts);
+            add_native(
+                &mut units,
+                &experiments,
+                &device.kind,
+                native_starts,
+                request.quick,
+            );
         }
         // "On the CPU too": that claim needs the cpu device beside a GPU.
         if devices.iter().all(|device| device.kind != "cpu") {
@@ -177,7 +204,7 @@ impl Plan {
                 .copied()
                 .filter(|&e| e == ExperimentId::Train)
                 .collect();
-            add_native(&mut units, &training, "cpu", native_starts);
+            add_native(&mut units, &training, "cpu", native_starts, request.quick);
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
@@ -201,7 +228,7 @@ impl Plan {
                         },
                         framework: Some(*framework),
                         starts: framework_starts,
-                        priority: priority(experiment, variant, Some(*framework)),
+                        priority: priority(experiment, variant, Some(*framework), request.quick),
                     });
                 }
             }
@@ -241,6 +268,7 @@ fn add_native(
     experiments: &[ExperimentId],
     device: &str,
     starts: impl Fn(ExperimentId, &str) -> usize,
+    quick: bool,
 ) {
     for &experiment in experiments {
         for &variant in experiments::variants(experiment) {
@@ -253,7 +281,7 @@ fn add_native(
                 },
                 framework: None,
                 starts: starts(experiment, variant),
-                priority: priority(experiment, variant, None),
+                priority: priority(experiment, variant, None, quick),
             });
         }
     }

@@ -30,7 +30,7 @@ const INTERVAL: usize = FEWEST + 1;
 
 /// The units in the order of their starts. They run in rounds in which every unit of a priority
 /// that is not done has one start, each round in another order: a drift of the machine affects
-/// all of them alike. In a `quick` order even the first starts wait for what comes before.
+/// all of them alike. In a `quick` order even the first starts of details wait.
 pub fn schedule(units: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
     use Priority::{Detail, Quick, Slow};
     let mut rng = Rng::new(seed);
@@ -46,15 +46,13 @@ pub fn schedule(units: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
             order.extend(round);
         }
     };
-    let begun = if quick {
-        0
-    } else {
-        rounds(0..1, &[Quick, Slow, Detail]);
-        1
-    };
-    for priority in [Quick, Slow, Detail] {
-        rounds(begun..INTERVAL, &[priority]);
+    rounds(0..1, &[Quick, Slow]);
+    if !quick {
+        rounds(0..1, &[Detail]);
     }
+    rounds(1..INTERVAL, &[Quick]);
+    rounds(1..INTERVAL, &[Slow]);
+    rounds(usize::from(!quick)..INTERVAL, &[Detail]);
     rounds(INTERVAL..most, &[Quick, Slow, Detail]);
     order
 }
@@ -80,14 +78,12 @@ mod tests {
             let order = schedule(&units, 7, quick);
             assert_eq!(order.len(), 18);
             let expected: [usize; 12] = match quick {
-                // Even the first starts wait.
-                true => [2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0],
-                false => [0, 1, 2, 2, 2, 2, 1, 1, 1, 0, 0, 0],
+                // Even the first start of the detail waits.
+                true => [1, 2, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0],
+                false => [1, 2, 0, 2, 2, 2, 1, 1, 1, 0, 0, 0],
             };
             let mut begun = order[..12].to_vec();
-            if !quick {
-                begun[..3].sort_unstable();
-            }
+            begun[..2].sort_unstable();
             assert_eq!(begun, expected);
         }
     }

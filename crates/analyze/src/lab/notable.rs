@@ -5,6 +5,8 @@ use crate::units::{bandwidth, bytes, duration, ratio};
 
 /// A steady copy below this share of the pinned one is worth a sentence.
 const PINNING_PAYS: f64 = 1.5;
+/// More of a device's memory than this, whatever the model: the framework preallocates.
+pub(super) const PREALLOCATED: f64 = 0.5;
 /// A first import that is slower by this much deserves a word.
 const FIRST_START_APART: f64 = 2.0;
 
@@ -105,12 +107,23 @@ fn memory(report: &LabReport) -> Option<String> {
             .max_by(|a, b| a.1.first.total_cmp(&b.1.first))
     };
     let (experiment, series) = most(names::DEVICE_MEMORY).or_else(|| most(names::HOST_MEMORY))?;
+    let devices = std::iter::once(&report.device).chain(&report.other_devices);
+    let all_of_it = devices
+        .filter(|device| device.kind == experiment.device)
+        .map(|device| device.memory as f64)
+        .next();
+    let preallocated = series.name == names::DEVICE_MEMORY
+        && all_of_it.is_some_and(|all| series.first > PREALLOCATED * all);
     (series.first > 0.0).then(|| {
         format!(
-            "The first inference {} takes {} of {}, for a network of 100 KiB.",
+            "The first inference {} takes {} of {}, for a network of 100 KiB{}.",
             place(experiment),
             bytes(series.first as u64),
-            series.name
+            series.name,
+            match preallocated {
+                true => ": it is preallocated, whatever the network needs",
+                false => "",
+            }
         )
     })
 }

@@ -102,6 +102,7 @@ impl Framework {
                 names::MLP_LARGE,
                 names::UNET,
                 names::MLP_ON_DEVICE,
+                names::MLP_LARGE_ON_DEVICE,
                 names::UNET_ON_DEVICE,
             ],
             _ => experiments::variants(experiment),

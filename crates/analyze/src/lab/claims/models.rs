@@ -1,6 +1,7 @@
 //! Claims 10 to 13 and 16 to 20: training and inference.
 
 use super::super::data::{ByStart, Data, Key, SeriesData};
+use super::super::notable::PREALLOCATED;
 use super::super::{ExperimentId, Subject, Verdict, names};
 use super::{Finding, SAME, above, below, both};
 use crate::stats::{self, Interval};
@@ -287,11 +288,10 @@ pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Findi
         .iter()
         .filter_map(|(name, words)| {
             let part = data.series(subject, infer(names::MLP, name))?;
-            let share = whole.paired(&part.firsts(), &excess)?;
-            Some(format!("{words} {}", percent(share.median)))
+            Some(format!("{words} {}", mean_share(&part.firsts(), &excess)?))
         })
         .collect();
-    parts.push(format!("{what} {}", percent(value.median)));
+    parts.push(format!("{what} {}", mean_share(&left, &excess)?));
     Some(Finding {
         verdict: below(value, HALF),
         quantity: "excess that may be arithmetic ÷ whole excess of the first inference",
@@ -318,6 +318,17 @@ fn over_steady(series: &SeriesData, other: &SeriesData) -> ByStart {
             Some((*index, vec![(value - steady).max(value * 1e-3)]))
         })
         .collect()
+}
+
+/// The mean over the starts of a part of their whole: such shares add up.
+fn mean_share(part: &ByStart, whole: &ByStart) -> Option<String> {
+    let shares = part.iter().filter_map(|(index, values)| {
+        let (_, whole) = whole.iter().find(|(same, _)| same == index)?;
+        Some(stats::median(values)? / stats::median(whole)?)
+    });
+    let shares: Vec<f64> = shares.collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    mean.is_finite().then(|| percent(mean))
 }
 
 fn percent(share: f64) -> String {
@@ -365,9 +376,6 @@ fn grown(by_start: &ByStart) -> String {
         some => bytes(some as u64),
     }
 }
-
-/// More of a device's memory than this, whatever the model: the framework preallocates.
-const PREALLOCATED: f64 = 0.5;
 
 pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let found = |name| {

@@ -54,6 +54,7 @@ fn figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Option<Str
     };
     let curves: Vec<(&str, Mark, &'static str, Vec<Point>)> = [
         (names::DEVICE_MEMORY, Mark::Circle, "device-memory"),
+        (names::ARRAY_MEMORY, Mark::Diamond, "array-memory"),
         (names::HOST_MEMORY, Mark::Square, "host-memory"),
     ]
     .into_iter()
