@@ -169,7 +169,7 @@ pub struct RunArguments {
     #[arg(long, short, value_name = "DIRECTORY")]
     pub output: Option<PathBuf>,
 
-    /// Wait for the device at the end of each iteration that Python sees
+    /// Wait for the device at the end of each iteration that Python sees, and after each clock reading of a Python program
     #[arg(long)]
     pub synchronize: bool,
 

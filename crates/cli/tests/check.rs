@@ -91,12 +91,12 @@ fn every_limit_can_be_kept_and_exceeded_on_an_h200() {
 fn exit_codes_tell_the_verdicts_apart() {
     let directory = Directory::new();
     let six = six();
-    // 9.94 s (9.42–10.5).
+    // 4.34 s (4.21–4.47).
     for (limit, flags, code, mark) in [
-        ("11s", &[][..], 0, "✓ time to first"),
-        ("9.8s", &[], 0, "? time to first"),
-        ("9.8s", &["--fail-on-inconclusive"], 3, "? time to first"),
-        ("9s", &["--fail-on-inconclusive"], 1, "✗ time to first"),
+        ("5s", &[][..], 0, "✓ time to first"),
+        ("4.3s", &[], 0, "? time to first"),
+        ("4.3s", &["--fail-on-inconclusive"], 3, "? time to first"),
+        ("4s", &["--fail-on-inconclusive"], 1, "✗ time to first"),
     ] {
         let mut arguments = vec![six.as_str(), "--time-to-first", limit];
         arguments.extend(flags);
@@ -216,15 +216,15 @@ fn a_program_that_fails_is_never_within_its_budget() {
 fn every_result_is_written_where_it_was_asked_for() {
     let directory = Directory::new();
     let six = six();
-    let common = [six.as_str(), "--time-to-first", "6s", "--steady", "0.8ms"];
+    let common = [six.as_str(), "--time-to-first", "4s", "--steady", "0.8ms"];
     let files = [
         ("--json", "check.json", "\"schema\": \"preheat.check/1\""),
         (
             "--junit",
             "junit.xml",
-            "<failure type=\"fail\" message=\"9.94 s against",
+            "<failure type=\"fail\" message=\"4.34 s against",
         ),
-        ("--markdown", "check.md", "| ❌ | time to first | 6 s |"),
+        ("--markdown", "check.md", "| ❌ | time to first | 4 s |"),
         (
             "--bmf",
             "bmf.json",
@@ -267,7 +267,7 @@ fn every_result_is_written_where_it_was_asked_for() {
 #[test]
 fn github_gets_annotations_and_a_summary() {
     let directory = Directory::new();
-    budget(&directory, "time_to_first = \"6 s\"\nsteady = \"800 us\"\n");
+    budget(&directory, "time_to_first = \"4 s\"\nsteady = \"800 us\"\n");
     let summary = directory.join("summary.md");
     fs::write(&summary, "before\n").unwrap();
     let said = run(preheat()
@@ -282,7 +282,7 @@ fn github_gets_annotations_and_a_summary() {
         .collect();
     assert_eq!(commands.len(), 2, "{}", said.out);
     assert!(commands[0].starts_with(
-        "::error file=preheat.toml,line=1,col=1,title=linear%3A time to first::9.94 s"
+        "::error file=preheat.toml,line=1,col=1,title=linear%3A time to first::4.34 s"
     ));
     assert!(commands[1].starts_with("::warning file=preheat.toml,line=2,col=1,title="));
     let text = fs::read_to_string(&summary).unwrap();

@@ -132,3 +132,75 @@ fn a_step_that_xla_compiled() {
     let compiled = item(&report, Cause::KernelCompilation, "jit_step");
     assert!(compiled.seconds > 0.5, "{compiled:?}");
 }
+
+/// A program of examples/first: its regions, and the seconds that it printed.
+fn timed(name: &str) -> (RunReport, Vec<f64>) {
+    let directory = Directory::new();
+    unpack(&directory, name);
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["report", name, "--json", "run.json"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let read = |path: &str| fs::read_to_string(directory.join(path)).unwrap();
+    let printed = read(&format!("{name}/printed.txt"));
+    let printed = printed.lines().map(|line| {
+        let seconds = line
+            .strip_suffix(" s")
+            .and_then(|line| line.rsplit_once(": "));
+        seconds.unwrap().1.parse().unwrap()
+    });
+    (
+        serde_json::from_str(&read("run.json")).unwrap(),
+        printed.collect(),
+    )
+}
+
+/// The regions say what the program printed, within 5 % and its rounding.
+fn agrees(report: &RunReport, printed: &[f64], rounding: f64) {
+    let mut found = Vec::new();
+    for region in &report.regions {
+        found.push(region.first.median);
+        found.extend(region.second.map(|second| second.median));
+    }
+    assert_eq!(found.len(), printed.len());
+    for (found, printed) in found.iter().zip(printed) {
+        assert!(
+            (found - printed).abs() <= 0.05 * printed + rounding,
+            "{found} s, and the program printed {printed} s"
+        );
+    }
+}
+
+#[test]
+fn two_training_iterations_that_the_program_times() {
+    let (report, printed) = timed("first-train");
+    agrees(&report, &printed, 0.000_05);
+    assert_eq!(report.iteration, "steps of SGD");
+    assert!(report.first_to_second.unwrap().median > 50.0);
+    let region = &report.regions[0];
+    assert_eq!(region.name, "train.py:17–23");
+    let largest = region
+        .causes
+        .iter()
+        .max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    assert_eq!(largest.unwrap().cause, Cause::KernelLoading);
+    // It does not synchronize.
+    assert!(region.unfinished.unwrap().launches > 5);
+}
+
+#[test]
+fn two_inferences_that_the_program_times() {
+    let (report, printed) = timed("first-infer");
+    agrees(&report, &printed, 0.000_05);
+    assert_eq!(report.iteration, "calls of Sequential");
+    assert_eq!(report.regions.len(), 2);
+}
+
+#[test]
+fn two_launches_from_cpp() {
+    let (report, printed) = timed("first-launch");
+    agrees(&report, &printed, 1e-7);
+    assert_eq!(report.iterations_by, IterationsBy::Timers);
+    assert_eq!(report.regions[0].name, "launch.cu:27–29");
+    assert_eq!(report.regions[0].unfinished.unwrap().launches, 1);
+}

@@ -27,7 +27,11 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
     let base = Path::new(&recording.manifest.directory);
     for (file, lines) in lines(recording, &timers) {
         let lines: Vec<u32> = lines.into_iter().collect();
-        let Some(source) = source(&base.join(&file)) else {
+        let source = match &*file {
+            ON_THE_COMMAND_LINE => command(recording),
+            _ => source(&base.join(&file)),
+        };
+        let Some(source) = source else {
             continue;
         };
         let found = timers_in(&source, &lines);
@@ -61,12 +65,28 @@ fn lines(recording: &Recording, timers: &Timers) -> BTreeMap<String, BTreeSet<u3
     lines
 }
 
+/// What Python calls the file of a program that `-c` gives.
+const ON_THE_COMMAND_LINE: &str = "<string>";
+
+/// The program that `-c` gives, if all processes with one have the same.
+fn command(recording: &Recording) -> Option<String> {
+    let processes = recording.starts.iter().flat_map(|start| &start.processes);
+    let mut given = processes.filter_map(|process| {
+        let mut arguments = process.arguments.iter().skip_while(|word| *word != "-c");
+        arguments.nth(1)
+    });
+    let first = given.next()?;
+    given.all(|other| other == first).then(|| first.clone())
+}
+
 fn source(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
+    // Before it is opened: that of a pipe would wait for a writer.
+    let plain = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LONGEST_SOURCE);
+    if !plain {
         return None;
     }
     let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
     file.take(LONGEST_SOURCE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

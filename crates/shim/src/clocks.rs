@@ -9,7 +9,8 @@
 use crate::files::found;
 use crate::loader::{Step, each_mapped, entry, real_dlsym};
 use crate::recorder::{self, system::Errno};
-use preheat_wire::{Clock, Kind};
+use preheat_wire::{Clock, Event, Kind};
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
@@ -92,28 +93,72 @@ fn is_own(caller: *const u8) -> bool {
     (caller as usize).wrapping_sub(from) < LENGTH.load(Ordering::Relaxed)
 }
 
-/// Records that the program's own code has read this from a clock.
-#[cold]
-fn keep(clock: Clock, caller: *const u8, nanoseconds: u64) {
-    if READINGS.load(Ordering::Relaxed) >= MOST || !recorder::active() {
+/// Whether readings are still recorded.
+pub(crate) fn may_record() -> bool {
+    recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
+}
+
+/// Records a reading at a place, unless the program only waits by it.
+pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
+    if is_polling(place) {
         return;
     }
-    READINGS.fetch_add(1, Ordering::Relaxed);
+    if READINGS.fetch_add(1, Ordering::Relaxed) + 1 == MOST {
+        let note = b"The program reads its clocks very often: regions that it timed later are \
+                     not listed.";
+        recorder::instant(Kind::Event, Event::Note as u16, 0, 0, None, note);
+    }
+    recorder::instant(Kind::Clock, clock as u16, place as i32, value, None, b"");
+}
+
+/// A place that reads again this soon, this often and without any other reading in between
+/// waits for a time to come; nobody asks how long that took.
+const SOON: u64 = 20_000;
+const OFTEN: u32 = 64;
+/// A pause makes up for so many readings.
+const PAUSE: u32 = 8;
+
+#[derive(Clone, Copy)]
+struct Last {
+    place: u32,
+    time: u64,
+    often: u32,
+}
+
+thread_local! {
+    static LAST: Cell<Last> = const {
+        Cell::new(Last { place: 0, time: 0, often: 0 })
+    };
+}
+
+/// Whether this reading is one of many by which the program waits.
+fn is_polling(place: u32) -> bool {
+    let time = recorder::now();
+    let last = LAST.get();
+    let soon = time.wrapping_sub(last.time) < SOON;
+    let often = match (last.place == place, soon) {
+        (true, true) => last.often.saturating_add(1).min(2 * OFTEN),
+        // The processor was away for a moment.
+        (true, false) => last.often.saturating_sub(PAUSE),
+        (false, _) => 0,
+    };
+    LAST.set(Last { place, time, often });
+    often > OFTEN
+}
+
+/// Records that the executable's own code has read this from a clock.
+#[cold]
+fn keep_native(clock: Clock, caller: *const u8, nanoseconds: u64) {
+    if !may_record() {
+        return;
+    }
     let _errno = Errno::keep();
     let mut place = [0; 24];
     let place = decimal(
         (caller as usize).wrapping_sub(BASE.load(Ordering::Relaxed)),
         &mut place,
     );
-    let place = recorder::text(place);
-    recorder::instant(
-        Kind::Clock,
-        clock as u16,
-        place as i32,
-        nanoseconds,
-        None,
-        b"",
-    );
+    keep(clock, recorder::text(place), nanoseconds);
 }
 
 /// `+` and the number, at the end of the buffer.
@@ -184,7 +229,7 @@ extern "C" fn clock_gettime_read(
         };
         // SAFETY: the function has just written it.
         let time = unsafe { *time };
-        keep(kind, caller, nanoseconds(time.tv_sec, time.tv_nsec));
+        keep_native(kind, caller, nanoseconds(time.tv_sec, time.tv_nsec));
     }
     Step::done(result as usize as *mut c_void)
 }
@@ -209,7 +254,7 @@ extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, caller: 
     if own && result == 0 && !time.is_null() {
         // SAFETY: the function has just written it.
         let time = unsafe { *time };
-        keep(
+        keep_native(
             Clock::GetTimeOfDay,
             caller,
             nanoseconds(time.tv_sec, time.tv_usec * 1000),
@@ -237,7 +282,7 @@ fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
     unsafe { libc::clock_gettime(which, &mut time) };
     let now = nanoseconds(time.tv_sec, time.tv_nsec);
     if is_own(caller) {
-        keep(clock, caller, now);
+        keep_native(clock, caller, now);
     }
     Step::done(now as usize as *mut c_void)
 }
@@ -258,6 +303,15 @@ mod tests {
         assert_eq!(decimal(4711, &mut [0; 24]), b"+4711");
         let most = format!("+{}", usize::MAX);
         assert_eq!(decimal(usize::MAX, &mut [0; 24]), most.as_bytes());
+    }
+
+    #[test]
+    fn a_place_that_reads_all_the_time_is_polling() {
+        let polls = (0..1000).filter(|_| is_polling(7)).count();
+        assert!(polls > 800, "{polls}");
+        // Two places that alternate measure something.
+        let alternating = (0..1000u32).filter(|at| is_polling(1 + at % 2));
+        assert_eq!(alternating.count(), 0);
     }
 
     #[test]

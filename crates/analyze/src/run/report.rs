@@ -141,6 +141,10 @@ pub struct RegionReport {
     pub second_causes: Vec<CauseSeconds>,
     /// Device work that the first execution did not wait for; none if there was none.
     pub unfinished: Option<Unfinished>,
+    /// Whether only the order of the readings says that they belong together, because the
+    /// source was not at hand. Such a region is never an iteration.
+    #[serde(default)]
+    pub paired_by_order: bool,
 }
 
 /// Device work that was still to be done when a clock was read.

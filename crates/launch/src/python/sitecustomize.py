@@ -351,7 +351,8 @@ class Frameworks(object):
 
         def elapsed(self, end_event):
             milliseconds = elapsed_time(self, end_event)
-            recorder.cuda_elapsed(id(self), id(end_event), int(milliseconds * 1e6))
+            if milliseconds >= 0:
+                recorder.cuda_elapsed(id(self), id(end_event), int(milliseconds * 1e6))
             return milliseconds
 
         Event.record = wraps(recorded, record)

@@ -167,15 +167,10 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
         usize::try_from(unfinished.launches).unwrap_or(usize::MAX),
         "kernel",
     );
-    match unfinished.seconds {
-        Some(seconds) => format!(
-            "Not synchronized: {kernels} not waited for; the device needed {} more.",
-            duration(seconds)
-        ),
-        None => format!(
-            "Not synchronized: {kernels} not waited for; --synchronize measures how long they took."
-        ),
-    }
+    let more = unfinished.seconds.map_or(String::new(), |seconds| {
+        format!("; the device needed {} more", duration(seconds))
+    });
+    format!("Not synchronized: {kernels} not waited for when the clock was read{more}.")
 }
 
 /// A cause in a word or two.

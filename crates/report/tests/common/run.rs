@@ -170,6 +170,7 @@ pub fn twice() -> RunReport {
             launches: 3,
             seconds: None,
         }),
+        paired_by_order: false,
     }];
     report
 }

@@ -8,14 +8,13 @@
 use super::api::{Api, Object, Pointer, api};
 use super::asked::{Name, Text, main_globals};
 use super::{METH_NOARGS, MethodDefinition, slice};
-use crate::hooks;
 use crate::recorder;
+use crate::{clocks, hooks};
 use preheat_wire::{Clock, Elapsed, Kind};
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 type Read = unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
 
@@ -25,10 +24,6 @@ struct Builtin {
     head: Object,
     definition: *mut MethodDefinition,
 }
-
-/// After so many readings a process records no more of them: 16 MiB.
-const MOST: u32 = 1 << 19;
-static READINGS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether to wait for the device after each reading, to see how much it still had to do.
 static SYNCHRONIZE: AtomicBool = AtomicBool::new(false);
@@ -159,12 +154,12 @@ pub(super) unsafe extern "C" fn event(
     // SAFETY: the interpreter's own call, with its lock held.
     unsafe {
         if let &[identity] = slice(arguments, count)
-            && may_record()
+            && clocks::may_record()
         {
             let place = place(api, 1);
             if place != 0 {
                 let identity = api.value(identity);
-                keep(Kind::Clock, Clock::CudaEvent as u16, place, identity);
+                clocks::keep(Clock::CudaEvent, place, identity);
             }
         }
     }
@@ -181,7 +176,7 @@ pub(super) unsafe extern "C" fn elapsed(
     // SAFETY: the interpreter's own call, with its lock held.
     unsafe {
         if let &[from, to, nanoseconds] = slice(arguments, count)
-            && may_record()
+            && clocks::may_record()
         {
             let place = place(api, 1);
             let nanoseconds = api.value(nanoseconds);
@@ -207,7 +202,7 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
     let original: Read = unsafe { std::mem::transmute(hooked.original.load(Ordering::Acquire)) };
     let place = match api() {
         // SAFETY: the interpreter's own call, with its lock held and no error set.
-        Some(api) if may_record() => unsafe { place(api, 0) },
+        Some(api) if clocks::may_record() => unsafe { place(api, 0) },
         _ => 0,
     };
     // SAFETY: the original with its own arguments.
@@ -224,7 +219,7 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
             ((api.as_float)(reading) * 1e9) as i64 as u64
         }
     };
-    keep(Kind::Clock, hooked.clock as u16, place, value);
+    clocks::keep(hooked.clock, place, value);
     if SYNCHRONIZE.load(Ordering::Relaxed) {
         // SAFETY: the lock is given back while others may need it, and had again.
         unsafe {
@@ -234,53 +229,6 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
         }
     }
     reading
-}
-
-fn may_record() -> bool {
-    recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
-}
-
-fn keep(kind: Kind, symbol: u16, place: u32, value: u64) {
-    if is_polling(place) {
-        return;
-    }
-    READINGS.fetch_add(1, Ordering::Relaxed);
-    recorder::instant(kind, symbol, place as i32, value, None, b"");
-}
-
-/// A place that reads again this soon, this often and without any other reading in between
-/// waits for a time to come; nobody asks how long that took.
-const SOON: u64 = 20_000;
-const OFTEN: u32 = 64;
-/// A pause makes up for so many readings.
-const PAUSE: u32 = 8;
-
-#[derive(Clone, Copy)]
-struct Last {
-    place: u32,
-    time: u64,
-    often: u32,
-}
-
-thread_local! {
-    static LAST: Cell<Last> = const {
-        Cell::new(Last { place: 0, time: 0, often: 0 })
-    };
-}
-
-/// Whether this reading is one of many by which the program waits.
-fn is_polling(place: u32) -> bool {
-    let time = recorder::now();
-    let last = LAST.get();
-    let soon = time.wrapping_sub(last.time) < SOON;
-    let often = match (last.place == place, soon) {
-        (true, true) => last.often.saturating_add(1).min(2 * OFTEN),
-        // The processor was away for a moment.
-        (true, false) => last.often.saturating_sub(PAUSE),
-        (false, _) => 0,
-    };
-    LAST.set(Last { place, time, often });
-    often > OFTEN
 }
 
 /// The number of a text with the place in the program's own code that calls this; 0 where
@@ -378,15 +326,6 @@ mod tests {
         assert!(!is_own(b"/usr/lib/python3/dist-packages/torch/x.py"));
         assert!(!is_own(b"<frozen importlib._bootstrap>"));
         assert!(!is_own(b""));
-    }
-
-    #[test]
-    fn a_place_that_reads_all_the_time_is_polling() {
-        let polls = (0..1000).filter(|_| is_polling(7)).count();
-        assert!(polls > 800, "{polls}");
-        // Two places that alternate measure something.
-        let alternating = (0..1000u32).filter(|at| is_polling(1 + at % 2));
-        assert_eq!(alternating.count(), 0);
     }
 
     #[test]

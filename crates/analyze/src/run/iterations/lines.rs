@@ -36,12 +36,14 @@ fn code_begins(process: &Process, first: u64) -> u64 {
 /// execution that the first line ends.
 fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
     let regions = start.regions.all.iter();
-    let begins = regions
-        .filter(|region| region.process == process)
-        .filter_map(|region| {
-            let begins: Vec<u64> = region.executions.iter().map(|one| one.begin).collect();
-            first_begin(&start.trace.lines, &begins)
-        });
+    let begins = regions.filter(|region| region.known).filter_map(|region| {
+        let own = region
+            .executions
+            .iter()
+            .filter(|one| one.process == process);
+        let begins: Vec<u64> = own.map(|one| one.begin).collect();
+        first_begin(&start.trace.lines, &begins)
+    });
     begins.min()
 }
 

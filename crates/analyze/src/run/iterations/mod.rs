@@ -17,6 +17,7 @@ mod xla;
 
 pub(super) use lines::busiest;
 
+use super::Frame;
 use super::IterationsBy;
 use super::facts::Facts;
 use super::timers::{Key, Regions, name};
@@ -76,6 +77,8 @@ pub(super) struct Decision {
     pub rule: Option<Rule>,
     /// Whether the optimizer's number tells it from others of its class.
     numbered: bool,
+    /// Where a timed region begins.
+    begins: Option<Vec<Frame>>,
     /// By start.
     pub found: Vec<Option<Found>>,
 }
@@ -129,10 +132,15 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
                     Rule::Optimizer(name) => python::has_siblings(starts, name),
                     _ => false,
                 };
+                let begins = match &rule {
+                    Rule::Timer(key) => timers::begins(starts, key),
+                    _ => None,
+                };
                 return Decision {
                     by,
                     rule: Some(rule),
                     numbered,
+                    begins,
                     found,
                 };
             }
@@ -142,6 +150,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         by: IterationsBy::None,
         rule: None,
         numbered: false,
+        begins: None,
         found: vec![None; starts.len()],
     }
 }
@@ -258,7 +267,8 @@ impl Decision {
                 }
             }
             Some(Rule::Timer(key)) => {
-                format!("{}, timed by the program", name(key, false))
+                let begins = self.begins.as_deref().unwrap_or(&key.to);
+                format!("{}, timed by the program", name(begins, &key.to, false))
             }
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);

@@ -1,22 +1,24 @@
 //! Regions that the program times itself: executions of the same region are iterations.
 
+use super::super::Frame;
 use super::super::timers::{Key, Region};
 use super::{Found, Seen};
 
-/// The region that a start speaks for: of those that were executed at least so often, the
-/// one that took longest in all. Where one execution is enough, the first region that the
-/// program surely times.
+/// The region that a start speaks for, of those that the program surely times and that
+/// were executed at least so often: the one that took longest in all, or the first one where
+/// one execution is enough.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<Key> {
-    let mut often = (start.regions.all.iter()).filter(|region| region.executions.len() >= least);
+    let mut often = (start.regions.all.iter())
+        .filter(|region| region.known && region.on_first_thread().count() >= least);
     let found = match least {
-        0 | 1 => often.find(|region| region.known),
+        0 | 1 => often.next(),
         _ => often.max_by(|a, b| total(a).total_cmp(&total(b))),
     };
     found.map(|region| region.key.clone())
 }
 
 fn total(region: &Region) -> f64 {
-    let all = region.executions.iter();
+    let all = region.on_first_thread();
     all.map(|execution| (execution.end - execution.begin) as f64)
         .sum()
 }
@@ -24,12 +26,21 @@ fn total(region: &Region) -> f64 {
 /// The executions of a region.
 pub(super) fn find(start: &Seen, key: &Key) -> Option<Found> {
     let region = start.regions.all.iter().find(|region| region.key == *key)?;
+    let first = region.executions.first()?;
     Some(Found {
-        process: region.process,
-        thread: region.thread,
-        iterations: (region.executions.iter())
+        process: first.process,
+        thread: first.thread,
+        iterations: (region.on_first_thread())
             .map(|execution| (execution.begin, execution.end))
             .collect(),
         period: 0,
     })
+}
+
+/// Where the region begins, in the first start that has it.
+pub(super) fn begins(starts: &[Seen], key: &Key) -> Option<Vec<Frame>> {
+    let all = starts.iter().flat_map(|start| &start.regions.all);
+    all.into_iter()
+        .find(|region| region.key == *key)
+        .map(|region| region.from.clone())
 }

@@ -2,8 +2,8 @@
 //!
 //! Where the source says which readings are subtracted, a reading that ends a region is
 //! paired with the last one that can begin it, and others mean something else. Where the
-//! source is not known, readings are paired by their order: one begins a region and the next ends it; a single place that reads again and
-//! again ends one region and begins the next.
+//! source is not known, readings are paired by their order: every other interval is a
+//! region, whichever half took longer.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::{TimedFile, Timers};
 /// The file of the code that Python's `timeit` generates, which reads a clock twice.
 pub(super) const TIMEIT: &str = "<timeit-src>";
 
-/// More regions than this are not told apart.
+/// Maximum number of regions of a start; further ones are dropped.
 const MOST_REGIONS: usize = 256;
 
 /// The regions of one start, in the order in which they were first executed.
@@ -23,30 +23,33 @@ pub(in crate::run) struct Regions {
     pub all: Vec<Region>,
 }
 
-/// A region, and each time that it was executed.
+/// A region, and each time that it was executed, on any thread.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct Region {
     pub key: Key,
-    pub process: usize,
-    pub thread: usize,
+    /// The place where its first execution began, innermost frame first; never empty.
+    pub from: Vec<Frame>,
     /// Whether the source says that the two readings are subtracted; else only their order.
     pub known: bool,
     pub executions: Vec<Execution>,
 }
 
-/// What tells one region from another, in all starts alike.
+/// Identifies a region in all starts: by where it ends. It may begin in several places,
+/// such as before a loop and at the end of its body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::run) struct Key {
-    /// The place of the earlier reading, innermost frame first; never empty.
-    pub from: Vec<Frame>,
-    /// The place of the later one; never empty.
+    /// The place of the later reading, innermost frame first; never empty.
     pub to: Vec<Frame>,
     pub clock: Clock,
+    /// The place of the earlier reading where only the order pairs them.
+    pub from: Option<Frame>,
 }
 
 /// One execution of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::run) struct Execution {
+    pub process: usize,
+    pub thread: usize,
     /// When its clock was read first, since `exec`.
     pub begin: u64,
     /// When it was read again.
@@ -55,42 +58,51 @@ pub(in crate::run) struct Execution {
     pub seconds: f64,
 }
 
+impl Region {
+    /// The executions on the thread of the first, which follow each other.
+    pub(in crate::run) fn on_first_thread(&self) -> impl Iterator<Item = &Execution> {
+        let of = self.executions.first().map(|one| (one.process, one.thread));
+        let all = self.executions.iter();
+        all.filter(move |one| Some((one.process, one.thread)) == of)
+    }
+}
+
 /// Finds the regions of a start.
 pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
-    let mut regions = Regions::default();
-    let mut keys: HashMap<(Key, usize, usize), usize> = HashMap::new();
+    let mut found = Vec::new();
     for (number, process) in trace.processes.iter().enumerate() {
         let places = Places::new(process, timers);
-        let mut found = pairs(process, &places, timers);
-        found.extend(events(process, &places));
-        found.sort_by_key(|(_, _, execution)| execution.begin);
-        for (key, thread, execution) in found {
-            let count = regions.all.len();
-            let at = *keys.entry((key.clone(), number, thread)).or_insert(count);
-            if at == count {
-                if count == MOST_REGIONS {
-                    keys.remove(&(key, number, thread));
-                    continue;
-                }
-                regions.all.push(Region {
-                    known: key.clock == Clock::CudaEvent
-                        || key.from[0].file == TIMEIT
-                        || timers.file(&key.from[0].file).is_some(),
-                    key,
-                    process: number,
-                    thread,
-                    executions: Vec::new(),
-                });
-            }
-            let region = &mut regions.all[at];
-            // Elapsed since the same beginning is not another execution.
-            let last = region.executions.last().map_or(0, |last| last.end);
-            if execution.begin >= last || region.executions.is_empty() {
-                region.executions.push(execution);
-            }
+        found.extend(pairs(number, process, &places, timers));
+        found.extend(events(number, process, &places));
+    }
+    found.sort_by_key(|found: &Found| found.execution.begin);
+    let mut regions = Regions::default();
+    let mut keys: HashMap<Key, usize> = HashMap::new();
+    // The end of the last execution of each region on each thread.
+    let mut ends: HashMap<(usize, usize, usize), u64> = HashMap::new();
+    for found in found {
+        let count = regions.all.len();
+        if count == MOST_REGIONS && !keys.contains_key(&found.key) {
+            continue;
+        }
+        let at = *keys.entry(found.key.clone()).or_insert(count);
+        if at == count {
+            regions.all.push(Region {
+                known: found.key.from.is_none(),
+                key: found.key,
+                from: found.from,
+                executions: Vec::new(),
+            });
+        }
+        let execution = found.execution;
+        let last = ends.entry((at, execution.process, execution.thread));
+        let last = last.or_insert(0);
+        // The time since a beginning that was already used is not another execution.
+        if execution.begin >= *last {
+            *last = execution.end;
+            regions.all[at].executions.push(execution);
         }
     }
-    regions.all.sort_by_key(|region| region.executions[0].begin);
     regions
 }
 
@@ -117,10 +129,15 @@ impl Places {
     }
 }
 
-type Found = (Key, usize, Execution);
+/// An execution, and the region that it is of.
+struct Found {
+    key: Key,
+    from: Vec<Frame>,
+    execution: Execution,
+}
 
 /// Pairs of readings of one clock on one thread.
-fn pairs(process: &Process, places: &Places, timers: &Timers) -> Vec<Found> {
+fn pairs(number: usize, process: &Process, places: &Places, timers: &Timers) -> Vec<Found> {
     let mut sequences: HashMap<(u32, Clock), Vec<&Reading>> = HashMap::new();
     for reading in &process.readings {
         if reading.clock != Clock::CudaEvent && !places.of(reading).is_empty() {
@@ -132,23 +149,40 @@ fn pairs(process: &Process, places: &Places, timers: &Timers) -> Vec<Found> {
     for sequence in sequences.values_mut() {
         sequence.sort_by_key(|reading| reading.time);
         let mut pairing = Pairing::default();
+        let mut unknown: Vec<&Reading> = Vec::new();
+        let mut generated: Vec<&Reading> = Vec::new();
         for reading in sequence.iter() {
-            let place = &places.of(reading)[0];
-            let earlier = match timers.file(&place.file) {
-                Some(file) => pairing.by_source(reading, place, file),
-                None => pairing.by_order(reading, place),
-            };
-            if let Some(earlier) = earlier {
-                found.extend(region(places, earlier, reading));
+            let frames = places.of(reading);
+            match timers.file(&frames[0].file) {
+                _ if frames[0].file == TIMEIT => generated.push(reading),
+                None => unknown.push(reading),
+                Some(file) => {
+                    if let Some(earlier) = pairing.earlier(reading, frames, file) {
+                        found.extend(region(number, places, (earlier, reading), true));
+                    }
+                }
             }
+        }
+        for pair in generated.chunks_exact(2) {
+            found.extend(region(number, places, (pair[0], pair[1]), true));
+        }
+        for pair in by_order(&unknown) {
+            found.extend(region(number, places, pair, false));
         }
     }
     found
 }
 
-fn region(places: &Places, from: &Reading, to: &Reading) -> Option<Found> {
+fn region(
+    process: usize,
+    places: &Places,
+    (from, to): (&Reading, &Reading),
+    known: bool,
+) -> Option<Found> {
     let difference = to.value.wrapping_sub(from.value) as i64;
     let execution = Execution {
+        process,
+        thread: from.thread as usize,
         begin: from.time,
         end: to.time,
         // A clock that was set back while it was read says nothing.
@@ -157,79 +191,110 @@ fn region(places: &Places, from: &Reading, to: &Reading) -> Option<Found> {
             _ => to.time.checked_sub(from.time)? as f64 * 1e-9,
         },
     };
-    let key = Key {
-        from: places.of(from).to_vec(),
-        to: places.of(to).to_vec(),
-        clock: from.clock,
-    };
-    (execution.end > execution.begin).then_some((key, from.thread as usize, execution))
+    let begins = places.of(from);
+    (execution.end > execution.begin).then(|| Found {
+        key: Key {
+            to: places.of(to).to_vec(),
+            clock: from.clock,
+            from: (!known).then(|| begins[0].clone()),
+        },
+        from: begins.to_vec(),
+        execution,
+    })
 }
 
-/// Readings that may yet begin a region.
+/// Readings that may yet begin a region, by file and line.
 #[derive(Default)]
 struct Pairing<'a> {
-    /// By file and line: the last reading there.
-    last: HashMap<(String, u32), &'a Reading>,
-    /// The reading that began a region, where only the order says so, and its place.
-    open: Option<(&'a Reading, Frame)>,
+    last: HashMap<(String, u32), Vec<Beginning<'a>>>,
+}
+
+/// The last reading of a line that was called in this way.
+struct Beginning<'a> {
+    frames: &'a [Frame],
+    reading: &'a Reading,
 }
 
 impl<'a> Pairing<'a> {
-    /// The last reading that this one is subtracted from.
-    fn by_source(
+    /// The last reading that this one is subtracted from: rather one of the same call than
+    /// one of the same function, which has a variable of its own, than any other.
+    fn earlier(
         &mut self,
         reading: &'a Reading,
-        place: &Frame,
+        frames: &'a [Frame],
         file: &TimedFile,
     ) -> Option<&'a Reading> {
-        let begins = (file.differences.iter())
-            .filter(|(_, to)| *to == place.line)
-            .filter_map(|(from, _)| self.last.get(&(place.file.clone(), *from)).copied());
-        let earlier = begins.max_by_key(|earlier| earlier.time);
-        self.last.insert((place.file.clone(), place.line), reading);
-        earlier
-    }
-
-    fn by_order(&mut self, reading: &'a Reading, place: &Frame) -> Option<&'a Reading> {
-        let (earlier, rolling) = match self.open.take() {
-            Some((earlier, from)) => {
-                let rolling = from.line == place.line && from == *place;
-                (Some(earlier), rolling)
-            }
-            None => (None, true),
-        };
-        if rolling {
-            self.open = Some((reading, place.clone()));
+        let place = &frames[0];
+        let from_lines = (file.differences.iter()).filter(|(_, to)| *to == place.line);
+        let beginnings = from_lines
+            .filter_map(|(from, _)| self.last.get(&(place.file.clone(), *from)))
+            .flatten();
+        let earlier = beginnings.max_by_key(|beginning| {
+            let same_function = beginning.frames[0].function == place.function;
+            let same_callers = beginning.frames[1..] == frames[1..];
+            (same_function, same_callers, beginning.reading.time)
+        });
+        let earlier = earlier.map(|beginning| beginning.reading);
+        let last = self.last.entry((place.file.clone(), place.line));
+        let last = last.or_default();
+        match last.iter_mut().find(|known| known.frames == frames) {
+            Some(known) => known.reading = reading,
+            None => last.push(Beginning { frames, reading }),
         }
         earlier
     }
 }
 
+/// Every other interval between neighbours: the half that took longer. A single place that
+/// reads again and again ends one region and begins the next.
+fn by_order<'a>(readings: &[&'a Reading]) -> Vec<(&'a Reading, &'a Reading)> {
+    let all = || readings.windows(2).map(|pair| (pair[0], pair[1]));
+    if readings
+        .iter()
+        .all(|reading| reading.place == readings[0].place)
+    {
+        return all().collect();
+    }
+    let half = |from: usize| all().skip(from).step_by(2);
+    let length = |from: usize| -> u64 { half(from).map(|(a, b)| b.time - a.time).sum() };
+    half(usize::from(length(1) > length(0))).collect()
+}
+
 /// Regions between CUDA events: the device's own time, between the calls that recorded them.
-fn events(process: &Process, places: &Places) -> Vec<Found> {
+fn events(number: usize, process: &Process, places: &Places) -> Vec<Found> {
+    let mut records: HashMap<u64, Vec<&Reading>> = HashMap::new();
+    for reading in &process.readings {
+        if reading.clock == Clock::CudaEvent && !places.of(reading).is_empty() {
+            records.entry(reading.value).or_default().push(reading);
+        }
+    }
+    for records in records.values_mut() {
+        records.sort_by_key(|reading| reading.time);
+    }
+    let last = |event: u64, time: u64| -> Option<&Reading> {
+        let records = records.get(&event)?;
+        let before = records.partition_point(|reading| reading.time <= time);
+        records.get(before.checked_sub(1)?).copied()
+    };
     let mut found = Vec::new();
     for elapsed in &process.elapsed {
-        let last = |event: u64| {
-            (process.readings.iter())
-                .filter(|reading| reading.clock == Clock::CudaEvent && reading.value == event)
-                .filter(|reading| reading.time <= elapsed.time)
-                .max_by_key(|reading| reading.time)
-        };
-        let (Some(from), Some(to)) = (last(elapsed.from), last(elapsed.to)) else {
-            continue;
-        };
-        if from.time < to.time && !places.of(from).is_empty() && !places.of(to).is_empty() {
-            let key = Key {
+        let both = last(elapsed.from, elapsed.time).zip(last(elapsed.to, elapsed.time));
+        if let Some((from, to)) = both.filter(|(from, to)| from.time < to.time) {
+            found.push(Found {
+                key: Key {
+                    to: places.of(to).to_vec(),
+                    clock: Clock::CudaEvent,
+                    from: None,
+                },
                 from: places.of(from).to_vec(),
-                to: places.of(to).to_vec(),
-                clock: Clock::CudaEvent,
-            };
-            let execution = Execution {
-                begin: from.time,
-                end: to.time,
-                seconds: elapsed.nanoseconds as f64 * 1e-9,
-            };
-            found.push((key, from.thread as usize, execution));
+                execution: Execution {
+                    process: number,
+                    thread: from.thread as usize,
+                    begin: from.time,
+                    end: to.time,
+                    seconds: elapsed.nanoseconds as f64 * 1e-9,
+                },
+            });
         }
     }
     found
@@ -284,11 +349,7 @@ mod tests {
         let found = regions(&trace, &timers).all;
         let lines = |region: Region| {
             let times = region.executions.iter().map(|e| e.end - e.begin);
-            (
-                region.key.from[0].line,
-                region.key.to[0].line,
-                times.collect(),
-            )
+            (region.from[0].line, region.key.to[0].line, times.collect())
         };
         found.into_iter().map(lines).collect()
     }
@@ -324,8 +385,103 @@ mod tests {
     fn a_rolling_timer_has_a_region_from_each_reading_to_the_next() {
         let readings = [(0, 1), (10, 3), (13, 3), (15, 3)];
         let found = start(&readings, &[(1, 3), (3, 3)]);
-        assert_eq!(found, [(1, 3, vec![10]), (3, 3, vec![3, 2])]);
+        assert_eq!(found, [(1, 3, vec![10, 3, 2])]);
         assert_eq!(start(&readings[1..], &[]), [(3, 3, vec![3, 2])]);
+    }
+
+    #[test]
+    fn a_timer_that_is_set_again_in_its_loop_has_one_region() {
+        // Before the loop on line 1, in it on line 6; read on line 5.
+        let readings = [(0, 1), (50, 5), (52, 6), (55, 5), (56, 6), (59, 5)];
+        let found = start(&readings, &[(1, 5), (6, 5)]);
+        assert_eq!(found, [(1, 5, vec![50, 3, 3])]);
+    }
+
+    #[test]
+    fn an_outer_timer_does_not_shift_what_is_paired_by_order() {
+        let readings = [(0, 1), (1, 3), (31, 5), (32, 3), (42, 5), (43, 9)];
+        assert_eq!(start(&readings, &[]), [(3, 5, vec![30, 10])]);
+    }
+
+    /// Readings as (time, thread, place), each a text with its frames.
+    fn of_places(readings: &[(u64, u32, &str)], differences: &[(u32, u32)]) -> Vec<Region> {
+        let mut process = Process {
+            texts: vec![String::new()],
+            ..Process::default()
+        };
+        for (time, thread, place) in readings {
+            let known = process.texts.iter().position(|text| text == place);
+            let place = known.unwrap_or_else(|| {
+                process.texts.push((*place).to_owned());
+                process.texts.len() - 1
+            });
+            process.readings.push(Reading {
+                time: *time,
+                thread: *thread,
+                place: place as u32,
+                clock: Clock::Time,
+                value: 1_000_000 + time,
+            });
+        }
+        let trace = StartTrace {
+            processes: vec![process],
+            ..StartTrace::default()
+        };
+        let timers = Timers {
+            files: vec![TimedFile {
+                file: "a.py".into(),
+                differences: differences.to_vec(),
+                returns: Vec::new(),
+            }],
+            addresses: Vec::new(),
+        };
+        regions(&trace, &timers).all
+    }
+
+    fn lengths(region: &Region) -> Vec<u64> {
+        region.executions.iter().map(|e| e.end - e.begin).collect()
+    }
+
+    #[test]
+    fn a_function_has_its_own_variable() {
+        let (main, load) = ("<module>", "load");
+        let place = |line: u32, function: &str| format!("a.py\0{line}\0{function}");
+        let (a, b, c, d) = (
+            place(9, main),
+            place(3, load),
+            place(5, load),
+            place(11, main),
+        );
+        let readings = [(0, 0, &*a), (10, 0, &*b), (15, 0, &*c), (50, 0, &*d)];
+        let found = of_places(&readings, &[(3, 5), (9, 5), (3, 11), (9, 11)]);
+        let all: Vec<_> = found.iter().map(lengths).collect();
+        assert_eq!(all, [vec![50], vec![5]]);
+    }
+
+    #[test]
+    fn a_timer_within_another_use_of_it_belongs_to_its_caller() {
+        let place = |line: u32, caller: u32| format!("a.py\0{line}\0f\0a.py\0{caller}\0<module>");
+        let (outer, inner) = (place(3, 20), place(3, 21));
+        let (end_inner, end_outer) = (place(5, 21), place(5, 20));
+        let readings = [
+            (0, 0, &*outer),
+            (10, 0, &*inner),
+            (15, 0, &*end_inner),
+            (50, 0, &*end_outer),
+        ];
+        let found = of_places(&readings, &[(3, 5)]);
+        let all: Vec<_> = found.iter().map(lengths).collect();
+        assert_eq!(all, [vec![50], vec![5]]);
+    }
+
+    #[test]
+    fn threads_share_a_region() {
+        let (from, to) = ("a.py\x003\0f", "a.py\x005\0f");
+        let readings = [(0, 0, from), (2, 1, from), (50, 0, to), (102, 1, to)];
+        let found = of_places(&readings, &[(3, 5)]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(lengths(&found[0]), [50, 100]);
+        assert_eq!(found[0].on_first_thread().count(), 1);
     }
 
     #[test]

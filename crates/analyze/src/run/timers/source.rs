@@ -3,8 +3,7 @@
 //! `start = time.time()` on one line and `time.time() - start` on another make a region;
 //! so do `auto t0 = steady_clock::now()` and `t1 - t0`. This is a search in lines of text,
 //! not a parser: it needs to understand only assignments and differences, and does so in
-//! Python and C++ alike. A file that it does not understand yields nothing, and readings
-//! are then paired by their order.
+//! Python and C++ alike. Readings that it does not understand are not part of any region.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -125,19 +124,28 @@ impl Found {
     }
 
     fn subtracted(&mut self, later: &str, earlier: &str) {
-        let lines = |name: &str| self.variables.get(name).cloned().unwrap_or_default();
-        for to in lines(later) {
-            for from in lines(earlier) {
-                self.differences.insert((from, to));
-            }
+        let ends = self.variables.get(later).cloned().unwrap_or_default();
+        for to in ends {
+            self.ends(to, earlier);
         }
     }
 
     fn close(&mut self) {
-        for (to, name) in &self.closing {
-            for from in self.variables.get(name).into_iter().flatten() {
-                self.differences.insert((*from, *to));
-            }
+        for (to, name) in std::mem::take(&mut self.closing) {
+            self.ends(to, &name);
+        }
+    }
+
+    /// The variable is subtracted from the reading of line `to`: it was assigned on the
+    /// nearest line before, or, in a loop, on the nearest one after.
+    fn ends(&mut self, to: u32, variable: &str) {
+        let Some(lines) = self.variables.get(variable) else {
+            return;
+        };
+        let before = lines.range(..to).next_back();
+        let after = lines.range(to..).next();
+        for from in before.into_iter().chain(after) {
+            self.differences.insert((*from, to));
         }
     }
 }
@@ -173,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn the_same_names_used_twice_make_every_pair_possible() {
+    fn the_same_names_used_twice_belong_to_their_neighbours() {
         let source = "s = t()\ne = t()\nprint(e - s)\ns = t()\ne = t()\nprint(e - s)\n";
-        assert_eq!(found(source).differences, [(1, 2), (1, 5), (4, 2), (4, 5)]);
+        assert_eq!(found(source).differences, [(1, 2), (4, 2), (4, 5)]);
     }
 
     #[test]

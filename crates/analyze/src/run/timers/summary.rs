@@ -8,9 +8,9 @@ use super::super::facts::Facts;
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::in_order;
 use super::super::trace::{StartTrace, What};
-use super::super::{CauseSeconds, RegionReport, Unfinished};
+use super::super::{Cause, CauseSeconds, RegionReport, Unfinished};
 use super::place::Frame;
-use super::regions::{Execution, Key, Region, Regions, TIMEIT};
+use super::regions::{Execution, Region, Regions, TIMEIT};
 use crate::stats::{Interval, interval, paired_ratio};
 
 /// The regions that are reported: the first so many.
@@ -51,8 +51,9 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         Some(same.executions.iter().map(|one| one.seconds).collect())
     };
     let times: Vec<Vec<f64>> = case.counted.iter().filter_map(of_start).collect();
-    let (from, to) = (&region.key.from[0], &region.key.to[0]);
-    let windows: Vec<(u64, u64)> = (region.executions.iter())
+    let (from, to) = (&region.from[0], &region.key.to[0]);
+    let first = region.executions.first()?;
+    let windows: Vec<(u64, u64)> = (region.on_first_thread())
         .take(2)
         .map(|one| (one.begin, one.end))
         .collect();
@@ -64,7 +65,14 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         function: Some(from.function.clone()),
         clock: Some(region.key.clock),
         unfinished: unfinished(case, region),
-        ..measured(case, &times, (region.process, region.thread), &windows)?
+        paired_by_order: !region.known,
+        ..measured(
+            case,
+            &times,
+            (first.process, first.thread),
+            &windows,
+            region.key.clock.is_cpu_time(),
+        )?
     })
 }
 
@@ -75,6 +83,7 @@ fn measured(
     times: &[Vec<f64>],
     thread: (usize, usize),
     windows: &[(u64, u64)],
+    cpu_time: bool,
 ) -> Option<RegionReport> {
     let of = |value: fn(&[f64]) -> Option<f64>| -> Option<Interval> {
         let values: Vec<Vec<f64>> = (times.iter())
@@ -89,7 +98,14 @@ fn measured(
         .collect();
     let first = of(|times| times.first().copied())?;
     let second = of(|times| times.get(1).copied());
-    let found = causes(case, thread, windows);
+    let mut found = causes(case, thread, windows);
+    if cpu_time {
+        // A thread that waits uses none.
+        for causes in &mut found {
+            causes[Cause::Idle.index()] = 0.0;
+            causes[Cause::WaitingForDevice.index()] = 0.0;
+        }
+    }
     let scaled = |at: usize, whole: Option<Interval>| -> Vec<CauseSeconds> {
         match (found.get(at), whole) {
             (Some(causes), Some(whole)) => in_order(&adding_up(*causes, whole.median)),
@@ -111,6 +127,7 @@ fn measured(
         causes: scaled(0, Some(first)),
         second_causes: scaled(1, second),
         unfinished: None,
+        paired_by_order: false,
     })
 }
 
@@ -147,8 +164,13 @@ fn causes(case: &Case, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f
 /// Device work that was begun in a region and not waited for when its clock was read: of
 /// the first execution.
 fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
-    let facts = case.facts.get(region.process)?;
-    let Execution { begin, end, .. } = *region.executions.first()?;
+    let Execution {
+        process,
+        begin,
+        end,
+        ..
+    } = *region.executions.first()?;
+    let facts = case.facts.get(process)?;
     let mut launches: Vec<u64> = Vec::new();
     let mut waited = 0;
     let mut next_wait: Option<(u64, u64)> = None;
@@ -168,7 +190,8 @@ fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
                     false => next_launch = next_launch.min(span.begin),
                 }
             }
-            if span.begin > end && next_wait.is_some() {
+            // What this thread did after a wait says nothing of before it.
+            if span.begin > end && facts.waits_for_device(span) {
                 break;
             }
         }
@@ -204,6 +227,7 @@ fn epochs(case: &Case) -> Option<RegionReport> {
             &[times],
             (process, thread),
             &windows[..windows.len().min(2)],
+            false,
         )?
     })
 }
@@ -211,24 +235,24 @@ fn epochs(case: &Case) -> Option<RegionReport> {
 /// A name for each region: file and lines, and who called where that tells regions of the
 /// same lines apart.
 fn names(regions: &Regions) -> Vec<String> {
-    let innermost = |key: &Key| (key.from[0].clone(), key.to[0].clone());
+    let innermost = |region: &Region| (region.from[0].clone(), region.key.to[0].clone());
     let mut counts: HashMap<(Frame, Frame), usize> = HashMap::new();
     for region in &regions.all {
-        *counts.entry(innermost(&region.key)).or_default() += 1;
+        *counts.entry(innermost(region)).or_default() += 1;
     }
     (regions.all.iter())
         .map(|region| {
-            let shared = counts.get(&innermost(&region.key)).is_some_and(|n| *n > 1);
-            name(&region.key, shared)
+            let shared = counts.get(&innermost(region)).is_some_and(|n| *n > 1);
+            name(&region.from, &region.key.to, shared)
         })
         .collect()
 }
 
 /// The name of a region; with its caller where others have the same lines.
-pub(in crate::run) fn name(key: &Key, shared: bool) -> String {
-    let (from, to) = (&key.from[0], &key.to[0]);
+pub(in crate::run) fn name(begins: &[Frame], ends: &[Frame], shared: bool) -> String {
+    let (from, to) = (&begins[0], &ends[0]);
     let short = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();
-    if let (TIMEIT, Some(caller)) = (&*from.file, key.from.get(1)) {
+    if let (TIMEIT, Some(caller)) = (&*from.file, begins.get(1)) {
         return format!("timeit at {}:{}", short(&caller.file), caller.line);
     }
     let mut name = match (from.line, to.line) {
@@ -237,12 +261,11 @@ pub(in crate::run) fn name(key: &Key, shared: bool) -> String {
         }
         (0, _) | (_, 0) => format!("{}:{}–{}", short(&from.file), from.function, to.function),
         (a, b) if from.file == to.file && a == b => format!("{}:{a}", short(&from.file)),
-        (a, b) if from.file == to.file => {
-            format!("{}:{}–{}", short(&from.file), a.min(b), a.max(b))
-        }
+        (a, b) if from.file == to.file && a > b => format!("{}:{a}→{b}", short(&from.file)),
+        (a, b) if from.file == to.file => format!("{}:{a}–{b}", short(&from.file)),
         (a, b) => format!("{}:{a} – {}:{b}", short(&from.file), short(&to.file)),
     };
-    if let Some(caller) = key.from.get(1).filter(|_| shared) {
+    if let Some(caller) = begins.get(1).filter(|_| shared) {
         name.push_str(&match caller.file == from.file {
             true => format!(" from :{}", caller.line),
             false => format!(" from {}:{}", short(&caller.file), caller.line),
@@ -253,40 +276,32 @@ pub(in crate::run) fn name(key: &Key, shared: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::trace::Clock;
     use super::*;
 
-    fn key(from: &[(&str, u32)], to: &[(&str, u32)]) -> Key {
-        let frames = |all: &[(&str, u32)]| {
-            (all.iter())
-                .map(|(file, line)| Frame {
-                    file: (*file).into(),
-                    line: *line,
-                    function: "f".into(),
-                })
-                .collect()
-        };
-        Key {
-            from: frames(from),
-            to: frames(to),
-            clock: Clock::Time,
-        }
+    fn frames(all: &[(&str, u32)]) -> Vec<Frame> {
+        (all.iter())
+            .map(|(file, line)| Frame {
+                file: (*file).into(),
+                line: *line,
+                function: "f".into(),
+            })
+            .collect()
     }
 
     #[test]
     fn a_region_is_named_by_its_lines() {
-        let own = key(&[("/x/a.py", 3)], &[("/x/a.py", 7)]);
-        assert_eq!(name(&own, false), "a.py:3–7");
-        let rolling = key(&[("/x/a.py", 3)], &[("/x/a.py", 3)]);
-        assert_eq!(name(&rolling, false), "a.py:3");
-        let helper = key(
-            &[("/x/a.py", 3), ("/x/a.py", 20)],
-            &[("/x/a.py", 5), ("/x/a.py", 20)],
-        );
-        assert_eq!(name(&helper, true), "a.py:3–5 from :20");
-        let other = key(&[("/x/a.py", 3), ("/x/b.py", 20)], &[("/x/a.py", 5)]);
-        assert_eq!(name(&other, true), "a.py:3–5 from b.py:20");
-        let native = key(&[("/x/infer", 0)], &[("/x/infer", 0)]);
-        assert_eq!(name(&native, false), "infer:f");
+        let of = |from: &[(&str, u32)], to: &[(&str, u32)], shared| {
+            name(&frames(from), &frames(to), shared)
+        };
+        let (a, b) = ("/x/a.py", "/x/b.py");
+        assert_eq!(of(&[(a, 3)], &[(a, 7)], false), "a.py:3–7");
+        assert_eq!(of(&[(a, 7)], &[(a, 3)], false), "a.py:7→3");
+        assert_eq!(of(&[(a, 3)], &[(a, 3)], false), "a.py:3");
+        assert_eq!(of(&[(a, 3), (a, 20)], &[(a, 5)], true), "a.py:3–5 from :20");
+        let other = of(&[(a, 3), (b, 20)], &[(a, 5)], true);
+        assert_eq!(other, "a.py:3–5 from b.py:20");
+        assert_eq!(of(&[("/x/infer", 0)], &[("/x/infer", 0)], false), "infer:f");
+        let timeit = of(&[(TIMEIT, 5), (a, 9)], &[(TIMEIT, 8), (a, 9)], false);
+        assert_eq!(timeit, "timeit at a.py:9");
     }
 }

@@ -49,6 +49,9 @@ fn numbers(region: &RegionReport) -> String {
         None => duration(interval.median),
     };
     let mut text = time(&region.first);
+    if region.clock.is_some_and(|clock| clock.is_cpu_time()) {
+        text.push_str(" of CPU time");
+    }
     if region.count > 1 {
         text.push_str(&format!(", first of {}", region.count));
     }
@@ -61,8 +64,8 @@ fn numbers(region: &RegionReport) -> String {
     if let Some(best) = region.best.filter(|_| region.count > 2) {
         text.push_str(&format!("; fastest {}", duration(best.median)));
     }
-    if region.clock.is_some_and(|clock| clock.is_cpu_time()) {
-        text.push_str(" of CPU time");
+    if region.paired_by_order {
+        text.push_str("; readings paired by their order");
     }
     text
 }
