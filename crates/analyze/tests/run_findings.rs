@@ -206,31 +206,6 @@ fn eager_loading_autotuning_and_allocation_are_told_with_evidence() {
 }
 
 #[test]
-fn slow_copies_call_for_page_locked_memory() {
-    let copies = |source: u64, pinned: bool| {
-        let mut p = Program::new(100);
-        if pinned {
-            p.allocate("cuMemHostAlloc", 1 << 30, 0x1_0000_0000, (5.0, 6.0));
-        }
-        p.copy("cuMemcpyHtoD", 900_000_000, (source, 0x7000), (10.0, 100.0));
-        findings("auto", with_loop(p).alone(600.0)).report
-    };
-    let report = copies(0x1000, false);
-    close(
-        remedy(&report, "pinned-buffers").unwrap().saving * 1e3,
-        60.0,
-    );
-    assert!(
-        remedy(&report, "pinned-buffers")
-            .unwrap()
-            .what
-            .contains("10 GB/s")
-    );
-    assert!(remedy(&copies(0x1_0000_0000, true), "pinned-buffers").is_none());
-    assert!(remedy(&copies(0, true), "pinned-buffers").is_none());
-}
-
-#[test]
 fn pictures_show_the_start_and_stay_small() {
     let mut p = Program::python(100);
     let worker = p.thread("pt_autograd_0");

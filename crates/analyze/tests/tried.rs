@@ -139,6 +139,8 @@ fn predictions_stand_beside_what_was_measured() {
         saving_bytes: None,
         assumption: String::new(),
         causes: vec![Cause::PythonImports],
+        later: None,
+        helps: true,
     });
     let warm = starts(1.0, 0.01, 5, 2);
     let kind = |remedies, report| Variant {

@@ -42,8 +42,8 @@ pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub use examine::{PathPart, StartAnalysis};
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, MemoryReport, RUN_SCHEMA,
-    RegionReport, Remedy, RunReport, Rung, StartReport, Unfinished,
+    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MemoryReport, RUN_SCHEMA,
+    RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, Unfinished,
 };
 pub use span_causes::span_causes;
 pub use timers::{Address, Frame, SourceTimers, TimedFile, Timers, frames, timers_in};

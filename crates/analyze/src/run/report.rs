@@ -82,7 +82,8 @@ pub struct RunReport {
     pub memory: MemoryReport,
     /// From the coldest starts to the warmest; one rung for each temperature.
     pub ladder: Vec<Rung>,
-    /// What would remove it, the largest predicted saving first.
+    /// What would remove it, the largest predicted saving first; then what helps later
+    /// than the first iteration, then what would not help.
     pub remedies: Vec<Remedy>,
     /// Every start, in the order in which they ran.
     pub starts: Vec<StartReport>,
@@ -270,6 +271,52 @@ pub struct Remedy {
     pub assumption: String,
     /// The causes that it removes or makes smaller.
     pub causes: Vec<Cause>,
+    /// What it shortens beside the time to first; none where it shortens nothing else.
+    #[serde(default)]
+    pub later: Option<Later>,
+    /// Whether it is worth doing here. A common remedy that is not worth it is reported
+    /// with the reason.
+    #[serde(default = "helps")]
+    pub helps: bool,
+}
+
+/// Documents of earlier versions list only remedies that help.
+fn helps() -> bool {
+    true
+}
+
+/// What a remedy is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemedyGroup {
+    /// It shortens the time to first, or saves device memory.
+    Start,
+    /// It shortens only what comes later.
+    Later,
+    /// It would not help here.
+    None,
+}
+
+impl Remedy {
+    /// What it is good for.
+    pub fn group(&self) -> RemedyGroup {
+        match self.helps {
+            false => RemedyGroup::None,
+            true if self.later.is_some() && self.saving <= 0.0 => RemedyGroup::Later,
+            true => RemedyGroup::Start,
+        }
+    }
+}
+
+/// What a remedy shortens beside the time to first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Later {
+    /// What becomes shorter, for people: `the first iteration after it`, `each copy`.
+    pub of: String,
+    /// By how much, in seconds.
+    pub seconds: f64,
+    /// How many are needed until it pays off: warm-up iterations, or copies; 0 if it pays
+    /// off at once.
+    pub after: u64,
 }
 
 /// One start.

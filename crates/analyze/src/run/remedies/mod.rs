@@ -1,17 +1,21 @@
 //! What would remove a part of the cold start.
 //!
 //! Each remedy looks for its evidence in the recording and predicts what it would save,
-//! with what the prediction assumes. One that does not apply is not told.
+//! with what the prediction assumes. Remedies that do not apply are omitted. Those that
+//! people often try (page-locked memory, preallocation) are reported where they would not
+//! help too, with the reason ([`Remedy::helps`]).
 //!
 //! A saving is never more than its causes take on the path: calls of several threads at
 //! once last longer together than anyone waits. Only what a ladder of temperatures shows
-//! has another base, the colder start, and says so.
+//! has another base, the colder start, and says so. A remedy that shortens something other
+//! than the time to first reports that as [`Remedy::later`].
 
 mod caches;
 mod imports;
 mod kernels;
 mod ladder;
 mod memory;
+mod pinned;
 mod starting;
 mod stdlib;
 
@@ -75,20 +79,35 @@ const ALL: &[fn(&Case) -> Option<Told>] = &[
     kernels::machine_code,
     kernels::lazy_loading,
     kernels::autotuning,
-    memory::pinned_buffers,
+    pinned::pinned_buffers,
     memory::preallocation,
 ];
 
-/// The remedies that apply, the largest saving first.
+/// The remedies that apply: those that shorten the time to first, the largest saving first,
+/// those that shorten something else, and those that would not help.
 pub(super) fn remedies(case: &Case) -> Vec<Remedy> {
-    let total = case.report.time_to_first.median;
     let mut remedies: Vec<Remedy> = (ALL.iter())
         .filter_map(|remedy| remedy(case))
         .map(|told| told.within(case))
-        .filter(|remedy| remedy.saving >= LEAST_SECONDS.max(LEAST_SHARE * total))
+        .filter_map(|remedy| worth_reporting(remedy, case))
         .collect();
-    remedies.sort_by(|a: &Remedy, b| b.saving.total_cmp(&a.saving));
+    let later = |remedy: &Remedy| remedy.later.as_ref().map_or(0.0, |later| later.seconds);
+    remedies.sort_by(|a: &Remedy, b| {
+        let order = a.group().cmp(&b.group());
+        let order = order.then_with(|| b.saving.total_cmp(&a.saving));
+        order.then_with(|| later(b).total_cmp(&later(a)))
+    });
     remedies
+}
+
+/// A remedy that helps only the time to first has to save enough of it.
+fn worth_reporting(mut remedy: Remedy, case: &Case) -> Option<Remedy> {
+    let enough = case.is_enough(remedy.saving);
+    if !enough && (remedy.later.is_some() || !remedy.helps) {
+        remedy.saving = 0.0;
+        return Some(remedy);
+    }
+    enough.then_some(remedy)
 }
 
 impl<'a> Case<'a> {
@@ -102,6 +121,11 @@ impl<'a> Case<'a> {
     /// the path.
     fn on_path(&self, cause: Cause, seconds: f64) -> f64 {
         (seconds * self.scale).min(self.seconds(cause))
+    }
+
+    /// Whether a saving of the time to first is worth a remedy.
+    fn is_enough(&self, saving: f64) -> bool {
+        saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.median)
     }
 
     /// Whether a cause or a part of one is large enough for a remedy of its own.
@@ -130,7 +154,11 @@ impl<'a> Case<'a> {
 
     /// The spans of a kind, of all threads, that began before the first iteration ended.
     fn spans(&self, what: What) -> impl Iterator<Item = &'a Span> + use<'a> {
-        let until = self.examined.time_to_first.unwrap_or(0);
+        self.spans_until(what, self.examined.time_to_first.unwrap_or(0))
+    }
+
+    /// The spans of a kind, of all threads, that began before this time.
+    fn spans_until(&self, what: What, until: u64) -> impl Iterator<Item = &'a Span> + use<'a> {
         let facts = self.facts();
         let threads = facts.map_or(&[][..], |facts| &facts.process.threads[..]);
         threads.iter().enumerate().flat_map(move |(index, thread)| {
@@ -163,5 +191,7 @@ fn remedy(
         saving_bytes: None,
         assumption: assumption.to_owned(),
         causes: causes.to_vec(),
+        later: None,
+        helps: true,
     })
 }

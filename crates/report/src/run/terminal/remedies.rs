@@ -1,6 +1,7 @@
-//! What would help: the predicted saving, what to do, and what that assumes.
+//! What would help: the predicted saving, what to do, and what that assumes. What would
+//! help only later, and what would not help, are separate lists.
 
-use preheat_analyze::run::Remedy;
+use preheat_analyze::run::{Remedy, RemedyGroup};
 
 use crate::terminal::cells::durations;
 use crate::terminal::{Screen, Style, width};
@@ -9,27 +10,50 @@ use crate::units::bytes;
 /// Text below a title needs this many columns beside the saving; else it goes to the left.
 const LEAST_TEXT: usize = 40;
 
-/// The list, in the report's order.
+/// The lists, in the report's order.
 pub(super) fn show(screen: &mut Screen, remedies: &[Remedy]) {
+    let of = |group| -> Vec<&Remedy> {
+        let all = remedies.iter().filter(|remedy| remedy.group() == group);
+        all.collect()
+    };
+    let start = of(RemedyGroup::Start);
+    let about = match overlap(&start) {
+        true => "predicted savings; they overlap and do not add up",
+        false => "predicted savings",
+    };
+    let savings = durations(start.iter().map(|remedy| remedy.saving));
+    list(screen, ("What would help", about), &start, &savings);
+    let later = of(RemedyGroup::Later);
+    let about = "predicted savings; the time to first stays";
+    let savings = durations(later.iter().map(|remedy| saved_later(remedy)));
+    list(screen, ("What would help later", about), &later, &savings);
+    not(screen, &of(RemedyGroup::None));
+}
+
+fn saved_later(remedy: &Remedy) -> f64 {
+    remedy.later.as_ref().map_or(0.0, |later| later.seconds)
+}
+
+/// Remedies with their savings under a title.
+fn list(
+    screen: &mut Screen,
+    (title, about): (&str, &str),
+    remedies: &[&Remedy],
+    savings: &[String],
+) {
     if remedies.is_empty() {
         return;
     }
     screen.blank();
-    let about = if overlap(remedies) {
-        "predicted savings; they overlap and do not add up"
-    } else {
-        "predicted savings"
-    };
-    let title = [(Style::Bold, "What would help"), (Style::Plain, "  ")];
+    let title = [(Style::Bold, title), (Style::Plain, "  ")];
     screen.paragraph(&title, 2, Style::Dim, about);
-    let savings = durations(remedies.iter().map(|remedy| remedy.saving));
     let number = remedies.len().to_string().len();
     let saving = savings.first().map_or(0, |text| width(text)) + 1;
     let indent = match 2 + number + 2 + saving + 2 {
         wide if wide + LEAST_TEXT > screen.terminal.width => 2 + number + 2,
         fitting => fitting,
     };
-    for (at, (remedy, seconds)) in remedies.iter().zip(&savings).enumerate() {
+    for (at, (remedy, seconds)) in remedies.iter().zip(savings).enumerate() {
         let place = format!("  {:>number$}  ", at + 1);
         let signed = match remedy.saving_bytes {
             Some(size) if remedy.saving <= 0.0 => {
@@ -42,20 +66,41 @@ pub(super) fn show(screen: &mut Screen, remedies: &[Remedy]) {
             (Style::Green, &*signed),
             (Style::Plain, "  "),
         ];
-        screen.paragraph(&lead, indent, Style::Bold, &remedy.title);
-        let margin = " ".repeat(indent);
-        let lead = [(Style::Plain, &*margin)];
-        let what = match remedy.saving_bytes {
-            Some(size) if remedy.saving > 0.0 => {
-                format!("{} Saves {} on the device, too.", remedy.what, bytes(size))
-            }
-            _ => remedy.what.clone(),
+        let title = match &remedy.later {
+            Some(later) if remedy.saving <= 0.0 => format!("{}: {}", remedy.title, later.of),
+            _ => remedy.title.clone(),
         };
-        screen.paragraph(&lead, indent, Style::Plain, &what);
-        if !remedy.assumption.trim().is_empty() {
-            let text = format!("Assumes: {}", remedy.assumption);
-            screen.paragraph(&lead, indent, Style::Dim, &text);
+        screen.paragraph(&lead, indent, Style::Bold, &title);
+        text(screen, indent, remedy);
+    }
+}
+
+/// What to do, and what that assumes.
+fn text(screen: &mut Screen, indent: usize, remedy: &Remedy) {
+    let margin = " ".repeat(indent);
+    let lead = [(Style::Plain, &*margin)];
+    let what = match remedy.saving_bytes {
+        Some(size) if remedy.saving > 0.0 => {
+            format!("{} Saves {} on the device, too.", remedy.what, bytes(size))
         }
+        _ => remedy.what.clone(),
+    };
+    screen.paragraph(&lead, indent, Style::Plain, &what);
+    if !remedy.assumption.trim().is_empty() {
+        let text = format!("Assumes: {}", remedy.assumption);
+        screen.paragraph(&lead, indent, Style::Dim, &text);
+    }
+}
+
+/// Remedies that are not worth it here, with the reason.
+fn not(screen: &mut Screen, remedies: &[&Remedy]) {
+    if remedies.is_empty() {
+        return;
+    }
+    screen.title("What would not help");
+    for remedy in remedies {
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Bold, &remedy.title);
+        text(screen, 4, remedy);
     }
 }
 
@@ -67,7 +112,7 @@ fn minus(padded: &str) -> String {
 }
 
 /// Whether two of them are about the same cause.
-fn overlap(remedies: &[Remedy]) -> bool {
+fn overlap(remedies: &[&Remedy]) -> bool {
     remedies.iter().enumerate().any(|(at, remedy)| {
         let others = remedies[at + 1..].iter().flat_map(|other| &other.causes);
         others
@@ -89,7 +134,8 @@ mod tests {
 
     #[test]
     fn savings_overlap_where_causes_do() {
-        let remedies = run::report().remedies;
+        let report = run::report();
+        let remedies: Vec<&Remedy> = report.remedies.iter().collect();
         assert!(overlap(&remedies));
         assert!(!overlap(&remedies[1..]));
     }

@@ -1,4 +1,4 @@
-//! What would remove it: a card for each remedy, the largest saving first.
+//! What would remove it: a card for each remedy, in the report's order.
 
 use preheat_analyze::run::Remedy;
 
@@ -24,8 +24,9 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     page.section(
         "remedies",
         "Remedies",
-        "What would remove a part of the cold start. The savings are predicted, each by itself: \
-         two that remove the same cause do not add up.",
+        "What would remove a part of the cold start, then what would shorten only what comes \
+         later, and what would not help. The savings are predicted, each by itself: two that \
+         remove the same cause do not add up.",
         &format!("<div class=\"cards\">{cards}</div>"),
     );
 }
@@ -44,6 +45,20 @@ fn card(remedy: &Remedy, total: f64) -> String {
             "<b>−{}</b>{share}",
             escape(&tie(&duration(remedy.saving)))
         ));
+    }
+    if let Some(later) = remedy.later.as_ref().filter(|_| remedy.helps) {
+        let after = match later.after {
+            0 => String::new(),
+            after => format!(", after {after}"),
+        };
+        saving.push(format!(
+            "<b>−{}</b> <span class=\"of\">{}{after}</span>",
+            escape(&tie(&duration(later.seconds))),
+            escape(&later.of),
+        ));
+    }
+    if !remedy.helps {
+        saving.push("<span class=\"of\">would not help here</span>".to_owned());
     }
     if let Some(size) = remedy.saving_bytes {
         saving.push(format!(

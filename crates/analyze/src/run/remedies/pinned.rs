@@ -1,0 +1,234 @@
+//! Page-locked memory: what copies from ordinary memory would take from it, what locking
+//! costs, and after how many copies it pays off.
+//!
+//! A copy from ordinary memory goes through a buffer of the driver. Page-locked memory is
+//! read by the device directly, but locking takes longer than many copies. So it pays off
+//! only for a buffer that is copied from repeatedly. Copies within iterations can share one
+//! buffer with others of their size, because a program fills it anew for each. Before the
+//! iterations a buffer is what lies at one address.
+
+use std::collections::HashMap;
+
+use super::super::trace::{Span, What};
+use super::super::{Cause, Later};
+use super::{Case, Told, length, remedy};
+use crate::stats::median;
+use crate::units;
+
+// Measured on an H200 with PCIe 5 ×16: docs/results/h200/lab.json, experiment `transfer`.
+
+/// A copy from page-locked memory, at any size: 8 µs for 4 KiB, 11 µs for 64 KiB.
+const COPY: f64 = 10e-6;
+/// Bytes a second that it copies: 256 MiB in 4.87 ms.
+const COPY_SPEED: f64 = 55e9;
+/// Locking memory, at any size: 0.8 to 1.3 ms for 4 KiB to 1 MiB.
+const LOCK: f64 = 0.8e-3;
+/// Bytes a second that it locks: 64 MiB in 34 ms, 256 MiB in 132 ms.
+const LOCK_SPEED: f64 = 2e9;
+
+/// Faster than this, in bytes a second, memory was page-locked: ordinary memory is copied at
+/// 7 to 17 GB/s there. Known only of copies of at least `LARGE` bytes: smaller ones may return
+/// before they are done.
+const LOCKED: f64 = 20e9;
+const LARGE: u64 = 1 << 20;
+
+/// Copies that take less than this together, in seconds, are not worth a sentence.
+const LEAST: f64 = 100e-6;
+
+/// Copies from one buffer.
+#[derive(Default)]
+struct Buffer {
+    bytes: u64,
+    seconds: Vec<f64>,
+    /// How many of them began before the first iteration ended.
+    before: usize,
+}
+
+impl Buffer {
+    /// A typical copy.
+    fn copy(&self) -> f64 {
+        median(&self.seconds).unwrap_or(0.0)
+    }
+
+    /// What page-locked memory saves of each.
+    fn saved(&self) -> f64 {
+        (self.copy() - from_locked(self.bytes)).max(0.0)
+    }
+
+    /// How many copies pay for locking it; none if no number does.
+    fn break_even(&self) -> Option<u64> {
+        break_even(lock(self.bytes), self.saved())
+    }
+
+    fn pays_off(&self) -> bool {
+        (self.break_even()).is_some_and(|least| self.seconds.len() as u64 >= least)
+    }
+
+    /// What it saves of so many copies, less what locking costs.
+    fn net(&self, copies: usize) -> f64 {
+        copies as f64 * self.saved() - lock(self.bytes)
+    }
+}
+
+fn from_locked(bytes: u64) -> f64 {
+    COPY + bytes as f64 / COPY_SPEED
+}
+
+fn lock(bytes: u64) -> f64 {
+    LOCK + bytes as f64 / LOCK_SPEED
+}
+
+fn break_even(cost: f64, saved: f64) -> Option<u64> {
+    let copies = (cost / saved).ceil();
+    // Below a microsecond a copy the difference is noise.
+    (saved >= 1e-6 && copies.is_finite()).then_some(copies.max(1.0) as u64)
+}
+
+/// Copies from page-locked buffers.
+pub(super) fn pinned_buffers(case: &Case) -> Option<Told> {
+    let buffers = buffers(case);
+    let all: f64 = buffers.iter().flat_map(|buffer| &buffer.seconds).sum();
+    if all < LEAST {
+        return None;
+    }
+    let net = |buffer: &&Buffer| buffer.net(buffer.seconds.len());
+    let best = (buffers.iter())
+        .filter(|buffer| buffer.pays_off())
+        .max_by(|a, b| net(a).total_cmp(&net(b)));
+    match best {
+        Some(best) => Some(reused(case, &buffers, best)),
+        None => Some(once(&buffers)),
+    }
+}
+
+/// The buffers that are copied to the device from ordinary memory.
+fn buffers(case: &Case) -> Vec<Buffer> {
+    let Some(facts) = case.facts() else {
+        return Vec::new();
+    };
+    let loop_begins = case.examined.iterations.first().map(|(begin, _)| *begin);
+    let first_ends = case.examined.time_to_first.unwrap_or(0);
+    let mut buffers: HashMap<(u64, u64), Buffer> = HashMap::new();
+    for span in case.spans_until(What::Copy, u64::MAX) {
+        let cause = facts.judge(span, None).map(|judged| judged.cause);
+        let cuda = facts.process.symbol(span).starts_with("cu");
+        let copied = facts.process.copies.get(span.detail as usize);
+        let Some(copied) = copied.filter(|_| cuda && cause == Some(Cause::HostToDevice)) else {
+            continue;
+        };
+        let ordinary = match copied.source {
+            0 => facts.pinned.is_empty(),
+            source => !facts.pinned.holds(source),
+        };
+        if !ordinary || copied.bytes == 0 || is_fast(span, copied.bytes) {
+            continue;
+        }
+        let address = match loop_begins {
+            Some(begin) if span.begin >= begin => 0,
+            _ => copied.source,
+        };
+        let buffer = buffers.entry((address, copied.bytes)).or_default();
+        buffer.bytes = copied.bytes;
+        buffer.seconds.push(length(span));
+        buffer.before += usize::from(span.begin < first_ends);
+    }
+    let mut buffers: Vec<((u64, u64), Buffer)> = buffers.into_iter().collect();
+    buffers.sort_by_key(|(key, _)| *key);
+    buffers.into_iter().map(|(_, buffer)| buffer).collect()
+}
+
+fn is_fast(span: &Span, bytes: u64) -> bool {
+    bytes >= LARGE && bytes as f64 >= LOCKED * length(span)
+}
+
+/// A buffer is copied from often enough.
+fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Told {
+    let in_time = buffers.iter().filter(|buffer| buffer.pays_off());
+    let saving: f64 = in_time
+        .map(|buffer| buffer.net(buffer.before).max(0.0))
+        .sum();
+    let after = best.break_even().unwrap_or(0);
+    let size = units::bytes(best.bytes);
+    let mut told = remedy(
+        "pinned-buffers",
+        "Copy from page-locked memory",
+        format!(
+            "{} copies of {size} go to the device from ordinary memory, {} each; from \
+             page-locked memory each takes about {}. Locking {size} takes about {} once and pays \
+             off after {}. Fill one locked buffer again and again: pin_memory=True in \
+             PyTorch's DataLoader, cudaHostAlloc elsewhere, and copy with non_blocking=True.",
+            best.seconds.len(),
+            units::duration(best.copy()),
+            units::duration(from_locked(best.bytes)),
+            units::duration(lock(best.bytes)),
+            copies(after),
+        ),
+        case.on_path(Cause::HostToDevice, saving),
+        "locking and copying take as long as on an H200 (2 GB/s and 55 GB/s), and the data is \
+         produced in the locked buffer",
+        &[Cause::HostToDevice],
+    );
+    told.remedy.later = Some(Later {
+        of: "each copy".to_owned(),
+        seconds: best.saved(),
+        after,
+    });
+    told
+}
+
+/// No buffer is copied from often enough alone: all of them, locked in one piece.
+fn once(buffers: &[Buffer]) -> Told {
+    let bytes: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
+    let number: usize = buffers.iter().map(|buffer| buffer.seconds.len()).sum();
+    let now: f64 = buffers.iter().map(Buffer::copy).sum();
+    let saved: f64 = buffers.iter().map(Buffer::saved).sum();
+    let in_all: f64 = (buffers.iter())
+        .map(|buffer| buffer.seconds.len() as f64 * buffer.saved())
+        .sum();
+    let cost = lock(bytes);
+    let after = break_even(cost, saved);
+    let size = units::bytes(bytes);
+    let what = match number {
+        1 => format!("1 copy brings {size} to the device from ordinary memory in"),
+        _ => format!("{number} copies bring {size} to the device from ordinary memory in"),
+    };
+    let what = match after {
+        Some(after) => format!(
+            "{what} {}; from page-locked memory that takes about {}. Locking {size} in one piece \
+             takes about {}, and saves {} here; it pays off after {} of the same memory.",
+            units::duration(now),
+            units::duration(now - saved),
+            units::duration(cost),
+            units::duration(in_all),
+            copies(after),
+        ),
+        None => format!(
+            "{what} {}. Copies of this size take as long from page-locked memory, and locking it \
+             takes about {}.",
+            units::duration(now),
+            units::duration(cost),
+        ),
+    };
+    let mut told = remedy(
+        "pinned-buffers",
+        "Copy from page-locked memory",
+        what,
+        0.0,
+        "locking and copying take as long as on an H200 (2 GB/s and 55 GB/s)",
+        &[Cause::HostToDevice],
+    );
+    told.remedy.helps = in_all > cost;
+    told.remedy.later = after.map(|after| Later {
+        of: "each copy of all of it".to_owned(),
+        seconds: saved,
+        after,
+    });
+    told
+}
+
+fn copies(number: u64) -> String {
+    match number {
+        1 => "1 copy".to_owned(),
+        _ => format!("{number} copies"),
+    }
+}
