@@ -350,3 +350,90 @@ fn one_copy_does_not_pay_for_locking() {
     // A few bytes are not worth a sentence.
     assert!(remedy(&copying(&[0x1000], 4, 0.02), "pinned-buffers").is_none());
 }
+
+/// A program that imports this module and makes these allocations (bytes, from, to) until
+/// 600 ms; its first iteration is from 500 ms to 600 ms, and others take 10 ms.
+fn allocating(module: &str, calls: &[(u64, f64, f64)]) -> RunReport {
+    let mut p = Program::python(100);
+    p.import(module, ("__main__", "a.py:1"), (12.0, 20.0), 8.0);
+    for (i, (bytes, from, to)) in calls.iter().enumerate() {
+        let pointer = 0x7_0000_0000 + 0x1_0000_0000 * i as u64;
+        p.allocate("cuMemAlloc", *bytes, pointer, (*from, *to));
+    }
+    p.device_memory(600.0, 1 << 30, "cuMemAlloc");
+    p.frame(What::Range, "step", (500.0, 600.0));
+    for i in 0..20 {
+        let at = 600.0 + 10.0 * f64::from(i);
+        p.frame(What::Range, "step", (at, at + 10.0));
+    }
+    p.busy(0, &[(0.0, 800.0)], 800.0);
+    findings("auto", p.alone(800.0)).report
+}
+
+#[test]
+fn a_few_allocations_are_answered_too() {
+    // Three calls in the first iteration take 6 of its 100 ms.
+    let three: Vec<(u64, f64, f64)> = [510.0, 520.0, 530.0]
+        .map(|at| (20 * MIB, at, at + 2.0))
+        .to_vec();
+    let report = allocating("torch", &three);
+    let told = remedy(&report, "allocator").unwrap();
+    assert_eq!(told.group(), RemedyGroup::Later);
+    close(told.later.as_ref().unwrap().seconds * 1e3, 6.0);
+    let sentence = "3 calls allocate 60 MiB of device memory, 6 ms in all, 3 of them (6 ms) in \
+                    the first iteration; one allocation of that size takes about 136 µs.";
+    assert!(told.what.starts_with(sentence), "{}", told.what);
+    assert!(told.what.contains("torch.empty(62914560"), "{}", told.what);
+    assert!(told.what.contains("expandable_segments:True"));
+    // A block in the pool does not serve small tensors.
+    let small = allocating("torch", &[(2 * MIB, 510.0, 514.0)]);
+    assert!(remedy(&small, "allocator").is_none());
+    let own = allocating("cupy", &[(2 * MIB, 510.0, 514.0)]);
+    assert!(remedy(&own, "allocator").is_some());
+    // One call of 200 µs is answered, and nothing is gained.
+    let one = allocating("torch", &[(20 * MIB, 100.0, 100.2)]);
+    let told = remedy(&one, "allocator").unwrap();
+    assert_eq!(told.group(), RemedyGroup::None);
+    let end = "That saves less than 0.1 % of the first iteration.";
+    assert!(told.what.ends_with(end), "{}", told.what);
+    let none = allocating("torch", &[(20 * MIB, 100.0, 100.05)]);
+    assert!(remedy(&none, "allocator").is_none());
+}
+
+#[test]
+fn one_remedy_says_when_to_preallocate() {
+    // 96 of 128 GiB in 40 ms: the opposite helps.
+    let report = allocating("jax", &[(96 << 30, 100.0, 140.0), (MIB, 510.0, 511.0)]);
+    let told = remedy(&report, "allocator").unwrap();
+    assert_eq!(told.group(), RemedyGroup::Start);
+    close(told.saving * 1e3, 39.87);
+    assert!(
+        told.what
+            .contains("One allocation takes 96 GiB of the device's 128 GiB, in 40 ms")
+    );
+    assert!(told.what.contains("XLA_PYTHON_CLIENT_PREALLOCATE=false"));
+    // 2 ms are not worth it.
+    let report = allocating("tensorflow", &[(96 << 30, 100.0, 102.0)]);
+    let told = remedy(&report, "allocator").unwrap();
+    assert_eq!(told.group(), RemedyGroup::None);
+    assert!(told.what.contains("TF_FORCE_GPU_ALLOW_GROWTH=true"));
+    // Who has switched preallocation off is told what it saves.
+    let pieces: Vec<(u64, f64, f64)> = (0..8)
+        .map(|i| {
+            (
+                MIB << i,
+                510.0 + 5.0 * f64::from(i),
+                513.0 + 5.0 * f64::from(i),
+            )
+        })
+        .collect();
+    let report = allocating("jax", &pieces);
+    let told = remedy(&report, "allocator").unwrap();
+    assert_eq!(told.group(), RemedyGroup::Start);
+    assert!(
+        told.what
+            .contains("unless XLA_PYTHON_CLIENT_PREALLOCATE=false"),
+        "{}",
+        told.what
+    );
+}

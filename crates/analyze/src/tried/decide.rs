@@ -219,7 +219,7 @@ impl<'a> Measured<'a> {
                 id: case.id.to_owned(),
                 predicted: plain.and_then(|plain| {
                     let predicted = plain.remedies.iter().find(|remedy| remedy.id == case.id);
-                    predicted.map(|remedy| remedy.saving)
+                    predicted.map(|remedy| remedy.saving).filter(|by| *by > 0.0)
                 }),
                 alone: case.alone.map(|of| of.saved),
                 with_others: case.beside.map(|of| of.saved),

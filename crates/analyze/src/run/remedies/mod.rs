@@ -10,11 +10,11 @@
 //! has another base, the colder start, and says so. A remedy that shortens something other
 //! than the time to first reports that as [`Remedy::later`].
 
+mod allocator;
 mod caches;
 mod imports;
 mod kernels;
 mod ladder;
-mod memory;
 mod pinned;
 mod starting;
 mod stdlib;
@@ -80,7 +80,7 @@ const ALL: &[fn(&Case) -> Option<Told>] = &[
     kernels::lazy_loading,
     kernels::autotuning,
     pinned::pinned_buffers,
-    memory::preallocation,
+    allocator::allocator,
 ];
 
 /// The remedies that apply: those that shorten the time to first, the largest saving first,
@@ -100,14 +100,15 @@ pub(super) fn remedies(case: &Case) -> Vec<Remedy> {
     remedies
 }
 
-/// A remedy that helps only the time to first has to save enough of it.
+/// A remedy that helps only the time to first has to save enough of it. Of others a saving
+/// that is not enough counts as none.
 fn worth_reporting(mut remedy: Remedy, case: &Case) -> Option<Remedy> {
     let enough = case.is_enough(remedy.saving);
-    if !enough && (remedy.later.is_some() || !remedy.helps) {
+    if remedy.helps && !enough {
+        remedy.later.as_ref()?;
         remedy.saving = 0.0;
-        return Some(remedy);
     }
-    enough.then_some(remedy)
+    Some(remedy)
 }
 
 impl<'a> Case<'a> {

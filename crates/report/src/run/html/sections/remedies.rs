@@ -33,7 +33,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
 
 fn card(remedy: &Remedy, total: f64) -> String {
     let mut saving = Vec::new();
-    if remedy.saving.is_finite() && remedy.saving > 0.0 {
+    if remedy.helps && remedy.saving.is_finite() && remedy.saving > 0.0 {
         let share = match remedy.saving / total {
             share if share.is_finite() => format!(
                 " <span class=\"of\">{} of the time to first</span>",

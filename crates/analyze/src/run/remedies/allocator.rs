@@ -1,0 +1,245 @@
+//! How device memory is allocated: all of it at once, or piece by piece.
+//!
+//! A framework that takes most of the device at its start pays for one large allocation,
+//! and keeps the memory from others. One that takes memory as it needs it pays for many
+//! driver calls, most of them in the first iteration. Each is the remedy for the other, so
+//! one remedy covers both. `preheat start` has the same id for the settings that it tries.
+
+use super::super::trace::{Span, What};
+use super::super::{Cause, Later};
+use super::{Case, Told, length, remedy};
+use crate::units;
+
+const ID: &str = "allocator";
+
+// Measured on an H200: docs/results/h200/lab.json, experiment `alloc`.
+
+/// The first allocation in a context: 134 µs for 4 KiB; later ones take 45 µs.
+const ALLOCATE: f64 = 130e-6;
+/// Seconds for each byte of a large one: 1 GiB takes 117 to 204 µs.
+const ALLOCATE_BYTE: f64 = 0.1e-3 / (1u64 << 30) as f64;
+
+/// One allocation of this part of the device's memory takes all of it: JAX takes 75 %.
+const ALL_OF_IT: f64 = 0.5;
+/// PyTorch has separate segments of this size for tensors of at most 1 MiB. A large block in
+/// its pool does not serve them.
+const SMALL_SEGMENT: u64 = 2 << 20;
+/// Calls that take less than this together, in seconds, are not worth a sentence.
+const LEAST: f64 = 100e-6;
+/// Allocation that is this part of the first iteration is worth removing from it.
+const MUCH_OF_FIRST: f64 = 0.05;
+
+/// Who allocates.
+#[derive(Clone, Copy, PartialEq)]
+enum Allocator {
+    Torch,
+    Jax,
+    TensorFlow,
+    Own,
+}
+
+/// Calls that allocate device memory.
+#[derive(Default)]
+struct Calls {
+    number: usize,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl Calls {
+    fn of<'a>(case: &Case, spans: impl Iterator<Item = &'a Span>) -> Calls {
+        let mut calls = Calls::default();
+        for span in spans {
+            calls.number += 1;
+            calls.bytes += bytes(case, span);
+            calls.seconds += length(span);
+        }
+        calls
+    }
+}
+
+/// Another way of allocating device memory.
+pub(super) fn allocator(case: &Case) -> Option<Told> {
+    let facts = case.facts()?;
+    let spans: Vec<&Span> = (case.spans(What::Allocate))
+        .filter(|span| {
+            let cause = facts.judge(span, None).map(|judged| judged.cause);
+            let cuda = facts.process.symbol(span).starts_with("cu");
+            cuda && cause == Some(Cause::DeviceAllocation)
+        })
+        .collect();
+    let device = facts.process.memory.iter().map(|sample| sample.total).max();
+    let largest = spans.iter().max_by_key(|span| bytes(case, span))?;
+    let whole = device.is_some_and(|device| {
+        device > 0 && bytes(case, largest) as f64 >= ALL_OF_IT * device as f64
+    });
+    match whole {
+        true => all_at_once(case, largest, device.unwrap_or(0)),
+        false => piece_by_piece(case, &spans),
+    }
+}
+
+fn bytes(case: &Case, span: &Span) -> u64 {
+    case.facts().map_or(0, |facts| facts.bytes(span))
+}
+
+fn who(case: &Case) -> Allocator {
+    let imports = case.facts().map_or(&[][..], |facts| &facts.process.imports);
+    let imported = |name: &str| imports.iter().any(|import| import.name == name);
+    match () {
+        () if imported("torch") => Allocator::Torch,
+        () if imported("jax") => Allocator::Jax,
+        () if imported("tensorflow") => Allocator::TensorFlow,
+        () => Allocator::Own,
+    }
+}
+
+/// Most of the device is taken by one allocation.
+fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
+    let facts = case.facts()?;
+    // Memory that is created apart from its addresses is mapped by further calls.
+    let mapped = facts.process.symbol(span).starts_with("cuMemCreate");
+    let calls = case.spans(What::Call).filter(|call| {
+        let name = facts.process.symbol(call);
+        mapped
+            && ["cuMemMap", "cuMemSetAccess", "cuMemAddressReserve"]
+                .iter()
+                .any(|begin| name.starts_with(begin))
+    });
+    let seconds = length(span) + calls.map(length).sum::<f64>();
+    let seconds = case.on_path(Cause::DeviceAllocation, seconds);
+    if seconds < LEAST {
+        return None;
+    }
+    let saving = (seconds - ALLOCATE).max(0.0);
+    let setting = match who(case) {
+        Allocator::Jax => "XLA_PYTHON_CLIENT_PREALLOCATE=false takes memory as it is needed",
+        Allocator::TensorFlow => "TF_FORCE_GPU_ALLOW_GROWTH=true takes memory as it is needed",
+        Allocator::Torch | Allocator::Own => "Allocating what is needed takes less",
+    };
+    let tried = match who(case) {
+        Allocator::Jax | Allocator::TensorFlow => " `preheat start --measure` tries it.",
+        Allocator::Torch | Allocator::Own => "",
+    };
+    let mut told = remedy(
+        ID,
+        "Allocate device memory as it is needed",
+        format!(
+            "One allocation takes {} of the device's {}, in {}. {setting}: that saves {} of the \
+             start and leaves memory to other programs, and iterations that need more memory \
+             then wait for the driver. Keep the preallocation where the program has the device to \
+             itself.{tried}",
+            units::bytes(bytes(case, span)),
+            units::bytes(device),
+            units::duration(seconds),
+            units::duration(saving),
+        ),
+        saving,
+        "the first iteration needs one allocation of 130 µs instead, as on an H200",
+        &[Cause::DeviceAllocation],
+    );
+    told.remedy.helps = case.is_enough(saving);
+    Some(told)
+}
+
+/// Memory is taken as it is needed.
+fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Told> {
+    let who = who(case);
+    let served = spans.iter().copied().filter(|span| match who {
+        Allocator::Torch => bytes(case, span) > SMALL_SEGMENT,
+        Allocator::Jax | Allocator::TensorFlow | Allocator::Own => true,
+    });
+    let first = case.examined.iterations.first().copied();
+    let in_first = |span: &&Span| first.is_some_and(|(begin, _)| span.begin >= begin);
+    let all = Calls::of(case, served.clone());
+    let within = Calls::of(case, served.filter(in_first));
+    let seconds = case.on_path(Cause::DeviceAllocation, all.seconds);
+    if seconds < LEAST {
+        return None;
+    }
+    let once = ALLOCATE + all.bytes as f64 * ALLOCATE_BYTE;
+    let saving = (seconds - once).max(0.0);
+    let of_first = case.report.first.unwrap_or(0.0);
+    let much = within.seconds > 0.0 && within.seconds >= MUCH_OF_FIRST * of_first;
+    let mut what = format!(
+        "{} {} of device memory, {} in all",
+        match all.number {
+            1 => "1 call allocates".to_owned(),
+            number => format!("{number} calls allocate"),
+        },
+        units::bytes(all.bytes),
+        units::duration(seconds),
+    );
+    if within.number > 0 {
+        what.push_str(&format!(
+            ", {} of them ({}) in the first iteration",
+            within.number,
+            units::duration(within.seconds)
+        ));
+    }
+    what.push_str(&format!(
+        "; one allocation of that size takes about {}. ",
+        units::duration(once)
+    ));
+    let helps = case.is_enough(saving) || (much && saving > 0.0);
+    let assumption = match helps {
+        true => {
+            what.push_str(&advice(who, all.bytes));
+            "one allocation takes as long as on an H200, and all of it is needed again and again"
+        }
+        false => {
+            what.push_str(&of_the_start(case, saving));
+            "one allocation takes as long as on an H200"
+        }
+    };
+    let mut told = remedy(
+        ID,
+        "Allocate device memory in one piece",
+        what,
+        saving,
+        assumption,
+        &[Cause::DeviceAllocation],
+    );
+    told.remedy.helps = helps;
+    told.remedy.later = (within.number > 0 && saving > 0.0).then(|| Later {
+        of: "the first iteration".to_owned(),
+        seconds: within.seconds,
+        after: 0,
+    });
+    Some(told)
+}
+
+/// How little it saves.
+fn of_the_start(case: &Case, saving: f64) -> String {
+    let (whole, name) = match case.report.first {
+        Some(first) => (first, "first iteration"),
+        None => (case.report.time_to_first.median, "time to first"),
+    };
+    match 100.0 * saving / whole {
+        percent if percent >= 0.1 => format!("That saves {percent:.1} % of the {name}."),
+        _ => format!("That saves less than 0.1 % of the {name}."),
+    }
+}
+
+/// How to allocate in one piece.
+fn advice(who: Allocator, bytes: u64) -> String {
+    match who {
+        Allocator::Torch => format!(
+            "Before the loop, allocate that much and release it to the pool of PyTorch: \
+             `del torch.empty({bytes}, dtype=torch.uint8, device='cuda')`. \
+             PYTORCH_ALLOC_CONF=expandable_segments:True has segments grow in place instead; \
+             `preheat start --measure` tries whether that is faster."
+        ),
+        Allocator::Jax => "XLA takes most of the device in one piece unless \
+                           XLA_PYTHON_CLIENT_PREALLOCATE=false or another allocator is set: that \
+                           is faster where the program has the device to itself."
+            .to_owned(),
+        Allocator::TensorFlow => "TensorFlow takes most of the device in one piece unless \
+                                  TF_FORCE_GPU_ALLOW_GROWTH=true or another allocator is set: \
+                                  that is faster where the program has the device to itself."
+            .to_owned(),
+        Allocator::Own => "Allocate it before the loop and divide it, or use a memory pool \
+                           (cudaMallocAsync)."
+            .to_owned(),
+    }
+}
