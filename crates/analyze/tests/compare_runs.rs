@@ -6,8 +6,11 @@ mod simulated;
 use preheat_analyze::compare::{
     Change, CompareKind, CompareReport, RunInput, Settings, Verdict, compare_runs,
 };
-use preheat_analyze::run::{Behind, Cause, CauseSeconds, Item, Module, RunReport, Temperature};
-use preheat_analyze::stats::Rng;
+use preheat_analyze::run::trace::Clock;
+use preheat_analyze::run::{
+    Behind, Cause, CauseSeconds, Item, Module, RegionReport, RunReport, Temperature,
+};
+use preheat_analyze::stats::{Interval, Rng};
 use simulated::{Truth, run};
 
 fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {
@@ -423,4 +426,103 @@ fn the_end_of_a_program_is_not_compared_with_a_first_iteration() {
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Inconclusive);
     assert!(!report.regressed && report.inconclusive);
+}
+
+/// A region that takes this long in each start, with 1 % of noise.
+fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionReport {
+    let mut rng = Rng::new(seed);
+    let firsts = (report.starts.iter())
+        .map(|_| Some(seconds * (0.01 * rng.normal()).exp()))
+        .collect();
+    RegionReport {
+        name: format!("train.py:{from}–{}", from + 6),
+        file: Some("/home/me/train.py".to_owned()),
+        from: Some(from),
+        to: Some(from + 6),
+        function: Some("<module>".to_owned()),
+        clock: Some(Clock::Time),
+        count: 2,
+        first: Interval {
+            median: seconds,
+            low: None,
+            high: None,
+        },
+        second: None,
+        best: None,
+        ratio: None,
+        causes: Vec::new(),
+        second_causes: Vec::new(),
+        unfinished: None,
+        firsts,
+        paired_by_order: false,
+    }
+}
+
+#[test]
+fn timed_regions_are_compared_among_all_quantities() {
+    let (mut base, mut new) = reports(10, 0.01, 21);
+    let nothing = Behind::default();
+    let without = compared((&base, &nothing), (&new, &nothing));
+    base.regions = vec![region(&base, 17, 0.19, 1), region(&base, 30, 0.05, 2)];
+    new.regions = vec![region(&new, 22, 0.002, 3), region(&new, 35, 0.05, 4)];
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let rows = report.quantities.iter().filter(|of| of.id == "region");
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0].name, "train.py:17–23 → 22–28");
+    assert_eq!(
+        (rows[0].verdict, rows[1].verdict),
+        (Verdict::Faster, Verdict::Same)
+    );
+    assert!(!rows[0].gated && !report.regressed);
+    // The first start of the series is not among those that count.
+    assert_eq!(rows[0].base.as_ref().unwrap().values.len(), 9);
+    let text = &report.headline.text;
+    assert!(
+        text.starts_with("first execution of train.py:17–23 → 22–28 −188 ms (−99 %)"),
+        "{text}"
+    );
+    // One family: with two more members the smallest p-value of the others counts more.
+    let smallest = |report: &CompareReport| {
+        let of = report
+            .causes
+            .iter()
+            .map(|cause| (cause.p, cause.adjusted_p));
+        let of = of.filter_map(|(p, adjusted)| Some((p?, adjusted?)));
+        of.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
+    };
+    assert_eq!(smallest(&without).0, smallest(&report).0);
+    assert!(smallest(&report).1 >= smallest(&without).1);
+    let tested = report.quantities.iter().filter(|of| of.p.is_some()).count()
+        + report.causes.iter().filter(|of| of.p.is_some()).count();
+    let (p, adjusted) = (rows[0].p.unwrap(), rows[0].adjusted_p.unwrap());
+    assert!(
+        (adjusted / p - tested as f64).abs() < 1e-6,
+        "{}",
+        adjusted / p
+    );
+}
+
+#[test]
+fn a_region_fails_a_comparison_only_where_the_gate_names_it() {
+    let (mut base, mut new) = reports(10, 0.01, 22);
+    base.regions = vec![region(&base, 17, 0.1, 1)];
+    new.regions = vec![region(&new, 17, 0.2, 2), region(&new, 40, 0.1, 3)];
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!((report.verdict, report.regressed), (Verdict::Slower, false));
+    let note = "Base does not time train.py:40–46.";
+    assert!(
+        report.notes.iter().any(|other| other == note),
+        "{:?}",
+        report.notes
+    );
+    let mut settings = Settings::new(CompareKind::Runs, "0.1.0");
+    settings.gate = vec!["region".to_owned()];
+    let report = compared_with((&base, &nothing), (&new, &nothing), &settings);
+    assert!(report.regressed);
+    // A document of an earlier version does not have them by start.
+    base.regions[0].firsts.clear();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert!(!report.quantities.iter().any(|of| of.id == "region"));
 }

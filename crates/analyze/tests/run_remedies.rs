@@ -437,3 +437,69 @@ fn one_remedy_says_when_to_preallocate() {
         told.what
     );
 }
+
+/// Steps of these milliseconds from 100 ms on.
+fn with_steps(steps: &[f64]) -> RunReport {
+    let mut p = Program::python(100);
+    let mut at = 100.0;
+    for step in steps {
+        p.frame(What::Range, "step", (at, at + step));
+        at += step;
+    }
+    p.busy(0, &[(0.0, at)], at);
+    findings("auto", p.alone(at)).report
+}
+
+#[test]
+fn a_warm_up_takes_the_excess_off_the_first_real_iteration() {
+    // Two iterations: only the second is known.
+    let report = with_steps(&[190.0, 2.0]);
+    let told = remedy(&report, "warm-up").unwrap();
+    assert_eq!((told.group(), told.saving), (RemedyGroup::Later, 0.0));
+    let later = told.later.as_ref().unwrap();
+    close(later.seconds * 1e3, 188.0);
+    assert_eq!(later.after, 1);
+    let sentence = "1 warm-up iteration takes 188 ms off the first real iteration (190 ms → 2 ms).";
+    assert!(told.what.starts_with(sentence), "{}", told.what);
+    assert_eq!(told.causes, [Cause::OwnCpu]);
+    // Three slow ones before they are steady.
+    let mut steps = vec![100.0, 40.0, 40.0];
+    steps.extend([10.0; 40]);
+    let report = with_steps(&steps);
+    let told = remedy(&report, "warm-up").unwrap();
+    let later = told.later.as_ref().unwrap();
+    close(later.seconds * 1e3, 90.0);
+    assert_eq!(later.after, 3);
+    let sentence = "3 warm-up iterations take 90 ms off the first real iteration (100 ms → 10 ms); \
+                    one alone takes 60 ms off.";
+    assert!(told.what.starts_with(sentence), "{}", told.what);
+    // It comes after what shortens the time to first, and adds nothing to it.
+    let total: f64 = report.remedies.iter().map(|remedy| remedy.saving).sum();
+    assert!(total <= report.time_to_first.median);
+}
+
+#[test]
+fn a_warm_up_that_gains_next_to_nothing_is_omitted() {
+    let id = "warm-up";
+    assert!(remedy(&with_steps(&[10.0, 10.0]), id).is_none());
+    assert!(remedy(&with_steps(&[10.5, 10.0]), id).is_none());
+    assert!(remedy(&with_steps(&[0.06, 0.01, 0.01]), id).is_none());
+    assert!(remedy(&with_steps(&[2.0, 190.0]), id).is_none());
+    assert!(remedy(&with_steps(&[10.0]), id).is_none());
+    // Starts disagree on which of the two is slower.
+    let start = |first: f64, second: f64| {
+        let mut p = Program::python(100);
+        p.frame(What::Range, "step", (100.0, 100.0 + first));
+        p.frame(What::Range, "step", (100.0 + first, 100.0 + first + second));
+        p.busy(0, &[(0.0, 300.0)], 300.0);
+        p.alone(300.0)
+    };
+    let starts = vec![
+        start(40.0, 10.0),
+        start(40.0, 10.0),
+        start(10.0, 20.0),
+        start(60.0, 10.0),
+        start(10.0, 30.0),
+    ];
+    assert!(remedy(&analyze(&recording("auto", starts)).report, id).is_none());
+}

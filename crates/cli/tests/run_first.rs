@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::run::{IterationsBy, RunReport};
+use preheat_analyze::compare::Verdict;
+use preheat_analyze::run::{IterationsBy, RemedyGroup, RunReport};
 
 mod support;
-use support::{Directory, preheat, python_with, require, run};
+use support::{Directory, compare, compared, preheat, python_with, require, run};
 
 /// The programs print four decimals, the native ones seven.
 const ROUNDING: f64 = 0.000_05;
@@ -321,4 +322,59 @@ print(f'timeit: {timeit.timeit(\"sum(range(1000000))\", number=1):.4f} s')
             "{printed} in {found:?}"
         );
     }
+}
+
+/// A recording's report.
+fn reported(directory: &Directory, recording: &str) -> RunReport {
+    let said = run(preheat().current_dir(directory.path()).args([
+        "report",
+        recording,
+        "--json",
+        "report.json",
+    ]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("report.json")).expect("the JSON is there");
+    serde_json::from_str(&text).expect("it is a report")
+}
+
+#[test]
+fn a_warm_up_is_predicted_and_shows_in_the_timed_region() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let directory = Directory::new();
+    let [base, warm] = ["train.py", "train_warm.py"]
+        .map(|name| format!("{} {}", python.display(), example(name).display()));
+    let said = compare(
+        &directory,
+        &["--starts", "5", "--output", "kept", &base, &warm],
+    );
+    // 1: slower elsewhere, as may be on a busy machine.
+    assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
+    let found = compared(&directory);
+    let rows = found.quantities.iter().filter(|of| of.id == "region");
+    let rows: Vec<_> = rows.collect();
+    let [row] = rows[..] else {
+        panic!("one region is timed: {rows:?}");
+    };
+    assert_eq!(row.name, "train.py:17–23 → train_warm.py:21–27");
+    assert_ne!(row.verdict, Verdict::Slower, "{row:?}");
+    let (was, is) = (row.base.as_ref().unwrap(), row.new.as_ref().unwrap());
+    assert!(is.mean.value < was.mean.value, "{row:?}");
+    // The values are those that the recordings have, without the first start.
+    for (side, level) in [("kept/base", was), ("kept/new", is)] {
+        let report = reported(&directory, side);
+        let firsts: Vec<f64> = report.regions[0].firsts.iter().flatten().copied().collect();
+        assert_eq!(firsts[1..], level.values);
+    }
+    let report = reported(&directory, "kept/base");
+    let warm_up = report.remedies.iter().find(|remedy| remedy.id == "warm-up");
+    let warm_up = warm_up.expect("the first iteration is slower");
+    assert_eq!((warm_up.group(), warm_up.saving), (RemedyGroup::Later, 0.0));
+    let later = warm_up.later.as_ref().expect("something becomes shorter");
+    let excess = report.first.unwrap() - report.second.unwrap().median;
+    assert!(
+        (later.seconds - excess).abs() < 1e-9 && later.after == 1,
+        "{later:?}"
+    );
 }

@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use preheat_analyze::run::{Cause, Item, IterationsBy, RunReport};
+use preheat_analyze::run::{Cause, Item, IterationsBy, RemedyGroup, RunReport};
 
 mod support;
 use support::{Directory, preheat, run, unpack};
@@ -203,4 +203,38 @@ fn two_launches_from_cpp() {
     assert_eq!(report.iterations_by, IterationsBy::Timers);
     assert_eq!(report.regions[0].name, "launch.cu:27–29");
     assert_eq!(report.regions[0].unfinished.unwrap().launches, 1);
+}
+
+#[test]
+fn common_remedies_are_answered_for_each_program() {
+    use RemedyGroup::{Later, None as Not};
+    // A warm-up, page-locked memory, another way of allocating: what each is good for.
+    for (name, expected) in [
+        ("linear", [Some(Later), None, Some(Not)]),
+        ("resnet50-train", [Some(Later), Some(Later), Some(Not)]),
+        ("resnet50-infer", [Some(Later), Some(Later), Some(Not)]),
+        ("compiled", [Some(Later), Some(Not), Some(Not)]),
+        ("jax", [Some(Later), Some(Not), Some(Not)]),
+    ] {
+        let (report, timers) = kept(name);
+        let of = |id: &str| report.remedies.iter().find(|remedy| remedy.id == id);
+        let ids = ["warm-up", "pinned-buffers", "allocator"];
+        let found = ids.map(|id| of(id).map(|remedy| remedy.group()));
+        assert_eq!(found, expected, "{name}");
+        // What a warm-up takes off is what the program's own timers show.
+        let timed = |at: usize| timers["iterations"][at].as_f64().unwrap();
+        let last = timers["iterations"].as_array().unwrap().len() - 1;
+        let later = of("warm-up").and_then(|remedy| remedy.later.as_ref());
+        let saved = later.expect("it shortens the first real one").seconds;
+        within_a_tenth("a warm-up", saved, timed(0) - timed(last));
+    }
+    let (report, _) = kept("resnet50-train");
+    let of = |id: &str| report.remedies.iter().find(|remedy| remedy.id == id);
+    // Batches of 8 × 3 × 224 × 224 floats.
+    let pinned = of("pinned-buffers").unwrap();
+    let copies = "71 copies of 4.59 MiB go to the device from ordinary memory";
+    assert!(pinned.what.starts_with(copies), "{}", pinned.what);
+    let allocator = of("allocator").unwrap();
+    let calls = "50 calls allocate 1.13 GiB of device memory";
+    assert!(allocator.what.starts_with(calls), "{}", allocator.what);
 }

@@ -11,9 +11,10 @@ const MOST_OF_IT: f64 = 0.5;
 const WORTH_NAMING: f64 = 0.2;
 
 /// The order in which a change is worth a headline.
-const BY_WEIGHT: [&str; 8] = [
+const BY_WEIGHT: [&str; 9] = [
     "time-to-first",
     "first",
+    "region",
     "steady",
     "device-memory",
     "host-memory",
@@ -35,8 +36,11 @@ pub(super) struct Story<'a> {
 /// The headline, and the verdict over all.
 pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
     let by_weight = || {
-        let quantity = |id: &&str| story.quantities.iter().find(|quantity| quantity.id == **id);
-        BY_WEIGHT.iter().filter_map(quantity)
+        let of = |id: &'static str| {
+            let all = story.quantities.iter();
+            all.filter(move |quantity| quantity.id == id)
+        };
+        BY_WEIGHT.into_iter().flat_map(of)
     };
     let changed = |quantity: &&Quantity| is_change(quantity.verdict);
     // What fails the comparison comes first: it has to be explained.
@@ -90,6 +94,14 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
             let text = format!("first iteration {size}{}{because}", part(quantity));
             let cause = story.causes.iter().find(|known| Some(known.cause) == cause);
             (text, cause)
+        }
+        "region" => {
+            let text = format!(
+                "first execution of {} {size}{}",
+                quantity.name,
+                part(quantity)
+            );
+            (text, None)
         }
         _ => (format!("{} {size}{}", quantity.name, part(quantity)), None),
     };

@@ -151,9 +151,9 @@ fn counted(series: &Series) -> Vec<&[f64]> {
 
 fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
     let (of_base, of_new) = (counted(base), counted(new));
-    let asked = |id, name, unit, base: Vec<f64>, new: Vec<f64>| Asked {
+    let asked = |id, name: &'static str, unit, base: Vec<f64>, new: Vec<f64>| Asked {
         id,
-        name,
+        name: name.into(),
         unit,
         of: Some(key.clone()),
         base,

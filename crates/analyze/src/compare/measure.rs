@@ -15,6 +15,8 @@
 //!   variance of zero says. The p-value of counts, and of whatever varies on neither side,
 //!   is never below that of the exact permutation test, 2 ÷ (n + m choose n).
 
+use std::borrow::Cow;
+
 use super::{Estimate, Level, SeriesKey, Unit};
 use crate::stats::{by_permutation, geometric_difference, mean, welch};
 
@@ -31,7 +33,7 @@ pub(super) enum By {
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub id: &'static str,
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub unit: Unit,
     pub of: Option<SeriesKey>,
     pub base: Vec<f64>,

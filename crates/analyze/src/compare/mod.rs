@@ -15,6 +15,7 @@ mod judge;
 mod lab;
 mod measure;
 mod notes;
+mod regions;
 mod report;
 mod runs;
 mod settings;

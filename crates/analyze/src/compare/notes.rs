@@ -78,6 +78,22 @@ fn left_out(side: &str, report: &RunReport) -> Vec<String> {
     notes
 }
 
+/// Regions that only one side times, which cannot be compared.
+pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Vec<String> {
+    let side = |names: &[String], other: &str| {
+        let listed = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let more = match names.len() {
+            0..=3 => String::new(),
+            all => format!(" and {} more", all - 3),
+        };
+        (!names.is_empty()).then(|| format!("{other} does not time {listed}{more}."))
+    };
+    side(base, "New")
+        .into_iter()
+        .chain(side(new, "Base"))
+        .collect()
+}
+
 /// What was asked to be gated and is not there, if anything.
 pub(super) fn unjudged(ids: &[&str]) -> Option<String> {
     let is = if ids.len() == 1 { "is" } else { "are" };

@@ -3,6 +3,7 @@
 use super::causes::{judge_each, measure_each};
 use super::headline::{Story, headline};
 use super::measure::{Asked, Measured, measure};
+use super::regions::{regions, unpaired};
 use super::settings::Settings;
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
@@ -31,7 +32,8 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     let with_failed = always_fails(base.report) && always_fails(new.report);
     let of_base = counted(base.report, cold_base, with_failed);
     let of_new = counted(new.report, cold_new, with_failed);
-    let asked = quantities(&of_base, &of_new, settings);
+    let mut asked = quantities(&of_base, &of_new, settings);
+    asked.extend(regions((base.report, &of_base), (new.report, &of_new)));
     let measured: Vec<Measured> = (asked.iter())
         .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
         .collect();
@@ -73,6 +75,9 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
     report.notes.extend(notes::unjudged(&unjudged));
     report
+        .notes
+        .extend(notes::regions(&unpaired(base.report, new.report)));
+    report
 }
 
 /// Whether iterations are of one kind on both sides: steps of an optimizer are, whichever
@@ -113,7 +118,7 @@ pub(super) fn judged(
         let change = measured.difference.map_or(0.0, |by| by.value);
         Quantity {
             id: asked.id.to_owned(),
-            name: asked.name.to_owned(),
+            name: asked.name.into_owned(),
             unit: asked.unit,
             of: asked.of,
             base: measured.base,

@@ -3,7 +3,7 @@
 use super::{CompareKind, Floors, Quantity};
 
 /// Every quantity of a run, by its id, in the order in which they are shown.
-pub const QUANTITIES: [&str; 8] = [
+pub const QUANTITIES: [&str; 9] = [
     "time-to-first",
     "first",
     "steady",
@@ -12,6 +12,7 @@ pub const QUANTITIES: [&str; 8] = [
     "excess",
     "device-memory",
     "host-memory",
+    "region",
 ];
 
 /// Those that can fail a comparison unless others are named. The ratio follows from first

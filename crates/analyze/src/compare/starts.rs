@@ -92,9 +92,9 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
     };
     let starts =
         |value: fn(&StartReport) -> Option<f64>| (base.of_starts(value), new.of_starts(value));
-    let by_factor = |id, name, unit, (base, new): (Vec<f64>, Vec<f64>)| Asked {
+    let by_factor = |id, name: &'static str, unit, (base, new): (Vec<f64>, Vec<f64>)| Asked {
         id,
-        name,
+        name: name.into(),
         unit,
         of: None,
         base,
@@ -136,7 +136,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
         ),
         Asked {
             id: "warmup",
-            name: "warm-up",
+            name: "warm-up".into(),
             unit: Unit::Iterations,
             of: None,
             // One iteration more or less is always within the margin.
@@ -149,7 +149,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
         },
         Asked {
             id: "excess",
-            name: "excess",
+            name: "excess".into(),
             unit: Unit::Seconds,
             of: None,
             by: By::Sum {

@@ -84,13 +84,6 @@ pub fn analyze(recording: &Recording) -> Findings {
         report.notes.extend(memory::note(start, examined));
         let causes = warmest.map(|group| &group.causes);
         report.causes = causes_of(causes, examined, &mut behind, &report);
-        report.remedies = remedies::remedies(&remedies::Case {
-            report: &report,
-            start,
-            examined,
-            trees: &trees,
-            scale: scale(&report, examined),
-        });
         let (timed, more) = timers::summarize(&timers::Case {
             regions: &regions,
             counted: warmest.map_or(&[][..], |group| &group.starts),
@@ -101,6 +94,13 @@ pub fn analyze(recording: &Recording) -> Findings {
         });
         report.regions = timed;
         report.notes.extend(notes::more_regions(more));
+        report.remedies = remedies::remedies(&remedies::Case {
+            report: &report,
+            start,
+            examined,
+            trees: &trees,
+            scale: scale(&report, examined),
+        });
         view = viewing::view(shown, start, examined, &trees);
     } else {
         report.causes = causes_of(None, &nothing(), &mut behind, &report);

@@ -146,6 +146,10 @@ pub struct RegionReport {
     /// source was not at hand. Such a region is never an iteration.
     #[serde(default)]
     pub paired_by_order: bool,
+    /// The first execution in each start, in their order; none where it was not executed.
+    /// Empty for a level.
+    #[serde(default)]
+    pub firsts: Vec<Option<f64>>,
 }
 
 /// Device work that was still to be done when a clock was read.

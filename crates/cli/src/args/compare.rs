@@ -49,7 +49,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "BYTES", default_value = "1MiB", value_parser = size, allow_hyphen_values = true)]
     pub min_memory: f64,
 
-    /// What can fail the comparison, several with commas: time-to-first, first, steady, ratio, warmup, excess, device-memory, host-memory
+    /// What can fail the comparison, several with commas: time-to-first, first, steady, ratio, warmup, excess, device-memory, host-memory, region
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',', default_values = DEFAULT_GATE, value_parser = quantity)]
     pub gate: Vec<String>,
 

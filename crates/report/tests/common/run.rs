@@ -166,6 +166,7 @@ pub fn twice() -> RunReport {
             (Cause::OwnCpu, 0.087),
         ]),
         second_causes: causes(&[(Cause::OwnCpu, 0.0009)]),
+        firsts: vec![],
         unfinished: Some(Unfinished {
             launches: 3,
             seconds: None,

@@ -18,6 +18,7 @@ mod ladder;
 mod pinned;
 mod starting;
 mod stdlib;
+mod warm_up;
 
 use super::examine::Examined;
 use super::facts::Facts;
@@ -81,6 +82,7 @@ const ALL: &[fn(&Case) -> Option<Told>] = &[
     kernels::autotuning,
     pinned::pinned_buffers,
     allocator::allocator,
+    warm_up::warm_up,
 ];
 
 /// The remedies that apply: those that shorten the time to first, the largest saving first,

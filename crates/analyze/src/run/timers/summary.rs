@@ -66,6 +66,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         clock: Some(region.key.clock),
         unfinished: unfinished(case, region),
         paired_by_order: !region.known,
+        firsts: firsts(case, region),
         ..measured(
             case,
             &times,
@@ -128,7 +129,17 @@ fn measured(
         second_causes: scaled(1, second),
         unfinished: None,
         paired_by_order: false,
+        firsts: Vec::new(),
     })
+}
+
+/// The first execution in each start.
+fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
+    let first = |regions: &Regions| {
+        let same = regions.all.iter().find(|other| other.key == region.key)?;
+        same.executions.first().map(|one| one.seconds)
+    };
+    case.regions.iter().map(first).collect()
 }
 
 /// Seconds by cause, stretched to what was measured over all starts.

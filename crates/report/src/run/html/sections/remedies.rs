@@ -47,12 +47,8 @@ fn card(remedy: &Remedy, total: f64) -> String {
         ));
     }
     if let Some(later) = remedy.later.as_ref().filter(|_| remedy.helps) {
-        let after = match later.after {
-            0 => String::new(),
-            after => format!(", after {after}"),
-        };
         saving.push(format!(
-            "<b>−{}</b> <span class=\"of\">{}{after}</span>",
+            "<b>−{}</b> <span class=\"of\">of {}</span>",
             escape(&tie(&duration(later.seconds))),
             escape(&later.of),
         ));

@@ -1,0 +1,168 @@
+//! Regions that both programs time themselves: the first execution of each, compared.
+//!
+//! A changed program has its lines elsewhere. Where both sides time the same regions in the
+//! same order (in the same functions, over as many lines, with the same clocks), they are
+//! paired by that order; else those of the same name are.
+
+use super::Unit;
+use super::measure::{Asked, By};
+use super::starts::Counted;
+use crate::run::{RegionReport, RunReport};
+
+/// The regions that both sides have.
+pub(super) fn regions(
+    (base, of_base): (&RunReport, &Counted),
+    (new, of_new): (&RunReport, &Counted),
+) -> Vec<Asked> {
+    let pairs = pairs(&timed(base), &timed(new));
+    let asked = pairs.into_iter().map(|(was, is)| Asked {
+        id: "region",
+        name: name(was, is).into(),
+        unit: Unit::Seconds,
+        of: None,
+        base: firsts(was, base, of_base),
+        new: firsts(is, new, of_new),
+        by: By::Factor,
+    });
+    asked
+        .filter(|asked| !asked.base.is_empty() && !asked.new.is_empty())
+        .collect()
+}
+
+/// Its name for people: `train.py:17–23`, `train.py:17–23 → 22–28`.
+fn name(was: &RegionReport, is: &RegionReport) -> String {
+    let lines = |region: &RegionReport| {
+        let (file, lines) = region.name.split_once(':')?;
+        Some((file.to_owned(), lines.to_owned()))
+    };
+    match (lines(was), lines(is)) {
+        _ if was.name == is.name => was.name.clone(),
+        (Some((file, _)), Some((same, lines))) if file == same => {
+            format!("{} → {lines}", was.name)
+        }
+        _ => format!("{} → {}", was.name, is.name),
+    }
+}
+
+/// The names of the regions that only one side has: base, new.
+pub(super) fn unpaired(base: &RunReport, new: &RunReport) -> [Vec<String>; 2] {
+    let (base, new) = (timed(base), timed(new));
+    let pairs = pairs(&base, &new);
+    let names = |all: &[&RegionReport], paired: Vec<&RegionReport>| -> Vec<String> {
+        let alone =
+            (all.iter()).filter(|one| !paired.iter().any(|other| std::ptr::eq(**one, *other)));
+        alone.map(|one| one.name.clone()).collect()
+    };
+    [
+        names(&base, pairs.iter().map(|pair| pair.0).collect()),
+        names(&new, pairs.iter().map(|pair| pair.1).collect()),
+    ]
+}
+
+/// Those that were timed by a clock, in each start.
+fn timed(report: &RunReport) -> Vec<&RegionReport> {
+    let all = report.regions.iter();
+    all.filter(|region| region.clock.is_some() && !region.firsts.is_empty())
+        .collect()
+}
+
+fn pairs<'a, 'b>(
+    base: &[&'a RegionReport],
+    new: &[&'b RegionReport],
+) -> Vec<(&'a RegionReport, &'b RegionReport)> {
+    let shape = |region: &&RegionReport| {
+        let lines = region.to.zip(region.from);
+        let lines = lines.map(|(to, from)| i64::from(to) - i64::from(from));
+        (region.function.clone(), lines, region.clock)
+    };
+    if base.iter().map(shape).eq(new.iter().map(shape)) {
+        return base.iter().copied().zip(new.iter().copied()).collect();
+    }
+    (base.iter())
+        .filter_map(|was| {
+            let same = new.iter().find(|is| is.name == was.name)?;
+            Some((*was, *same))
+        })
+        .collect()
+}
+
+/// The first execution in each start that counts.
+fn firsts(region: &RegionReport, report: &RunReport, counted: &Counted) -> Vec<f64> {
+    let starts = report.starts.iter().zip(&region.firsts);
+    starts
+        .filter(|(start, _)| {
+            counted
+                .starts
+                .iter()
+                .any(|other| std::ptr::eq(*other, *start))
+        })
+        .filter_map(|(_, first)| *first)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::trace::Clock;
+    use crate::stats::Interval;
+
+    fn region(file: &str, from: u32, to: u32) -> RegionReport {
+        RegionReport {
+            name: format!("{file}:{from}–{to}"),
+            file: Some(file.to_owned()),
+            from: Some(from),
+            to: Some(to),
+            function: Some("<module>".to_owned()),
+            clock: Some(Clock::Time),
+            count: 1,
+            first: Interval {
+                median: 1.0,
+                low: None,
+                high: None,
+            },
+            second: None,
+            best: None,
+            ratio: None,
+            causes: Vec::new(),
+            second_causes: Vec::new(),
+            unfinished: None,
+            firsts: vec![Some(1.0)],
+            paired_by_order: false,
+        }
+    }
+
+    fn paired(base: &[RegionReport], new: &[RegionReport]) -> Vec<(u32, u32)> {
+        let (base, new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+        let pairs = pairs(&base, &new);
+        let from = |region: &RegionReport| region.from.unwrap();
+        pairs
+            .iter()
+            .map(|(was, is)| (from(was), from(is)))
+            .collect()
+    }
+
+    #[test]
+    fn regions_are_paired_by_order_where_lines_have_moved() {
+        let base = [region("a.py", 14, 16), region("a.py", 18, 20)];
+        // Four lines further down the first is where the second was.
+        let moved = [region("a.py", 18, 20), region("a.py", 22, 24)];
+        assert_eq!(paired(&base, &moved), [(14, 18), (18, 22)]);
+        assert_eq!(name(&base[0], &moved[0]), "a.py:14–16 → 18–20");
+        assert_eq!(name(&base[0], &base[0]), "a.py:14–16");
+        let renamed = [region("b.py", 14, 16), region("b.py", 18, 20)];
+        assert_eq!(paired(&base, &renamed), [(14, 14), (18, 18)]);
+        assert_eq!(name(&base[0], &renamed[0]), "a.py:14–16 → b.py:14–16");
+    }
+
+    #[test]
+    fn other_regions_are_paired_by_name() {
+        let base = [region("a.py", 14, 16), region("a.py", 18, 20)];
+        let more = [
+            region("a.py", 5, 9),
+            region("a.py", 14, 16),
+            region("a.py", 30, 32),
+        ];
+        assert_eq!(paired(&base, &more), [(14, 14)]);
+        assert!(paired(&base, &[]).is_empty());
+    }
+}

@@ -1,0 +1,194 @@
+//! A warm-up before the real work: what it takes off the first real iteration.
+//!
+//! It does not shorten the time to first: the slow iteration still runs, only earlier. So
+//! its saving of the time to first is 0, and [`Later`] has what the first real iteration
+//! gains.
+
+use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport};
+use super::{Case, Told, remedy};
+use crate::stats::Interval;
+use crate::units;
+
+/// The first iteration has to take so much longer than later ones, in seconds and as a part
+/// of a later one.
+const LEAST: f64 = 100e-6;
+const LEAST_PART: f64 = 0.1;
+/// A cause of this part of the difference is one of its causes.
+const WORTH_NAMING: f64 = 0.1;
+
+/// What is executed repeatedly, slower at first.
+struct Repeated {
+    /// What the first real one is, for people.
+    of: String,
+    /// How many warm-up iterations make the next one take `later`.
+    number: u64,
+    first: f64,
+    later: f64,
+    /// The second one.
+    second: Option<f64>,
+    /// first ÷ later, over the starts.
+    ratio: Option<Interval>,
+    /// What the first takes beyond `later`.
+    beyond: Vec<CauseSeconds>,
+}
+
+impl Repeated {
+    fn saved(&self) -> f64 {
+        self.first - self.later
+    }
+
+    fn is_slower_at_first(&self) -> bool {
+        let sure = self.ratio.and_then(|ratio| ratio.low);
+        self.saved() >= LEAST.max(LEAST_PART * self.later) && sure.is_none_or(|low| low > 1.0)
+    }
+}
+
+/// Iterations before those that matter.
+pub(super) fn warm_up(case: &Case) -> Option<Told> {
+    let report = case.report;
+    let regions = report.regions.iter().filter_map(of_region);
+    let repeated = (of_iterations(report).into_iter())
+        .chain(regions)
+        .find(Repeated::is_slower_at_first)?;
+    let saved = repeated.saved();
+    let mut what = format!(
+        "{} {} off {} ({} → {})",
+        match repeated.number {
+            1 => "1 warm-up iteration takes".to_owned(),
+            number => format!("{number} warm-up iterations take"),
+        },
+        units::duration(saved),
+        repeated.of,
+        units::duration(repeated.first),
+        units::duration(repeated.later),
+    );
+    let alone = repeated.second.map(|second| repeated.first - second);
+    if let Some(alone) = alone.filter(|alone| repeated.number > 1 && *alone > 0.0) {
+        what.push_str(&format!(
+            "; one alone takes {} off",
+            units::duration(alone.min(saved))
+        ));
+    }
+    what.push_str(
+        ". The slow one still runs, only earlier: the time to first stays. Warm up before a loop that is timed, \
+         or before a server reports that it is ready. `preheat compare` shows what the timed \
+         regions of the changed program gain.",
+    );
+    let causes: Vec<Cause> = (repeated.beyond.iter())
+        .filter(|part| part.seconds >= WORTH_NAMING * saved)
+        .map(|part| part.cause)
+        .collect();
+    let mut told = remedy(
+        "warm-up",
+        "Warm up before the real work",
+        what,
+        0.0,
+        "the warm-up does the same work, on inputs of the same shapes",
+        &causes,
+    );
+    told.remedy.later = Some(Later {
+        of: repeated.of,
+        seconds: saved,
+        after: repeated.number,
+    });
+    Some(told)
+}
+
+/// The iterations of the program: against a steady one, else against the second.
+fn of_iterations(report: &RunReport) -> Option<Repeated> {
+    let first = report.first?;
+    let second = report.second.map(|second| second.median);
+    let of = "the first real iteration".to_owned();
+    match (report.steady, report.warmup) {
+        (Some(steady), Some(warmup)) => Some(Repeated {
+            of,
+            number: warmup.ceil().max(1.0) as u64,
+            first,
+            later: steady,
+            second,
+            ratio: report.ratio,
+            beyond: report.first_excess.clone(),
+        }),
+        _ => Some(Repeated {
+            of,
+            number: 1,
+            first,
+            later: second?,
+            second: None,
+            ratio: report.first_to_second,
+            beyond: report.second_excess.clone(),
+        }),
+    }
+}
+
+/// A region that the program times more than once.
+fn of_region(region: &RegionReport) -> Option<Repeated> {
+    let of_second = |cause: Cause| -> f64 {
+        let parts = region.second_causes.iter();
+        let parts = parts.filter(|part| part.cause == cause);
+        parts.map(|part| part.seconds).sum()
+    };
+    let beyond = region.causes.iter().map(|part| CauseSeconds {
+        cause: part.cause,
+        seconds: part.seconds - of_second(part.cause),
+    });
+    Some(Repeated {
+        of: format!("the first real execution of {}", region.name),
+        number: 1,
+        first: region.first.median,
+        later: region.second?.median,
+        second: None,
+        ratio: region.ratio,
+        beyond: beyond.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::trace::Clock;
+
+    fn exactly(median: f64) -> Interval {
+        Interval {
+            median,
+            low: None,
+            high: None,
+        }
+    }
+
+    fn region(second: Option<f64>) -> RegionReport {
+        let part = |cause, seconds| CauseSeconds { cause, seconds };
+        RegionReport {
+            name: "infer.py:9–11".to_owned(),
+            file: None,
+            from: None,
+            to: None,
+            function: None,
+            clock: Some(Clock::PerfCounter),
+            count: 2,
+            first: exactly(0.2),
+            second: second.map(exactly),
+            best: second.map(exactly),
+            ratio: second.map(|second| exactly(0.2 / second)),
+            causes: vec![part(Cause::KernelLoading, 0.15), part(Cause::OwnCpu, 0.05)],
+            second_causes: vec![part(Cause::OwnCpu, 0.05)],
+            unfinished: None,
+            firsts: Vec::new(),
+            paired_by_order: false,
+        }
+    }
+
+    #[test]
+    fn a_region_that_is_executed_twice_shows_what_a_warm_up_saves() {
+        let repeated = of_region(&region(Some(0.05))).expect("it is executed twice");
+        assert!(repeated.is_slower_at_first());
+        assert!((repeated.saved() - 0.15).abs() < 1e-12);
+        assert_eq!(repeated.of, "the first real execution of infer.py:9–11");
+        let (cause, seconds) = (repeated.beyond[0].cause, repeated.beyond[0].seconds);
+        assert_eq!((cause, seconds), (Cause::KernelLoading, 0.15));
+        assert_eq!(repeated.beyond[1].seconds, 0.0);
+        assert!(of_region(&region(None)).is_none());
+        let faster = of_region(&region(Some(0.3))).expect("it is executed twice");
+        assert!(!faster.is_slower_at_first());
+    }
+}
