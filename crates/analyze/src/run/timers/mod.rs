@@ -1,4 +1,4 @@
-//! What a program times itself: the regions between two clock readings of its own code.
+//! Regions that a program times itself: between two clock readings of its own code.
 //!
 //! The recorder has every reading with its place. Which of them the program subtracts is
 //! read from its source ([`source`]) when the recording is made and kept in the manifest as
@@ -17,7 +17,7 @@ pub(super) use summary::{Case, name, summarize};
 
 use serde::{Deserialize, Serialize};
 
-/// What the program's source and its debug information say about its clock readings.
+/// The program's clock readings, as its source and its debug information describe them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timers {
     /// Which readings each source file subtracts from each other.

@@ -1,4 +1,4 @@
-//! What the program times itself: the numbers that it prints, and why they are so large.
+//! Regions that the program times itself: the numbers that it prints, with their causes.
 
 use preheat_analyze::run::{RegionReport, RunReport};
 use preheat_analyze::stats::Interval;

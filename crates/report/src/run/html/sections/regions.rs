@@ -1,4 +1,4 @@
-//! What the program times itself: the numbers that it prints, with their causes.
+//! Regions that the program times itself: the numbers that it prints, with their causes.
 
 use preheat_analyze::run::{CauseSeconds, RegionReport};
 use preheat_analyze::stats::Interval;
@@ -58,8 +58,8 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     page.section(
         "regions",
         "Timed by the program",
-        "What lies between two clock readings in the program's own code: the numbers that it \
-         prints itself, and where their time went.",
+        "The time between two clock readings in the program's own code: the numbers that it \
+         prints itself, with their causes.",
         &html,
     );
 }
