@@ -206,7 +206,8 @@ fn driver(home: &Directory) -> Option<()> {
         cuDevicePrimaryCtxRelease_v2 cuCtxCreate_v2 cuCtxDestroy_v2 cuCtxSetCurrent cuCtxPopCurrent_v2 \
         cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuEventCreate cuEventDestroy_v2 \
         cuMemGetInfo_v2 cuMemAlloc_v2 cuMemFree_v2 cuMemHostAlloc cuMemFreeHost cuMemcpyHtoDAsync_v2 \
-        cuMemcpyDtoHAsync_v2 cuModuleLoadData cuModuleUnload cuModuleGetFunction cuLinkCreate_v2 \
+        cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuModuleLoadData cuModuleUnload \
+        cuModuleGetFunction cuLinkCreate_v2 \
         cuLinkAddData_v2 cuLinkComplete cuLinkDestroy cuLaunchKernel";
     let mut text = "#include <stdlib.h>\n#include <string.h>\n\
         int cuDriverGetVersion(int *v) { *v = atoi(getenv(\"CARD_CUDA\")); return 0; }\n\
