@@ -54,7 +54,7 @@ fn recorded(directory: &Directory, command: &[&OsStr], flags: &[&str]) -> (RunRe
     )
 }
 
-/// What the report says of every execution of the timed regions, in order.
+/// Every execution of the timed regions in the report, in order.
 fn regions(report: &RunReport) -> Vec<f64> {
     let mut seconds = Vec::new();
     for region in &report.regions {

@@ -65,7 +65,7 @@ fn lines(recording: &Recording, timers: &Timers) -> BTreeMap<String, BTreeSet<u3
     lines
 }
 
-/// What Python calls the file of a program that `-c` gives.
+/// Python's file name of a program that `-c` gives.
 const ON_THE_COMMAND_LINE: &str = "<string>";
 
 /// The program that `-c` gives, if all processes with one have the same.

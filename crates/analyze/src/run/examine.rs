@@ -62,7 +62,7 @@ pub(super) struct Examined {
     pub causes: [f64; CAUSES],
     /// What the first iteration took beyond a steady one, in seconds by cause.
     pub excess: Option<[f64; CAUSES]>,
-    /// What the first iteration took beyond the second, in seconds by cause.
+    /// The excess of the first iteration over the second, in seconds by cause.
     pub second: Option<[f64; CAUSES]>,
     /// The part of each cause in the first iteration that is not steady work, 0 to 1.
     pub cold: [f64; CAUSES],

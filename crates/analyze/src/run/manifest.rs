@@ -29,7 +29,7 @@ pub struct Manifest {
     pub environment: Vec<(String, String)>,
     /// The starts, in the order in which they ran.
     pub starts: Vec<StartInfo>,
-    /// What the program's source says about the clocks that it reads.
+    /// The program's clock readings, as its source describes them.
     #[serde(default, skip_serializing_if = "Timers::is_empty")]
     pub timers: Timers,
     /// Sentences for people: what is not recorded, and why.

@@ -75,7 +75,7 @@ pub struct RunReport {
     /// starts that have both. What it took less of is below zero.
     #[serde(default)]
     pub second_excess: Vec<CauseSeconds>,
-    /// What the program times itself, in the order in which it was first executed.
+    /// Regions that the program times itself, in the order in which they were first executed.
     #[serde(default)]
     pub regions: Vec<RegionReport>,
     /// Where memory went.
@@ -289,7 +289,7 @@ fn helps() -> bool {
     true
 }
 
-/// What a remedy is good for.
+/// The use of a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemedyGroup {
     /// It shortens the time to first, or saves device memory.
@@ -311,7 +311,7 @@ impl Remedy {
     }
 }
 
-/// What a remedy shortens beside the time to first.
+/// A saving beside the time to first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Later {
     /// What becomes shorter, for people: `the first iteration after it`, `each copy`.

@@ -143,7 +143,7 @@ fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> 
 }
 
 impl Second {
-    /// What the first iteration took beyond the second, largest first.
+    /// The excess of the first iteration over the second, largest cause first.
     pub(super) fn excess(&self) -> Vec<CauseSeconds> {
         largest_first(&adding_up(self.excess, self.whole))
     }

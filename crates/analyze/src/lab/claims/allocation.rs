@@ -216,7 +216,7 @@ pub(super) fn prealloc_released(data: &Data<'_>, subject: &Subject) -> Option<Fi
 struct Preallocated {
     nothing: SeriesData,
     after: SeriesData,
-    /// What the block itself takes.
+    /// The cost of the block itself.
     block: Option<f64>,
     how: &'static str,
 }

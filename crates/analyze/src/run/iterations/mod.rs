@@ -65,7 +65,7 @@ pub(super) struct Found {
 pub(super) struct Seen<'a> {
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
-    /// What its program times itself.
+    /// Regions that its program times itself.
     pub regions: &'a Regions,
     /// Whether its program ended well.
     pub succeeded: bool,

@@ -6,7 +6,7 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Rule, Seen, most};
 
-/// What Keras repeats, the most wanted first. A whole prediction is what a program asks
+/// Repetitions in Keras, the most wanted first. A whole prediction is what a program asks
 /// for; its steps count where there is only one.
 const KERAS: [What; 5] = [
     What::TrainStep,

@@ -29,7 +29,7 @@ const LEAST: f64 = 100e-6;
 /// Allocation that is this part of the first iteration is worth removing from it.
 const MUCH_OF_FIRST: f64 = 0.05;
 
-/// Who allocates.
+/// The allocator behind the calls.
 #[derive(Clone, Copy, PartialEq)]
 enum Allocator {
     Torch,

@@ -50,7 +50,7 @@ impl Buffer {
         median(&self.seconds).unwrap_or(0.0)
     }
 
-    /// What page-locked memory saves of each.
+    /// The saving of each copy from page-locked memory.
     fn saved(&self) -> f64 {
         (self.copy() - from_locked(self.bytes)).max(0.0)
     }
@@ -64,7 +64,7 @@ impl Buffer {
         (self.break_even()).is_some_and(|least| self.seconds.len() as u64 >= least)
     }
 
-    /// What it saves of so many copies, less what locking costs.
+    /// The saving of so many copies, less the cost of locking.
     fn net(&self, copies: usize) -> f64 {
         copies as f64 * self.saved() - lock(self.bytes)
     }

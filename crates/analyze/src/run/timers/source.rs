@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
-/// What one file says.
+/// The clock readings of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceTimers {
     /// A line whose reading is subtracted from that of another line: (earlier, later).
@@ -76,7 +76,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     }
 }
 
-/// What a name is without the field of a C structure that holds a time.
+/// A name without the field of a C structure that holds a time.
 fn field(names: &Captures, at: usize) -> String {
     let name = names.get(at).map_or("", |found| found.as_str());
     let ends = [".tv_sec", ".tv_nsec", ".tv_usec"];

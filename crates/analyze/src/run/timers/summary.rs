@@ -16,7 +16,7 @@ use crate::stats::{Interval, interval, paired_ratio};
 /// The regions that are reported: the first so many.
 const MOST_REPORTED: usize = 24;
 
-/// What the regions of a recording are reported from.
+/// The input of [`summarize`].
 pub(in crate::run) struct Case<'a> {
     /// By start.
     pub regions: &'a [Regions],
