@@ -146,7 +146,7 @@ fn pinning(report: &LabReport) -> Option<String> {
     })
 }
 
-/// What recording the graph and the backward pass are of an iteration; of a framework before
+/// The share of recording the graph and the backward pass; of a framework before
 /// the native tape.
 fn autograd(report: &LabReport) -> Option<String> {
     let mut experiments: Vec<&Experiment> = report

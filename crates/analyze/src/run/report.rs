@@ -71,7 +71,7 @@ pub struct RunReport {
     pub causes: Vec<CauseReport>,
     /// What the first iteration took beyond a steady one, by cause, largest first.
     pub first_excess: Vec<CauseSeconds>,
-    /// What the first iteration took beyond the second, by cause, largest first; of the
+    /// The excess of the first iteration over the second, by cause, largest first; of the
     /// starts that have both. What it took less of is below zero.
     #[serde(default)]
     pub second_excess: Vec<CauseSeconds>,
@@ -275,7 +275,7 @@ pub struct Remedy {
     pub assumption: String,
     /// The causes that it removes or makes smaller.
     pub causes: Vec<Cause>,
-    /// What it shortens beside the time to first; none where it shortens nothing else.
+    /// A saving beside the time to first; none where it shortens nothing else.
     #[serde(default)]
     pub later: Option<Later>,
     /// Whether it is worth doing here. A common remedy that is not worth it is reported
@@ -301,7 +301,7 @@ pub enum RemedyGroup {
 }
 
 impl Remedy {
-    /// What it is good for.
+    /// Its use.
     pub fn group(&self) -> RemedyGroup {
         match self.helps {
             false => RemedyGroup::None,
@@ -314,7 +314,7 @@ impl Remedy {
 /// A saving beside the time to first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Later {
-    /// What becomes shorter, for people: `the first iteration after it`, `each copy`.
+    /// The display name of what becomes shorter: `the first iteration after it`, `each copy`.
     pub of: String,
     /// By how much, in seconds.
     pub seconds: f64,

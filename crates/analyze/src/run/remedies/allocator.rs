@@ -94,10 +94,10 @@ fn who(case: &Case) -> Allocator {
     }
 }
 
-/// Most of the device is taken by one allocation.
+/// One allocation holds most of the device's memory.
 fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
     let facts = case.facts()?;
-    // Memory that is created apart from its addresses is mapped by further calls.
+    // Memory that is created separately from its addresses is mapped by further calls.
     let mapped = facts.process.symbol(span).starts_with("cuMemCreate");
     let calls = case.spans(What::Call).filter(|call| {
         let name = facts.process.symbol(call);
@@ -142,7 +142,7 @@ fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
     Some(told)
 }
 
-/// Memory is taken as it is needed.
+/// Memory is allocated as needed.
 fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Told> {
     let who = who(case);
     let served = spans.iter().copied().filter(|span| match who {

@@ -16,9 +16,9 @@ const LEAST_PART: f64 = 0.1;
 /// A cause of this part of the difference is one of its causes.
 const WORTH_NAMING: f64 = 0.1;
 
-/// What is executed repeatedly, slower at first.
+/// A repeated execution that is slower at first.
 struct Repeated {
-    /// What the first real one is, for people.
+    /// The display name of the first real one.
     of: String,
     /// How many warm-up iterations make the next one take `later`.
     number: u64,
@@ -28,7 +28,7 @@ struct Repeated {
     second: Option<f64>,
     /// first ÷ later, over the starts.
     ratio: Option<Interval>,
-    /// What the first takes beyond `later`.
+    /// The excess of the first over `later`.
     beyond: Vec<CauseSeconds>,
 }
 
