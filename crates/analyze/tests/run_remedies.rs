@@ -402,10 +402,26 @@ fn a_few_allocations_are_answered_too() {
 
 #[test]
 fn one_remedy_says_when_to_preallocate() {
-    // 96 of 128 GiB in 40 ms: the opposite helps.
-    let report = allocating("jax", &[(96 << 30, 100.0, 140.0), (MIB, 510.0, 511.0)]);
+    // 96 of 128 GiB in 40 ms, and 300 ms until the next call: the opposite helps.
+    let calls = [
+        (96 << 30, 100.0, 140.0),
+        (MIB, 440.0, 440.01),
+        (MIB, 510.0, 511.0),
+    ];
+    let report = allocating("jax", &calls);
     let told = remedy(&report, "allocator").unwrap();
     assert_eq!(told.group(), RemedyGroup::Start);
+    close(told.saving * 1e3, 339.87);
+    let table = "then takes 300 ms of CPU time to set up a table of it, 3 GiB of host memory";
+    assert!(told.what.contains(table), "{}", told.what);
+    // PyTorch keeps no such table.
+    let report = allocating("torch", &calls);
+    let told = remedy(&report, "allocator").unwrap();
+    close(told.saving * 1e3, 39.87);
+    // Calls that follow each other closely leave no time for one.
+    let calls = [(96 << 30, 100.0, 140.0), (MIB, 140.0, 140.01)];
+    let report = allocating("jax", &calls);
+    let told = remedy(&report, "allocator").unwrap();
     close(told.saving * 1e3, 39.87);
     assert!(
         told.what
@@ -413,7 +429,8 @@ fn one_remedy_says_when_to_preallocate() {
     );
     assert!(told.what.contains("XLA_PYTHON_CLIENT_PREALLOCATE=false"));
     // 2 ms are not worth it.
-    let report = allocating("tensorflow", &[(96 << 30, 100.0, 102.0)]);
+    let calls = [(96 << 30, 100.0, 102.0), (MIB, 102.0, 102.01)];
+    let report = allocating("tensorflow", &calls);
     let told = remedy(&report, "allocator").unwrap();
     assert_eq!(told.group(), RemedyGroup::None);
     assert!(told.what.contains("TF_FORCE_GPU_ALLOW_GROWTH=true"));
