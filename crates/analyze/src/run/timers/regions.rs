@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use super::super::path::{is_compiler, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::place::{Frame, frames, without_returns};
 use super::{TimedFile, Timers};
@@ -67,10 +68,14 @@ impl Region {
     }
 }
 
-/// Finds the regions of a start.
+/// Finds the regions of a start. A compiler that the program runs times itself too, which is
+/// not the program's own code.
 pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
+    let root = root(trace);
+    let processes = (trace.processes.iter().enumerate())
+        .filter(|(number, process)| Some(*number) == root || !is_compiler(process));
     let mut found = Vec::new();
-    for (number, process) in trace.processes.iter().enumerate() {
+    for (number, process) in processes {
         let places = Places::new(process, timers);
         found.extend(pairs(number, process, &places, timers));
         found.extend(events(number, process, &places));
@@ -440,6 +445,36 @@ mod tests {
 
     fn lengths(region: &Region) -> Vec<u64> {
         region.executions.iter().map(|e| e.end - e.begin).collect()
+    }
+
+    #[test]
+    fn a_compiler_has_regions_only_if_it_is_the_program() {
+        let texts = vec![
+            "a.py\x001\0<module>".to_owned(),
+            "a.py\x002\0<module>".to_owned(),
+        ];
+        let reading = |time: u64, place: u32| Reading {
+            time,
+            place,
+            value: time,
+            thread: 0,
+            clock: Clock::Time,
+        };
+        let compiler = Process {
+            pid: 7,
+            program: "/usr/local/cuda/bin/ptxas".into(),
+            texts,
+            readings: vec![reading(10, 0), reading(30, 1)],
+            ..Process::default()
+        };
+        for (pid, expected) in [(1, 0), (7, 1)] {
+            let trace = StartTrace {
+                pid,
+                processes: vec![compiler.clone()],
+                ..StartTrace::default()
+            };
+            assert_eq!(regions(&trace, &Timers::default()).all.len(), expected);
+        }
     }
 
     #[test]
