@@ -72,9 +72,7 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
     let mut on_path: Vec<usize> = phases.iter().map(|phase| phase.process).collect();
     on_path.sort_unstable();
     on_path.dedup();
-    let names = Names {
-        several: on_path.len() > 1,
-    };
+    let names = Names::of(on_path.iter().map(|process| &trace.processes[*process]));
     let mut now = 0;
     for phase in &phases {
         // A parent on the path is no child of its child, but workers of both are.

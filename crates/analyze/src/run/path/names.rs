@@ -15,15 +15,30 @@ pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
 /// The names of what lies on a path.
 #[derive(Clone, Copy)]
 pub(super) struct Names {
-    /// Whether several processes lie on it, so that each must be told from the others.
-    pub several: bool,
+    /// Whether several processes lie on it, so that each needs its name and number.
+    several: bool,
+    /// When the last program of the path began. Earlier ones in the same process are
+    /// wrappers that became it by `exec`: `env`, or the shell script of a pyenv shim.
+    program_began: u64,
 }
 
 impl Names {
+    /// The names for a path through these processes.
+    pub(super) fn of<'a>(on_path: impl Iterator<Item = &'a Process> + Clone) -> Names {
+        let mut pids = on_path.clone().map(|process| process.pid);
+        let first = pids.next();
+        Names {
+            several: pids.any(|pid| Some(pid) != first),
+            program_began: on_path.map(|process| process.began).max().unwrap_or(0),
+        }
+    }
+
     /// A thread that is followed.
     pub(super) fn followed(self, process: &Process, thread: &Thread) -> String {
         let main = is_main(process, thread);
+        let is_wrapper = process.began < self.program_began;
         match (self.several, main) {
+            (false, true) if is_wrapper => children::name(process).to_owned(),
             (true, true) => process_name(process),
             (true, false) => format!("{} of {}", a_thread(thread), process_name(process)),
             (false, true) => "main thread".to_owned(),
@@ -87,8 +102,9 @@ mod tests {
             ..Thread::default()
         };
         let (main, server, other) = (thread(7, "python3"), thread(8, "server"), thread(9, ""));
-        let alone = Names { several: false };
-        let among = Names { several: true };
+        let alone = Names::of([&process].into_iter());
+        let parent = Process::default();
+        let among = Names::of([&parent, &process].into_iter());
         assert_eq!(alone.followed(&process, &main), "main thread");
         assert_eq!(alone.followed(&process, &server), "server");
         assert_eq!(among.followed(&process, &main), "python3 (7)");
@@ -109,5 +125,22 @@ mod tests {
             among.beside(&process, &other, &main),
             "thread 9, while the main thread of python3 (7) waited"
         );
+    }
+    #[test]
+    fn a_wrapper_that_became_the_program_is_named() {
+        let began = |program: &str, began: u64| Process {
+            pid: 7,
+            program: program.to_owned(),
+            began,
+            ..Process::default()
+        };
+        let (env, python) = (began("/usr/bin/env", 1), began("/usr/bin/python3", 2));
+        let main = Thread {
+            id: 7,
+            ..Thread::default()
+        };
+        let names = Names::of([&env, &python].into_iter());
+        assert_eq!(names.followed(&env, &main), "env");
+        assert_eq!(names.followed(&python, &main), "main thread");
     }
 }
