@@ -1,0 +1,163 @@
+//! README.md and docs/: every command in README.md works, and every link leads somewhere.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+mod support;
+use support::{Directory, python_with, run};
+
+/// Commands that install preheat, which the test needs already.
+const INSTALLING: [&str; 2] = ["git clone ", "cargo install "];
+/// Commands whose exit code 1 is a verdict on the machine, not a failure.
+const JUDGING: [&str; 2] = ["preheat compare ", "preheat check "];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).expect("README.md")
+}
+
+/// The lines of the fenced blocks that hold shell commands.
+fn commands(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        match line {
+            "```sh" => in_block = true,
+            "```" => in_block = false,
+            _ if in_block && !line.is_empty() => commands.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    commands
+}
+
+#[test]
+fn readme_can_be_read_in_five_minutes() {
+    let lines = readme().lines().count();
+    assert!(lines <= 200, "README.md has {lines} lines");
+}
+
+#[test]
+fn every_command_in_readme_works() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let directory = Directory::new();
+    for name in ["bin", "run", "cache"] {
+        let path = directory.join(name);
+        fs::create_dir(&path).expect("a directory for the test");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is private");
+    }
+    symlink(env!("CARGO_BIN_EXE_preheat"), directory.join("bin/preheat"))
+        .expect("preheat is on the path");
+    symlink(root().join("examples"), directory.join("examples")).expect("the examples");
+    let bin = format!(
+        "{}:{}:/usr/bin:/bin",
+        directory.join("bin").display(),
+        python.parent().expect("a directory").display()
+    );
+    let shell = |line: &str| {
+        let mut shell = Command::new("/bin/bash");
+        shell
+            .args(["-c", line])
+            .current_dir(directory.path())
+            .env("PATH", &bin)
+            .env("XDG_RUNTIME_DIR", directory.join("run"))
+            .env("XDG_CACHE_HOME", directory.join("cache"))
+            .stdin(Stdio::null());
+        shell
+    };
+    let commands = commands(&readme());
+    let of_preheat = |line: &&String| line.starts_with("preheat ");
+    assert!(
+        commands.iter().filter(of_preheat).count() >= 8,
+        "{commands:?}"
+    );
+    for line in &commands {
+        if INSTALLING.iter().any(|begin| line.starts_with(begin)) {
+            continue;
+        }
+        let said = run(&mut shell(line));
+        let judging = JUDGING.iter().any(|begin| line.starts_with(begin));
+        let fine = said.code == Some(0) || (judging && said.code == Some(1));
+        assert!(fine, "`{line}` exits with {:?}: {}", said.code, said.err);
+    }
+    run(&mut shell("preheat start --stop"));
+}
+
+/// Markdown files below a directory.
+fn documents(below: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(below).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        match path.extension() {
+            _ if path.is_dir() => documents(&path, found),
+            Some(extension) if extension == "md" => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// The targets of links and images, outside of code.
+fn links(text: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        in_block ^= line.starts_with("```");
+        let mut rest = line;
+        while let Some(at) = rest.find("](").filter(|_| !in_block) {
+            rest = &rest[at + 2..];
+            let end = rest.find(')').unwrap_or(rest.len());
+            links.push(rest[..end].to_owned());
+        }
+    }
+    links
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> HashSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        heading
+            .chars()
+            .filter(kept)
+            .collect::<String>()
+            .replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut all = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    documents(&root().join("docs"), &mut all);
+    let mut broken = Vec::new();
+    for document in &all {
+        let text = fs::read_to_string(document).expect("a document");
+        for link in links(&text) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => document.clone(),
+                file => document.parent().expect("a directory").join(file),
+            };
+            let found = match fs::read_to_string(&target) {
+                Ok(text) => anchor.is_empty() || anchors(&text).contains(anchor),
+                Err(_) => target.exists() && anchor.is_empty(),
+            };
+            if !found {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
