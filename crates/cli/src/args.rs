@@ -142,7 +142,8 @@ the first of nvtx, python, timers, kernels that finds two; else a single timed r
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps
   kernels       the period of the kernel launches
   timers        regions between two clock readings of the program's own code
-  lines:REGEX   lines of standard output that match
+  lines:[BEGIN=>]END   lines of output or standard error: each that matches END ends an
+                iteration; with BEGIN, it begins at the last line that matches that
 Timed regions are listed with their causes whichever is used. With nvtx, kernels or lines,
 Python's frameworks are not hooked.
 
@@ -161,7 +162,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
     pub temperature: Vec<Temperature>,
 
-    /// What an iteration is: auto, nvtx[:NAME], python, kernels, timers or lines:REGEX
+    /// What an iteration is: auto, nvtx[:NAME], python, kernels, timers or lines:[BEGIN=>]END
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
     pub iterations: String,
 
@@ -287,7 +288,7 @@ fn iterations(how: &str) -> Result<String, String> {
         // Whether it is a regular expression is for the one who matches with it.
         Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
         _ => Err(
-            "expected one of auto, nvtx, nvtx:NAME, python, kernels, timers, lines:REGEX"
+            "expected one of auto, nvtx, nvtx:NAME, python, kernels, timers, lines:REGEX, lines:BEGIN=>END"
                 .to_owned(),
         ),
     }

@@ -1,9 +1,11 @@
-//! Iterations by lines of output: the command's standard output goes through preheat.
+//! Iterations by lines of output: the command's standard output and standard error go
+//! through preheat.
 //!
-//! A terminal stays a terminal to the command and a pipe a pipe. Bytes are passed on as
-//! they come, unchanged; each line is matched, and when a matching one came is written
-//! down. When nobody reads preheat's own output any more, the command finds that out as
-//! it would have without preheat.
+//! A terminal stays a terminal to the command and a pipe a pipe. Where both streams are the
+//! same file, the command gets one for both, so that the order of its output is kept. Bytes
+//! are passed on as they come, unchanged; each line is matched, and the time of a matching
+//! one is written down. When nobody reads preheat's own output any more, the command gets
+//! the same error as without preheat.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -11,73 +13,125 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
-use regex_lite::Regex;
-
 use crate::samples::Samples;
-use crate::{clock, signals};
+use crate::{clock, inherited, signals};
 
 mod matcher;
+mod pattern;
 mod terminal;
 
-use matcher::Matcher;
+use matcher::{Matched, Matcher};
+pub(crate) use pattern::Pattern;
 
-/// The command's standard output on its way through preheat, before the command runs.
+/// The command's output on its way through preheat, before the command runs.
 pub(crate) struct Through {
-    /// What the command writes to; its own once it runs.
+    /// Standard output, and standard error where it is another file.
+    streams: Vec<Stream>,
+    /// The stream that standard error is part of; none where it is closed.
+    errors: Option<usize>,
+}
+
+/// One stream of output.
+struct Stream {
+    /// The command's side; only the command has it once it runs.
     theirs: OwnedFd,
     ours: File,
     terminal: bool,
+    /// The descriptor that its bytes are passed on to.
+    to: RawFd,
 }
 
-/// Its bytes are passed on until it is told that the command has ended.
+/// Passes bytes on until it is ended.
 pub(crate) struct Relay {
     thread: JoinHandle<()>,
     ended: PipeWriter,
     terminal: Option<RawFd>,
 }
 
-impl Through {
-    /// A terminal where preheat's own output is one; else a pipe.
-    pub(crate) fn new() -> io::Result<Through> {
-        if let Some((ours, theirs)) = terminal::like(libc::STDOUT_FILENO) {
-            return Ok(Through {
+impl Stream {
+    /// A terminal where `to` is one; else a pipe.
+    fn like(to: RawFd) -> io::Result<Stream> {
+        if let Some((ours, theirs)) = terminal::like(to) {
+            return Ok(Stream {
                 theirs,
                 ours: ours.into(),
                 terminal: true,
+                to,
             });
         }
         let (ours, theirs) = io::pipe()?;
-        Ok(Through {
+        Ok(Stream {
             theirs: theirs.into(),
             ours: OwnedFd::from(ours).into(),
             terminal: false,
+            to,
         })
     }
+}
 
-    /// Whether the command sees a terminal.
+impl Through {
+    /// Streams like preheat's own; `separate` where they do not go to the same file.
+    pub(crate) fn new(separate: bool) -> io::Result<Through> {
+        let mut streams = vec![Stream::like(libc::STDOUT_FILENO)?];
+        let errors = match inherited::is_closed(libc::STDERR_FILENO) {
+            true => None,
+            false if !separate && same_file(libc::STDOUT_FILENO, libc::STDERR_FILENO) => Some(0),
+            false => {
+                streams.push(Stream::like(libc::STDERR_FILENO)?);
+                Some(1)
+            }
+        };
+        Ok(Through { streams, errors })
+    }
+
+    /// Whether the command's standard output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
-        self.terminal
+        self.streams[0].terminal
     }
 
-    /// What the command is given.
+    /// The command's standard output.
     pub(crate) fn stdout(&self) -> io::Result<Stdio> {
-        self.theirs.try_clone().map(Stdio::from)
+        self.streams[0].theirs.try_clone().map(Stdio::from)
     }
 
-    /// Begin to pass on, or only to match where `quiet`.
+    /// The command's standard error, unless that is closed.
+    pub(crate) fn stderr(&self) -> io::Result<Option<Stdio>> {
+        let stream = self.errors.map(|at| &self.streams[at]);
+        let stream = stream.map(|stream| stream.theirs.try_clone().map(Stdio::from));
+        stream.transpose()
+    }
+
+    /// Begin to pass on. Where `quiet`, standard output is only matched, and standard error
+    /// goes to `errors`, if that is given.
     pub(crate) fn begin(
         self,
-        pattern: Regex,
+        pattern: &Pattern,
         quiet: bool,
+        errors: Option<File>,
         samples: Option<Samples>,
     ) -> io::Result<Relay> {
         let (wait, ended) = io::pipe()?;
-        let ours = self.ours;
-        let terminal = self.terminal.then(|| ours.as_raw_fd());
+        let terminal = self.streams.iter().find(|stream| stream.terminal);
+        let terminal = terminal.map(|stream| stream.ours.as_raw_fd());
+        let mut errors = errors;
+        let passed = self.streams.into_iter().map(|stream| {
+            let to = match (quiet, stream.to) {
+                (false, to) => To::Stream(to),
+                (true, libc::STDERR_FILENO) => errors.take().map_or(To::Nowhere, To::File),
+                (true, _) => To::Nowhere,
+            };
+            Passed {
+                from: Some(stream.ours),
+                to,
+                matcher: Matcher::new(pattern.clone()),
+                after_end: 0,
+            }
+        });
+        let passed = passed.collect();
         let thread = std::thread::Builder::new()
             .name("lines".into())
-            .spawn(move || relay(ours, &wait, pattern, quiet, samples.as_ref()))?;
-        // `theirs` is closed here: the end comes when the command has closed its own.
+            .spawn(move || relay(passed, &wait, samples.as_ref()))?;
+        // The command's sides are closed here: the end comes when the command has closed them.
         Ok(Relay {
             thread,
             ended,
@@ -86,14 +140,26 @@ impl Through {
     }
 }
 
+/// Whether two descriptors are of the same file.
+fn same_file(one: RawFd, other: RawFd) -> bool {
+    let file = |fd: RawFd| {
+        // SAFETY: a zeroed stat is a valid value, and fstat writes one.
+        unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            (libc::fstat(fd, &mut stat) == 0).then_some((stat.st_dev, stat.st_ino))
+        }
+    };
+    file(one).is_some_and(|found| Some(found) == file(other))
+}
+
 impl Relay {
     /// Our side of the terminal, for its size.
     pub(crate) fn terminal(&self) -> Option<RawFd> {
         self.terminal
     }
 
-    /// The command has ended: pass on what it has written, and end. What it left running
-    /// is not waited for.
+    /// The command has ended: pass on what it has written, and end. Processes that it left
+    /// running are not waited for.
     pub(crate) fn end(self) {
         drop(self.ended);
         // It does not panic; if it did, there would be nothing more to pass on.
@@ -101,82 +167,124 @@ impl Relay {
     }
 }
 
-/// What a pipe can hold at most: more than that after the command's end comes from what
-/// it left running.
+/// The most that a pipe can hold: more than that after the command's end comes from
+/// processes that it left running.
 const MOST_AFTER_END: usize = 1 << 20;
 
-fn relay(
-    mut ours: File,
-    wait: &PipeReader,
-    pattern: Regex,
-    quiet: bool,
-    samples: Option<&Samples>,
-) {
-    let mut matcher = Matcher::new(pattern);
+/// A destination of output.
+enum To {
+    Nowhere,
+    /// One of preheat's own streams.
+    Stream(RawFd),
+    File(File),
+}
+
+/// A stream while it is passed on.
+struct Passed {
+    /// Our side; none when it has ended.
+    from: Option<File>,
+    to: To,
+    matcher: Matcher,
+    /// Bytes that came after the command's end.
+    after_end: usize,
+}
+
+fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>) {
     let mut buffer = vec![0; 64 << 10];
-    let mut after_end = 0;
-    loop {
-        let (readable, ended) = poll(ours.as_raw_fd(), wait.as_raw_fd());
-        if ended && (!readable || after_end > MOST_AFTER_END) {
+    while streams.iter().any(|stream| stream.from.is_some()) {
+        let (readable, ended) = poll(&streams, wait.as_raw_fd());
+        if ended && !readable.contains(&true) {
             break;
         }
-        if !readable {
-            continue;
+        for (stream, _) in streams.iter_mut().zip(readable).filter(|(_, is)| *is) {
+            let Some(matched) = stream.pass(&mut buffer, ended) else {
+                // Closing our side, the command finds out that nobody reads any more.
+                stream.from = None;
+                continue;
+            };
+            let (time, matched) = matched;
+            note(samples, time, &matched);
         }
-        let length = match ours.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => length,
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
-            // A terminal that the command has closed says so with an error.
-            Err(_) => break,
+    }
+    signals::forget_terminal();
+    for stream in &mut streams {
+        note(samples, clock::now(), &stream.matcher.end());
+    }
+}
+
+impl Passed {
+    /// Passes on what can be read: when it came, and which of its lines match. None at its end.
+    fn pass(&mut self, buffer: &mut [u8], ended: bool) -> Option<(u64, Vec<Matched>)> {
+        let length = loop {
+            match self.from.as_mut()?.read(buffer) {
+                Ok(0) => return None,
+                Ok(length) => break length,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                // A terminal that the command has closed says so with an error.
+                Err(_) => return None,
+            }
         };
         let time = clock::now();
         let bytes = &buffer[..length];
-        after_end += if ended { length } else { 0 };
-        // Nobody reads any more: closing our side, the command finds out.
-        if !quiet && !pass_on(bytes) {
-            break;
+        self.after_end += if ended { length } else { 0 };
+        let read = match &self.to {
+            To::Nowhere => true,
+            To::Stream(fd) => pass_on(*fd, bytes),
+            To::File(file) => pass_on(file.as_raw_fd(), bytes),
+        };
+        if !read || self.after_end > MOST_AFTER_END {
+            return None;
         }
-        note(samples, time, matcher.feed(bytes));
+        Some((time, self.matcher.feed(bytes)))
     }
-    signals::forget_terminal();
-    note(samples, clock::now(), matcher.end());
 }
 
-fn note(samples: Option<&Samples>, time: u64, matched: usize) {
-    if let (Some(samples), 1..) = (samples, matched) {
+fn note(samples: Option<&Samples>, time: u64, matched: &[Matched]) {
+    if let (Some(samples), false) = (samples, matched.is_empty()) {
         let mut writer = samples.lock();
-        (0..matched).for_each(|_| writer.line(time));
+        for matched in matched {
+            match matched {
+                Matched::Begin => writer.line_begin(time),
+                Matched::End => writer.line(time),
+            }
+        }
         writer.flush();
     }
 }
 
-/// Wait until there is something to read or the command has ended: whether each is so.
-fn poll(ours: RawFd, wait: RawFd) -> (bool, bool) {
-    let mut fds = [ours, wait].map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    // SAFETY: two valid pollfds with open descriptors.
-    unsafe { libc::poll(fds.as_mut_ptr(), 2, -1) };
-    (fds[0].revents != 0, fds[1].revents != 0)
+/// Wait until there is something to read or the command has ended: which streams can be
+/// read, and whether it has.
+fn poll(streams: &[Passed], wait: RawFd) -> (Vec<bool>, bool) {
+    let ours = streams.iter().map(|stream| stream.from.as_ref());
+    // A negative descriptor is ignored.
+    let ours = ours.map(|from| from.map_or(-1, AsRawFd::as_raw_fd));
+    let mut fds: Vec<libc::pollfd> = (ours.chain([wait]))
+        .map(|fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    // SAFETY: so many valid pollfds with open descriptors.
+    unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
+    let mut ready: Vec<bool> = fds.iter().map(|fd| fd.revents != 0).collect();
+    let ended = ready.pop().unwrap_or(true);
+    (ready, ended)
 }
 
-/// Write all to standard output; false if nobody reads it.
-fn pass_on(mut bytes: &[u8]) -> bool {
+/// Write all to a descriptor; false if nobody reads it.
+fn pass_on(to: RawFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         // The standard library's own output has a buffer, which would hold bytes back.
         // SAFETY: write reads so many bytes of the slice.
-        let written =
-            unsafe { libc::write(libc::STDOUT_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+        let written = unsafe { libc::write(to, bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(written) {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
             Err(_) => match io::Error::last_os_error().kind() {
                 io::ErrorKind::Interrupted => {}
                 io::ErrorKind::WouldBlock => {
                     let mut fd = libc::pollfd {
-                        fd: libc::STDOUT_FILENO,
+                        fd: to,
                         events: libc::POLLOUT,
                         revents: 0,
                     };

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::LaunchError;
+use crate::lines::Pattern;
 use preheat_analyze::lab::Machine;
 use preheat_analyze::run::Temperature;
-use regex_lite::Regex;
-
-use crate::LaunchError;
 
 /// Starts at each temperature, where no number is asked for.
 pub const DEFAULT_STARTS: usize = 5;
@@ -35,7 +34,7 @@ pub struct Request<'a> {
     /// How cold the starts are made; none for [`Temperature::Process`] alone.
     pub temperatures: Vec<Temperature>,
     /// How iterations are to be found: `auto`, `nvtx[:NAME]`, `python`, `kernels` or
-    /// `lines:REGEX`. With the last, the command's standard output goes through preheat;
+    /// `lines:REGEX`. With the last, the command's output goes through preheat;
     /// the recorder is told all of them.
     pub iterations: String,
     /// The most bytes of a process file.
@@ -73,14 +72,14 @@ pub struct Progress {
 }
 
 impl Request<'_> {
-    /// The expression that lines of output are matched with, if any is asked for.
-    pub(crate) fn pattern(&self) -> Result<Option<Regex>, LaunchError> {
+    /// The expressions that lines of output are matched with, if any are asked for.
+    pub(crate) fn pattern(&self) -> Result<Option<Pattern>, LaunchError> {
         let Some(pattern) = self.iterations.strip_prefix("lines:") else {
             return Ok(None);
         };
-        Regex::new(pattern).map(Some).map_err(|why| {
+        Pattern::parse(pattern).map(Some).map_err(|(part, why)| {
             LaunchError::Usage(format!(
-                "`{pattern}` is no regular expression ({why}); give one that matches a line of output, as in lines:'^step'"
+                "`{part}` is not a regular expression ({why}); use one that matches a line of output, as in lines:'^step'"
             ))
         })
     }

@@ -7,12 +7,11 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use preheat_analyze::run::{Evicted, Manifest, StartInfo, Temperature};
-use regex_lite::Regex;
 
 use crate::ending::Ending;
 use crate::inject::{self, Variables};
 use crate::input::{self, Input};
-use crate::lines::Through;
+use crate::lines::{Pattern, Through};
 use crate::place::{self, Placed};
 use crate::program::{self, Program};
 use crate::recording::{Left, cannot_create, describe, prepare};
@@ -37,7 +36,7 @@ pub(crate) struct Series<'a> {
     request: &'a Request<'a>,
     /// Whether others take turns with it.
     among_several: bool,
-    pattern: Option<Regex>,
+    pattern: Option<Pattern>,
     program: Program,
     placed: Placed,
     input: Input,
@@ -203,8 +202,9 @@ impl<'a> Series<'a> {
         let caches = caches
             .transpose()
             .map_err(|why| cannot_create(&self.output, &why))?;
+        let quiet = (number > 0 || self.among_several) && !self.request.output_of_all;
         let through = match self.pattern.is_some() {
-            true => Some(Through::new()),
+            true => Some(Through::new(quiet)),
             false => None,
         };
         let through = through.transpose().map_err(|why| {
@@ -221,7 +221,7 @@ impl<'a> Series<'a> {
                 true => Stdio::null(),
                 false => self.input.of_start(number),
             },
-            quiet: (number > 0 || self.among_several) && !self.request.output_of_all,
+            quiet,
             errors: self.errors(&directory),
             lines: through.zip(self.pattern.clone()),
             directory: &directory,

@@ -8,10 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use regex_lite::Regex;
-
 use crate::inject::Variables;
-use crate::lines::{Relay, Through};
+use crate::lines::{Pattern, Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Seen};
 use crate::signals::{self, Held, Signals};
@@ -30,9 +28,9 @@ pub(crate) struct Start<'a> {
     pub quiet: bool,
     /// Where its standard error goes then; nowhere if there is none.
     pub errors: Option<File>,
-    /// The way of its standard output through preheat, and what its lines are matched
-    /// with.
-    pub lines: Option<(Through, Regex)>,
+    /// The way of its output through preheat, and the expressions that its lines are
+    /// matched with.
+    pub lines: Option<(Through, Pattern)>,
     /// Where the samples go.
     pub directory: &'a Path,
     pub limit: u64,
@@ -68,9 +66,10 @@ impl Start<'_> {
         }
         let pid = self.spawn(command)?;
         let exec = clock.read();
-        let relay = self
-            .lines
-            .map(|(through, pattern)| through.begin(pattern, self.quiet, samples.clone()));
+        let relay = self.lines.map(|(through, pattern)| {
+            let errors = self.errors.take();
+            through.begin(&pattern, self.quiet, errors, samples.clone())
+        });
         let relay = relay.and_then(|begun| or_note(begun, "its lines were not read", &mut notes));
         let sampler = samples
             .clone()
@@ -114,16 +113,20 @@ impl Start<'_> {
             .args(&self.command[1..])
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(std::mem::replace(&mut self.input, Stdio::null()));
-        if self.quiet {
+        // What this start gets from us is not closed again; an input that was closed is
+        // none that we could give.
+        let mut given = [false, self.quiet, self.quiet];
+        if let Some((through, _)) = &self.lines {
+            command.stdout(through.stdout()?);
+            given[1] = true;
+            if let Some(stderr) = through.stderr()? {
+                command.stderr(stderr);
+                given[2] = true;
+            }
+        } else if self.quiet {
             let errors = self.errors.take().map_or_else(Stdio::null, Stdio::from);
             command.stdout(Stdio::null()).stderr(errors);
         }
-        if let Some((through, _)) = &self.lines {
-            command.stdout(through.stdout()?);
-        }
-        // What this start gets from us is not closed again; an input that was closed is
-        // none that we could give.
-        let given = [false, self.quiet || self.lines.is_some(), self.quiet];
         // SAFETY: between fork and exec only sigaction, pthread_sigmask, close,
         // clock_gettime and write are called, which are async-signal-safe. What is
         // closed is what the standard library opened in its place, and nobody's.

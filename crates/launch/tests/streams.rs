@@ -102,12 +102,40 @@ fn a_stream_that_is_closed_is_so_in_the_command() {
 }
 
 #[test]
+fn lines_of_standard_error_begin_and_end_iterations_too() {
+    let place = Place::new();
+    let script = "echo load >&2; echo go; echo 'step 1' >&2; echo go >&2; echo 'step 2'";
+    let words = ["starts=1", "lines=^go=>^step"];
+    let output = place.output(&words, &["sh", "-c", script]);
+    assert_eq!(text(&output.stdout), "go\nstep 2\n");
+    assert_eq!(text(&output.stderr), "load\nstep 1\ngo\n");
+    let lines = samples::read(&place.recording().join("start-1/launcher.process"));
+    let count = |kind| lines.iter().filter(|sample| sample.kind == kind).count();
+    assert_eq!((count(Kind::LineBegin), count(Kind::Line)), (2, 2));
+}
+
+#[test]
+fn output_and_errors_that_go_to_one_file_keep_their_order() {
+    let place = Place::new();
+    let path = place.path().join("both");
+    let file = File::create(&path).expect("a file");
+    let script = "i=0; while [ $i -lt 50 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
+    let mut launch = place.launch(&["starts=1", "lines=^err"], &["sh", "-c", script]);
+    let errors = file.try_clone().expect("another descriptor");
+    let status = launch.stdout(file).stderr(errors).status();
+    assert!(status.expect("it runs").success());
+    let expected: String = (0..50).map(|i| format!("out {i}\nerr {i}\n")).collect();
+    assert_eq!(std::fs::read_to_string(&path).expect("text"), expected);
+}
+
+#[test]
 fn lines_pass_unchanged_and_are_noted() {
     let place = Place::new();
     let script = r"printf 'step 1\nother\n\377\000 step\r\nstep 2'; echo err >&2";
     let words = ["starts=2", r"lines=^step \d"];
     let output = place.output(&words, &["sh", "-c", script]);
     assert_eq!(output.stdout, b"step 1\nother\n\xff\0 step\r\nstep 2");
+    // Only the first start is heard on standard error either.
     assert_eq!(text(&output.stderr), "err\n");
     for start in &place.manifest().starts {
         let directory = place.recording().join(&start.directory);

@@ -31,6 +31,8 @@ pub(crate) struct Seen {
     pub(crate) processes: Vec<(u32, ProcessSample)>,
     /// When lines matched.
     pub(crate) lines: Vec<u64>,
+    /// When lines matched that begin an iteration.
+    pub(crate) line_begins: Vec<u64>,
 }
 
 /// Records of which something is wrong: how many, and where the first is.
@@ -313,6 +315,7 @@ impl Decoder {
                     .push((record.status.cast_unsigned(), sample));
             }
             Kind::Line => self.seen.lines.push(time),
+            Kind::LineBegin => self.seen.line_begins.push(time),
             Kind::Sparse => self.process.sparse.push((time, end)),
             Kind::Clock => {
                 if let Some(clock) = wire::Clock::from_u16(record.symbol) {

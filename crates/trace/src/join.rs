@@ -23,6 +23,8 @@ pub(crate) fn join(
     let seen = launcher.map(|launcher| launcher.seen).unwrap_or_default();
     let mut lines = seen.lines.clone();
     lines.sort_unstable();
+    let mut line_begins = seen.line_begins.clone();
+    line_begins.sort_unstable();
     let same_pid = by_pid(&processes);
     let end = info.end.saturating_sub(info.exec);
     let silent = give_samples(&mut processes, &same_pid, seen);
@@ -73,6 +75,7 @@ pub(crate) fn join(
         pid: info.pid,
         processes,
         lines,
+        line_begins,
         problems,
     }
 }

@@ -7,7 +7,7 @@ pub const MAGIC: [u8; 8] = *b"preheat\n";
 pub const MAJOR: u16 = 1;
 
 /// A reader takes a file with another minor version and skips what it does not know.
-pub const MINOR: u16 = 2;
+pub const MINOR: u16 = 3;
 
 /// Where the first chunk begins.
 pub const HEADER_BYTES: usize = 4096;

@@ -67,7 +67,7 @@ pub enum Kind {
     /// Written by the launcher: a process was looked at. `status` is the process,
     /// `value` its resident bytes. [`Sampled`](crate::Sampled).
     Process = 12,
-    /// Written by the launcher: a line of output matched. `value` is its number.
+    /// Written by the launcher: a line of output ends an iteration. `value` is its number.
     Line = 13,
     /// A stretch without detail: the process repeats what was recorded in detail before,
     /// and calls that every iteration makes often are not recorded. Since version 1.1.
@@ -84,6 +84,9 @@ pub enum Kind {
     /// a text with the place, as in [`Kind::Clock`], `value` the answer in nanoseconds.
     /// [`Elapsed`](crate::Elapsed). Since version 1.2.
     Elapsed = 16,
+    /// Written by the launcher: a line of output begins an iteration. `value` is its
+    /// number among those. Since version 1.3.
+    LineBegin = 17,
 }
 
 impl Kind {
@@ -106,6 +109,7 @@ impl Kind {
             14 => Kind::Sparse,
             15 => Kind::Clock,
             16 => Kind::Elapsed,
+            17 => Kind::LineBegin,
             _ => return None,
         })
     }

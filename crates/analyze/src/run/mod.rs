@@ -40,6 +40,7 @@ pub use behind::{Behind, Module};
 pub use cause::Cause;
 pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub use examine::{PathPart, StartAnalysis};
+pub use iterations::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use report::{
     CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MemoryReport, RUN_SCHEMA,

@@ -6,6 +6,7 @@ pub(super) use doubts::Doubts;
 
 use super::detail::detailed;
 use super::examine::{Examined, MOST_ITERATIONS};
+use super::iterations::together;
 use super::summary::Group;
 use super::{IterationsBy, Recording};
 use crate::units;
@@ -56,6 +57,9 @@ pub(super) fn notes(
             ),
         });
     }
+    if by == IterationsBy::Lines {
+        lines_together(recording, &mut notes);
+    }
     let most = examined.iter().map(|e| e.iterations_in_all).max();
     if let Some(most) = most.filter(|most| *most > MOST_ITERATIONS) {
         notes.add(format!(
@@ -102,6 +106,27 @@ impl Notes {
         if !note.is_empty() && !self.all.contains(&note) {
             self.all.push(note);
         }
+    }
+}
+
+/// A part of the lines above this that came with others is reported.
+const MANY_TOGETHER: f64 = 0.05;
+
+/// Lines that were read together have no times of their own.
+fn lines_together(recording: &Recording, notes: &mut Notes) {
+    let counts = recording
+        .starts
+        .iter()
+        .map(|start| (together(&start.lines), start.lines.len()));
+    let most = counts.max_by_key(|(together, _)| *together);
+    if let Some((together, all)) = most
+        && together as f64 > MANY_TOGETHER * all as f64
+    {
+        notes.add(format!(
+            "Of {all} lines {together} came together with the one before: their times are \
+             spread evenly. A program that writes to a pipe may hold lines back; let it flush \
+             each line (stdbuf -oL does this for many)."
+        ));
     }
 }
 

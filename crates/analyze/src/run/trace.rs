@@ -26,8 +26,11 @@ pub struct StartTrace {
     pub pid: u32,
     /// Its processes; an `exec` makes a new one with the same number. In order of `began`.
     pub processes: Vec<Process>,
-    /// When lines of output matched, in order.
+    /// When lines of output ended iterations, in order. Lines that were read together have
+    /// the same time.
     pub lines: Vec<u64>,
+    /// When lines of output began iterations, in order.
+    pub line_begins: Vec<u64>,
     /// Sentences: what could not be read.
     pub problems: Vec<String>,
 }

@@ -1,28 +1,37 @@
 //! Lines out of bytes as they come, and which of them match.
 
-use regex_lite::Regex;
+use super::Pattern;
 
-/// What is kept of a line that does not end.
+/// The most that is kept of a line that does not end.
 const LONGEST: usize = 64 << 10;
 
-/// Counts matching lines.
+/// A line that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matched {
+    /// It begins an iteration.
+    Begin,
+    /// It ends one.
+    End,
+}
+
+/// Finds matching lines.
 pub(super) struct Matcher {
-    pattern: Regex,
+    pattern: Pattern,
     line: Vec<u8>,
 }
 
 impl Matcher {
-    pub(super) fn new(pattern: Regex) -> Matcher {
+    pub(super) fn new(pattern: Pattern) -> Matcher {
         Matcher {
             pattern,
             line: Vec::new(),
         }
     }
 
-    /// How many lines these bytes complete that match. A carriage return completes a
+    /// The matches among the lines that these bytes complete. A carriage return completes a
     /// line as well: progress bars write over theirs.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> usize {
-        let mut matched = 0;
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Matched> {
+        let mut matched = Vec::new();
         for part in bytes.split_inclusive(|byte| b"\n\r".contains(byte)) {
             let (text, complete) = match part.split_last() {
                 Some((b'\n' | b'\r', text)) => (text, true),
@@ -31,18 +40,28 @@ impl Matcher {
             let room = LONGEST.saturating_sub(self.line.len());
             self.line.extend_from_slice(&text[..text.len().min(room)]);
             if complete {
-                matched += self.end();
+                matched.extend(self.end());
             }
         }
         matched
     }
 
-    /// The line ends here; empty ones count for nothing.
-    pub(super) fn end(&mut self) -> usize {
-        let matches =
-            !self.line.is_empty() && self.pattern.is_match(&String::from_utf8_lossy(&self.line));
+    /// The line ends here; empty ones match nothing. A line that matches both expressions
+    /// ends an iteration and begins the next.
+    pub(super) fn end(&mut self) -> Vec<Matched> {
+        let mut matched = Vec::new();
+        if !self.line.is_empty() {
+            let text = String::from_utf8_lossy(&self.line);
+            if self.pattern.end.is_match(&text) {
+                matched.push(Matched::End);
+            }
+            let begin = self.pattern.begin.as_ref();
+            if begin.is_some_and(|begin| begin.is_match(&text)) {
+                matched.push(Matched::Begin);
+            }
+        }
         self.line.clear();
-        usize::from(matches)
+        matched
     }
 }
 
@@ -51,7 +70,7 @@ mod tests {
     use super::*;
 
     fn matcher(pattern: &str) -> Matcher {
-        Matcher::new(Regex::new(pattern).expect("an expression"))
+        Matcher::new(Pattern::parse(pattern).expect("an expression"))
     }
 
     #[test]
@@ -59,28 +78,36 @@ mod tests {
         let text = b"step 1\nother\nstep 2\r\nstep 3\rstep 4 \xff\nlast step";
         for size in 1..text.len() {
             let mut matcher = matcher("^step [0-9]");
-            let matched: usize = text.chunks(size).map(|part| matcher.feed(part)).sum();
+            let matched: usize = text.chunks(size).map(|part| matcher.feed(part).len()).sum();
             assert_eq!(matched, 4, "in parts of {size}");
-            assert_eq!(matcher.end(), 0);
+            assert_eq!(matcher.end(), []);
         }
     }
 
     #[test]
     fn the_last_line_needs_no_end() {
         let mut matcher = matcher("done$");
-        assert_eq!(matcher.feed(b"it is done"), 0);
-        assert_eq!(matcher.end(), 1);
-        assert_eq!(matcher.end(), 0);
+        assert_eq!(matcher.feed(b"it is done"), []);
+        assert_eq!(matcher.end(), [Matched::End]);
+        assert_eq!(matcher.end(), []);
     }
 
     #[test]
     fn empty_lines_do_not_count_and_endless_ones_take_no_memory() {
         let mut matcher = matcher(".*");
-        assert_eq!(matcher.feed(b"\n\n\r\n"), 0);
+        assert_eq!(matcher.feed(b"\n\n\r\n"), []);
         for _ in 0..100 {
-            assert_eq!(matcher.feed(&[b'x'; 10_000]), 0);
+            assert_eq!(matcher.feed(&[b'x'; 10_000]), []);
         }
         assert_eq!(matcher.line.len(), LONGEST);
-        assert_eq!(matcher.feed(b"\n"), 1);
+        assert_eq!(matcher.feed(b"\n"), [Matched::End]);
+    }
+
+    #[test]
+    fn a_line_begins_or_ends_an_iteration_or_both() {
+        use Matched::{Begin, End};
+        let mut matcher = matcher("^begin|turn=>^end|turn");
+        let matched = matcher.feed(b"begin\nend\nturn\nother\nbegin\n");
+        assert_eq!(matched, [Begin, End, End, Begin, Begin]);
     }
 }

@@ -40,6 +40,7 @@ pub(crate) struct Writer {
     dropped: u64,
     full_at: u64,
     lines: u64,
+    begins: u64,
 }
 
 impl Writer {
@@ -57,6 +58,7 @@ impl Writer {
             dropped: 0,
             full_at: 0,
             lines: 0,
+            begins: 0,
         };
         writer.file.write_all_at(&writer.header(), 0)?;
         writer.next_chunk(FIRST_CHUNK)?;
@@ -75,10 +77,17 @@ impl Writer {
         self.push(&record, Some(&sampled), false);
     }
 
-    /// A line of output matched.
+    /// A line of output ends an iteration.
     pub(crate) fn line(&mut self, time: u64) {
         let record = instant(Kind::Line, time, 0, self.lines);
         self.lines += 1;
+        self.push(&record, None, true);
+    }
+
+    /// A line of output begins an iteration.
+    pub(crate) fn line_begin(&mut self, time: u64) {
+        let record = instant(Kind::LineBegin, time, 0, self.begins);
+        self.begins += 1;
         self.push(&record, None, true);
     }
 
@@ -230,7 +239,8 @@ fn instant(kind: Kind, time: u64, status: i32, value: u64) -> Record {
 }
 
 fn put_record(bytes: &mut Vec<u8>, record: &Record) {
-    let more = u8::from(record.kind != Kind::Line as u8);
+    let line = [Kind::Line as u8, Kind::LineBegin as u8].contains(&record.kind);
+    let more = u8::from(!line);
     bytes.extend(record.begin.to_le_bytes());
     bytes.extend(record.end.to_le_bytes());
     bytes.extend([record.kind, more]);

@@ -1,12 +1,31 @@
-//! Lines of output: each ends an iteration.
+//! Lines of output: each ends an iteration; others may begin them.
 
 use super::{Found, Seen};
 use crate::run::path::{is_compiler, main_thread, root};
 use crate::run::trace::{Process, StartTrace, Thread, What};
 
+/// The separator of two expressions.
+const TO: &str = "=>";
+
+/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: that of lines
+/// that begin iterations, if there is one, and that of lines that end them.
+pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(TO) {
+        Some((begin, end)) if !begin.is_empty() && !end.is_empty() => (Some(begin), end),
+        _ => (None, text),
+    }
+}
+
+/// The number of lines that have the time of another one: they were read together.
+pub(in crate::run) fn together(lines: &[u64]) -> usize {
+    let same = lines.windows(2).filter(|pair| pair[0] == pair[1]);
+    same.count()
+}
+
 /// From one line to the next; the first from where it begins by what later ones consist of.
+/// Where lines begin iterations, each from its last such line.
 pub(super) fn find(start: &Seen) -> Option<Found> {
-    let lines = &start.trace.lines;
+    let lines = &spread(&start.trace.lines, start.trace.end);
     let first = *lines.first()?;
     let (process, thread) = busiest(start.trace).unwrap_or((usize::MAX, 0));
     let begin = start.trace.processes.get(process).map_or(0, |found| {
@@ -15,12 +34,54 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     });
     let mut iterations = vec![(begin.min(first.saturating_sub(1)), first)];
     iterations.extend(lines.windows(2).map(|pair| (pair[0], pair[1])));
+    begin_with_lines(&mut iterations, &start.trace.line_begins);
     Some(Found {
         process,
         thread,
         iterations,
         period: 0,
     })
+}
+
+/// Gives each line a time of its own. Lines that were read together were written since the
+/// read before them, so they are spread evenly over that time. The first line keeps its
+/// time: the first result was not visible before. Others that came with it are spread over
+/// the time until the next read, or until the `end` of the program.
+fn spread(lines: &[u64], end: u64) -> Vec<u64> {
+    let Some(first) = lines.first() else {
+        return Vec::new();
+    };
+    let mut times = vec![*first];
+    let mut rest = &lines[1..];
+    while !rest.is_empty() {
+        let from = times.last().copied().unwrap_or(0);
+        // The lines up to the next read, and those that came with it.
+        let until = rest.iter().find(|time| **time > from).copied();
+        let until = until.unwrap_or_else(|| end.max(from));
+        let count = rest.partition_point(|time| *time <= until);
+        // Each is an iteration, so each takes some time.
+        let length = (until.saturating_sub(from)).max(count as u64);
+        let time = |at: usize| {
+            let part = u128::from(length) * at as u128 / count as u128;
+            from + part as u64
+        };
+        times.extend((1..=count).map(time));
+        rest = &rest[count..];
+    }
+    times
+}
+
+/// Has each iteration begin with the last of these lines before its end, if one came since
+/// the iteration before.
+fn begin_with_lines(iterations: &mut [(u64, u64)], begins: &[u64]) {
+    let mut last = 0;
+    for (begin, end) in iterations {
+        let before = begins.partition_point(|time| *time < *end);
+        if let Some(line) = begins[..before].last().filter(|line| **line >= last) {
+            *begin = *line;
+        }
+        last = *end;
+    }
 }
 
 /// Where the program's own code began, after the last import before the first line.
@@ -139,6 +200,31 @@ fn spans(process: &Process) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_gets_a_time_of_its_own() {
+        assert!(spread(&[], 9).is_empty());
+        assert_eq!(spread(&[10, 20, 30], 40), [10, 20, 30]);
+        assert_eq!(spread(&[10, 40, 40, 40], 50), [10, 20, 30, 40]);
+        // Those that came with the first share the time until the next read.
+        assert_eq!(spread(&[10, 10, 40, 40], 50), [10, 20, 30, 40]);
+        // All came together: until the end.
+        assert_eq!(spread(&[10, 10, 10], 50), [10, 30, 50]);
+        assert_eq!(spread(&[10, 10, 10], 10), [10, 11, 12]);
+        // More lines than nanoseconds.
+        let many = spread(&[10, 11, 11, 11, 50], 60);
+        assert_eq!(many, [10, 11, 12, 13, 50]);
+    }
+
+    #[test]
+    fn lines_that_begin_iterations_do_so() {
+        let mut iterations = [(0, 10), (10, 20), (20, 30)];
+        begin_with_lines(&mut iterations, &[3, 5, 12]);
+        assert_eq!(iterations, [(5, 10), (12, 20), (20, 30)]);
+        assert_eq!(line_patterns("^a=>^b"), (Some("^a"), "^b"));
+        assert_eq!(line_patterns("^b"), (None, "^b"));
+        assert_eq!(line_patterns("=>"), (None, "=>"));
+    }
 
     #[test]
     fn the_first_line_ends_as_many_events_as_a_later_one() {

@@ -15,7 +15,8 @@ mod python;
 mod timers;
 mod xla;
 
-pub(super) use lines::busiest;
+pub use lines::line_patterns;
+pub(super) use lines::{busiest, together};
 
 use super::Frame;
 use super::IterationsBy;
@@ -272,10 +273,15 @@ impl Decision {
             }
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
-                format!(
-                    "from one line that matches {pattern} to the next; the first from its timed \
-                     region or its first launches, else from the last import on"
-                )
+                match line_patterns(pattern) {
+                    (Some(begin), end) => {
+                        format!("from a line that matches {begin} to the next that matches {end}")
+                    }
+                    (None, end) => format!(
+                        "from one line that matches {end} to the next; the first from its timed \
+                         region or its first launches, else from the last import on"
+                    ),
+                }
             }
         }
     }
