@@ -79,6 +79,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
         causes: Vec::new(),
         first_excess: Vec::new(),
         second_excess: Vec::new(),
+        other_threads: Vec::new(),
         regions: Vec::new(),
         memory: MemoryReport::default(),
         ladder: Vec::new(),

@@ -190,10 +190,15 @@ fn kernels_alone_show_their_period() {
     p.busy(0, &[(0.0, 140.0)], 140.0);
     let found = findings("auto", p.alone(140.0));
     assert_eq!(found.report.iterations_by, IterationsBy::Kernels);
-    assert_eq!(found.report.iteration, "the period of 4 kernel launches");
+    assert_eq!(
+        found.report.iteration,
+        "the period of 4 kernel launches; each begins after the last synchronization or copy \
+         before its launches"
+    );
     let iterations = &found.starts[0].iterations;
     assert_eq!(iterations.len(), 10);
-    assert_eq!(iterations[0], (ns(30.0), ns(40.0)));
+    // After the launch of the set-up.
+    assert_eq!(iterations[0], (ns(27.0), ns(40.0)));
     assert_eq!(iterations[9], (ns(120.0), ns(130.0)));
     close(of(&found.report, Cause::KernelLoading), 2.5);
 }

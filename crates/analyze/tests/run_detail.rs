@@ -172,6 +172,9 @@ fn the_period_of_the_kernels_is_that_of_what_was_recorded() {
     let report = |sparse| analyze(&recording("kernels", vec![start(sparse)])).report;
     assert_eq!(report(false).starts[0].iterations.len(), 60);
     let found = report(true);
-    assert_eq!(found.iteration, "the period of 5 kernel launches");
+    assert_eq!(
+        found.iteration,
+        "the period of 5 kernel launches; each begins with its first launch"
+    );
     assert_eq!(found.starts[0].iterations.len(), 20);
 }

@@ -216,3 +216,100 @@ fn a_start_that_does_not_settle_is_told_and_leaves_the_excess_alone() {
     assert_eq!((report.steady, report.first_excess.len()), (None, 0));
     assert!(!has_note(&report.notes, "left out of first"));
 }
+
+/// Six iterations of two launches from 200 ms on, each 10 ms; what is before and `each` adds
+/// to them.
+fn launches(before: impl Fn(&mut Program), each: impl Fn(&mut Program, f64)) -> StartTrace {
+    let mut p = Program::new(100);
+    before(&mut p);
+    for i in 0..6 {
+        let at = 200.0 + 10.0 * f64::from(i);
+        each(&mut p, at);
+        p.launch("a", (at + 3.0, at + 4.0));
+        p.launch("b", (at + 5.0, at + 6.0));
+        p.call("cuStreamSynchronize", (at + 6.0, at + 8.0));
+    }
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    p.alone(300.0)
+}
+
+#[test]
+fn the_first_iteration_of_launches_begins_as_later_ones_do() {
+    let set_up = |p: &mut Program| {
+        p.heavy("cuInit", (20.0, 60.0), 40.0);
+        p.allocate("cuMemAlloc_v2", 1 << 20, 0x1000, (60.0, 70.0));
+    };
+    let module = |p: &mut Program| p.module(1 << 20, &[90], &[], (150.0, 200.0));
+    let copy = |p: &mut Program, at: f64| {
+        p.copy("cuMemcpyHtoD_v2", 1 << 20, (0x9000, 0x1000), (at, at + 2.0));
+    };
+    let first = |trace: StartTrace| {
+        let found = findings("kernels", trace);
+        let iterations = &found.starts[0].iterations;
+        // Later ones begin after the synchronization of the one before.
+        assert_eq!(iterations[1], (ns(208.0), ns(218.0)));
+        assert_eq!(iterations.len(), 6);
+        (iterations[0], found.report.iteration)
+    };
+    let after = "the period of 2 kernel launches; each begins after the last synchronization or \
+                 copy before its launches";
+    // Weights are copied once: the first iteration begins after that, with loading its code.
+    let weights = launches(
+        |p| {
+            set_up(p);
+            copy(p, 80.0);
+            module(p);
+        },
+        |_, _| {},
+    );
+    assert_eq!(first(weights), ((ns(82.0), ns(208.0)), after.to_owned()));
+    // Every iteration copies its input: so does the first.
+    let inputs = launches(
+        |p| {
+            set_up(p);
+            copy(p, 80.0);
+            module(p);
+        },
+        copy,
+    );
+    assert_eq!(first(inputs), ((ns(82.0), ns(208.0)), after.to_owned()));
+    // Nothing was copied or waited for before.
+    let (iteration, words) = first(launches(
+        |p| {
+            set_up(p);
+            module(p);
+        },
+        |_, _| {},
+    ));
+    assert_eq!(iteration, (ns(20.0), ns(208.0)));
+    assert!(
+        words.ends_with("the first at the first driver call of the program"),
+        "{words}"
+    );
+}
+
+#[test]
+fn of_threads_that_iterate_the_earliest_first_result_counts() {
+    let mut p = Program::python(100);
+    let other = p.thread("worker");
+    for i in 0..20 {
+        let at = 100.0 + 10.0 * f64::from(i);
+        p.frame(What::ModelCall, "Net", (at, at + 5.0));
+    }
+    for i in 0..10 {
+        let at = 50.0 + 10.0 * f64::from(i);
+        let text = p.text("Net");
+        p.span(other, (at, at + 5.0), What::ModelCall, 0, text);
+    }
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    let report = findings("auto", p.alone(300.0)).report;
+    assert_eq!(report.starts[0].iterations.len(), 10);
+    assert_eq!(report.time_to_first.median, 0.055);
+    let others = &report.other_threads;
+    assert_eq!((others.len(), others[0].iterations), (1, 20));
+    assert!(
+        has_note(&report.notes, "2 threads iterate"),
+        "{:?}",
+        report.notes
+    );
+}

@@ -69,3 +69,42 @@ for number in range(6):
     let (_, before) = first("lines:^begin=>^step");
     assert!(before >= 0.3, "{before}");
 }
+
+#[test]
+fn of_threads_and_processes_that_iterate_the_earliest_first_result_counts() {
+    let Some(python) = support::python_with("torch") else {
+        return;
+    };
+    let script = "
+import os, threading, time, torch
+model = torch.nn.Linear(8, 8)
+def calls(count):
+    with torch.no_grad():
+        for _ in range(count):
+            model(torch.ones(2, 8))
+child = os.fork()
+calls(6)
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+late = threading.Thread(target=calls, args=(20,))
+late.start()
+late.join()
+";
+    let report = recorded(&python, script, &["--starts", "1"]);
+    assert_eq!(report.iterations_by, IterationsBy::Python);
+    // The thread with the most calls comes last; the two others are as good as at once.
+    assert_eq!(report.starts[0].iterations.len(), 6);
+    let counts: Vec<usize> = (report.other_threads.iter())
+        .map(|other| other.iterations)
+        .collect();
+    assert_eq!(counts, [6, 20]);
+    let ends = report.other_threads.iter().map(|other| other.time_to_first);
+    assert!(
+        ends.into_iter()
+            .all(|end| end >= report.time_to_first.median)
+    );
+    let note = report.notes.iter().find(|note| note.contains("iterate"));
+    let note = note.expect("it is said");
+    assert!(note.starts_with("3 threads of 2 processes"), "{note}");
+}

@@ -9,7 +9,7 @@ use super::summary::{self, Group};
 use super::timers::Regions;
 use super::{
     Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, counted,
-    memory, notes, remedies, timers, viewing, warmest,
+    memory, notes, others, remedies, timers, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -69,6 +69,11 @@ pub fn analyze(recording: &Recording) -> Findings {
             synchronized: recording.manifest.settings.synchronize,
         };
         report.notes.extend(doubts.sentences());
+        let found = decision.found[shown].as_ref();
+        report.other_threads = found.map_or(Vec::new(), |found| others::list(start.trace, found));
+        report
+            .notes
+            .extend(found.and_then(|found| others::note(start.trace, found)));
     }
     report.ladder = groups.iter().rev().map(Group::rung).collect();
     match warmest {
@@ -149,6 +154,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         causes: Vec::new(),
         first_excess: Vec::new(),
         second_excess: Vec::new(),
+        other_threads: Vec::new(),
         regions: Vec::new(),
         memory: super::MemoryReport::default(),
         ladder: Vec::new(),

@@ -123,6 +123,32 @@ impl<'a> Facts<'a> {
         counts.map(|counts| u64::from(counts[what as usize])).sum()
     }
 
+    /// Whether the span is a call of a driver or library.
+    pub(super) fn is_call(&self, span: &Span) -> bool {
+        match span.what {
+            What::Call
+            | What::Heavy
+            | What::Allocate
+            | What::Free
+            | What::Copy
+            | What::Launch
+            | What::Module
+            | What::Lookup => true,
+            What::Import
+            | What::Load
+            | What::OptimizerStep
+            | What::ModelCall
+            | What::TrainStep
+            | What::PredictStep
+            | What::TestStep
+            | What::DataFetch
+            | What::Predict
+            | What::Evaluate
+            | What::Epoch
+            | What::Range => false,
+        }
+    }
+
     /// Whether this launch is the first of its kernel.
     pub(super) fn is_first_launch(&self, span: &Span) -> bool {
         span.what == What::Launch

@@ -23,6 +23,7 @@ mod leaves;
 mod manifest;
 mod memory;
 mod notes;
+mod others;
 mod path;
 mod ranges;
 mod remedies;
@@ -44,7 +45,7 @@ pub use iterations::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use report::{
     CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MemoryReport, RUN_SCHEMA,
-    RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, Unfinished,
+    RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
 pub use span_causes::span_causes;
 pub use timers::{Address, Frame, SourceTimers, TimedFile, Timers, frames, timers_in};

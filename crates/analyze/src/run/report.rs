@@ -75,6 +75,10 @@ pub struct RunReport {
     /// starts that have both. What it took less of is below zero.
     #[serde(default)]
     pub second_excess: Vec<CauseSeconds>,
+    /// Other threads of the shown start that iterate, by the end of their first iteration.
+    /// The numbers are those of the thread whose first iteration ended first.
+    #[serde(default)]
+    pub other_threads: Vec<ThreadReport>,
     /// Regions that the program times itself, in the order in which they were first executed.
     #[serde(default)]
     pub regions: Vec<RegionReport>,
@@ -107,6 +111,20 @@ pub enum IterationsBy {
     Lines,
     /// Nothing repeats.
     None,
+}
+
+/// A further thread that iterates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadReport {
+    /// The number of its process.
+    pub process: u32,
+    /// The name of its process: of its program, or of the thread where the same process has
+    /// several.
+    pub name: String,
+    /// How many iterations it has.
+    pub iterations: usize,
+    /// From `exec` of the command to the end of its first iteration.
+    pub time_to_first: f64,
 }
 
 /// A region that the program times itself: what lies between two clock readings of its own

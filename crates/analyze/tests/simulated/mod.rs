@@ -97,6 +97,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
         causes: Vec::new(),
         first_excess: Vec::new(),
         second_excess: Vec::new(),
+        other_threads: Vec::new(),
         regions: Vec::new(),
         memory: MemoryReport::default(),
         ladder: Vec::new(),

@@ -91,6 +91,7 @@ pub fn report() -> RunReport {
         .map(|(cause, seconds)| CauseSeconds { cause, seconds })
         .to_vec(),
         second_excess: vec![],
+        other_threads: vec![],
         regions: vec![],
         memory: MemoryReport {
             device: Some(DeviceBytes {

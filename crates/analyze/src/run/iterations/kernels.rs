@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
+use super::super::timers::Regions;
 use super::super::trace::{Span, What};
 use super::period::{Period, period};
-use super::{Found, Seen};
+use super::{Found, Seen, begins, earliest_of};
 
 /// So many of the last launches say what repeats.
 const LOOKED_AT: usize = 1 << 20;
@@ -19,20 +20,26 @@ struct Launch {
     function: u32,
 }
 
-/// The iterations of the process that launches the most kernels.
+/// The iterations of the process whose first one ends first, of those that launch kernels
+/// and repeat.
 pub(super) fn find(start: &Seen) -> Option<Found> {
-    let launches = |facts: &&Facts| facts.count_in_all(What::Launch);
-    let all = start.facts.iter().enumerate();
-    let (process, facts) = all
-        .rev()
-        .max_by_key(|(_, facts)| launches(facts))
-        .filter(|(_, facts)| launches(facts) > 0)?;
+    let all = (start.facts.iter().enumerate())
+        .filter_map(|(at, facts)| find_in(start.regions, at, facts));
+    earliest_of(all.collect())
+}
+
+/// The iterations of a process.
+fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Found> {
+    let launches = facts.count_in_all(What::Launch);
+    if launches == 0 {
+        return None;
+    }
     let threads = 0..facts.process.threads.len();
     let thread = threads
         .rev()
         .max_by_key(|thread| facts.count(*thread, What::Launch))?;
     let count = match facts.process.sparse.is_empty() {
-        true => usize::try_from(launches(&facts)).unwrap_or(0),
+        true => usize::try_from(launches).unwrap_or(0),
         false => merged(facts).count(),
     };
     let skipped = count.saturating_sub(LOOKED_AT);
@@ -42,11 +49,16 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     let block = &functions[found.end - found.length..found.end];
     let launches: Vec<Launch> = merged(facts).take(KEPT).collect();
     let anchors = anchors(&launches, block, skipped + found.end);
+    let at_anchors = at_anchors(&launches, &anchors);
+    let begins = begins::timed(regions, (process, thread), &at_anchors)
+        .unwrap_or_else(|| begins::begins(facts, thread, &at_anchors));
     Some(Found {
         process,
         thread,
-        iterations: iterations(facts, thread, &launches, &anchors, &found),
+        iterations: iterations(facts, thread, &launches, &anchors, &begins.times, &found),
         period: found.length,
+        begins: begins.words,
+        ..Found::default()
     })
 }
 
@@ -132,20 +144,29 @@ fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
         .collect()
 }
 
-/// From anchor to anchor; the last one until its last launch, or until the device was
+/// When each anchor is launched, and the launch before it.
+fn at_anchors(launches: &[Launch], anchors: &[usize]) -> Vec<begins::Anchor> {
+    let time = |at: usize| launches.get(at).map_or(0, |launch| launch.begin);
+    let anchor = |at: &usize| begins::Anchor {
+        launch: time(*at),
+        before: at.checked_sub(1).map_or(0, time),
+    };
+    anchors.iter().map(anchor).collect()
+}
+
+/// From begin to begin; the last one until its last launch, or until the device was
 /// waited for right after it.
 fn iterations(
     facts: &Facts,
     thread: usize,
     launches: &[Launch],
     anchors: &[usize],
+    begins: &[u64],
     found: &Period,
 ) -> Vec<(u64, u64)> {
-    let at = |index: &usize| launches[*index].begin;
-    let mut iterations: Vec<(u64, u64)> = (anchors.windows(2))
-        .map(|pair| (at(&pair[0]), at(&pair[1])))
-        .collect();
-    if let Some(last) = anchors.last()
+    let mut iterations: Vec<(u64, u64)> =
+        (begins.windows(2)).map(|pair| (pair[0], pair[1])).collect();
+    if let (Some(last), Some(begin)) = (anchors.last(), begins.last())
         && let Some(final_launch) = launches.get(last + found.length - 1)
     {
         let next = launches.get(last + found.length);
@@ -155,7 +176,7 @@ fn iterations(
         let after = spans[from..].iter().take_while(|span| span.begin < next);
         let ends = |span: &&Span| span.what == What::Launch || facts.waits_for_device(span);
         let end = after.filter(ends).map(|span| span.end).max();
-        iterations.push((at(last), end.unwrap_or(final_launch.begin + 1)));
+        iterations.push((*begin, end.unwrap_or(final_launch.begin + 1)));
     }
     iterations
 }

@@ -39,7 +39,7 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
         process,
         thread,
         iterations,
-        period: 0,
+        ..Found::default()
     })
 }
 
@@ -132,7 +132,7 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
         .iter()
         .flat_map(|thread| &thread.spans);
     let first_call = calls
-        .filter(|span| !facts.process.symbol(span).is_empty())
+        .filter(|span| facts.is_call(span))
         .map(|span| span.begin)
         .min();
     waits.map(|span| span.end).max().or(first_call)

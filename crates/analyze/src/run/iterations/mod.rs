@@ -7,6 +7,7 @@
 //! anyone; and what the program times itself is a region that its author asks about. Lines
 //! of output only count when they were asked for.
 
+mod begins;
 mod kernels;
 mod lines;
 mod nvtx;
@@ -51,7 +52,7 @@ pub(super) enum Rule {
 }
 
 /// The iterations of one start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub process: usize,
     pub thread: usize,
@@ -59,6 +60,21 @@ pub(super) struct Found {
     pub iterations: Vec<(u64, u64)>,
     /// Launches in each, where that is what was counted.
     pub period: usize,
+    /// Where they begin, for people; empty where the rule itself says so.
+    pub begins: String,
+    /// Other threads that iterate by the same rule, by the end of their first iteration.
+    pub others: Vec<Other>,
+}
+
+/// A further thread that iterates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    pub process: usize,
+    pub thread: usize,
+    /// How many iterations it has.
+    pub count: usize,
+    /// When its first one ended.
+    pub first: u64,
 }
 
 /// One start, as far as finding its iterations goes.
@@ -262,9 +278,13 @@ impl Decision {
             Some(Rule::Kernels) => {
                 let found = self.found.get(shown).and_then(Option::as_ref);
                 let found = found.or_else(|| self.found.iter().flatten().next());
-                match found.map_or(0, |found| found.period) {
+                let what = match found.map_or(0, |found| found.period) {
                     1 => "kernel launches".to_owned(),
                     period => format!("the period of {period} kernel launches"),
+                };
+                match found.map_or("", |found| &found.begins) {
+                    "" => what,
+                    begins => format!("{what}; {begins}"),
                 }
             }
             Some(Rule::Timer(key)) => {
@@ -287,6 +307,52 @@ impl Decision {
     }
 }
 
+/// A thread with this part of the iterations that the busiest has, or fewer, does something
+/// else beside.
+const ASIDE: f64 = 0.1;
+
+/// The iterations of the thread whose first one ends first, and the other threads that
+/// iterate.
+fn earliest(
+    start: &Seen,
+    iterations_of: impl Fn(&Facts, usize) -> Vec<(u64, u64)>,
+) -> Option<Found> {
+    let mut all = Vec::new();
+    for (process, facts) in start.facts.iter().enumerate() {
+        for thread in 0..facts.process.threads.len() {
+            all.push(Found {
+                process,
+                thread,
+                iterations: iterations_of(facts, thread),
+                ..Found::default()
+            });
+        }
+    }
+    earliest_of(all)
+}
+
+/// The one of these whose first iteration ends first; it lists the others.
+fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
+    let most = all.iter().map(|found| found.iterations.len()).max()?;
+    all.retain(|found| {
+        let count = found.iterations.len();
+        count >= most.min(LEAST) && count as f64 > ASIDE * most as f64
+    });
+    let end = |found: &Found| found.iterations.first().map_or(u64::MAX, |first| first.1);
+    all.sort_by_key(end);
+    let mut all = all.into_iter();
+    let mut found = all.next()?;
+    found.others = all
+        .map(|other| Other {
+            process: other.process,
+            thread: other.thread,
+            count: other.iterations.len(),
+            first: end(&other),
+        })
+        .collect();
+    Some(found)
+}
+
 /// The process and thread that `count` is highest for, the earliest of equals.
 fn most(start: &Seen, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
     let mut best = None;
@@ -305,6 +371,36 @@ fn most(start: &Seen, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_earliest_first_result_counts_and_the_others_are_listed() {
+        let found = |thread: usize, count: usize, begin: u64| Found {
+            thread,
+            iterations: (0..count as u64)
+                .map(|i| (begin + 10 * i, begin + 10 * i + 5))
+                .collect(),
+            ..Found::default()
+        };
+        let all = vec![
+            found(0, 60, 50),
+            found(1, 30, 20),
+            // Some warm-up calls, and a thread without any.
+            found(2, 2, 1),
+            found(3, 0, 0),
+        ];
+        let chosen = earliest_of(all).expect("one of them");
+        assert_eq!((chosen.thread, chosen.iterations.len()), (1, 30));
+        let others: Vec<_> = chosen
+            .others
+            .iter()
+            .map(|other| (other.thread, other.count, other.first))
+            .collect();
+        assert_eq!(others, [(0, 60, 55)]);
+        assert_eq!(earliest_of(Vec::new()), None);
+        // One iteration each.
+        let one = earliest_of(vec![found(0, 1, 9), found(1, 1, 3)]);
+        assert_eq!(one.map(|found| found.thread), Some(1));
+    }
 
     #[test]
     fn iterations_follow_each_other() {

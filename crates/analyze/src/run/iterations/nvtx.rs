@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Rule, Seen, most};
+use super::{Found, Rule, Seen, earliest};
 
 /// Domains in which libraries speak, not the program.
 const LIBRARIES: &[&str] = &[
@@ -104,7 +104,7 @@ fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = &'a Span
     spans.filter(|span| span.what == What::Range)
 }
 
-/// The ranges of this name, in the thread that has the most.
+/// The ranges of this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let named = |facts: &Facts, thread: usize| {
         if facts.count(thread, What::Range) == 0 {
@@ -113,11 +113,5 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
         let spans = ranges(facts, thread).filter(|span| text_of(facts, span.detail) == name);
         spans.map(|span| (span.begin, span.end)).collect()
     };
-    let (process, thread) = most(start, |facts, thread| named(facts, thread).len())?;
-    Some(Found {
-        process,
-        thread,
-        iterations: named(&start.facts[process], thread),
-        period: 0,
-    })
+    earliest(start, named)
 }

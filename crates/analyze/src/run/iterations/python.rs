@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Rule, Seen, most};
+use super::{Found, Rule, Seen, earliest, most};
 
 /// Repetitions in Keras, the most wanted first. A whole prediction is what a program asks
 /// for; its steps count where there is only one.
@@ -155,9 +155,9 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
         let steps = steps.filter(|step| name(facts, step) == optimizer);
         steps.map(|step| (step.begin, step.end)).collect()
     };
-    let (process, thread) = most(start, |facts, thread| named(facts, thread).len())?;
-    let facts = &start.facts[process];
-    let steps = named(facts, thread);
+    let mut found = earliest(start, named)?;
+    let (facts, thread) = (&start.facts[found.process], found.thread);
+    let steps = std::mem::take(&mut found.iterations);
     let calls: Vec<u64> = (of(facts, thread, What::ModelCall))
         .map(|call| call.begin)
         .collect();
@@ -174,12 +174,8 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
         iterations.push((begin, end));
         begin = end;
     }
-    Some(Found {
-        process,
-        thread,
-        iterations,
-        period: 0,
-    })
+    found.iterations = iterations;
+    Some(found)
 }
 
 /// The recorder looks at calls of models until every optimizer that was made has stepped so
@@ -227,24 +223,21 @@ fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u
 
 /// Steps of Keras.
 pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
-    let (process, thread) = most(start, |facts, thread| facts.count(thread, what) as usize)?;
-    let steps = of(&start.facts[process], thread, what);
-    Some(Found {
-        process,
-        thread,
-        iterations: steps.map(|step| (step.begin, step.end)).collect(),
-        period: 0,
+    earliest(start, |facts, thread| {
+        let steps = of(facts, thread, what);
+        steps.map(|step| (step.begin, step.end)).collect()
     })
 }
 
 /// Calls of a model, each until the last time that its thread waited for the device
 /// before the next: a call returns before the device is done.
 pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
-    let (process, thread) = most(start, |facts, thread| {
+    let mut found = earliest(start, |facts, thread| {
         let calls = of(facts, thread, What::ModelCall);
-        calls.filter(|call| name(facts, call) == model).count()
+        let calls = calls.filter(|call| name(facts, call) == model);
+        calls.map(|call| (call.begin, call.end)).collect()
     })?;
-    let facts = &start.facts[process];
+    let (facts, thread) = (&start.facts[found.process], found.thread);
     let mut iterations: Vec<(u64, u64)> = Vec::new();
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
@@ -264,12 +257,8 @@ pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
         let last = iterations.len() - 1;
         trim_last(facts, thread, &mut iterations, last);
     }
-    Some(Found {
-        process,
-        thread,
-        iterations,
-        period: 0,
-    })
+    found.iterations = iterations;
+    Some(found)
 }
 
 /// The last iteration gets only the first wait after its call.

@@ -2,7 +2,7 @@
 
 use super::super::Frame;
 use super::super::timers::{Key, Region};
-use super::{Found, Seen};
+use super::{Found, Seen, earliest_of};
 
 /// The region that a start speaks for, of those that the program surely times and that
 /// were executed at least so often: the one that took longest in all, or the first one where
@@ -26,15 +26,22 @@ fn total(region: &Region) -> f64 {
 /// The executions of a region.
 pub(super) fn find(start: &Seen, key: &Key) -> Option<Found> {
     let region = start.regions.all.iter().find(|region| region.key == *key)?;
-    let first = region.executions.first()?;
-    Some(Found {
-        process: first.process,
-        thread: first.thread,
-        iterations: (region.on_first_thread())
-            .map(|execution| (execution.begin, execution.end))
-            .collect(),
-        period: 0,
-    })
+    let mut threads: Vec<Found> = Vec::new();
+    for execution in &region.executions {
+        let (process, thread) = (execution.process, execution.thread);
+        let iteration = (execution.begin, execution.end);
+        match (threads.iter_mut()).find(|found| (found.process, found.thread) == (process, thread))
+        {
+            Some(found) => found.iterations.push(iteration),
+            None => threads.push(Found {
+                process,
+                thread,
+                iterations: vec![iteration],
+                ..Found::default()
+            }),
+        }
+    }
+    earliest_of(threads)
 }
 
 /// Where the region begins, in the first start that has it.

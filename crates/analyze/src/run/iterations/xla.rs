@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Seen, most};
+use super::{Found, Seen, earliest};
 
 /// What a run of a module is called.
 const RUN: &str = "XlaModule:#hlo_module=";
@@ -35,15 +35,15 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
     last.map(|(name, _)| name.to_owned())
 }
 
-/// The runs of the module of this name, in the thread that has the most.
+/// The runs of the module of this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let of = |facts: &Facts, thread: usize, begin: &str| -> Vec<(u64, u64)> {
         let named = ranges(facts, thread).filter(|(_, text)| module(text, begin) == Some(name));
         named.map(|(span, _)| (span.begin, span.end)).collect()
     };
-    let (process, thread) = most(start, |facts, thread| of(facts, thread, RUN).len())?;
-    let facts = &start.facts[process];
-    let runs = of(facts, thread, RUN);
+    let mut found = earliest(start, |facts, thread| of(facts, thread, RUN))?;
+    let facts = &start.facts[found.process];
+    let runs = &found.iterations;
     let (first, last) = (*runs.first()?, *runs.last()?);
     let threads = 0..facts.process.threads.len();
     let compilations = threads.flat_map(|thread| of(facts, thread, COMPILATION));
@@ -54,12 +54,8 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let begins =
         std::iter::once(called.unwrap_or(first.0)).chain(runs[1..].iter().map(|run| run.0));
     let ends = runs[1..].iter().map(|run| run.0).chain([last.1]);
-    Some(Found {
-        process,
-        thread,
-        iterations: begins.zip(ends).collect(),
-        period: 0,
-    })
+    found.iterations = begins.zip(ends).collect();
+    Some(found)
 }
 
 /// The module's name in a text such as `XlaModule:#hlo_module=jit_step,program_id=3#`.

@@ -11,7 +11,7 @@ mod source;
 mod summary;
 
 pub use place::{Frame, frames};
-pub(super) use regions::{Key, Region, Regions, regions};
+pub(super) use regions::{Execution, Key, Region, Regions, regions};
 pub use source::{SourceTimers, timers_in};
 pub(super) use summary::{Case, name, summarize};
 

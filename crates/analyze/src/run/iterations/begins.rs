@@ -1,0 +1,212 @@
+//! Where iterations begin that were found by their kernel launches.
+//!
+//! The first launch of an iteration comes late: inputs are copied, and in the first one
+//! memory is allocated and code is loaded before it. Where the program times every
+//! iteration itself, each begins with its timed region. Else an iteration begins where the
+//! one before has ended: after the last synchronization, or copy to the host, that precedes
+//! its launches. The first one has no iteration before it, so the last synchronization, copy
+//! or launch of the set-up takes that place; copies that later iterations make after their
+//! synchronization belong to the first one too. Without any, it begins at the first call
+//! of the driver that no import makes.
+
+use super::super::facts::Facts;
+use super::super::timers::{Execution, Regions};
+use super::super::trace::{Span, What};
+
+/// The launch that marks an iteration.
+#[derive(Clone, Copy)]
+pub(super) struct Anchor {
+    /// When it was launched.
+    pub launch: u64,
+    /// When the launch before it was; 0 if it is the first.
+    pub before: u64,
+}
+
+/// The begins of iterations.
+pub(super) struct Begins {
+    /// One for each anchor.
+    pub times: Vec<u64>,
+    /// The rule, for people.
+    pub words: String,
+}
+
+/// Where iterations with these anchors begin if the program times each of them: with the
+/// outermost region that has one execution for each.
+pub(super) fn timed(
+    regions: &Regions,
+    place: (usize, usize),
+    anchors: &[Anchor],
+) -> Option<Begins> {
+    let begins = (regions.all.iter())
+        .filter(|region| region.known)
+        .filter_map(|region| {
+            let here = |execution: &&Execution| (execution.process, execution.thread) == place;
+            let executions: Vec<&Execution> = region.executions.iter().filter(here).collect();
+            let mut last = None;
+            let mut begins = Vec::with_capacity(anchors.len());
+            for anchor in anchors {
+                let at = executions.partition_point(|execution| execution.begin <= anchor.launch);
+                let execution = executions[at.checked_sub(1)?];
+                if execution.end < anchor.launch || last == Some(execution.begin) {
+                    return None;
+                }
+                last = Some(execution.begin);
+                begins.push(execution.begin);
+            }
+            Some(begins)
+        });
+    let times = begins.min_by_key(|begins| begins.first().copied())?;
+    Some(Begins {
+        times,
+        words: "each begins where the program begins to time it".to_owned(),
+    })
+}
+
+/// Finds where the iterations with these anchors begin, by the calls of this thread.
+pub(super) fn begins(facts: &Facts, thread: usize, anchors: &[Anchor]) -> Begins {
+    let spans = &facts.process.threads[thread].spans;
+    let Some(first) = anchors.first() else {
+        return Begins {
+            times: Vec::new(),
+            words: String::new(),
+        };
+    };
+    let waits: Vec<Option<u64>> = (anchors[1..].iter())
+        .map(|anchor| last_wait(facts, spans, anchor))
+        .collect();
+    let waited = waits.iter().flatten().count() * 2 > waits.len();
+    // Copies of each later iteration before its launches.
+    let mut copies: Vec<usize> = (anchors[1..].iter().zip(&waits))
+        .filter_map(|(anchor, wait)| {
+            let between = between(spans, (*wait)?, anchor.launch);
+            Some(between.filter(|span| span.what == What::Copy).count())
+        })
+        .collect();
+    copies.sort_unstable();
+    let usual = copies.get(copies.len() / 2).copied().unwrap_or(0);
+    let (begin, first_words) = first_begin(facts, spans, first.launch, usual);
+    let later = (anchors[1..].iter().zip(waits))
+        .map(|(anchor, wait)| wait.filter(|_| waited).unwrap_or(anchor.launch));
+    let words = match (waited, first_words) {
+        (true, None) => {
+            "each begins after the last synchronization or copy before its launches".to_owned()
+        }
+        (true, Some(first)) => {
+            format!(
+                "each begins after the last synchronization before its launches, the first {first}"
+            )
+        }
+        (false, Some(WITH_LAUNCH)) => "each begins with its first launch".to_owned(),
+        (false, None) => "each begins with its first launch, the first after the last \
+                          synchronization or copy before its launches"
+            .to_owned(),
+        (false, Some(first)) => format!("each begins with its first launch, the first {first}"),
+    };
+    Begins {
+        times: std::iter::once(begin).chain(later).collect(),
+        words,
+    }
+}
+
+/// The spans that begin in this interval.
+fn between(spans: &[Span], from: u64, to: u64) -> impl DoubleEndedIterator<Item = &Span> {
+    let begin = spans.partition_point(|span| span.begin < from);
+    let end = spans.partition_point(|span| span.begin < to);
+    spans[begin..end.max(begin)].iter()
+}
+
+/// The end of the last synchronization between an anchor and the launch before it.
+fn last_wait(facts: &Facts, spans: &[Span], anchor: &Anchor) -> Option<u64> {
+    let mut between = between(spans, anchor.before, anchor.launch).rev();
+    let last = between.find(|span| span.end <= anchor.launch && facts.waits_for_device(span));
+    last.map(|span| span.end)
+}
+
+const WITH_LAUNCH: &str = "with its first launch";
+
+/// Where the first iteration begins, which makes so many copies before its first launch;
+/// and in words where no synchronization or copy says it.
+fn first_begin(
+    facts: &Facts,
+    spans: &[Span],
+    launch: u64,
+    copies: usize,
+) -> (u64, Option<&'static str>) {
+    let mut copies = copies;
+    for span in between(spans, 0, launch).rev() {
+        if span.end > launch {
+            continue;
+        }
+        if facts.waits_for_device(span) || span.what == What::Launch {
+            return (span.end, None);
+        }
+        if span.what == What::Copy {
+            if copies == 0 {
+                return (span.end, None);
+            }
+            copies -= 1;
+        }
+    }
+    match first_call(facts, spans, launch) {
+        Some(call) => (call, Some("at the first driver call of the program")),
+        None => (launch, Some(WITH_LAUNCH)),
+    }
+}
+
+/// The first call of the driver that no import makes.
+fn first_call(facts: &Facts, spans: &[Span], launch: u64) -> Option<u64> {
+    let mut import = 0;
+    for span in between(spans, 0, launch) {
+        if span.what == What::Import {
+            import = span.end.max(import);
+        } else if span.begin >= import && facts.is_call(span) {
+            return Some(span.begin);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::timers::{Key, Region};
+    use super::super::super::trace::Clock;
+    use super::*;
+
+    #[test]
+    fn regions_that_the_program_times_once_an_iteration_begin_them() {
+        let region = |begins: &[u64]| Region {
+            key: Key {
+                to: Vec::new(),
+                clock: Clock::Monotonic,
+                from: None,
+            },
+            from: Vec::new(),
+            known: true,
+            executions: (begins.iter())
+                .map(|begin| Execution {
+                    process: 0,
+                    thread: 0,
+                    begin: *begin,
+                    end: begin + 8,
+                    seconds: 8e-9,
+                })
+                .collect(),
+        };
+        let anchors = [10, 20, 30].map(|launch| Anchor { launch, before: 0 });
+        let timed = |all: Vec<Region>, place| {
+            let found = timed(&Regions { all }, place, &anchors);
+            found.map(|begins| begins.times)
+        };
+        let own = region(&[3, 14, 24]);
+        assert_eq!(timed(vec![own.clone()], (0, 0)), Some(vec![3, 14, 24]));
+        // Of two the outer one.
+        let inner = region(&[5, 15, 25]);
+        assert_eq!(
+            timed(vec![inner, own.clone()], (0, 0)),
+            Some(vec![3, 14, 24])
+        );
+        // Another thread's, and one that not every iteration has.
+        assert_eq!(timed(vec![own], (0, 1)), None);
+        assert_eq!(timed(vec![region(&[3, 14])], (0, 0)), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Threads that iterate beside the one whose numbers are reported.
+
+use std::path::Path;
+
+use super::ThreadReport;
+use super::iterations::{Found, Other};
+use super::trace::StartTrace;
+use crate::units;
+
+/// A note lists so many.
+const LISTED: usize = 4;
+
+/// All of them.
+pub(super) fn list(trace: &StartTrace, found: &Found) -> Vec<ThreadReport> {
+    let others = found.others.iter().map(|other| {
+        let process = trace.processes.get(other.process);
+        ThreadReport {
+            process: process.map_or(0, |process| process.pid),
+            name: name(trace, found, other),
+            iterations: other.count,
+            time_to_first: other.first as f64 * 1e-9,
+        }
+    });
+    others.collect()
+}
+
+/// The name of its program; of the thread, where its process has several that iterate.
+fn name(trace: &StartTrace, found: &Found, other: &Other) -> String {
+    let Some(process) = trace.processes.get(other.process) else {
+        return String::new();
+    };
+    let siblings = found.others.iter();
+    let siblings = siblings.filter(|sibling| sibling.process == other.process);
+    let alone = found.process != other.process && siblings.count() == 1;
+    let thread = process.threads.get(other.thread);
+    match thread.filter(|thread| !alone && !thread.name.is_empty()) {
+        Some(thread) => thread.name.clone(),
+        None => {
+            let file = Path::new(&process.program).file_name();
+            file.map_or(String::new(), |file| file.to_string_lossy().into_owned())
+        }
+    }
+}
+
+/// A sentence about them, if there are any.
+pub(super) fn note(trace: &StartTrace, found: &Found) -> Option<String> {
+    let count = found.others.len();
+    if count == 0 {
+        return None;
+    }
+    let seconds = |time: u64| units::duration(time as f64 * 1e-9);
+    let mut processes: Vec<usize> = found.others.iter().map(|other| other.process).collect();
+    processes.push(found.process);
+    processes.sort_unstable();
+    processes.dedup();
+    let of = match processes.len() {
+        1 => "threads".to_owned(),
+        // One thread each.
+        processes if processes == count + 1 => "processes".to_owned(),
+        processes => format!("threads of {processes} processes"),
+    };
+    let listed = found.others.iter().take(LISTED).map(|other| {
+        let pid = trace.processes.get(other.process).map_or(0, |p| p.pid);
+        format!(
+            "{} of process {pid} after {} ({} iterations)",
+            name(trace, found, other),
+            seconds(other.first),
+            other.count
+        )
+    });
+    let listed: Vec<String> = listed.collect();
+    let more = match count.saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!(
+        "{} {of} iterate; the numbers are those of the one whose first result came first. The \
+         others had theirs later: {}{more}.",
+        count + 1,
+        listed.join(", ")
+    ))
+}
