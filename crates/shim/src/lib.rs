@@ -7,9 +7,11 @@
 //! of drivers and libraries. All of them do nothing but call the real function until the
 //! constructor has found a directory to record into, and after anything went wrong.
 //!
-//! `ahead` stands apart: it does something of its own, where that is asked for.
+//! `ahead` and `chain` record nothing: the first initializes the driver in the background, the
+//! second finds the Python that a command becomes, where `preheat start` asks for it.
 
 mod ahead;
+mod chain;
 pub mod clocks;
 mod environment;
 pub mod files;

@@ -5,7 +5,7 @@
 
 use crate::environment::variable;
 use crate::recorder::system::{Errno, File};
-use crate::{ahead, clocks, files, loader, python, recorder};
+use crate::{ahead, chain, clocks, files, loader, python, recorder};
 use preheat_wire::{Event, Kind, variables};
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
@@ -22,8 +22,18 @@ static CONSTRUCTOR: unsafe extern "C" fn(c_int, *const *const c_char, *mut *mut 
     constructor;
 
 #[cfg_attr(test, expect(dead_code, reason = "tests are not preloaded"))]
-unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment: *mut *mut c_char) {
+unsafe extern "C" fn constructor(
+    count: c_int,
+    arguments: *const *const c_char,
+    environment: *mut *mut c_char,
+) {
     let _errno = Errno::keep();
+    // SAFETY: no memory is involved.
+    let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    if !is_secure {
+        // SAFETY: the loader passes these to constructors; this is the first one.
+        unsafe { chain::follow(count, arguments, environment) };
+    }
     loader::prepare();
     files::prepare();
     clocks::prepare();
@@ -31,8 +41,7 @@ unsafe extern "C" fn constructor(_: c_int, _: *const *const c_char, environment:
     // What was looked up in vain is not the program's to be told of.
     // SAFETY: the message is not used.
     unsafe { libc::dlerror() };
-    // SAFETY: no memory is involved.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    if is_secure {
         return;
     }
     // SAFETY: the loader passes the environment to constructors; this is the first one.

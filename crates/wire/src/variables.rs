@@ -26,3 +26,8 @@ pub const OPTIONS: &str = "PREHEAT_OPTIONS";
 /// ordinal, the recorder's own path as `LD_PRELOAD` begins with it, the driver's library,
 /// the file of the program that is meant. Whoever is another program passes it on.
 pub const AHEAD: &str = "PREHEAT_AHEAD";
+
+/// Has the Python that a command becomes execute `preheat start` again. Lines: the process
+/// that the chain began as, the recorder's own path as `LD_PRELOAD` names it, the client, and
+/// the client's words. Programs on the way pass it on, and a Python removes it.
+pub const CHAIN: &str = "PREHEAT_CHAIN";
