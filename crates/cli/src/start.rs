@@ -80,13 +80,19 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     {
         told(&format!("there is no warm parent: {why}"));
     }
+    // Verbose starts report every reason anyway.
+    let hints = !arguments.quiet && !arguments.verbose && io::stderr().is_terminal();
+    let hint: &dyn Fn(&str) = &|sentence| complain(&format!("{sentence} (-q hides this line)"));
     let started = preheat_start::start(&Request {
         command: &arguments.command,
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         patience: arguments.patience.unwrap_or(DEFAULT_PATIENCE),
         remedies: arguments.remedies(),
         strictly: arguments.strictly,
+        became: arguments.became.as_deref(),
+        again: &arguments.again(),
         told: &told,
+        hint: hints.then_some(hint),
     });
     Ok(started.unwrap_or_else(|why| {
         complain(&why.to_string());

@@ -254,8 +254,10 @@ fn what_cannot_be_warm_is_started_plainly_and_says_why() {
     let shim = warm.directory.script("python3", "#!/bin/sh\nexit 3\n");
     let shim = shim.to_str().expect("its path is text");
     for (program, why) in [
-        (&["sh", "-c", "exit 3"][..], "is not a Python"),
-        (&[shim, "x.py"], "name the Python that it starts"),
+        // Neither becomes a Python.
+        (&["sh", "-c", "exit 3"][..], "is not a Python itself"),
+        (&[shim, "x.py"], "is not a Python itself"),
+        (&["awk", "BEGIN { exit 3 }"], "is not a Python"),
         (&[python, "-I", "-c", "raise SystemExit(3)"], "-E and -I"),
         (&[python, "-S", "-c", "raise SystemExit(3)"], "-S"),
     ] {

@@ -13,7 +13,9 @@
 
 mod background;
 mod case;
+mod chain;
 mod decision;
+mod hint;
 mod identity;
 mod invocation;
 pub mod kept_caches;
@@ -31,16 +33,17 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use case::{Case, Changes};
+use hint::{Advice, Plain};
 use identity::Identity;
 use invocation::{Invocation, Why};
 use place::Places;
 use preheat_launch::{LaunchError, program};
-use warm_parent::{End, Inherited, Learns, Program, Wish};
+use warm_parent::{End, Inherited, Learns, Program, Refused, Wish};
 
 pub use prepare::{Imports, Preparation, learn, prepare};
 pub use remedy::{Remedies, Remedy};
@@ -65,15 +68,38 @@ pub struct Request<'a> {
     pub remedies: Option<Remedies>,
     /// Fail rather than leave out a remedy.
     pub strictly: bool,
+    /// The Python that a chain of `exec` became, as the kernel found it; the command is then
+    /// its arguments.
+    pub became: Option<&'a Path>,
+    /// The options with which the Python that the command becomes is started.
+    pub again: &'a [OsString],
     /// Told how it was started, or why it was not started warm.
     pub told: &'a dyn Fn(&str),
+    /// Called the first time that a command is started plainly for a reason that lasts, with
+    /// the reason and what to do about it.
+    pub hint: Option<&'a dyn Fn(&str)>,
 }
 
 /// Start the command. It returns how it ended if it was started warm; started plainly,
 /// this process is the command, and this returns only if it cannot be.
 pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
-    let program = invocation::find(request.command)?;
-    let begun = begin(request, &program);
+    let Some(executed) = request.became else {
+        return start_program(request, &invocation::find(request.command)?);
+    };
+    let (program, command) = chain::resumed(executed, request.command)?;
+    let request = Request {
+        command: &command,
+        remedies: request.remedies.clone(),
+        ..*request
+    };
+    start_program(&request, &program)
+}
+
+fn start_program(
+    request: &Request<'_>,
+    program: &program::Program,
+) -> Result<ExitCode, LaunchError> {
+    let begun = begin(request, program);
     if let Ok(Begun {
         left_out: Some(why),
         ..
@@ -81,13 +107,14 @@ pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
     {
         left_out(request, why)?;
     }
-    let tried = begun.and_then(|begun| warm(request, begun));
+    let tried = begun.and_then(|begun| warm(request, program, begun));
     let mut variables = match tried {
         Ok(Tried::Warm(program, inherited)) => return Ok(finish(*program, &inherited)),
         Ok(Tried::Plain(variables)) => variables,
-        Err(why) => {
-            (request.told)(&format!("started plainly: {why}"));
-            left_out(request, &why)?;
+        Err(plain) => {
+            (request.told)(&format!("started plainly: {}", plain.why));
+            left_out(request, &plain.why)?;
+            plain.hint(request, program);
             Vec::new()
         }
     };
@@ -118,13 +145,17 @@ struct Begun {
 
 /// Apply what was decided on and changes what the start is given: the environment of this
 /// process is then the start's.
-fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why> {
-    if let Some(why) = &program.unrecorded {
-        return Err(why.clone());
+fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Plain> {
+    // A static launcher can be followed to what it starts.
+    if let Some(why) = &program.unrecorded
+        && !chain::may_become_python(program)
+    {
+        return Err(Advice::Command.on(why.clone()));
     }
     let invocation = invocation::read(request.command, &program.path);
-    let places = place::places()
-        .map_err(|why| format!("no directory can be used for warm parents: {why}"))?;
+    let places = place::places().map_err(|why| {
+        Advice::Process.on(format!("no directory can be used for warm parents: {why}"))
+    })?;
     let name = identity::name_of(&invocation, &program.path);
     let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
@@ -137,7 +168,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Why
     let seen = Seen::read(&places.kept, &name);
     let mut changes = Changes::default();
     let mut left_out = None;
-    let environment = warm_parent::environment()?;
+    let environment = warm_parent::environment().map_err(|why| Advice::Process.on(why))?;
     let case = Case {
         program: &program.path,
         command: request.command,
@@ -186,7 +217,7 @@ enum Tried {
 }
 
 /// Start it from its warm parent, or have one made.
-fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
+fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Result<Tried, Plain> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
         (request.told)(&match (&begun.applied[..], &request.remedies) {
             ([], Some(_)) => "started plainly, as it was asked for".to_owned(),
@@ -195,9 +226,16 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
         });
         return Ok(Tried::Plain(Vec::new()));
     }
-    let invocation = begun.invocation?;
-    let inherited = Inherited::look()?;
-    let identity = Identity::of(&invocation)?;
+    let invocation = match begun.invocation {
+        Ok(invocation) => invocation,
+        Err(why) if request.became.is_some() || !chain::may_become_python(program) => {
+            return Err(Advice::Command.on(why));
+        }
+        Err(_) => return follow_chain(request, program),
+    };
+    let of_process = |why| Advice::Process.on(why);
+    let inherited = Inherited::look().map_err(of_process)?;
+    let identity = Identity::of(&invocation).map_err(of_process)?;
     let wish = Wish {
         invocation: &invocation,
         identity: &identity,
@@ -208,9 +246,12 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
     };
     match warm_parent::apply(&wish, &inherited, request.told) {
         Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
-        Err(why) if request.strictly => Err(why),
+        Err(why) if request.strictly => Err(Plain::for_now(why)),
         Err(why) => {
-            let learns = warm_parent::prepare(&wish)?;
+            let learns = warm_parent::prepare(&wish).map_err(|refused| match refused {
+                Refused::ForNow(why) => Plain::for_now(why),
+                Refused::Lasting(why) => Advice::Program.on(why),
+            })?;
             (request.told)(&format!("started plainly: {why}"));
             Ok(Tried::Plain(match learns {
                 Learns::No => Vec::new(),
@@ -218,6 +259,21 @@ fn warm(request: &Request<'_>, begun: Begun) -> Result<Tried, Why> {
             }))
         }
     }
+}
+
+/// The variables with which the Python that a command becomes comes back to us.
+fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tried, Plain> {
+    let shown = program.path.display();
+    let variables = chain::variables(request)
+        .map_err(|why| Advice::Command.on(format!("{shown} is not a Python itself, and {why}")))?;
+    if request.strictly {
+        let why = format!("{shown} is not a Python itself");
+        return Err(Plain::for_now(why));
+    }
+    (request.told)(&format!(
+        "{shown} is not a Python itself; a Python that it becomes is started warm if possible"
+    ));
+    Ok(Tried::Plain(variables))
 }
 
 /// What is known of a command, to be looked at and changed.
@@ -301,7 +357,7 @@ impl Known {
             let identity = Identity::of(&invocation).map_err(io::Error::other)?;
             warm_parent::forget(&self.places, &identity);
         }
-        for ending in ["seen", "decision", "modules"] {
+        for ending in ["seen", "decision", "modules", hint::ENDING] {
             let path = self.places.kept.join(format!("{}.{ending}", self.name));
             match fs::remove_file(path) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),

@@ -166,7 +166,7 @@ pub(crate) fn preloaded() -> Option<(&'static str, OsString)> {
 }
 
 /// Ours first. An empty value behind a colon is one that was set.
-fn preload(shim: &OsStr, theirs: Option<OsString>) -> Option<(&'static str, OsString)> {
+pub(crate) fn preload(shim: &OsStr, theirs: Option<OsString>) -> Option<(&'static str, OsString)> {
     let mut value = shim.to_owned();
     if let Some(theirs) = theirs {
         let is_separator = |byte: &u8| b" :".contains(byte);

@@ -89,13 +89,13 @@ pub(crate) fn apply(
 
 /// Have a parent made, so that a later start is warm. Says what to start the program with
 /// so that it tells what it imports, if that is not known.
-pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Why> {
+pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
     let learned = wish.learned();
-    if let Some(why) = refused(wish) {
-        return Err(why);
+    if let Some(refused) = refused(wish) {
+        return Err(refused);
     }
     let is_known = learned.exists();
-    let failed = |why: io::Error| format!("a warm parent cannot be made: {why}");
+    let failed = |why: io::Error| Refused::ForNow(format!("a warm parent cannot be made: {why}"));
     wish.make(!is_known).map_err(failed)?;
     Ok(if is_known {
         Learns::No
@@ -104,8 +104,16 @@ pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Why> {
     })
 }
 
+/// Why there is no parent, and none is made now.
+pub(crate) enum Refused {
+    /// One is being made, or could not be made this time.
+    ForNow(Why),
+    /// None can be made for this program.
+    Lasting(Why),
+}
+
 /// Why no parent could be made not long ago, or that one is being made.
-fn refused(wish: &Wish<'_>) -> Option<Why> {
+fn refused(wish: &Wish<'_>) -> Option<Refused> {
     let refusal = wish.refusal();
     let age = fs::metadata(&refusal)
         .ok()?
@@ -114,14 +122,22 @@ fn refused(wish: &Wish<'_>) -> Option<Why> {
         .elapsed()
         .ok()?;
     // One that came up meanwhile has removed it.
-    let mut why = fs::read_to_string(&refusal).ok()?;
-    if why.is_empty() {
-        why = match wish.is_being_made() {
-            true => format!("its warm parent is being made, for {} s now", age.as_secs()),
-            false => "its warm parent did not come up; --prepare tries again and says why".into(),
-        };
+    let why = fs::read_to_string(&refusal).ok()?;
+    if age >= REFUSED_FOR || state::is_hidden_no_more(&why) {
+        return None;
     }
-    (age < REFUSED_FOR && !state::is_hidden_no_more(&why)).then_some(why)
+    Some(match (why.is_empty(), wish.is_being_made()) {
+        (false, _) => Refused::Lasting(why),
+        (true, true) => {
+            let seconds = age.as_secs();
+            Refused::ForNow(format!(
+                "its warm parent is being made, for {seconds} s now"
+            ))
+        }
+        (true, false) => Refused::Lasting(
+            "its warm parent did not come up; --prepare tries again and says why".into(),
+        ),
+    })
 }
 
 /// Whether a plain start is to tell what it imports.

@@ -40,6 +40,14 @@ pub struct StartArguments {
     #[arg(long, short)]
     pub verbose: bool,
 
+    /// Never print a hint; by default, at a terminal, one line says the first time why a program cannot be started warm
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// The Python that a command became, as the kernel found it: the command is its arguments
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub became: Option<PathBuf>,
+
     /// A warm parent leaves after so long without a start [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub idle: Option<Duration>,
@@ -136,6 +144,31 @@ impl StartArguments {
     pub fn remedies(&self) -> Option<Remedies> {
         let only = self.only.as_ref()?;
         Some(only.iter().flatten().copied().collect())
+    }
+
+    /// The options that apply as well to the Python that the command becomes.
+    pub fn again(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut put = |name: &str, value: String| words.push(format!("{name}={value}").into());
+        if let Some(idle) = self.idle {
+            put("--idle", idle.as_secs_f64().to_string());
+        }
+        if let Some(patience) = self.patience {
+            put("--patience", patience.as_secs_f64().to_string());
+        }
+        if let Some(only) = &self.only {
+            let name = |remedy: &Option<Remedy>| remedy.map_or("none", Remedy::id).to_owned();
+            put(
+                "--only",
+                only.iter().map(name).collect::<Vec<_>>().join(","),
+            );
+        }
+        for (is_set, name) in [(self.verbose, "--verbose"), (self.quiet, "--quiet")] {
+            if is_set {
+                words.push(name.into());
+            }
+        }
+        words
     }
 
     /// Whether none is asked for, and yet some.

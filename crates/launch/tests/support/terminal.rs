@@ -56,11 +56,18 @@ impl Terminal {
 
     /// Wait until this was shown, and forget what was before it.
     pub fn expect(&mut self, text: &str) {
+        self.until(text);
+    }
+
+    /// Wait until this was shown; what was before it.
+    pub fn until(&mut self, text: &str) -> String {
         while !self.seen.contains(text) {
             assert!(self.read(), "{text:?} was not shown, but: {:?}", self.seen);
         }
-        let end = self.seen.find(text).unwrap_or_default() + text.len();
-        self.seen.drain(..end);
+        let begin = self.seen.find(text).unwrap_or_default();
+        let before = self.seen.drain(..begin).collect();
+        self.seen.drain(..text.len());
+        before
     }
 
     fn read(&mut self) -> bool {

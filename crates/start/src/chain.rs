@@ -1,0 +1,142 @@
+//! Commands that become a Python through a chain of `exec`: version manager shims, `env`,
+//! `nice`, `uv run`, shell scripts.
+//!
+//! Which Python such a command becomes is known only when it is there. So the command is
+//! executed with the recorder's library preloaded, which recognizes the Python before its
+//! first line runs and executes this program again (`crates/shim/src/chain.rs`), in the same
+//! process, with everything that the chain has set. From there on it is a start like any
+//! other: warm, or plain by executing that Python once more.
+//!
+//! This applies to shells and launchers only. Other programs are never preloaded into.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use preheat_launch::program::Program;
+use preheat_launch::{LaunchError, program};
+use preheat_wire::variables::{CHAIN, DIRECTORY};
+
+use crate::Request;
+use crate::invocation::Why;
+
+/// Programs that become another one, or run it as their only child.
+const LAUNCHERS: [&str; 28] = [
+    "ash", "asdf", "bash", "chrt", "dash", "direnv", "env", "fish", "ionice", "ksh", "ksh93",
+    "mise", "mksh", "nice", "nohup", "numactl", "prlimit", "runuser", "setarch", "setpriv",
+    "setsid", "sh", "stdbuf", "taskset", "timeout", "uv", "uvx", "zsh",
+];
+
+/// How deep scripts may name scripts as their interpreters, as in the kernel.
+const DEEPEST: usize = 5;
+
+/// The variables with which a command that may become a Python is started; or why it cannot
+/// be followed.
+pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Why> {
+    if std::env::var_os(DIRECTORY).is_some() {
+        return Err("a recording does not follow it".into());
+    }
+    let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
+    let client = std::env::current_exe().map_err(|why| format!("/proc cannot be read: {why}"))?;
+    let mut lines = vec![
+        std::process::id().to_string().into(),
+        shim.clone().into_os_string(),
+        client.into_os_string(),
+        "start".into(),
+    ];
+    lines.extend(request.again.iter().cloned());
+    if lines.iter().any(|line| line.as_bytes().contains(&b'\n')) {
+        return Err("a path or an option has a line break in it".into());
+    }
+    let mut set = vec![(CHAIN, lines.join(OsStr::new("\n")))];
+    set.extend(crate::overlapped_init::preload(
+        shim.as_os_str(),
+        std::env::var_os("LD_PRELOAD"),
+    ));
+    Ok(set)
+}
+
+/// Whether a program may become a Python: a shell, a launcher, or a script for one.
+pub(crate) fn may_become_python(program: &Program) -> bool {
+    program.inject && leads_on(&program.path, 0)
+}
+
+fn leads_on(path: &Path, depth: usize) -> bool {
+    match interpreter(path) {
+        Some(interpreter) => depth < DEEPEST && leads_on(&interpreter, depth + 1),
+        None => {
+            let file = fs::canonicalize(path).unwrap_or_default();
+            let name = file.file_name().unwrap_or_default();
+            LAUNCHERS.iter().any(|known| name == *known)
+        }
+    }
+}
+
+/// The interpreter that a script names.
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?;
+    let line = line.split(|&byte| byte == b'\n').next()?.trim_ascii();
+    let first = line.split(|byte| b" \t".contains(byte)).next()?;
+    Some(OsStr::from_bytes(first).into())
+}
+
+/// The program and the words of a Python that a chain became: `executed` is how the kernel
+/// found it, and `words` are its arguments.
+pub(crate) fn resumed(
+    executed: &Path,
+    words: &[OsString],
+) -> Result<(Program, Vec<OsString>), LaunchError> {
+    // Without a slash it would be searched for.
+    let executed = match executed.as_os_str().as_bytes().contains(&b'/') {
+        true => executed.to_owned(),
+        false => Path::new(".").join(executed),
+    };
+    let program = program::find(executed.as_os_str())?;
+    Ok((program, given(&executed, words)))
+}
+
+/// For a script the kernel has put its interpreter, and perhaps an option, before its path.
+fn given(executed: &Path, words: &[OsString]) -> Vec<OsString> {
+    if interpreter(executed).is_none() {
+        return words.to_vec();
+    }
+    let at = words
+        .iter()
+        .skip(1)
+        .take(2)
+        .position(|word| word == executed);
+    words[at.map_or(0, |at| at + 1)..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn shells_launchers_and_their_scripts_may_become_a_python() {
+        for path in ["/bin/sh", "/usr/bin/env", "/usr/bin/nohup"] {
+            assert!(leads_on(Path::new(path), 0), "{path}");
+        }
+        for path in ["/bin/ls", "/nowhere/env", "/etc/passwd"] {
+            assert!(!leads_on(Path::new(path), 0), "{path}");
+        }
+        let script = std::env::temp_dir().join(format!("preheat-chain-{}", std::process::id()));
+        fs::write(&script, "#! /usr/bin/env -S python -u\n").expect("it is written");
+        assert_eq!(interpreter(&script), Some("/usr/bin/env".into()));
+        assert!(leads_on(&script, 0));
+        let path = script.to_str().expect("it is text");
+        let line = words(&format!("python -u {path} a {path}"));
+        assert_eq!(given(&script, &line), words(&format!("{path} a {path}")));
+        fs::remove_file(&script).expect("it goes");
+        assert_eq!(given(&script, &words("python -u a")), words("python -u a"));
+    }
+}
