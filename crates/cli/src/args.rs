@@ -158,7 +158,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// How cold each start is made, several with commas: process (fresh process), disk (its files evicted from the page cache), caches (compile caches empty)
+    /// How cold each start is made, several with commas: process (fresh process), disk (its files evicted from the page cache), caches (compile caches empty), bytecode (Python finds no .pyc files: PYTHONPYCACHEPREFIX names an empty directory)
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
     pub temperature: Vec<Temperature>,
 
@@ -273,10 +273,7 @@ fn framework(id: &str) -> Result<FrameworkChoice, String> {
 }
 
 fn temperature(id: &str) -> Result<Temperature, String> {
-    [Temperature::Process, Temperature::Disk, Temperature::Caches]
-        .into_iter()
-        .find(|known| known.as_str() == id)
-        .ok_or_else(|| "there is no such temperature; there are process, disk, caches".to_owned())
+    Temperature::from_name(id)
 }
 
 fn iterations(how: &str) -> Result<String, String> {

@@ -28,6 +28,9 @@ pub const ALL: [CompileCache; 8] = [
     known("TRITON_CACHE_DIR", "Triton"),
 ];
 
+/// Where Python keeps the bytecode of modules, in place of the directories beside them.
+pub const BYTECODE: CompileCache = known("PYTHONPYCACHEPREFIX", "Python");
+
 const fn known(variable: &'static str, title: &'static str) -> CompileCache {
     CompileCache {
         variable,

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use preheat_analyze::run::{Evicted, Manifest, StartInfo, Temperature};
 
+use crate::caches;
 use crate::ending::Ending;
 use crate::inject::{self, Variables};
 use crate::input::{self, Input};
@@ -196,8 +198,13 @@ impl<'a> Series<'a> {
         fs::create_dir(&directory).map_err(|why| cannot_create(&directory, &why))?;
         let evicted = self.evict(number, temperature);
         let caches = match temperature {
-            Temperature::Caches => Some(Caches::new(&self.output, &name)),
-            _ => None,
+            Temperature::Caches => Some(Caches::new(&self.output, &name, &caches::ALL)),
+            Temperature::Bytecode => Some(Caches::new(
+                &self.output,
+                &name,
+                slice::from_ref(&caches::BYTECODE),
+            )),
+            Temperature::Process | Temperature::Disk => None,
         };
         let caches = caches
             .transpose()

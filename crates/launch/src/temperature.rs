@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use preheat_analyze::run::Evicted;
 
-use crate::caches;
+use crate::caches::CompileCache;
 use crate::inject::Variables;
 
 mod cached;
@@ -35,15 +35,20 @@ pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {
 /// Empty caches for one start, gone when it is over.
 pub(crate) struct Caches {
     directory: PathBuf,
+    which: &'static [CompileCache],
 }
 
 impl Caches {
     /// Empty directories below the recording's own, of the start with this name: what
     /// an earlier one still holds and could not be removed is in nobody's way.
-    pub(crate) fn new(recording: &Path, start: &str) -> io::Result<Caches> {
+    pub(crate) fn new(
+        recording: &Path,
+        start: &str,
+        which: &'static [CompileCache],
+    ) -> io::Result<Caches> {
         let directory = recording.join(format!("{start}-caches"));
         fs::create_dir(&directory)?;
-        Ok(Caches { directory })
+        Ok(Caches { directory, which })
     }
 
     /// The variables that lead to them; `user` tells what the user has set.
@@ -52,7 +57,7 @@ impl Caches {
         user: impl Fn(&str) -> Option<OsString>,
     ) -> io::Result<Variables> {
         let mut variables = Variables::new();
-        for cache in caches::ALL.iter().filter(|cache| cache.is_used(&user)) {
+        for cache in self.which.iter().filter(|cache| cache.is_used(&user)) {
             let directory = self.directory.join(cache.directory());
             fs::create_dir(&directory)?;
             variables.push((cache.variable.into(), directory.into()));
@@ -71,21 +76,35 @@ impl Drop for Caches {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caches::{ALL, BYTECODE};
+
+    #[test]
+    fn bytecode_is_written_elsewhere() {
+        let below = std::env::temp_dir().join(format!("preheat-pycache-{}", std::process::id()));
+        fs::create_dir(&below).expect("a directory");
+        let which = std::slice::from_ref(&BYTECODE);
+        let caches = Caches::new(&below, "start-1", which).expect("no bytecode");
+        let set = caches.variables(|_| None).expect("variables");
+        assert_eq!(set.len(), 1);
+        assert_eq!(set[0].0, "PYTHONPYCACHEPREFIX");
+        drop(caches);
+        fs::remove_dir(below).expect("it goes");
+    }
 
     #[test]
     fn caches_are_empty_and_go() {
         let below = std::env::temp_dir().join(format!("preheat-caches-{}", std::process::id()));
         fs::create_dir(&below).expect("a directory");
-        let caches = Caches::new(&below, "start-1").expect("empty caches");
+        let caches = Caches::new(&below, "start-1", &ALL).expect("empty caches");
         let set = caches.variables(|_| None).expect("variables");
-        assert_eq!(set.len(), caches::ALL.len() - 1);
+        assert_eq!(set.len(), ALL.len() - 1);
         for (_, directory) in &set {
             assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
         }
         // Also beside one that is still there.
-        let next = Caches::new(&below, "start-2").expect("others");
+        let next = Caches::new(&below, "start-2", &ALL).expect("others");
         drop((caches, next));
-        let caches = Caches::new(&below, "start-1").expect("again");
+        let caches = Caches::new(&below, "start-1", &ALL).expect("again");
         let set = caches.variables(|_| Some("/x".into())).expect("variables");
         assert!(
             set.iter()

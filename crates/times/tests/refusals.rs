@@ -89,7 +89,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "{\"schema\": \"preheat.run/1\", \"starts\": [{\"temperature\": \"lukewarm\"}]}",
-            ".starts[0].temperature: \"lukewarm\" is no temperature of a start: they are process",
+            ".starts[0].temperature: \"lukewarm\": unknown temperature; expected one of process",
         ),
         ("{\"results\": []}", "it has no times"),
         (

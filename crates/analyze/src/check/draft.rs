@@ -63,7 +63,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     .filter_map(|of| sample.measure(of).ok())
     .map(|measured| line(measured, false, headroom))
     .collect();
-    for colder in [Temperature::Disk, Temperature::Caches] {
+    for colder in Temperature::ALL.into_iter().skip(1) {
         if colder != warmest
             && let Ok(sample) = Sample::of(report, colder)
             && let Ok(measured) = sample.measure(Quantity::TimeToFirst)

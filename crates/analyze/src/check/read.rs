@@ -113,16 +113,15 @@ impl Reader<'_> {
     }
 
     fn temperatures(&mut self, value: &Value) -> Result<(), Misplaced> {
-        const ALL: [Temperature; 3] =
-            [Temperature::Process, Temperature::Disk, Temperature::Caches];
-        let names = ALL.map(Temperature::as_str);
+        let all = Temperature::ALL;
+        let names = all.map(Temperature::as_str);
         let how = "limits of colder starts stand below [temperature.disk]";
         let DeValue::Table(sections) = value.get_ref() else {
             return self.wrong(value.span().start, how.to_owned());
         };
         for (key, value) in sections.iter() {
             let name: &str = key.get_ref();
-            let Some(temperature) = ALL.into_iter().find(|known| known.as_str() == name) else {
+            let Some(temperature) = all.into_iter().find(|known| known.as_str() == name) else {
                 let what = format!(
                     "there is no temperature {}{}; there are {}",
                     quoted(name),

@@ -98,15 +98,35 @@ pub enum Temperature {
     Disk,
     /// Kernel and compile caches start empty.
     Caches,
+    /// Python finds no bytecode.
+    Bytecode,
 }
 
 impl Temperature {
+    /// All of them, from the warmest.
+    pub const ALL: [Temperature; 4] = [
+        Temperature::Process,
+        Temperature::Disk,
+        Temperature::Caches,
+        Temperature::Bytecode,
+    ];
+
+    /// The temperature with this name; else the names that there are.
+    pub fn from_name(name: &str) -> Result<Temperature, String> {
+        let mut all = Temperature::ALL.into_iter();
+        all.find(|known| known.as_str() == name).ok_or_else(|| {
+            let names = Temperature::ALL.map(Temperature::as_str).join(", ");
+            format!("unknown temperature; expected one of {names}")
+        })
+    }
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Temperature::Process => "process",
             Temperature::Disk => "disk",
             Temperature::Caches => "caches",
+            Temperature::Bytecode => "bytecode",
         }
     }
 }

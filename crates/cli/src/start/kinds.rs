@@ -73,6 +73,7 @@ impl Kind {
             Temperature::Process => "",
             Temperature::Disk => "-disk",
             Temperature::Caches => "-caches",
+            Temperature::Bytecode => "-bytecode",
         };
         if self.remedies.is_empty() {
             return format!("plain{cold}");

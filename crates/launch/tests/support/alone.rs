@@ -68,9 +68,5 @@ fn main() {
 }
 
 fn temperature(name: &str) -> Temperature {
-    let all = [Temperature::Process, Temperature::Disk, Temperature::Caches];
-    let found = all
-        .into_iter()
-        .find(|temperature| temperature.as_str() == name);
-    found.expect("a temperature")
+    Temperature::from_name(name).expect("a temperature")
 }

@@ -36,7 +36,7 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
     }
     let (colder, warm): (Vec<_>, Vec<_>) = draft.lines.iter().partition(|line| line.colder);
     write(&mut text, &warm);
-    for temperature in [Temperature::Disk, Temperature::Caches] {
+    for temperature in Temperature::ALL.into_iter().skip(1) {
         let of = |line: &&&DraftLine| line.measured.temperature == temperature;
         let lines: Vec<&DraftLine> = colder.iter().filter(of).copied().collect();
         if !lines.is_empty() {

@@ -204,6 +204,7 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
         Temperature::Process => "a fresh process",
         Temperature::Disk => "its files evicted from the page cache",
         Temperature::Caches => "compile caches empty",
+        Temperature::Bytecode => "no Python bytecode",
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
         Temperature::Process => "",
         Temperature::Disk => ", cold disk",
         Temperature::Caches => ", empty caches",
+        Temperature::Bytecode => ", no bytecode",
     };
     let alike = report
         .variants

@@ -148,13 +148,6 @@ impl Run {
 /// How cold a start was made. What preheat does not know is no temperature of it.
 fn temperature(json: &mut Json) -> Result<Temperature> {
     let text = json.text()?;
-    [Temperature::Process, Temperature::Disk, Temperature::Caches]
-        .into_iter()
-        .find(|known| known.as_str() == text)
-        .ok_or_else(|| {
-            json.fail(format!(
-                "{} is no temperature of a start: they are process, disk and caches",
-                quoted(text.as_bytes())
-            ))
-        })
+    Temperature::from_name(&text)
+        .map_err(|why| json.fail(format!("{}: {why}", quoted(text.as_bytes()))))
 }
