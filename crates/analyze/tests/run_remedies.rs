@@ -231,6 +231,47 @@ fn a_warm_parent_shows_its_sum() {
 }
 
 #[test]
+fn source_that_every_start_compiles_is_a_cause_and_has_a_remedy() {
+    let mut p = Program::python(100);
+    p.import("numpy", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
+    p.bytecode("/lib/numpy/__init__.py", (13.0, 33.0));
+    p.import("numpy.core", ("numpy", "a.py:1"), (40.0, 150.0), 110.0);
+    p.bytecode("/lib/numpy/core/__init__.py", (41.0, 121.0));
+    p.bytecode("/srv/main.py", (220.0, 230.0));
+    let mut recording = recording("auto", vec![with_loop(p, 500.0)]);
+    recording.manifest.environment = vec![("PYTHONDONTWRITEBYTECODE".into(), "1".into())];
+    let report = analyze(&recording).report;
+    let cause = |of| {
+        report
+            .causes
+            .iter()
+            .find(|c| c.cause == of)
+            .unwrap()
+            .seconds
+    };
+    close(cause(Cause::BytecodeCompilation), 0.11);
+    close(cause(Cause::PythonImports), 0.1);
+    let all: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
+    close(all, report.time_to_first.median);
+    let numpy = found(&report, Cause::BytecodeCompilation, "numpy");
+    close(numpy.seconds, 0.1);
+    assert_eq!(numpy.count, 2);
+    assert_eq!(numpy.detail, "no .pyc, writing turned off");
+    // Without an import the file's name says what it is.
+    close(
+        found(&report, Cause::BytecodeCompilation, "main").seconds,
+        0.01,
+    );
+    let told = remedy(&report, "kept-bytecode").unwrap();
+    close(told.saving, 0.11 * 0.95);
+    for part in ["3 modules", "drop PYTHONDONTWRITEBYTECODE", "compileall"] {
+        assert!(told.what.contains(part), "{}", told.what);
+    }
+    let parent = remedy(&report, "warm-parent").unwrap();
+    assert!(parent.causes.contains(&Cause::BytecodeCompilation));
+}
+
+#[test]
 fn what_torch_compiles_is_kept() {
     let compiling = |until: f64| {
         let mut p = Program::python(100);

@@ -21,7 +21,7 @@ const NAMES: [&str; 9] = [
     "nvrtcCompileProgram",
     "cuLaunchKernel",
 ];
-const KINDS: [What; 16] = [
+const KINDS: [What; 17] = [
     What::Call,
     What::Heavy,
     What::Allocate,
@@ -32,6 +32,7 @@ const KINDS: [What; 16] = [
     What::Lookup,
     What::Import,
     What::Load,
+    What::Bytecode,
     What::OptimizerStep,
     What::ModelCall,
     What::TrainStep,

@@ -3,7 +3,7 @@
 
 mod support;
 
-use preheat_wire::{Event, Iteration, Kind};
+use preheat_wire::{BytecodeWrite, Event, Iteration, Kind, NoBytecode};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{Process, Scratch, missing, read, recorded};
@@ -389,4 +389,106 @@ fn steps_of_keras() {
     assert_eq!(iterations(process, Iteration::PredictStep), 2);
     assert_eq!(iterations(process, Iteration::TestStep), 1);
     assert!(process.texts(Event::Note).is_empty());
+}
+
+/// The compiled modules of a process: the file's name, why, and whether bytecode is written.
+fn compiled(process: &Process) -> Vec<(String, NoBytecode, BytecodeWrite)> {
+    let all = process.of(Kind::Bytecode).into_iter();
+    all.map(|found| {
+        let path = found.text(1);
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        let why = NoBytecode::from_u16(found.record.symbol).expect("a reason");
+        let write = BytecodeWrite::from_i32(found.record.status).expect("written or not");
+        (name, why, write)
+    })
+    .collect()
+}
+
+#[test]
+fn compiled_modules_have_a_reason() {
+    let Some(python) = python() else { return };
+    let place = Place::new();
+    place.write("missing.py", "");
+    place.write("stale.py", "x = 1");
+    place.write("unreadable.py", "");
+    place.write("kept.py", "");
+    place.write("fixed/beside.py", "");
+    // Where the directory for bytecode would be is a file.
+    place.write("fixed/__pycache__", "");
+    place.write(
+        "main.py",
+        "import missing, stale, unreadable, kept, fixed.beside\n",
+    );
+    let prepare = format!(
+        "import os, py_compile, importlib.util as u\n\
+         for name in ('stale.py', 'kept.py'): py_compile.compile(name)\n\
+         open('stale.py', 'w').write('x = 12345')\n\
+         os.symlink('loop', u.cache_from_source({:?}))",
+        "unreadable.py"
+    );
+    let mut command = Command::new(&python);
+    let made = command
+        .args(["-c", &prepare])
+        .current_dir(place.scratch.path());
+    let made = made.status().expect("it starts");
+    assert!(made.success());
+    let loops = place.scratch.join("__pycache__/loop");
+    std::os::unix::fs::symlink("loop", &loops).expect("a link to itself");
+
+    let (_, files) = place.both(&python, &["main.py"], "");
+    let found = compiled(&files[0]);
+    let is = |name: &str, why, write| {
+        let all = found.iter().filter(|found| found.0 == name);
+        assert_eq!(all.collect::<Vec<_>>(), [&(name.to_owned(), why, write)]);
+    };
+    is("missing.py", NoBytecode::Missing, BytecodeWrite::TurnedOff);
+    is("stale.py", NoBytecode::Stale, BytecodeWrite::TurnedOff);
+    is(
+        "unreadable.py",
+        NoBytecode::Unreadable,
+        BytecodeWrite::TurnedOff,
+    );
+    assert!(!found.iter().any(|found| found.0 == "kept.py"), "{found:?}");
+
+    // Writing is allowed: only what cannot be written stays without.
+    let recording = Scratch::new();
+    let mut command = place.recorded(&python, &["main.py"], "");
+    command.env_remove("PYTHONDONTWRITEBYTECODE");
+    command.env("PREHEAT_DIRECTORY", recording.path());
+    assert!(command.status().expect("it starts").success());
+    let found = compiled(&read(recording.path())[0]);
+    let of = |name: &str| {
+        found
+            .iter()
+            .find(|found| found.0 == name)
+            .map(|found| found.2)
+    };
+    assert_eq!(of("missing.py"), Some(BytecodeWrite::Writes));
+    assert_eq!(of("beside.py"), Some(BytecodeWrite::NotWritable));
+}
+
+#[test]
+fn only_imports_count_as_compiled_and_errors_look_the_same() {
+    let Some(python) = python() else { return };
+    let place = Place::new();
+    place.write("broken.py", "def f(:\n");
+    place.write("other.py", "");
+    place.write(
+        "main.py",
+        "import builtins, py_compile\n\
+         py_compile.compile('other.py', cfile='other.bin')\n\
+         exec(compile('x = 1', 'text', 'exec'))\n\
+         real = compile\n\
+         seen = []\n\
+         builtins.compile = lambda *a, **k: (seen.append(a[1]), real(*a, **k))[1]\n\
+         import other\n\
+         print(len(seen))\n\
+         builtins.compile = real\n\
+         import broken\n",
+    );
+    let (said, files) = place.both(&python, &["main.py"], "");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "1\n");
+    let found = compiled(&files[0]);
+    let count = |name: &str| found.iter().filter(|found| found.0 == name).count();
+    assert_eq!((count("other.py"), count("broken.py")), (1, 1), "{found:?}");
 }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::mem::offset_of;
 
 use preheat_analyze::run::trace::{
-    Allocation, AllocatorSample, Clock, Copied, DeviceMemory, Elapsed, Import, Load, Module,
-    Process, ProcessSample, Reading, Span, ThreadSample, What,
+    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Clock, Copied, DeviceMemory, Elapsed,
+    Import, Load, Module, NoBytecode, Process, ProcessSample, Reading, Span, ThreadSample, What,
 };
 use preheat_wire as wire;
 use preheat_wire::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
@@ -126,6 +126,10 @@ impl Decoder {
             Kind::Call => self.call(record, more),
             Kind::Import => (What::Import, self.import(record, more)),
             Kind::Load => (What::Load, self.load(record, more)),
+            Kind::Bytecode => match self.bytecode(record, more) {
+                Some(detail) => (What::Bytecode, detail),
+                None => return,
+            },
             Kind::Iteration => match self.iteration(record) {
                 Some(found) => found,
                 None => return,
@@ -242,6 +246,26 @@ impl Decoder {
             usage: usage(more),
         };
         push(&mut self.process.loads, load)
+    }
+
+    fn bytecode(&mut self, record: &Record, more: &[Slot]) -> Option<u32> {
+        let why = match wire::NoBytecode::from_u16(record.symbol)? {
+            wire::NoBytecode::Missing => NoBytecode::Missing,
+            wire::NoBytecode::Stale => NoBytecode::Stale,
+            wire::NoBytecode::Unreadable => NoBytecode::Unreadable,
+        };
+        let write = match wire::BytecodeWrite::from_i32(record.status)? {
+            wire::BytecodeWrite::Writes => BytecodeWrite::Writes,
+            wire::BytecodeWrite::TurnedOff => BytecodeWrite::TurnedOff,
+            wire::BytecodeWrite::NotWritable => BytecodeWrite::NotWritable,
+        };
+        let made = Bytecode {
+            path: owned(text(more, 1)),
+            why,
+            write,
+            usage: usage(more),
+        };
+        Some(push(&mut self.process.bytecode, made))
     }
 
     fn iteration(&self, record: &Record) -> Option<(What, u32)> {

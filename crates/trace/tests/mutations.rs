@@ -8,8 +8,8 @@ use std::fs;
 use preheat_analyze::run::trace::What;
 use preheat_trace::{files, read, read_process};
 use preheat_wire::{
-    Allocation, Allocator, Copied, Event, HEADER_BYTES, Image, Iteration, SLOT_BYTES, Shape, Total,
-    Usage,
+    Allocation, Allocator, BytecodeWrite, Copied, Event, HEADER_BYTES, Image, Iteration,
+    NoBytecode, SLOT_BYTES, Shape, Total, Usage,
 };
 
 #[path = "support/memory.rs"]
@@ -74,6 +74,12 @@ fn everything() -> Vec<u8> {
                 now + 2,
                 &Usage::default(),
                 "/usr/lib/libcudart.so.12",
+            )
+            .bytecode(
+                now + 2,
+                now + 3,
+                (NoBytecode::Missing, BytecodeWrite::TurnedOff),
+                "/usr/lib/torch/__init__.py",
             )
             .iteration(Iteration::ModelCall, now + 3, now + 40, 1)
             .range(now + 4, 0, 1, 0)
@@ -170,6 +176,7 @@ fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
                 What::Module => process.modules.len(),
                 What::Import => process.imports.len(),
                 What::Load => process.loads.len(),
+                What::Bytecode => process.bytecode.len(),
                 _ => process.texts.len(),
             };
             assert!((span.detail as usize) < table, "{case}: {span:?}");

@@ -1,9 +1,10 @@
 //! One process file: every kind of record ends up where the analysis looks for it.
 
-use preheat_analyze::run::trace::{Process, What};
+use preheat_analyze::run::trace::{self, Process, What};
 use preheat_trace::read_process;
 use preheat_wire::{
-    Allocation, Allocator, Copied, Event, Image, Iteration, Record, Shape, State, Total, Usage,
+    Allocation, Allocator, BytecodeWrite, Copied, Event, Image, Iteration, NoBytecode, Record,
+    Shape, State, Total, Usage,
 };
 
 mod support;
@@ -174,6 +175,12 @@ fn imports_loads_iterations_and_ranges_are_spans() {
     )
     .import(at(2), at(3), &Usage::default(), ["json", "", "", ""], 1)
     .load(at(4), at(5), &USED, "libcudnn.so.9")
+    .bytecode(
+        at(6),
+        at(8),
+        (NoBytecode::Stale, BytecodeWrite::NotWritable),
+        "/lib/torch/_dynamo/__init__.py",
+    )
     .iteration(Iteration::OptimizerStep, at(20), at(30), 1)
     .iteration(Iteration::ModelCall, at(30), at(31), 99)
     .range(at(40), at(50), 2, 3)
@@ -185,6 +192,7 @@ fn imports_loads_iterations_and_ranges_are_spans() {
             What::Import,
             What::Import,
             What::Load,
+            What::Bytecode,
             What::OptimizerStep,
             What::ModelCall,
             What::Range,
@@ -192,6 +200,10 @@ fn imports_loads_iterations_and_ranges_are_spans() {
         ]
     );
     let spans = &process.threads[0].spans;
+    let compiled = &process.bytecode[0];
+    assert_eq!(compiled.path, "/lib/torch/_dynamo/__init__.py");
+    assert_eq!(compiled.why, trace::NoBytecode::Stale);
+    assert_eq!(compiled.write, trace::BytecodeWrite::NotWritable);
     let import = &process.imports[0];
     assert_eq!(
         (import.name.as_str(), import.importer.as_str()),
@@ -211,13 +223,13 @@ fn imports_loads_iterations_and_ranges_are_spans() {
     );
     assert_eq!(process.loads[0].path, "libcudnn.so.9");
     let text = |number: u32| process.texts[number as usize].as_str();
-    assert_eq!(text(spans[3].detail), "SGD.step");
-    assert_eq!(text(spans[4].detail), "", "a text that was never defined");
+    assert_eq!(text(spans[4].detail), "SGD.step");
+    assert_eq!(text(spans[5].detail), "", "a text that was never defined");
     assert_eq!(
-        (text(spans[5].detail), text(u32::from(spans[5].symbol))),
+        (text(spans[6].detail), text(u32::from(spans[6].symbol))),
         ("step", "mine")
     );
-    assert_eq!(spans[6].symbol, 0);
+    assert_eq!(spans[7].symbol, 0);
 }
 
 #[test]

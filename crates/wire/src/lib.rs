@@ -22,7 +22,9 @@ pub use file::{
     CHUNK_MAGIC, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, MAGIC, MAJOR, MINOR, State,
     Total,
 };
-pub use record::{Clock, Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
+pub use record::{
+    BytecodeWrite, Clock, Event, Iteration, Kind, NoBytecode, Record, SLOT_BYTES, Shape, Slot,
+};
 pub use slots::{
     Allocation, Allocator, Copied, DeviceMemory, Elapsed, Image, Sampled, Usage, text_slots,
 };

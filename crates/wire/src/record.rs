@@ -87,6 +87,10 @@ pub enum Kind {
     /// Written by the launcher: a line of output begins an iteration. `value` is its
     /// number among those. Since version 1.3.
     LineBegin = 17,
+    /// Python's import system compiled a module's source. `symbol` is a [`NoBytecode`],
+    /// `status` a [`BytecodeWrite`]. [`Usage`](crate::Usage), then the path of the source.
+    /// Since version 1.3.
+    Bytecode = 18,
 }
 
 impl Kind {
@@ -110,6 +114,7 @@ impl Kind {
             15 => Kind::Clock,
             16 => Kind::Elapsed,
             17 => Kind::LineBegin,
+            18 => Kind::Bytecode,
             _ => return None,
         })
     }
@@ -199,6 +204,54 @@ impl Iteration {
             7 => Iteration::Predict,
             8 => Iteration::Evaluate,
             9 => Iteration::Epoch,
+            _ => return None,
+        })
+    }
+}
+
+/// Why the import system could not use a module's `.pyc` file.
+#[repr(u16)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoBytecode {
+    /// The file does not exist.
+    Missing = 1,
+    /// The file belongs to another version of the source or of Python, or is damaged.
+    Stale = 2,
+    /// The file cannot be opened.
+    Unreadable = 3,
+}
+
+impl NoBytecode {
+    /// The reason with this number, if this version knows it.
+    pub const fn from_u16(number: u16) -> Option<NoBytecode> {
+        Some(match number {
+            1 => NoBytecode::Missing,
+            2 => NoBytecode::Stale,
+            3 => NoBytecode::Unreadable,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether Python writes a `.pyc` file after compiling a module.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BytecodeWrite {
+    /// It does, so the next start finds the file.
+    Writes = 0,
+    /// `sys.dont_write_bytecode` is set.
+    TurnedOff = 1,
+    /// The directory cannot be written to.
+    NotWritable = 2,
+}
+
+impl BytecodeWrite {
+    /// The one with this number, if this version knows it.
+    pub const fn from_i32(number: i32) -> Option<BytecodeWrite> {
+        Some(match number {
+            0 => BytecodeWrite::Writes,
+            1 => BytecodeWrite::TurnedOff,
+            2 => BytecodeWrite::NotWritable,
             _ => return None,
         })
     }
@@ -315,8 +368,10 @@ mod tests {
             let wide = u16::from(number);
             assert!(Event::from_u16(wide).is_none_or(|event| event as u16 == wide));
             assert!(Iteration::from_u16(wide).is_none_or(|which| which as u16 == wide));
+            assert!(NoBytecode::from_u16(wide).is_none_or(|why| why as u16 == wide));
             let signed = i32::from(number);
             assert!(Shape::from_number(signed).is_none_or(|shape| shape as i32 == signed));
+            assert!(BytecodeWrite::from_i32(signed).is_none_or(|write| write as i32 == signed));
         }
         for clock in Clock::ALL {
             assert_eq!(Clock::from_u16(clock as u16), Some(clock));

@@ -14,6 +14,9 @@ pub enum Cause {
     /// Python modules found, read and run.
     #[serde(rename = "Python imports")]
     PythonImports,
+    /// Python source compiled for want of bytecode.
+    #[serde(rename = "bytecode compilation")]
+    BytecodeCompilation,
     /// The driver's own initialization.
     #[serde(rename = "driver init")]
     DriverInit,
@@ -66,10 +69,11 @@ pub enum Cause {
 
 impl Cause {
     /// All of them, in the order of a program's life.
-    pub const ALL: [Cause; 19] = [
+    pub const ALL: [Cause; 20] = [
         Cause::ProcessStart,
         Cause::LibraryLoading,
         Cause::PythonImports,
+        Cause::BytecodeCompilation,
         Cause::DriverInit,
         Cause::ContextCreation,
         Cause::KernelLoading,
@@ -99,6 +103,7 @@ impl Cause {
             Cause::ProcessStart => "process start",
             Cause::LibraryLoading => "library loading",
             Cause::PythonImports => "Python imports",
+            Cause::BytecodeCompilation => "bytecode compilation",
             Cause::DriverInit => "driver init",
             Cause::ContextCreation => "context creation",
             Cause::KernelLoading => "kernel loading",
@@ -129,6 +134,9 @@ impl Cause {
             }
             Cause::PythonImports => {
                 "Modules found, read and run. What they load from shared libraries is counted there."
+            }
+            Cause::BytecodeCompilation => {
+                "Imported modules compiled from source, because Python has no bytecode (.pyc) for them that it can use."
             }
             Cause::DriverInit => {
                 "The driver starts in this process: cuInit, finding platforms and devices."

@@ -3,6 +3,7 @@
 //! call was waiting. One pass over all its spans.
 
 use super::calls::{Meaning, meaning};
+use super::items::{file_name, package};
 use super::trace::{Process, Span, Usage, What};
 use super::waiting::Waiting;
 use super::{Cause, ranges::Ranges};
@@ -18,6 +19,8 @@ pub(super) struct Facts<'a> {
     first_launch: Vec<u64>,
     /// By thread: how many spans of each kind.
     counts: Vec<[u32; KINDS]>,
+    /// By entry of `bytecode`: the import that it was compiled for.
+    compiled_for: Vec<Option<u32>>,
     /// Addresses that were ever allocated on the device, and page-locked ones.
     pub device: Ranges,
     pub pinned: Ranges,
@@ -34,6 +37,8 @@ pub(super) enum Thing {
     Function(u32),
     Import(u32),
     Load(u32),
+    /// A module that was compiled from source.
+    Bytecode(u32),
     /// A range, by the text that is its name.
     Text(u32),
 }
@@ -59,14 +64,23 @@ impl<'a> Facts<'a> {
                 .collect(),
             first_launch: vec![u64::MAX; process.functions.len()],
             counts: vec![[0; KINDS]; process.threads.len()],
+            compiled_for: vec![None; process.bytecode.len()],
             device: Ranges::default(),
             pinned: Ranges::default(),
             waiting: Waiting::new(process),
         };
         for (index, thread) in process.threads.iter().enumerate() {
             let mut counts = [0; KINDS];
+            let mut imports: Vec<&Span> = Vec::new();
             for span in &thread.spans {
                 counts[span.what as usize] += 1;
+                if matches!(span.what, What::Import | What::Bytecode) {
+                    while imports.pop_if(|outer| outer.end <= span.begin).is_some() {}
+                    match span.what {
+                        What::Import => imports.push(span),
+                        _ => facts.see_compiled(span, imports.last().copied()),
+                    }
+                }
                 facts.see(span);
             }
             facts.counts[index] = counts;
@@ -75,6 +89,26 @@ impl<'a> Facts<'a> {
         facts.device.sort();
         facts.pinned.sort();
         facts
+    }
+
+    fn see_compiled(&mut self, span: &Span, import: Option<&Span>) {
+        if let Some(place) = self.compiled_for.get_mut(span.detail as usize) {
+            *place = import.map(|import| import.detail);
+        }
+    }
+
+    /// The package whose module was compiled: of the import, or else by the file's name.
+    pub(super) fn compiled_package(&self, at: u32) -> &'a str {
+        let import = self.compiled_for.get(at as usize).copied().flatten();
+        let import = import.and_then(|import| self.process.imports.get(import as usize));
+        match (import, self.process.bytecode.get(at as usize)) {
+            (Some(import), _) => package(&import.name),
+            (None, Some(bytecode)) => {
+                let file = file_name(&bytecode.path);
+                file.strip_suffix(".py").unwrap_or(file)
+            }
+            (None, None) => "",
+        }
     }
 
     fn see(&mut self, span: &Span) {
@@ -96,7 +130,7 @@ impl<'a> Facts<'a> {
                     ranges.add(made.pointer, made.bytes);
                 }
             }
-            What::Heavy | What::Module | What::Import | What::Load => {
+            What::Heavy | What::Module | What::Import | What::Load | What::Bytecode => {
                 if let Some(usage) = usage(self.process, span) {
                     self.waiting.see(span, usage);
                 }
@@ -186,6 +220,10 @@ impl<'a> Facts<'a> {
             What::Range => return None,
             What::Import => (Some(Cause::PythonImports), Thing::Import(span.detail)),
             What::Load => (Some(Cause::LibraryLoading), Thing::Load(span.detail)),
+            What::Bytecode => (
+                Some(Cause::BytecodeCompilation),
+                Thing::Bytecode(span.detail),
+            ),
             What::Launch if self.is_first_launch(span) => {
                 let named = self.process.functions.get(span.detail as usize);
                 let named = named.is_some_and(|function| !function.name.is_empty());
@@ -289,6 +327,7 @@ pub(super) fn usage<'a>(process: &'a Process, span: &Span) -> Option<&'a Usage> 
         What::Module => process.modules.get(at).map(|m| &m.usage),
         What::Import => process.imports.get(at).map(|i| &i.usage),
         What::Load => process.loads.get(at).map(|l| &l.usage),
+        What::Bytecode => process.bytecode.get(at).map(|b| &b.usage),
         _ => None,
     }
 }

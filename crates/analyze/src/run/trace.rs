@@ -66,6 +66,8 @@ pub struct Process {
     pub texts: Vec<String>,
     /// Imports, by a span's `detail`.
     pub imports: Vec<Import>,
+    /// Modules that were compiled from source, by a span's `detail`.
+    pub bytecode: Vec<Bytecode>,
     /// Libraries that were loaded, by a span's `detail`.
     pub loads: Vec<Load>,
     /// What heavy calls used, by a span's `detail`.
@@ -159,6 +161,8 @@ pub enum What {
     Import,
     /// `loads`.
     Load,
+    /// `bytecode`.
+    Bytecode,
     /// A PyTorch optimizer's step: `texts` has its name.
     OptimizerStep,
     /// An outermost model call: `texts`.
@@ -219,6 +223,41 @@ pub struct Import {
     pub failed: bool,
     /// What it used.
     pub usage: Usage,
+}
+
+/// A module that the import system compiled from source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytecode {
+    /// The path of the source.
+    pub path: String,
+    /// Why its bytecode was not used.
+    pub why: NoBytecode,
+    /// Whether the next start finds it.
+    pub write: BytecodeWrite,
+    /// What compiling used.
+    pub usage: Usage,
+}
+
+/// Why the import system cannot use a module's `.pyc` file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoBytecode {
+    /// It does not exist.
+    Missing,
+    /// It belongs to another version of the source, or is damaged.
+    Stale,
+    /// It cannot be opened.
+    Unreadable,
+}
+
+/// Whether Python writes a `.pyc` file after compiling a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BytecodeWrite {
+    /// It does.
+    Writes,
+    /// `sys.dont_write_bytecode` is set.
+    TurnedOff,
+    /// The directory cannot be written to.
+    NotWritable,
 }
 
 /// A library that was loaded while the program ran.

@@ -12,6 +12,7 @@ pub(super) struct Waiting {
     modules: Vec<f32>,
     imports: Vec<f32>,
     loads: Vec<f32>,
+    bytecode: Vec<f32>,
     open: Vec<Open>,
 }
 
@@ -31,6 +32,7 @@ impl Waiting {
             modules: vec![0.0; process.modules.len()],
             imports: vec![0.0; process.imports.len()],
             loads: vec![0.0; process.loads.len()],
+            bytecode: vec![0.0; process.bytecode.len()],
             open: Vec::new(),
         }
     }
@@ -73,6 +75,7 @@ impl Waiting {
             What::Module => &mut self.modules,
             What::Import => &mut self.imports,
             What::Load => &mut self.loads,
+            What::Bytecode => &mut self.bytecode,
             _ => return None,
         };
         table.get_mut(span.detail as usize)
@@ -85,6 +88,7 @@ impl Waiting {
             What::Module => &self.modules,
             What::Import => &self.imports,
             What::Load => &self.loads,
+            What::Bytecode => &self.bytecode,
             _ => return 0.0,
         };
         table.get(span.detail as usize).copied().unwrap_or(0.0)

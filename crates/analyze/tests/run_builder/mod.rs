@@ -4,8 +4,9 @@
 #![allow(dead_code, unused_imports)]
 
 use preheat_analyze::run::trace::{
-    Allocation, AllocatorSample, Copied, DeviceMemory, Function, Import, Load, Module, Process,
-    ProcessSample, Span, StartTrace, Symbol, Thread, ThreadSample, Usage, What,
+    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Copied, DeviceMemory, Function, Import,
+    Load, Module, NoBytecode, Process, ProcessSample, Span, StartTrace, Symbol, Thread,
+    ThreadSample, Usage, What,
 };
 
 pub fn ns(ms: f64) -> u64 {
@@ -131,6 +132,18 @@ impl Program {
             usage: usage(cpu),
         });
         self.span(0, at, What::Import, 0, detail);
+    }
+
+    /// A module compiled from source in every start.
+    pub fn bytecode(&mut self, path: &str, at: (f64, f64)) {
+        let detail = self.process.bytecode.len() as u32;
+        self.process.bytecode.push(Bytecode {
+            path: path.to_owned(),
+            why: NoBytecode::Missing,
+            write: BytecodeWrite::TurnedOff,
+            usage: usage(at.1 - at.0),
+        });
+        self.span(0, at, What::Bytecode, 0, detail);
     }
 
     pub fn load(&mut self, path: &str, at: (f64, f64), cpu: f64) {

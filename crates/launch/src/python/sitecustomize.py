@@ -53,7 +53,22 @@ def begin(os):
 
     # Python calls this by its name for every import that is not loaded yet.
     bootstrap._find_and_load = recorder.watch_imports(bootstrap._find_and_load, watched)
+    hook_compile(recorder)
     recorder.event(PYTHON_READY, sys.version)
+
+
+def hook_compile(recorder):
+    """Has source that the import system compiles recorded. importlib calls `compile` by
+    its name, and a global of its module comes before the built-in function."""
+    import _frozen_importlib_external as external
+
+    ours = recorder.watch_compile(compile)
+    kept = vars(external).get("compile")
+    if kept is None:
+        external.compile = ours
+    else:
+        # `preheat start` keeps bytecode: only what it does not find is compiled.
+        kept.__globals__["compile"] = ours
 
 
 def once(watched, name, patch):

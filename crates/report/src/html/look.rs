@@ -33,6 +33,7 @@ fn look(cause: Cause) -> Look {
         Cause::ProcessStart => (("#3b3b78", PAPER), ("#5a5fc0", PAPER), Plain),
         Cause::LibraryLoading => (("#56b4e9", INK), ("#7cc8f2", INK), Falling),
         Cause::PythonImports => (("#0068a8", PAPER), ("#3d9fdc", INK), Plain),
+        Cause::BytecodeCompilation => (("#9c3f6e", PAPER), ("#e08ab4", INK), Rising),
         Cause::DriverInit => (("#e69f00", INK), ("#f0b53a", INK), Plain),
         Cause::ContextCreation => (("#c24f00", PAPER), ("#f0803c", INK), Rising),
         Cause::KernelLoading => (("#00795a", PAPER), ("#2fbf95", INK), Plain),

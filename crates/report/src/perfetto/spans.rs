@@ -50,6 +50,18 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
                 file => format!("load {file}").into(),
             }
         }
+        What::Bytecode => {
+            let made = process.bytecode.get(at);
+            if let Some(made) = made {
+                tell(&mut arguments, "path", &made.path);
+                usage(&mut arguments, &made.usage);
+            }
+            let path = made.map_or("", |made| &made.path);
+            match path.rsplit('/').next().unwrap_or(path) {
+                "" => "compile unknown".into(),
+                file => format!("compile {file}").into(),
+            }
+        }
         What::OptimizerStep => frame(&mut kind, "optimizer step", text()),
         What::ModelCall => frame(&mut kind, "model call", text()),
         What::TrainStep => frame(&mut kind, "training step", text()),

@@ -179,6 +179,7 @@ pub(crate) fn short(cause: Cause) -> &'static str {
         Cause::ProcessStart => "start",
         Cause::LibraryLoading => "libraries",
         Cause::PythonImports => "imports",
+        Cause::BytecodeCompilation => "bytecode",
         Cause::DriverInit => "driver",
         Cause::ContextCreation => "context",
         Cause::KernelLoading => "kernels",

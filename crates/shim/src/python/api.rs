@@ -75,6 +75,8 @@ functions! {
         call_with = "PyObject_CallFunctionObjArgs": unsafe extern "C" fn(Pointer, ...) -> Pointer;
         frame = "PyEval_GetFrame": unsafe extern "C" fn() -> Pointer;
         line = "PyFrame_GetLineNumber": unsafe extern "C" fn(Pointer) -> c_int;
+        builtins = "PyEval_GetBuiltins": unsafe extern "C" fn() -> Pointer;
+        system = "PySys_GetObject": unsafe extern "C" fn(*const c_char) -> Pointer;
         modules = "PyImport_GetModuleDict": unsafe extern "C" fn() -> Pointer;
         item_string = "PyDict_GetItemString": unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
         module_dict = "PyModule_GetDict": unsafe extern "C" fn(Pointer) -> Pointer;

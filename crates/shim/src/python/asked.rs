@@ -39,6 +39,10 @@ impl<const N: usize> Text<N> {
         self.put(&[b'0' + (number % 10) as u8]);
     }
 
+    pub(super) fn clear(&mut self) {
+        self.length = 0;
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
@@ -125,7 +129,7 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
     under.depth += 1;
     let outermost = under.depth == 1;
     if outermost {
-        under.place.length = 0;
+        under.place.clear();
     }
     // SAFETY: as the caller says. The frame is borrowed; a reference makes it ours.
     unsafe {

@@ -7,6 +7,7 @@
 mod api;
 mod around;
 mod asked;
+mod bytecode;
 mod clocks;
 mod imports;
 mod path;
@@ -48,12 +49,13 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 18] = [
+static METHODS: [MethodDefinition; 19] = [
     method(c"begin", begin),
     method(c"ahead", ahead),
     method(c"around", around::around),
     method(c"within", around::within),
     method(c"watch_imports", imports::watch),
+    method(c"watch_compile", bytecode::watch),
     method(c"iteration_begin", iteration_begin),
     method(c"iteration_end", iteration_end),
     method(c"expect_steps", expect_steps),
@@ -117,6 +119,7 @@ pub unsafe extern "C" fn PyInit__preheat() -> *mut c_void {
     const API_VERSION: c_int = 1013;
     let Some(api) = api() else { return null_mut() };
     asked::forget();
+    bytecode::forget();
     clocks::forget();
     imports::forget();
     // SAFETY: the definition has the layout that the interpreter expects, and stays.

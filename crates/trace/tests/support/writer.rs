@@ -18,8 +18,8 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use preheat_wire::{
-    Allocator, ChunkKind, DeviceMemory, Event, FileHeader, Iteration, Kind, Record, SLOT_BYTES,
-    Sampled, Shape, Slot, State, Total, Usage,
+    Allocator, BytecodeWrite, ChunkKind, DeviceMemory, Event, FileHeader, Iteration, Kind,
+    NoBytecode, Record, SLOT_BYTES, Sampled, Shape, Slot, State, Total, Usage,
 };
 
 #[path = "raw.rs"]
@@ -195,6 +195,24 @@ impl ProcessFile {
         let mut more = vec![usage_slot(usage)];
         more.extend(text_slots(path.as_bytes()));
         self.spanning(Kind::Load, begin, end, Record::default(), &more)
+    }
+
+    /// A module that was compiled from source.
+    pub fn bytecode(
+        &mut self,
+        begin: u64,
+        end: u64,
+        (why, write): (NoBytecode, BytecodeWrite),
+        path: &str,
+    ) -> &mut Self {
+        let rest = Record {
+            symbol: why as u16,
+            status: write as i32,
+            ..Record::default()
+        };
+        let mut more = vec![usage_slot(&Usage::default())];
+        more.extend(text_slots(path.as_bytes()));
+        self.spanning(Kind::Bytecode, begin, end, rest, &more)
     }
 
     /// An iteration that Python sees, with the number of its name.

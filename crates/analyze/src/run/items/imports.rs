@@ -96,7 +96,7 @@ pub(in crate::run) fn asked(import: &Import) -> String {
 }
 
 /// The package that a module belongs to.
-fn package(name: &str) -> &str {
+pub(in crate::run) fn package(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 

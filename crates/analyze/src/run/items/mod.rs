@@ -1,11 +1,13 @@
 //! What is behind a cause: modules, libraries, kernels, calls.
 
+mod bytecode;
 mod compiling;
 mod imports;
 mod names;
 mod steady;
 
-pub(super) use imports::{Tree, asked};
+pub(super) use bytecode::{Reasons, reasons};
+pub(super) use imports::{Tree, asked, package};
 pub(super) use names::kernel;
 
 use std::collections::HashMap;
@@ -27,7 +29,8 @@ pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
     match meant {
         Meant::Named(name) => name.to_owned(),
         Meant::Of(process, thing) => {
-            let process = facts[process].process;
+            let facts = &facts[process];
+            let process = facts.process;
             match thing {
                 Thing::Symbol(at) => match process.symbols.get(at as usize) {
                     Some(symbol) => symbol.name.clone(),
@@ -36,6 +39,7 @@ pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
                 Thing::Function(at) => kernel(&process.functions[at as usize].name),
                 Thing::Import(at) => process.imports[at as usize].name.clone(),
                 Thing::Load(at) => file_name(&process.loads[at as usize].path).to_owned(),
+                Thing::Bytecode(at) => facts.compiled_package(at).to_owned(),
                 Thing::Text(at) => compiled(&process.texts[at as usize]).to_owned(),
             }
         }
@@ -96,6 +100,7 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
     }
     let until = examined.time_to_first.unwrap_or(start.trace.end);
     compiling::count(&mut by_name, facts, until);
+    bytecode::describe(&mut by_name, facts, until);
     // What steady iterations have too is one item of its own.
     let steady = examined.causes[Cause::SteadyWork.index()];
     let mut behind = Behind::default();

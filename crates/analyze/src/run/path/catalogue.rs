@@ -32,6 +32,7 @@ struct Tables {
     functions: u32,
     imports: u32,
     loads: u32,
+    bytecode: u32,
     texts: u32,
     end: u32,
 }
@@ -52,6 +53,7 @@ impl Catalogue {
                 functions: take(process.functions.len()),
                 imports: take(process.imports.len()),
                 loads: take(process.loads.len()),
+                bytecode: take(process.bytecode.len()),
                 texts: take(process.texts.len()),
                 end: take(0),
             }
@@ -73,7 +75,8 @@ impl Catalogue {
             Thing::Symbol(at) => (tables.symbols, at, tables.functions),
             Thing::Function(at) => (tables.functions, at, tables.imports),
             Thing::Import(at) => (tables.imports, at, tables.loads),
-            Thing::Load(at) => (tables.loads, at, tables.texts),
+            Thing::Load(at) => (tables.loads, at, tables.bytecode),
+            Thing::Bytecode(at) => (tables.bytecode, at, tables.texts),
             Thing::Text(at) => (tables.texts, at, tables.end),
         };
         if from == to {
@@ -106,8 +109,10 @@ impl Catalogue {
             Thing::Function(id.0 - tables.functions)
         } else if id.0 < tables.loads {
             Thing::Import(id.0 - tables.imports)
-        } else if id.0 < tables.texts {
+        } else if id.0 < tables.bytecode {
             Thing::Load(id.0 - tables.loads)
+        } else if id.0 < tables.texts {
+            Thing::Bytecode(id.0 - tables.bytecode)
         } else {
             Thing::Text(id.0 - tables.texts)
         };

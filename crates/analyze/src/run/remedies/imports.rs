@@ -80,7 +80,11 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
         ),
         found.iter().map(|(seconds, _)| seconds).sum(),
         "the program does not need them for its first result",
-        &[Cause::PythonImports, Cause::LibraryLoading],
+        &[
+            Cause::PythonImports,
+            Cause::BytecodeCompilation,
+            Cause::LibraryLoading,
+        ],
     ))
 }
 

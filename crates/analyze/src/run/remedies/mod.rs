@@ -11,6 +11,7 @@
 //! than the time to first reports that as [`Remedy::later`].
 
 mod allocator;
+mod bytecode;
 mod caches;
 mod imports;
 mod kernels;
@@ -75,6 +76,7 @@ const ALL: &[fn(&Case) -> Option<Told>] = &[
     starting::warm_parent,
     starting::overlapped_init,
     starting::prefetch,
+    bytecode::kept_bytecode,
     imports::avoidable,
     caches::compile_caches,
     kernels::machine_code,

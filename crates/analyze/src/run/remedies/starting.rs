@@ -18,7 +18,7 @@ const SLOW_DISK: f64 = 50e6;
 
 /// Imports done once, in a parent that is forked.
 pub(super) fn warm_parent(case: &Case) -> Option<Told> {
-    let imports = case.seconds(Cause::PythonImports);
+    let imports = case.seconds(Cause::PythonImports) + case.seconds(Cause::BytecodeCompilation);
     if !case.is_much(imports) {
         return None;
     }
@@ -59,6 +59,7 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
         "the parent is there and has done the imports; a fork costs about 10 ms",
         &[
             Cause::PythonImports,
+            Cause::BytecodeCompilation,
             Cause::ProcessStart,
             Cause::LibraryLoading,
         ],
@@ -133,7 +134,12 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
         .next()?;
     let before = case.examined.parts.iter().filter(|part| part.end <= begin);
     let hidden_behind: u64 = before
-        .filter(|part| matches!(part.cause, Cause::PythonImports | Cause::LibraryLoading))
+        .filter(|part| {
+            matches!(
+                part.cause,
+                Cause::PythonImports | Cause::BytecodeCompilation | Cause::LibraryLoading
+            )
+        })
         .map(|part| part.end - part.begin)
         .sum();
     let hidden_behind = seconds(hidden_behind) * case.scale;

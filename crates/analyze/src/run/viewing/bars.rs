@@ -121,6 +121,7 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     match span.what {
         What::Import => detail.extend(process.imports.get(at).map(items::asked)),
         What::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
+        What::Bytecode => detail.extend(process.bytecode.get(at).map(|made| made.path.clone())),
         _ if bar.spans == 1 && facts.bytes(span) > 0 => {
             detail.push(units::bytes(facts.bytes(span)));
         }
@@ -149,6 +150,7 @@ fn call(facts: &Facts, span: &Span) -> String {
         }
         What::Import if at < tables.imports.len() => Thing::Import(span.detail),
         What::Load if at < tables.loads.len() => Thing::Load(span.detail),
+        What::Bytecode if at < tables.bytecode.len() => Thing::Bytecode(span.detail),
         What::Range if at < tables.texts.len() => Thing::Text(span.detail),
         _ => Thing::Symbol(u32::from(span.symbol)),
     };

@@ -127,7 +127,9 @@ fn told(entry: &Entry, room: usize) -> String {
         entry.other.clone(),
         waited(item.waiting, entry.seconds).map(|waiting| format!("{} waiting", duration(waiting))),
         (item.count > 1).then(|| match entry.cause {
-            Cause::PythonImports => format!("{} modules", item.count),
+            Cause::PythonImports | Cause::BytecodeCompilation => {
+                format!("{} modules", item.count)
+            }
             _ => format!("{} times", item.count),
         }),
         item.bytes.map(bytes),

@@ -147,7 +147,7 @@ fn items(cause: &CauseReport) -> String {
     head.extend(nested.then_some("with all within"));
     head.extend(waiting.then_some("of it waiting"));
     head.push(match cause.cause {
-        Cause::PythonImports => "modules",
+        Cause::PythonImports | Cause::BytecodeCompilation => "modules",
         _ => "times",
     });
     head.extend(sized.then_some("bytes"));
