@@ -241,6 +241,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         identity: &identity,
         places: &begun.places,
         environment: &inherited.environment,
+        terminals: warm_parent::terminals(),
         idle: request.idle,
         patience: request.patience,
     };

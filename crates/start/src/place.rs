@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 12] = [
+const PYTHON: [(&str, &[u8]); 15] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -23,7 +23,10 @@ const PYTHON: [(&str, &[u8]); 12] = [
     ("learn.py", include_bytes!("python/learn.py")),
     ("template.py", include_bytes!("python/template.py")),
     ("probe.py", include_bytes!("python/probe.py")),
+    ("tracer.py", include_bytes!("python/tracer.py")),
     ("watch.py", include_bytes!("python/watch.py")),
+    ("draws.py", include_bytes!("python/draws.py")),
+    ("temporary.py", include_bytes!("python/temporary.py")),
     ("chance.py", include_bytes!("python/chance.py")),
     ("serve.py", include_bytes!("python/serve.py")),
     ("memory.py", include_bytes!("python/memory.py")),

@@ -72,6 +72,7 @@ fn wished<R>(
         identity: &identity,
         places: &places,
         environment: &inherited.environment,
+        terminals: warm_parent::terminals(),
         idle: DEFAULT_IDLE,
         patience: DEFAULT_PATIENCE,
     })

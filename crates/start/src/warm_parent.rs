@@ -23,6 +23,7 @@ use crate::place::Places;
 mod follow;
 mod group;
 mod learned;
+mod ledger;
 mod list;
 mod make;
 mod now;
@@ -31,12 +32,14 @@ mod request;
 mod sandbox;
 mod socket;
 mod state;
+mod trial;
 mod variables;
 mod wanted;
 
 pub(crate) use follow::{End, Program, die};
 
 pub(crate) use learned::{Ahead, Learned};
+pub(crate) use ledger::terminals;
 pub use list::{Running, list, stop};
 pub(crate) use make::Wish;
 pub(crate) use now::prepare_now;
@@ -69,7 +72,9 @@ pub(crate) fn apply(
         if parent.identity != wish.identity.whole {
             continue;
         }
-        if let Err(differs) = parent.suits(&inherited.environment, wish.arguments()) {
+        if let Err(differs) =
+            parent.suits(&inherited.environment, wish.arguments(), &wish.terminals)
+        {
             why = differs;
             continue;
         }
@@ -210,6 +215,10 @@ fn ask(
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
     // The child gets ready in the meantime.
     if let Err(why) = parent.is_right_for(wish.invocation) {
+        if let Some(path) = parent.changed_unused() {
+            // If that happens again, modules that read it are not imported ahead.
+            let _ = learned::note_changing(&wish.learned(), &path);
+        }
         list::leave(parent);
         if state::is_about_hiding(&why) {
             // Another would be of no use either, as long as that is there.

@@ -21,8 +21,8 @@ def generators():
     for each in gc.get_objects() if kind else ():
         # By its type: asking an object for its class may make it do things.
         of = type(each)
-        if of is kind:
-            found.append((each, each.getstate()))
+        if is_seeded_alike(of, kind):
+            found.append((each, kind.getstate(each)))
         elif of is legacy and legacy:
             found.append((each, state_of(each)))
     own = getattr(numpy, "_rand", None)
@@ -32,6 +32,13 @@ def generators():
     if torch is not None:
         found.append((torch, torch.initial_seed()))
     return [(each, repr(state)) for each, state in found]
+
+
+def is_seeded_alike(of, kind):
+    """Whether objects of a class are `random.Random`, or seeded as that is."""
+    if of is kind:
+        return True
+    return kind in of.__mro__ and of.seed is kind.seed and of.getstate is kind.getstate
 
 
 def state_of(legacy):

@@ -128,8 +128,7 @@ class Child:
             take_environment(request, self.parent.base, self.parent.telling)
             take_arguments(request)
             take_streams()
-            self.parent.chance["give_new_seeds"](self.parent.by_chance)
-            self.parent.chance["renew_process"]()
+            self.parent.renew.before()
             self.parent.learn()
         except Exception as error:
             os.write(self.client, ("no %s\n" % error).encode("utf-8", "replace"))
@@ -138,6 +137,7 @@ class Child:
         if os.read(self.client, 1) != b"g":
             os._exit(0)
         os.close(self.client)
+        self.parent.renew.after()
         if request.ahead:
             initialize_ahead(request.ahead)
 

@@ -11,10 +11,13 @@ import os
 import sys
 
 # After so many modules that cannot be imported ahead, none is.
-MOST_OFFENDERS = 12
+MOST_OFFENDERS = 24
 
 # Must be imported by the program: it keeps the place of the arguments of its process.
 BY_PROGRAM = {"setproctitle"}
+
+# PyTorch writes it when it is imported; each start has it again (temporary.py).
+GENERATED = "_remote_module_non_scriptable"
 
 # May be left open: it has no position and no owner.
 HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
@@ -30,15 +33,26 @@ class Found:
         self.left_out = []
         self.states = []
         self.reason = None
+        # Whether there is a directory for temporary files, of which `temporary` knows.
+        self.temporary = False
+        self.ledger = b""
 
 
-def find_safe(plan, chance, watching):
-    found = Found(watching["Asked"]())
+class Tools:
+    """What a trial needs."""
+
+    def __init__(self, tracer, chance, load):
+        self.tracer, self.chance = tracer, chance
+        self.watching, self.draws = load("watch.py"), load("draws.py")
+
+
+def find_safe(plan, tools):
+    found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
     for _ in range(MOST_OFFENDERS):
         names = [name for name in plan.modules if not is_within(name, left_out)]
         plan.tell("%d modules are imported on trial" % len(names))
-        said = ask(names, plan, chance, watching) if names else []
+        said = ask(names, plan, tools) if names else []
         if not said:
             found.reason = found.reason or "its imports end the process"
             return found
@@ -99,6 +113,8 @@ def take(found, said):
             found.states.append(value)
         elif kind == "changed":
             changed.add(value)
+        elif kind == "temporary":
+            found.temporary = True
     found.asked = asked
     return changed
 
@@ -112,30 +128,34 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan, chance, watching):
-    """What a probe says of these names: kinds, each with a value."""
+def ask(names, plan, tools):
+    """What a trial says of these names: kinds, each with a value. If it was stopped, or has
+    ended, it is the module that it was importing that may not be imported."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
-    said = elsewhere(lambda: look(names, plan, chance, watching["Watch"](), False))
-    if said == [CLOSELY]:
-        said = elsewhere(lambda: look(names, plan, chance, watching["Watch"](), True))
-    return said
+    said = elsewhere(lambda say: look(names, plan, tools, say), tools.tracer)
+    why = tools.tracer.verdict()
+    importing = [name for kind, name in said if kind == "importing"]
+    rest = [each for each in said if each[0] != "importing"]
+    if rest or not importing:
+        return rest
+    return [("offender", importing[-1]), ("", why or "ends the process")]
 
 
-# A probe has to look for shared memory after every module, which takes its time.
-CLOSELY = ("closely", "")
-
-
-def elsewhere(work):
-    """What `work` gives, in a process that is thrown away; nothing if it does not end."""
+def elsewhere(work, tracer):
+    """What `work` says, in a process that is thrown away; less if it does not end."""
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
         try:
             os.close(ours)
-            said = work()
-            text = "".join(field + "\0" for each in said for field in each)
-            with open(theirs, "wb") as file:
-                file.write(text.encode("utf-8", "surrogateescape"))
+            tracer.say("trial")
+
+            def say(kind, value):
+                text = kind + "\0" + value + "\0"
+                os.write(theirs, text.encode("utf-8", "surrogateescape"))
+
+            for each in work(say):
+                say(*each)
         finally:
             os._exit(0)
     os.close(theirs)
@@ -145,34 +165,37 @@ def elsewhere(work):
     return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, chance, watch, closely):
-    """In a probe: imports all of them, or tells of the first that may not be."""
+def look(names, plan, tools, say):
+    """In a trial: imports all of them, or tells of the first that may not be."""
     before, environment = descriptors(), dict(os.environ._data)
-    shared = shared_memory()
+    tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
+    draws = tools.draws["Draws"]()
     asked = watch.take()
     for name in names:
         if name in sys.modules:
             continue
         known = set(sys.modules)
+        say("importing", name)
+        tracer.say("theirs")
         import_quietly(name)
+        tracer.say("ours")
         of_this = watch.take()
         why = (
             imported_foreign(known, plan.roots)
             or problem(before)
             or not_ahead(of_this, plan, environment)
-            or closely and shares(shared)
+            or draws.problem()
         )
         if why:
             return [("offender", name), ("", why)]
         asked.add(of_this)
-    if shares(shared):
-        return [CLOSELY]
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
     said = [("fine", "")] + told(asked)
-    said += [("arguments", "")] * watch.arguments.was_read
-    said += [("state", state) for state in chance["states"]()]
+    said += [("arguments", "")] * watch.reads_arguments()
+    said += [("temporary", "")] * watch.temporary
+    said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
     return said
 
@@ -185,7 +208,7 @@ def told(asked):
     return said + [("everything", "")] * asked.everything
 
 
-def asked_before(watching):
+def asked_before(tools):
     """What lines of .pth files and what they import ask for. Python executes them before
     us, so they are executed once more, in a process that is thrown away."""
     import site
@@ -199,12 +222,12 @@ def asked_before(watching):
         for name in sorted(os.listdir(directory))
         if name.endswith(".pth") and imports(os.path.join(directory, name))
     ]
-    found = Found(watching["Asked"]())
+    found = Found(tools.watching["Asked"]())
     if not files:
         return found.asked
 
-    def again():
-        watch = watching["Watch"]()
+    def again(_):
+        watch = tools.watching["Watch"](tools.tracer)
         for name, module in list(sys.modules.items()):
             if is_package(getattr(module, "__file__", None) or ""):
                 del sys.modules[name]
@@ -212,7 +235,7 @@ def asked_before(watching):
             site.addpackage(directory, name, set())
         return [("fine", "")] + told(watch.take())
 
-    said = elsewhere(again)
+    said = elsewhere(again, tools.tracer)
     os.ftruncate(1, 0)  # What it has printed, it has printed before.
     if said[:1] == [("fine", "")]:
         take(found, said)
@@ -247,7 +270,9 @@ def imported_foreign(known, roots):
     """Why not, if a module that is the program's own was imported by an installed one."""
     for name in set(sys.modules) - known:
         file = getattr(sys.modules[name], "__file__", None)
-        if isinstance(file, str) and os.path.isabs(file) and not file.startswith(roots):
+        if name == GENERATED or not isinstance(file, str):
+            continue
+        if os.path.isabs(file) and not file.startswith(roots):
             return "imports %s, which is not installed" % file
     return None
 
@@ -281,25 +306,6 @@ def problem(before):
         if threads() > 1:
             return "starts threads"
     return None
-
-
-def shares(before):
-    """Why not, if there is memory that all children would write to."""
-    for path in sorted(shared_memory() - before):
-        what = "a semaphore" if "/sem." in path else "memory"
-        return "makes %s that all starts would share" % what
-    return None
-
-
-def shared_memory():
-    """Memory that a fork does not copy."""
-    with open("/proc/self/maps", "rb") as file:
-        fields = [line.split(None, 5) for line in file if b"s " in line]
-    return {
-        os.fsdecode(each[0] + b" " + each[-1])
-        for each in fields
-        if each[1][1:2] == b"w" and each[1][3:] == b"s"
-    }
 
 
 def threads():

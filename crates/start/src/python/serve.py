@@ -39,7 +39,7 @@ class Tools:
         )
 
 
-def serve(plan, base, found, load, chance, by_chance, telling):
+def serve(plan, base, found, load, renew, telling):
     """Returns in a child that is to become the program, with the function that does it."""
     known = set(sys.modules)
     tools = Tools(base)
@@ -63,7 +63,7 @@ def serve(plan, base, found, load, chance, by_chance, telling):
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
-        parent.chance, parent.by_chance = chance, by_chance
+        parent.renew = renew
         parent.learn = lambda: add(plan.one["learned"], seen)
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # It says that there is no parent.

@@ -30,11 +30,9 @@ def write(path, socket, plan, base, found):
     for name, why in found.left_out:
         records.append(("left-out", name, why))
     records.extend(("own", name, value) for name, value in plan.own)
-    for file in sorted(set(files())):
-        records.append(("file", file, stamp(file)))
     for directory in sys.path:
         if os.path.isdir(directory):
-            records.append(("directory", directory, stamp(directory)))
+            records.append(("directory", directory, ""))
     for directory in [plan.first] + sys.path:
         if directory and not is_within(directory, plan.roots):
             records.append(("metadata", directory, metadata(directory)))
@@ -44,25 +42,11 @@ def write(path, socket, plan, base, found):
     new = path + ".new"
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(fd, "wb") as file:
-        file.write(os.fsencode(text))
+        file.write(os.fsencode(text) + found.ledger)
+    # Its time says when it was last used; so far it was not.
+    began = int(plan.one["began"])
+    os.utime(new, (began, began))
     os.rename(new, path)
-
-
-def files():
-    """Everything that was loaded, and what decides where things are loaded from."""
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and os.path.isabs(file):
-            yield file
-    yield os.path.join(sys.prefix, "pyvenv.cfg")
-    for directory in sys.path:
-        try:
-            names = os.listdir(directory)
-        except OSError:
-            continue
-        for name in names:
-            if name.endswith(".pth"):
-                yield os.path.join(directory, name)
 
 
 def ahead(base):

@@ -74,7 +74,7 @@ def begin(fd, load):
         plan = Plan(int(fd))
         if "progress" in plan.one:
             os.set_inheritable(int(plan.one["progress"]), False)
-        go_on = prepare(plan, load)
+        go_on = prepare(plan, load, load("tracer.py")["Tracer"](int(plan.one["tracer"])))
     except BaseException as error:
         if os.getpid() == master and plan:
             tell(plan, str(error) if isinstance(error, Unsuitable) else "it failed: %r" % error)
@@ -83,8 +83,9 @@ def begin(fd, load):
     go_on()
 
 
-def prepare(plan, load):
+def prepare(plan, load, tracer):
     """Imports, and serves; returns in a child, with what is left to do there."""
+    tracer.say("begin")
     check_interpreter()
     # A script that names its interpreter gives the process its own name.
     with open("/proc/self/comm", "wb", 0) as file:
@@ -99,18 +100,28 @@ def prepare(plan, load):
     if plan.first:
         sys.path.insert(0, plan.first)
     chance = load("chance.py")
-    watching = load("watch.py")
-    found = probe["find_safe"](plan, chance, watching)
-    found.asked.add(probe["asked_before"](watching))
+    tools = probe["Tools"](tracer, chance, load)
+    found = probe["find_safe"](plan, tools)
+    found.asked.add(probe["asked_before"](tools))
     if not found.names:
         raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
     plan.tell("%d modules are imported" % len(found.names))
+    if found.temporary:
+        tracer.say("permit")
+    tracer.say("theirs")
     for name in found.names:
         probe["import_quietly"](name)
+    tracer.say("ours")
     problem = probe["problem"](base.descriptors)
     if problem:
         raise Unsuitable("one of its modules " + problem)
     check_origins(plan)
+    temporary = load("temporary.py")["take"]()
+    # From here on nothing traces this process any more.
+    searched = [path for path in sys.path if isinstance(path, str)]
+    found.ledger = tracer.ledger(int(plan.one["ledger"]), searched)
+    if not found.ledger:
+        raise Unsuitable("its tracer has left it")
     if plan.first:
         sys.path.remove(plan.first)
         sys.path_importer_cache.pop(plan.first, None)
@@ -120,7 +131,8 @@ def prepare(plan, load):
     for name in set(sys.modules) - known:
         del sys.modules[name]
     telling = title(plan, found, load)
-    return load("serve.py")["serve"](plan, base, found, load, chance, by_chance, telling)
+    renew = load("draws.py")["Renewal"](chance, by_chance, temporary)
+    return load("serve.py")["serve"](plan, base, found, load, renew, telling)
 
 
 def searched_first(script):

@@ -41,9 +41,12 @@ class Asked:
 class Watch:
     """Stands in for the environment and the arguments from now on."""
 
-    def __init__(self):
+    def __init__(self, tracer=None):
         self.asked = Asked()
         self.walks = []
+        # Whether the directory was made that is made again in each start.
+        self.temporary = False
+        self.tracer = tracer
         watch = self
         of = type(os.environ)
 
@@ -74,25 +77,38 @@ class Watch:
                     plain = name.plain if type(name) is Name else name
                     yield name, of.__getitem__(self._mapping, plain)
 
-        class Arguments(list):
-            was_read = False
-
-            def __getitem__(self, at):
-                # The first is the program, which this parent is for.
-                self.was_read = self.was_read or at != 0
-                return list.__getitem__(self, at)
-
-            def __iter__(self):
-                self.was_read = True
-                return list.__iter__(self)
-
-            def __len__(self):
-                self.was_read = True
-                return list.__len__(self)
-
         os.environ.__class__ = Watched
         os.environb.__class__ = Watched
         self.arguments = sys.argv = Arguments(sys.argv)
+        self.all_arguments = []
+        if hasattr(sys, "orig_argv"):
+            self.all_arguments = sys.orig_argv = Arguments(sys.orig_argv)
+        if tracer:
+            sys.addaudithook(self.audit)
+
+    def reads_arguments(self):
+        return self.arguments.was_read or getattr(self.all_arguments, "was_read", False)
+
+    def audit(self, event, values):
+        """Sees what Python itself tells of; in the middle of anything, so it must not fail."""
+        if event == "os.listdir" or event == "os.scandir":
+            if module_of(sys._getframe(1)) in SEARCHERS:
+                path = values[0] if values and values[0] is not None else "."
+                if not isinstance(path, int):
+                    self.tracer.say("searches", os.path.realpath(path))
+        elif event == "open":
+            path = values[0] if values else None
+            if isinstance(path, str) and path.startswith("/proc/"):
+                self.asked.everything = self.asked.everything or path.endswith("/environ")
+                if path.endswith("/cmdline"):
+                    self.arguments.was_read = True
+        elif event == "tempfile.mkdtemp":
+            frame = sys._getframe(1)
+            while frame and module_of(frame) in ("tempfile", "importlib._bootstrap"):
+                frame = frame.f_back
+            if frame and module_of(frame) == MAKES_DIRECTORY:
+                self.temporary = True
+                self.tracer.say("permit")
 
     def take(self):
         """What was asked for since the last time."""
@@ -101,6 +117,51 @@ class Watch:
         self.walks = [each for each in self.walks if each.alive]
         asked, self.asked = self.asked, Asked()
         return asked
+
+
+# List directories to find modules and what packages tell of themselves: both are compared
+# at each start.
+SEARCHERS = {
+    "importlib._bootstrap_external",
+    "_frozen_importlib_external",
+    "importlib.metadata",
+    "importlib_metadata",
+    "pkg_resources",
+}
+
+# Makes a directory for temporary files, which each start has again (temporary.py).
+MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"
+
+
+def module_of(frame):
+    return frame.f_globals.get("__name__")
+
+
+class Arguments(list):
+    """Arguments of the program, which note that they were read."""
+
+    was_read = False
+
+    def __getitem__(self, at):
+        # The first is the program, which this parent is for.
+        self.was_read = self.was_read or at != 0
+        return list.__getitem__(self, at)
+
+
+def reading(method):
+    original = getattr(list, method)
+
+    def read(self, *values):
+        self.was_read = True
+        return original(self, *values)
+
+    return read
+
+
+for method in "iter len contains reversed eq ne lt le gt ge add mul rmul repr".split():
+    setattr(Arguments, "__%s__" % method, reading("__%s__" % method))
+for method in "copy count index pop".split():
+    setattr(Arguments, method, reading(method))
 
 
 def walk(watch, names):

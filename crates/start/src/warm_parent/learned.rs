@@ -5,7 +5,7 @@
 //! whatever looks like the name of a variable in the program's own files, it is taken to
 //! set; modules that ask for such a variable are not imported ahead.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -21,6 +21,8 @@ pub(crate) struct Learned {
     roots: Vec<Vec<u8>>,
     changed: BTreeSet<Vec<u8>>,
     varies: BTreeSet<Vec<u8>>,
+    /// Files that had changed when a parent was to serve its first start, and how often.
+    changing: BTreeMap<PathBuf, usize>,
     main: Option<PathBuf>,
 }
 
@@ -43,6 +45,8 @@ pub(crate) struct Ahead {
     pub changed: BTreeSet<Vec<u8>>,
     /// Variables that were others at each start.
     pub varies: BTreeSet<Vec<u8>>,
+    /// Files that are others at each start.
+    pub changing: BTreeSet<PathBuf>,
     /// The program's own files, which say what it sets.
     pub own: Vec<PathBuf>,
     /// Where what is installed lies.
@@ -129,6 +133,10 @@ impl Learned {
                 b"root" => learned.roots.push([&name[..], b"/"].concat()),
                 b"changed" => drop(learned.changed.insert(name)),
                 b"varies" => drop(learned.varies.insert(name)),
+                b"changing" => {
+                    let path = PathBuf::from(OsStr::from_bytes(&name));
+                    *learned.changing.entry(path).or_default() += 1;
+                }
                 b"main" => learned.main = Some(OsStr::from_bytes(&name).into()),
                 _ => {}
             }
@@ -167,9 +175,16 @@ impl Learned {
             sets,
             changed: self.changed.clone(),
             varies: self.varies.clone(),
+            changing: self.changing(),
             own,
             roots: self.roots.clone(),
         })
+    }
+
+    /// What has changed once may have been edited; twice in a row it changes always.
+    fn changing(&self) -> BTreeSet<PathBuf> {
+        let often = self.changing.iter().filter(|&(_, &times)| times > 1);
+        often.map(|(path, _)| path.clone()).collect()
     }
 
     /// Whether a variable is known to be another at each start.
@@ -209,6 +224,14 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     for name in names {
         put(&mut bytes, [b"varies", name, b"", b""]);
     }
+    preheat_launch::replace_file(path, &bytes)
+}
+
+/// Add a file that had changed when a parent was to serve its first start.
+pub(crate) fn note_changing(path: &Path, changed: &Path) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    let name = changed.as_os_str().as_bytes();
+    put(&mut bytes, [b"changing", name, b"", b""]);
     preheat_launch::replace_file(path, &bytes)
 }
 

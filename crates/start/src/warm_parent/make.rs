@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::learned::{Ahead, Learned, is_of_libraries};
 use super::list::make_room;
+use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
 use crate::identity::{Identity, name, stamp};
@@ -26,11 +27,14 @@ use crate::place::Places;
 /// The variable by which our `sitecustomize` is told what to do.
 const TOLD: &str = "PREHEAT_START";
 
-/// Where the parent finds what it is told, the lock that says that it is being made, and
-/// where it tells who waits for it how far it is.
+/// Where the parent finds what it is told, the lock that says that it is being made, where
+/// it speaks to its tracer, where it finds its ledger, and where it tells who waits for it
+/// how far it is.
 const PLAN: RawFd = 3;
 const LOCK: RawFd = 4;
-const PROGRESS: RawFd = 5;
+const TRACER: RawFd = 5;
+const LEDGER: RawFd = 6;
+const PROGRESS: RawFd = 7;
 
 /// Longer than it takes to look whether a parent is being made.
 const A_LOOK: Duration = Duration::from_millis(5);
@@ -41,6 +45,8 @@ pub(crate) struct Wish<'a> {
     pub identity: &'a Identity,
     pub places: &'a Places,
     pub environment: &'a Environment,
+    /// Standard streams that are terminals.
+    pub terminals: Vec<libc::c_int>,
     /// How long it may be idle.
     pub idle: Duration,
     /// How long a start waits for it before it goes on without.
@@ -129,11 +135,51 @@ impl Wish<'_> {
         make_room(&self.places.run, &replaced);
         // It stays if the parent does not come up, which then has not said why.
         fs::write(self.refusal(), "")?;
-        Err(self.become_parent(
-            &lock,
-            progress.as_ref(),
-            &self.plan(&ahead, &replaced, progress.is_some()),
-        ))
+        let plan = self.plan(&ahead, &replaced, progress.is_some());
+        let (ours, theirs) = channel()?;
+        let ledger = memory(c"preheat-ledger")?;
+        // SAFETY: this process has one thread, so that a child may do what it could do.
+        let parent = match unsafe { libc::fork() } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                drop(ours);
+                // Until the tracer has it.
+                let mut byte = [0];
+                File::from(theirs.try_clone()?).read_exact(&mut byte)?;
+                return Err(self.become_parent(&lock, &theirs, &ledger, progress.as_ref(), &plan));
+            }
+            parent => parent,
+        };
+        drop(theirs);
+        let rules = Rules {
+            channel: TRACER,
+            terminals: self.terminals.clone(),
+            own: vec![
+                self.places.python.clone(),
+                self.places.run.clone(),
+                self.places.kept.clone(),
+            ],
+            roots: &ahead.roots,
+            sets: &ahead.sets,
+            varies: &ahead.varies,
+            changing: &ahead.changing,
+            environment: self.environment,
+        };
+        let mut go = File::from(ours.try_clone()?);
+        let traced = Tracer::attach(parent, ours, ledger, rules);
+        let traced = traced.and_then(|tracer| go.write_all(b"g").map(|()| tracer));
+        drop(go);
+        match traced.map(Tracer::follow) {
+            Ok(Outcome::Left) => Ok(()),
+            Ok(Outcome::Acted(why)) => {
+                fs::write(self.refusal(), format!("one of its modules {why}"))
+            }
+            // The child reads the end of the channel, and leaves.
+            Err(why) => fs::write(
+                self.refusal(),
+                format!("imports cannot be traced here (ptrace: {why}), and so not be verified"),
+            ),
+        }
     }
 
     /// Whether somebody makes a parent just now.
@@ -155,7 +201,14 @@ impl Wish<'_> {
         Ok(locked.then_some(lock))
     }
 
-    fn become_parent(&self, lock: &File, progress: Option<&OwnedFd>, plan: &[u8]) -> io::Error {
+    fn become_parent(
+        &self,
+        lock: &File,
+        tracer: &OwnedFd,
+        ledger: &File,
+        progress: Option<&OwnedFd>,
+        plan: &[u8],
+    ) -> io::Error {
         let prepared = || -> io::Result<Command> {
             let mut plan_file = memory(c"preheat-plan")?;
             plan_file.write_all(plan)?;
@@ -173,10 +226,18 @@ impl Wish<'_> {
                     }
                 };
                 let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
+                let (tracer, ledger) = (above(tracer)?, above(ledger)?);
                 let progress = progress.map(|fd| above(fd)).transpose()?;
                 // Their own numbers may be the targets, which are not to be closed again.
                 std::mem::forget((plan_file, output_file));
-                let moves = [(output, 1), (output, 2), (plan, PLAN), (lock, LOCK)];
+                let moves = [
+                    (output, 1),
+                    (output, 2),
+                    (plan, PLAN),
+                    (lock, LOCK),
+                    (tracer, TRACER),
+                    (ledger, LEDGER),
+                ];
                 for (from, to) in moves.into_iter().chain(progress.map(|fd| (fd, PROGRESS))) {
                     if libc::dup2(from, to) < 0 {
                         return Err(io::Error::last_os_error());
@@ -228,6 +289,8 @@ impl Wish<'_> {
             ("idle", self.idle.as_secs_f64().to_string().as_bytes()),
             ("terminal", terminal.as_bytes()),
             ("lock", LOCK.to_string().as_bytes()),
+            ("tracer", TRACER.to_string().as_bytes()),
+            ("ledger", LEDGER.to_string().as_bytes()),
             ("process-name", self.invocation.name.as_bytes()),
         ] {
             // A NUL would begin another field; nothing of these has one.
@@ -275,6 +338,19 @@ impl Wish<'_> {
             put([b"always", prefix.as_bytes(), b""]);
         }
         plan
+    }
+}
+
+/// A connection that keeps messages whole.
+fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: socketpair writes two descriptors, which are owned at once.
+    unsafe {
+        match libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) {
+            0 => Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 

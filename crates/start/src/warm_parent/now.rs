@@ -36,7 +36,7 @@ pub(crate) fn prepare_now(
     let mut why_not = None;
     for parent in there.iter().filter(|it| it.identity == wish.identity.whole) {
         let suits = parent
-            .suits(wish.environment, wish.arguments())
+            .suits(wish.environment, wish.arguments(), &wish.terminals)
             .and_then(|()| is_shared_with(parent.process))
             .and_then(|()| parent.is_right_for(wish.invocation));
         match suits {

@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::identity::stamp;
 use crate::invocation::Why;
 use crate::warm_parent::learned;
+use crate::warm_parent::ledger::{Changed, Inputs};
 use crate::warm_parent::variables::{Asked, Environment};
 
 /// A running parent, as its file describes it.
@@ -35,8 +37,9 @@ pub(crate) struct Parent {
     pub asked: Asked,
     /// Those that it was made with, if they matter.
     arguments: Option<Vec<Vec<u8>>>,
-    files: Vec<(PathBuf, String)>,
-    directories: Vec<(PathBuf, String)>,
+    /// Every input of its imports.
+    inputs: Inputs,
+    directories: Vec<PathBuf>,
     own: Vec<(PathBuf, String)>,
     metadata: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
@@ -70,6 +73,9 @@ impl Parent {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
         for record in fields.chunks_exact(3) {
+            if parent.inputs.read(record) {
+                continue;
+            }
             let (name, value) = (record[1], record[2]);
             match record[0] {
                 b"socket" => parent.socket = path(name),
@@ -92,11 +98,10 @@ impl Parent {
                     let pair = (name.to_vec(), value.to_vec());
                     parent.asked.environment.push(pair);
                 }
-                b"file" => parent.files.push((path(name), text(value))),
                 b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
                 b"metadata" => parent.metadata.push((path(name), text(value))),
-                b"directory" => parent.directories.push((path(name), text(value))),
+                b"directory" => parent.directories.push(path(name)),
                 b"name" => drop(parent.names.insert(name.to_vec())),
                 _ => {}
             }
@@ -104,18 +109,20 @@ impl Parent {
         (parent.process > 0).then_some(parent)
     }
 
-    /// Whether it has been started in an environment like this one and with these
-    /// arguments, as far as that matters.
+    /// Whether it has been started in an environment like this one, with these arguments
+    /// and these standard streams that are terminals, as far as that matters.
     pub(crate) fn suits(
         &self,
         environment: &Environment,
         arguments: &[OsString],
+        terminals: &[libc::c_int],
     ) -> Result<(), Why> {
         let is_same = |then: &Vec<Vec<u8>>| arguments.iter().map(|a| a.as_bytes()).eq(then);
         if !self.arguments.as_ref().is_none_or(is_same) {
             return Err("its modules look at its arguments, which are others".into());
         }
-        self.asked.suits(environment)
+        self.asked.suits(environment)?;
+        self.inputs.suit(terminals)
     }
 
     /// Whether more is known of the program's imports than when it was made.
@@ -124,18 +131,18 @@ impl Parent {
         learned.is_some_and(|(path, then)| stamp(path) != *then)
     }
 
+    /// A file that has changed before any start was served, if that is what is wrong.
+    pub(crate) fn changed_unused(&self) -> Option<PathBuf> {
+        let is = fs::metadata(&self.path).ok()?;
+        match self.inputs.verify() {
+            Err(Changed::Path(path, _)) if is.mtime() == self.began as i64 => Some(path),
+            _ => None,
+        }
+    }
+
     /// Whether all that it has loaded is still what would be loaded.
     pub(crate) fn is_fresh(&self) -> Result<(), Why> {
-        for (path, then) in &self.files {
-            if stamp(path) != *then {
-                return Err(format!("{} has changed", path.display()));
-            }
-        }
-        for (path, then) in &self.directories {
-            if stamp(path) != *then && is_installed(path) {
-                return Err(format!("something was installed in {}", path.display()));
-            }
-        }
+        self.inputs.verify().map_err(|changed| changed.sentence())?;
         for (path, then) in &self.metadata {
             if metadata(path) != *then {
                 return Err(format!(
@@ -168,7 +175,7 @@ impl Parent {
     /// Whether the program would find something else in `first`, or elsewhere before what
     /// is installed, than what was imported ahead.
     pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Why> {
-        let listed = self.directories.iter().map(|(path, _)| path.as_path());
+        let listed = self.directories.iter().map(PathBuf::as_path);
         let mut before = listed.filter(|path| !is_installed(path)).chain([first]);
         before.try_for_each(|path| self.is_hidden_by(path))
     }
@@ -262,6 +269,7 @@ fn is_installed(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warm_parent::ledger::Question;
 
     fn parent(records: &[[&str; 3]]) -> Parent {
         let head = [["process", "7", ""]];
@@ -277,9 +285,13 @@ mod tests {
     #[test]
     fn arguments_matter_where_imports_look_at_them() {
         let parent = parent(&[["arguments", "", ""], ["argument", "--tpu", ""]]);
-        assert_eq!(parent.suits(&[], &["--tpu".into()]), Ok(()));
-        assert!(parent.suits(&[], &[]).is_err());
-        assert!(parent.suits(&[], &["--tpu".into(), "x".into()]).is_err());
+        assert_eq!(parent.suits(&[], &["--tpu".into()], &[]), Ok(()));
+        assert!(parent.suits(&[], &[], &[]).is_err());
+        assert!(
+            parent
+                .suits(&[], &["--tpu".into(), "x".into()], &[])
+                .is_err()
+        );
     }
 
     #[test]
@@ -311,7 +323,7 @@ mod tests {
         fs::write(&file, "1").expect("it is written");
         let shown = file.to_str().expect("it is text");
         let parent = parent(&[
-            ["file", shown, &stamp(&file)],
+            ["input", shown, &Question::File.answer(&file)],
             ["name", "yaml", ""],
             ["name", "space", ""],
         ]);

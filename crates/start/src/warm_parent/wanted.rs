@@ -26,7 +26,7 @@ impl Wish<'_> {
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
         let (mut others, mut replaced) = (Vec::new(), Vec::new());
         for parent in parents(&self.places.run, &name(&self.identity.whole)) {
-            let suits = parent.suits(self.environment, self.arguments());
+            let suits = parent.suits(self.environment, self.arguments(), &self.terminals);
             if parent.identity != self.identity.whole {
                 continue;
             } else if !is_alive(&parent) {

@@ -1,0 +1,467 @@
+//! Follows a warm parent while it comes up, system call by system call.
+//!
+//! The tracer sees every input of the interpreter's start and of the imports, and writes
+//! the ledger. It also stops imports before they act: a trial, which is a child of the
+//! parent, or the parent itself is killed as the call begins, which then has no effect.
+//! When the parent is ready the tracer lets go of it, and nothing remains in it.
+//!
+//! The parent speaks to the tracer by messages: whether what follows is the imports' or
+//! preheat's own, that a child is a trial, how a trial ended, and that all is done.
+
+mod breakpoints;
+mod calls;
+mod memory;
+mod rules;
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+
+use libc::{c_int, pid_t};
+
+use super::ledger::{Ledger, Question};
+use breakpoints::Trap;
+use calls::{Call, Meaning};
+pub(crate) use rules::Rules;
+
+/// The longest message.
+const LONGEST: usize = 1 << 16;
+
+/// How a parent came up.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It serves, or says itself why not.
+    Left,
+    /// It would have acted; a sentence.
+    Acted(String),
+}
+
+/// The tracer of one parent.
+pub(crate) struct Tracer<'a> {
+    rules: Rules<'a>,
+    parent: pid_t,
+    channel: OwnedFd,
+    output: File,
+    processes: HashMap<pid_t, Process>,
+    threads: HashMap<pid_t, Thread>,
+    ledger: Ledger,
+    /// Directories outside of what is installed that were listed other than by imports.
+    strict: HashSet<PathBuf>,
+    /// Why the last trial was stopped.
+    verdict: Option<String>,
+    trap: Option<Trap>,
+    /// The interpreter has come to preheat's code.
+    has_begun: bool,
+}
+
+#[derive(Clone, Default)]
+struct Process {
+    is_trial: bool,
+    /// What it does is preheat's.
+    is_ours: bool,
+    /// A directory that is listed next, in which an import searches for modules.
+    searches: Option<PathBuf>,
+    /// A directory for temporary files that may be made.
+    permits: usize,
+    permitted: Vec<PathBuf>,
+}
+
+struct Thread {
+    process: pid_t,
+    /// What happens when its system call has returned.
+    after: After,
+}
+
+enum After {
+    Nothing,
+    Message,
+    Asked(Vec<(PathBuf, Question)>),
+    Stream(c_int),
+    Host,
+    Changed(Vec<PathBuf>),
+}
+
+impl<'a> Tracer<'a> {
+    /// Begin to trace a child of this process, which waits. It speaks through `channel`;
+    /// its ledger goes to `output`.
+    pub(crate) fn attach(
+        parent: pid_t,
+        channel: OwnedFd,
+        output: File,
+        rules: Rules<'a>,
+    ) -> io::Result<Tracer<'a>> {
+        let options = libc::PTRACE_O_TRACESYSGOOD
+            | libc::PTRACE_O_TRACEFORK
+            | libc::PTRACE_O_TRACEVFORK
+            | libc::PTRACE_O_TRACECLONE
+            | libc::PTRACE_O_TRACEEXEC
+            | libc::PTRACE_O_EXITKILL;
+        // SAFETY: takes numbers; the child is ours.
+        unsafe {
+            if libc::ptrace(libc::PTRACE_SEIZE, parent, 0, options) != 0
+                || libc::ptrace(libc::PTRACE_INTERRUPT, parent, 0, 0) != 0
+            {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        // Until it executes the interpreter.
+        let before = Process {
+            is_ours: true,
+            ..Process::default()
+        };
+        Ok(Tracer {
+            rules,
+            parent,
+            channel,
+            output,
+            processes: HashMap::from([(parent, before)]),
+            threads: HashMap::new(),
+            ledger: Ledger::default(),
+            strict: HashSet::new(),
+            verdict: None,
+            trap: None,
+            has_begun: false,
+        })
+    }
+
+    /// Until the parent is ready, or is gone.
+    pub(crate) fn follow(mut self) -> Outcome {
+        loop {
+            let mut status = 0;
+            // SAFETY: waitpid writes one number.
+            let thread = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
+            if thread < 0 {
+                match io::Error::last_os_error().kind() {
+                    io::ErrorKind::Interrupted => continue,
+                    _ => return self.left(),
+                }
+            }
+            if !libc::WIFSTOPPED(status) {
+                self.threads.remove(&thread);
+                if let Some(process) = self.processes.remove(&thread) {
+                    process
+                        .permitted
+                        .iter()
+                        .for_each(|path| drop(fs::remove_dir_all(path)));
+                }
+                if thread == self.parent {
+                    return self.left();
+                }
+                continue;
+            }
+            let signal = libc::WSTOPSIG(status);
+            let pass_on = match status >> 16 {
+                0 if signal == libc::SIGTRAP | 0x80 => {
+                    self.know(thread);
+                    if self.at_call(thread) {
+                        self.let_go(thread);
+                        return Outcome::Left;
+                    }
+                    0
+                }
+                0 if signal == libc::SIGTRAP && self.at_trap(thread) => 0,
+                0 => signal,
+                libc::PTRACE_EVENT_EXEC => {
+                    self.processes.insert(thread, Process::default());
+                    0
+                }
+                _ => {
+                    self.know(thread);
+                    0
+                }
+            };
+            resume(thread, pass_on);
+        }
+    }
+
+    fn left(&mut self) -> Outcome {
+        match self.verdict.take() {
+            Some(why) => Outcome::Acted(why),
+            None => Outcome::Left,
+        }
+    }
+
+    /// A thread that was not seen before belongs to a process that is known, or to a child
+    /// of one.
+    fn know(&mut self, thread: pid_t) {
+        if self.threads.contains_key(&thread) {
+            return;
+        }
+        let process = memory::status(thread, "Tgid").unwrap_or(thread);
+        if !self.processes.contains_key(&process) {
+            let above = memory::status(thread, "PPid").unwrap_or(0);
+            let mut inherited = self.processes.get(&above).cloned().unwrap_or_default();
+            inherited.permitted.clear();
+            self.processes.insert(process, inherited);
+        }
+        let after = After::Nothing;
+        self.threads.insert(thread, Thread { process, after });
+    }
+
+    /// A system call begins or has returned; whether the parent is ready.
+    fn at_call(&mut self, thread: pid_t) -> bool {
+        let Some(call) = information(thread) else {
+            return false;
+        };
+        let Some(Thread { process, after }) = self.threads.get_mut(&thread) else {
+            return false;
+        };
+        let process = *process;
+        match call {
+            Stop::Begins(number, arguments) => {
+                let after = self.begins(&Call {
+                    process,
+                    number,
+                    arguments,
+                });
+                if let Some(thread) = self.threads.get_mut(&thread) {
+                    thread.after = after;
+                }
+                false
+            }
+            Stop::Returned(result) => {
+                let after = std::mem::replace(after, After::Nothing);
+                self.returned(process, after, result)
+            }
+        }
+    }
+
+    fn begins(&mut self, call: &Call) -> After {
+        let is_message =
+            call.number == libc::SYS_write && call.arguments[0] == self.rules.channel as u64;
+        if is_message {
+            return After::Message;
+        }
+        let Some(process) = self.processes.get_mut(&call.process) else {
+            return After::Nothing;
+        };
+        if process.is_ours {
+            return After::Nothing;
+        }
+        let acts = match call.meaning() {
+            Meaning::Nothing => return After::Nothing,
+            Meaning::AsksHost => return After::Host,
+            // Python asks when it starts, and each child makes its streams anew.
+            Meaning::AsksTerminal(_) if !self.has_begun => return After::Nothing,
+            Meaning::AsksTerminal(fd) if !self.rules.terminals.contains(&fd) => {
+                return After::Stream(fd);
+            }
+            Meaning::AsksTerminal(fd) => {
+                format!("asks about the terminal at descriptor {fd} when it is imported")
+            }
+            Meaning::Asks(asked) => match self.rules.varying(&asked) {
+                Some(why) => why,
+                None => return After::Asked(asked),
+            },
+            Meaning::Writes(paths, what) => {
+                let mut harmful = paths.iter().filter(|path| !self.rules.is_harmless(path));
+                match harmful.find(|path| !process.is_permitted(path, what)) {
+                    Some(path) => rules::writing(path, what),
+                    None => return After::Changed(paths),
+                }
+            }
+            Meaning::Acts(why) => why,
+        };
+        self.stop(call.process, acts);
+        After::Nothing
+    }
+
+    /// Nothing of the call is done: it ends before.
+    fn stop(&mut self, process: pid_t, why: String) {
+        self.verdict = Some(why);
+        // SAFETY: kill takes numbers; the process is traced, so its number is its own.
+        unsafe { libc::kill(process, libc::SIGKILL) };
+    }
+
+    fn returned(&mut self, process: pid_t, after: After, result: i64) -> bool {
+        let is_trial = self.processes.get(&process).is_some_and(|it| it.is_trial);
+        match after {
+            After::Nothing => {}
+            After::Message => return self.hears(process),
+            After::Asked(asked) => {
+                for (path, question) in asked {
+                    if question == Question::Listing && result > 0 {
+                        continue; // It goes on.
+                    }
+                    self.asked(process, is_trial, path, question);
+                }
+            }
+            After::Stream(fd) => self.ledger.asked_stream(fd),
+            After::Host => self.ledger.asked_host(),
+            After::Changed(paths) => paths.iter().for_each(|path| self.ledger.changed(path)),
+        }
+        false
+    }
+
+    fn asked(&mut self, process: pid_t, is_trial: bool, path: PathBuf, question: Question) {
+        if question == Question::Listing {
+            let searches = self.processes.get_mut(&process);
+            let searches = searches.and_then(|it| it.searches.take());
+            if is_trial && searches.as_ref() != Some(&path) && !self.rules.is_installed(&path) {
+                self.strict.insert(path.clone());
+            }
+        }
+        if is_trial || self.rules.is_own(&path) {
+            return;
+        }
+        if !path.starts_with("/proc") && !path.starts_with("/sys") {
+            self.ledger.asked(path, question);
+        } else if let Some((path, question)) = calls::of_kernel(&path, question, process) {
+            self.ledger.asked(path, question);
+        }
+    }
+
+    /// A message of the parent or of a trial; whether all is done.
+    fn hears(&mut self, process: pid_t) -> bool {
+        let mut bytes = vec![0u8; LONGEST];
+        let fd = self.channel.as_raw_fd();
+        // SAFETY: recv writes no more than the buffer has.
+        let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), LONGEST, libc::MSG_DONTWAIT) };
+        bytes.truncate(usize::try_from(got).unwrap_or(0));
+        let mut fields = bytes.split(|&byte| byte == 0);
+        let word = fields.next().unwrap_or_default();
+        let Some(known) = self.processes.get_mut(&process) else {
+            return false;
+        };
+        match word {
+            b"begin" => {
+                known.is_ours = true;
+                self.has_begun = true;
+                self.trap = Trap::set(process);
+            }
+            b"ours" => known.is_ours = true,
+            b"theirs" => known.is_ours = false,
+            b"trial" => known.is_trial = true,
+            b"searches" => known.searches = fields.next().map(rules::path),
+            b"permit" => known.permits += 1,
+            b"verdict" => {
+                let said = self.verdict.take().unwrap_or_default();
+                let said = [b"=", said.as_bytes()].concat();
+                // SAFETY: send reads as much as there is. It does not wait.
+                unsafe { libc::send(fd, said.as_ptr().cast(), said.len(), libc::MSG_DONTWAIT) };
+            }
+            b"done" => {
+                let searched: HashSet<PathBuf> = fields.map(rules::path).collect();
+                self.finish(&searched);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A thread has asked for a variable; whether it was that.
+    fn at_trap(&mut self, thread: pid_t) -> bool {
+        self.know(thread);
+        let Some(at) = self.trap.as_ref().and_then(|trap| trap.hit(thread)) else {
+            return false;
+        };
+        let process = self.threads.get(&thread).map_or(thread, |it| it.process);
+        let Some(known) = self.processes.get(&process) else {
+            return true;
+        };
+        if known.is_ours {
+            return true;
+        }
+        let name = memory::text(process, at).unwrap_or_default();
+        if !known.is_trial {
+            self.rules.note_variable(&name, &mut self.ledger);
+        } else if let Some(why) = self.rules.is_set_later(&name) {
+            self.stop(process, why);
+        }
+        true
+    }
+
+    /// Hand over the ledger. Directories in which imports search for modules are compared
+    /// by names elsewhere.
+    fn finish(&mut self, searched: &HashSet<PathBuf>) {
+        let permitted: Vec<PathBuf> = self
+            .processes
+            .values()
+            .flat_map(|it| it.permitted.clone())
+            .collect();
+        let (rules, strict) = (&self.rules, &self.strict);
+        self.ledger.retain(|path, question| {
+            let is_search = question == Question::Listing
+                && searched.contains(path)
+                && !rules.is_installed(path)
+                && !strict.contains(path);
+            !is_search && !permitted.iter().any(|above| path.starts_with(above))
+        });
+        let mut records = self.ledger.records();
+        if self.trap.is_none() {
+            records.extend_from_slice(b"all-variables\0\0\0");
+        }
+        // Without it the parent has no ledger, which it notices.
+        let _ = self.output.write_all(&records);
+    }
+
+    /// Let go of the parent, whose thread `current` is stopped.
+    fn let_go(&self, current: pid_t) {
+        if let Some(trap) = &self.trap {
+            trap.remove(self.parent);
+        }
+        for (&thread, known) in &self.threads {
+            if known.process != self.parent || thread == current {
+                continue;
+            }
+            // SAFETY: these take numbers, and waitpid writes one; the thread is traced.
+            unsafe {
+                libc::ptrace(libc::PTRACE_INTERRUPT, thread, 0, 0);
+                let mut status = 0;
+                libc::waitpid(thread, &mut status, libc::__WALL);
+                libc::ptrace(libc::PTRACE_DETACH, thread, 0, 0);
+            }
+        }
+        // SAFETY: as above; it is stopped.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, current, 0, 0) };
+    }
+}
+
+impl Process {
+    /// Whether a directory that was announced, or a file in it, may be written.
+    fn is_permitted(&mut self, path: &std::path::Path, what: &str) -> bool {
+        if self.permitted.iter().any(|above| path.starts_with(above)) {
+            return true;
+        }
+        let is_new = what == "creates" && self.permits > 0 && rules::is_temporary(path);
+        if is_new {
+            self.permits -= 1;
+            self.permitted.push(path.to_owned());
+        }
+        is_new
+    }
+}
+
+/// Where a thread has stopped.
+enum Stop {
+    Begins(libc::c_long, [u64; 6]),
+    Returned(i64),
+}
+
+fn information(thread: pid_t) -> Option<Stop> {
+    let mut is = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: ptrace writes at most as many bytes as it is told; all-zero is a valid value.
+    // Which part of the union was written, its first field tells.
+    unsafe {
+        let got = libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, is.as_mut_ptr());
+        let is = is.assume_init();
+        match is.op {
+            _ if got <= 0 => None,
+            libc::PTRACE_SYSCALL_INFO_ENTRY => {
+                Some(Stop::Begins(is.u.entry.nr as libc::c_long, is.u.entry.args))
+            }
+            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Returned(is.u.exit.sval)),
+            _ => None,
+        }
+    }
+}
+
+fn resume(thread: pid_t, signal: c_int) {
+    // SAFETY: takes numbers; a thread that is gone is an error without consequences.
+    unsafe { libc::ptrace(libc::PTRACE_SYSCALL, thread, 0, signal) };
+}

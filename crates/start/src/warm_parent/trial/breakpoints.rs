@@ -1,0 +1,167 @@
+//! Sees which variables native code asks for: `getenv` of the C library stops the traced
+//! process, which is how the library's own calls are seen too.
+//!
+//! The first instruction is replaced by a trap, and its effect is made up by us, so that the
+//! trap can stay while several threads run.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+
+use libc::pid_t;
+use object::{Object, ObjectSymbol};
+
+/// A trap in the memory of the traced processes, which share it by inheritance.
+pub(super) struct Trap {
+    address: u64,
+    first: First,
+    byte: u8,
+}
+
+/// The instruction that it replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// A mark without an effect, of so many bytes.
+    Mark(u64),
+    /// Saves the register of this number; so many bytes.
+    Push(u8, u64),
+}
+
+const TRAP: u8 = 0xcc;
+
+impl Trap {
+    /// In a process that has loaded the C library; `None` where it cannot be.
+    pub(super) fn set(process: pid_t) -> Option<Trap> {
+        let address = find(process)?;
+        let mut bytes = [0; 4];
+        let memory = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(format!("/proc/{process}/mem"))
+            .ok()?;
+        memory.read_exact_at(&mut bytes, address).ok()?;
+        let first = first(bytes)?;
+        memory.write_all_at(&[TRAP], address).ok()?;
+        Some(Trap {
+            address,
+            first,
+            byte: bytes[0],
+        })
+    }
+
+    /// Take it out again.
+    pub(super) fn remove(&self, process: pid_t) {
+        let memory = OpenOptions::new()
+            .write(true)
+            .open(format!("/proc/{process}/mem"));
+        if let Ok(memory) = memory {
+            // A process that is gone has no trap.
+            let _ = memory.write_all_at(&[self.byte], self.address);
+        }
+    }
+
+    /// If a thread has stopped here: the address of the name that it asks for. It can go on
+    /// then.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn hit(&self, thread: pid_t) -> Option<u64> {
+        // SAFETY: zeroed registers are a valid value, which ptrace fills; the thread is
+        // stopped, and traced by this one.
+        let mut registers = unsafe {
+            let mut registers: libc::user_regs_struct = std::mem::zeroed();
+            let got = libc::ptrace(libc::PTRACE_GETREGS, thread, 0, &raw mut registers);
+            (got == 0).then_some(registers)?
+        };
+        if registers.rip != self.address + 1 {
+            return None;
+        }
+        let name = registers.rdi;
+        registers.rip = self.address
+            + match self.first {
+                First::Mark(length) => length,
+                First::Push(register, length) => {
+                    registers.rsp -= 8;
+                    let value = pushed(&registers, register);
+                    // SAFETY: writes one word onto the stack of the stopped thread, where
+                    // the replaced instruction would have written it.
+                    unsafe {
+                        libc::ptrace(libc::PTRACE_POKEDATA, thread, registers.rsp, value);
+                    }
+                    length
+                }
+            };
+        // SAFETY: as above; these are its registers, moved past the instruction.
+        unsafe { libc::ptrace(libc::PTRACE_SETREGS, thread, 0, &raw mut registers) };
+        Some(name)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn hit(&self, _: pid_t) -> Option<u64> {
+        None
+    }
+}
+
+/// By the number that the instruction has for it.
+#[cfg(target_arch = "x86_64")]
+fn pushed(registers: &libc::user_regs_struct, number: u8) -> u64 {
+    let is = registers;
+    [
+        is.rax, is.rcx, is.rdx, is.rbx, is.rsp, is.rbp, is.rsi, is.rdi, is.r8, is.r9, is.r10,
+        is.r11, is.r12, is.r13, is.r14, is.r15,
+    ][usize::from(number & 15)]
+}
+
+#[cfg(target_arch = "x86_64")]
+fn first(bytes: [u8; 4]) -> Option<First> {
+    match bytes {
+        [0xf3, 0x0f, 0x1e, 0xfa] => Some(First::Mark(4)),
+        [0x41, push @ 0x50..=0x57, ..] => Some(First::Push(push - 0x50 + 8, 2)),
+        // The stack pointer itself is saved as it was before.
+        [push @ (0x50..=0x53 | 0x55..=0x57), ..] => Some(First::Push(push - 0x50, 1)),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn first(_: [u8; 4]) -> Option<First> {
+    None
+}
+
+/// Where `getenv` is in a process.
+fn find(process: pid_t) -> Option<u64> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let (base, path) = maps.lines().find_map(|line| {
+        let mut fields = line.split_whitespace();
+        let range = fields.next()?;
+        let offset = fields.nth(1)?;
+        let path = fields.nth(2)?;
+        let name = path.rsplit('/').next()?;
+        let is_library = name.starts_with("libc.so") || name.starts_with("libc-2.");
+        let base = u64::from_str_radix(range.split('-').next()?, 16).ok()?;
+        (is_library && offset.bytes().all(|byte| byte == b'0')).then(|| (base, path.to_owned()))
+    })?;
+    let content = fs::read(path).ok()?;
+    let file = object::File::parse(&content[..]).ok()?;
+    let symbol = file
+        .dynamic_symbols()
+        .find(|it| it.name() == Ok("getenv"))?;
+    (symbol.address() != 0).then(|| base + symbol.address())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_first_instruction_is_known() {
+        assert_eq!(first([0xf3, 0x0f, 0x1e, 0xfa]), Some(First::Mark(4)));
+        assert_eq!(first([0x41, 0x57, 0, 0]), Some(First::Push(15, 2)));
+        assert_eq!(first([0x55, 0x48, 0, 0]), Some(First::Push(5, 1)));
+        assert_eq!(first([0x48, 0x83, 0xec, 8]), None);
+    }
+
+    #[test]
+    fn the_c_library_of_this_process_is_found() {
+        let found = find(std::process::id() as pid_t).expect("it has one");
+        assert_eq!(found, libc::getenv as *const () as u64);
+    }
+}

@@ -1,0 +1,556 @@
+//! What a system call means to a trial: nothing, a question whose answer is an input, or an
+//! act, which has an effect outside the process. A call that is not known is an act.
+
+use std::path::{Path, PathBuf};
+
+use libc::{c_int, c_long, pid_t};
+
+use super::memory;
+use crate::warm_parent::ledger::Question;
+
+/// A system call of a traced thread, as it begins.
+pub(super) struct Call {
+    pub process: pid_t,
+    pub number: c_long,
+    pub arguments: [u64; 6],
+}
+
+/// What it means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// It concerns this process alone, or what a child of it inherits.
+    Nothing,
+    /// Questions about paths.
+    Asks(Vec<(PathBuf, Question)>),
+    /// Whether a standard stream is a terminal, or how wide it is.
+    AsksTerminal(c_int),
+    /// The name of the machine.
+    AsksHost,
+    /// Creates, changes or removes what is at these paths: an act, unless that is known to
+    /// be harmless.
+    Writes(Vec<PathBuf>, &'static str),
+    /// Effects outside the process; a predicate.
+    Acts(String),
+}
+
+const TERMINAL: [u64; 2] = [libc::TCGETS, libc::TIOCGWINSZ];
+
+impl Call {
+    pub(super) fn meaning(&self) -> Meaning {
+        let [first, second, third, fourth, ..] = self.arguments;
+        let here = libc::AT_FDCWD;
+        #[cfg(target_arch = "x86_64")]
+        match self.number {
+            libc::SYS_open => return self.opens(here, first, second),
+            libc::SYS_creat => return self.writes(&[(here, first)], "writes"),
+            libc::SYS_stat => return self.asks(here, first, Question::File),
+            libc::SYS_access => return self.asks(here, first, Question::Rights),
+            libc::SYS_lstat | libc::SYS_readlink => {
+                return self.asks(here, first, Question::Link);
+            }
+            libc::SYS_mkdir => return self.makes_directory(here, first),
+            libc::SYS_rmdir | libc::SYS_unlink => return self.writes(&[(here, first)], "removes"),
+            libc::SYS_rename => return self.writes(&[(here, first), (here, second)], "renames"),
+            libc::SYS_chmod
+            | libc::SYS_chown
+            | libc::SYS_lchown
+            | libc::SYS_utime
+            | libc::SYS_utimes => return self.writes(&[(here, first)], "changes"),
+            libc::SYS_futimesat => return self.writes(&[(first as c_int, second)], "changes"),
+            libc::SYS_link | libc::SYS_symlink => {
+                return self.writes(&[(here, second)], "creates");
+            }
+            libc::SYS_mknod => return self.writes(&[(here, first)], "creates"),
+            libc::SYS_fork | libc::SYS_vfork => return starts_process(),
+            libc::SYS_getdents => return self.lists(first),
+            libc::SYS_poll
+            | libc::SYS_select
+            | libc::SYS_epoll_wait
+            | libc::SYS_epoll_create
+            | libc::SYS_eventfd
+            | libc::SYS_signalfd
+            | libc::SYS_pipe
+            | libc::SYS_dup2
+            | libc::SYS_inotify_init
+            | libc::SYS_arch_prctl
+            | libc::SYS_getrlimit
+            | libc::SYS_setrlimit
+            | libc::SYS_time
+            | libc::SYS_getpgrp
+            | libc::SYS_pause => {
+                return Meaning::Nothing;
+            }
+            _ => {}
+        }
+        match self.number {
+            libc::SYS_openat => self.opens(first as c_int, second, third),
+            libc::SYS_openat2 => match memory::number(self.process, third) {
+                Some(flags) => self.opens(first as c_int, second, flags),
+                None => Meaning::Nothing,
+            },
+            libc::SYS_newfstatat if fourth & libc::AT_SYMLINK_NOFOLLOW as u64 != 0 => {
+                self.asks(first as c_int, second, Question::Link)
+            }
+            libc::SYS_statx if third & libc::AT_SYMLINK_NOFOLLOW as u64 != 0 => {
+                self.asks(first as c_int, second, Question::Link)
+            }
+            libc::SYS_newfstatat | libc::SYS_statx => {
+                self.asks(first as c_int, second, Question::File)
+            }
+            libc::SYS_faccessat | libc::SYS_faccessat2 => {
+                self.asks(first as c_int, second, Question::Rights)
+            }
+            libc::SYS_readlinkat => self.asks(first as c_int, second, Question::Link),
+            libc::SYS_getxattr | libc::SYS_listxattr | libc::SYS_statfs => {
+                self.asks(here, first, Question::File)
+            }
+            libc::SYS_lgetxattr | libc::SYS_llistxattr => self.asks(here, first, Question::Link),
+            libc::SYS_getdents64 => self.lists(first),
+            libc::SYS_mkdirat => self.makes_directory(first as c_int, second),
+            libc::SYS_unlinkat => self.writes(&[(first as c_int, second)], "removes"),
+            libc::SYS_renameat | libc::SYS_renameat2 => self.writes(
+                &[(first as c_int, second), (third as c_int, fourth)],
+                "renames",
+            ),
+            libc::SYS_fchmodat | libc::SYS_fchownat | libc::SYS_utimensat => {
+                self.writes(&[(first as c_int, second)], "changes")
+            }
+            libc::SYS_linkat => self.writes(&[(third as c_int, fourth)], "creates"),
+            libc::SYS_symlinkat => self.writes(&[(second as c_int, third)], "creates"),
+            libc::SYS_mknodat => self.writes(&[(first as c_int, second)], "creates"),
+            libc::SYS_truncate => self.writes(&[(here, first)], "changes"),
+            // Only what was opened for writing can be changed by its descriptor.
+            libc::SYS_ftruncate
+            | libc::SYS_fchmod
+            | libc::SYS_fchown
+            | libc::SYS_fallocate
+            | libc::SYS_fsync
+            | libc::SYS_fdatasync => self.changes(first),
+            libc::SYS_ioctl if TERMINAL.contains(&second) && first <= 2 => {
+                Meaning::AsksTerminal(first as c_int)
+            }
+            // Sets flags of a descriptor, or says that it has no terminal.
+            libc::SYS_ioctl if TERMINAL.contains(&second) || is_flag(second) => Meaning::Nothing,
+            libc::SYS_ioctl => acts(&format!("controls a device (request {second:#x})")),
+            libc::SYS_fcntl => match second as c_int {
+                libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
+                    acts("locks a file")
+                }
+                _ => Meaning::Nothing,
+            },
+            libc::SYS_flock => acts("locks a file"),
+            libc::SYS_mmap => shares_memory(third, fourth),
+            libc::SYS_shmget | libc::SYS_shmat | libc::SYS_memfd_create => shared_memory(),
+            libc::SYS_semget => {
+                Meaning::Acts("makes a semaphore that all starts would share".into())
+            }
+            libc::SYS_clone if first & libc::CLONE_THREAD as u64 == 0 => starts_process(),
+            libc::SYS_clone3 => match memory::number(self.process, first) {
+                Some(flags) if flags & libc::CLONE_THREAD as u64 != 0 => Meaning::Nothing,
+                _ => starts_process(),
+            },
+            libc::SYS_execve | libc::SYS_execveat => starts_process(),
+            libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => self.signals(),
+            libc::SYS_connect => self.connects(second),
+            libc::SYS_bind => self.binds(second),
+            libc::SYS_sendto if self.arguments[4] != 0 => acts("sends to a socket"),
+            libc::SYS_listen | libc::SYS_accept | libc::SYS_accept4 => acts("listens at a socket"),
+            libc::SYS_uname => Meaning::AsksHost,
+            libc::SYS_prctl => process_control(first),
+            libc::SYS_chdir | libc::SYS_fchdir => acts("changes the current directory"),
+            libc::SYS_umask => acts("changes the file mode mask"),
+            number if LOCAL.contains(&number) => Meaning::Nothing,
+            number => acts(&format!("makes system call {number}")),
+        }
+    }
+
+    fn path(&self, directory: c_int, at: u64) -> Option<PathBuf> {
+        memory::path(self.process, directory, at)
+    }
+
+    fn asks(&self, directory: c_int, at: u64, question: Question) -> Meaning {
+        match self.path(directory, at) {
+            Some(path) => Meaning::Asks(vec![(path, question)]),
+            None => Meaning::Nothing,
+        }
+    }
+
+    fn opens(&self, directory: c_int, at: u64, flags: u64) -> Meaning {
+        let flags = flags as c_int;
+        let creates = libc::O_CREAT | libc::O_TRUNC;
+        if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & creates != 0 {
+            return self.writes(&[(directory, at)], "writes");
+        }
+        self.asks(directory, at, Question::File)
+    }
+
+    fn lists(&self, fd: u64) -> Meaning {
+        match memory::descriptor(self.process, fd as c_int) {
+            Some(path) => Meaning::Asks(vec![(path, Question::Listing)]),
+            None => Meaning::Nothing,
+        }
+    }
+
+    fn writes(&self, paths: &[(c_int, u64)], what: &'static str) -> Meaning {
+        let paths = paths.iter();
+        Meaning::Writes(
+            paths
+                .filter_map(|&(at, path)| self.path(at, path))
+                .collect(),
+            what,
+        )
+    }
+
+    fn changes(&self, fd: u64) -> Meaning {
+        match memory::descriptor(self.process, fd as c_int) {
+            Some(path) if path.is_absolute() && path.exists() => {
+                Meaning::Writes(vec![path], "changes")
+            }
+            _ => Meaning::Nothing,
+        }
+    }
+
+    /// A directory that is there stays as it is.
+    fn makes_directory(&self, directory: c_int, at: u64) -> Meaning {
+        match self.path(directory, at) {
+            Some(path) if path.symlink_metadata().is_ok() => {
+                Meaning::Asks(vec![(path, Question::File)])
+            }
+            _ => self.writes(&[(directory, at)], "creates"),
+        }
+    }
+
+    /// Without a signal, one only asks whether a process is there.
+    fn signals(&self) -> Meaning {
+        let signal = match self.number {
+            libc::SYS_tgkill => self.arguments[2],
+            _ => self.arguments[1],
+        };
+        match signal {
+            0 => Meaning::Nothing,
+            _ => acts("sends a signal"),
+        }
+    }
+
+    /// A socket of this machine that is not there cannot be connected to; that is asked for
+    /// by the C library, which looks for a daemon.
+    fn connects(&self, address: u64) -> Meaning {
+        let head = memory::bytes(self.process, address, 2);
+        if head == (libc::AF_UNIX as u16).to_ne_bytes()
+            && let Some(path) = self.path(libc::AT_FDCWD, address + 2)
+            && !path.exists()
+        {
+            return Meaning::Asks(vec![(path, Question::Presence)]);
+        }
+        acts("connects to a socket")
+    }
+
+    /// Any port of this host: that is how libraries find out whether IPv6 works. What stays
+    /// open is seen later.
+    fn binds(&self, address: u64) -> Meaning {
+        let bytes = memory::bytes(self.process, address, 24);
+        let family = bytes
+            .get(..2)
+            .map(|two| u16::from_ne_bytes([two[0], two[1]]));
+        let is_any_port = bytes.get(2..4) == Some(&[0, 0]);
+        let is_loopback = match family.map(c_int::from) {
+            Some(libc::AF_INET) => bytes.get(4) == Some(&127),
+            Some(libc::AF_INET6) => {
+                bytes.get(8..24) == Some(&std::net::Ipv6Addr::LOCALHOST.octets()[..])
+            }
+            _ => false,
+        };
+        if is_any_port && is_loopback {
+            return Meaning::Asks(vec![(
+                "/proc/sys/net/ipv6/conf/lo/disable_ipv6".into(),
+                Question::Content,
+            )]);
+        }
+        acts("binds a socket")
+    }
+}
+
+fn acts(what: &str) -> Meaning {
+    Meaning::Acts(format!("{what} when it is imported"))
+}
+
+fn starts_process() -> Meaning {
+    acts("starts a process")
+}
+
+fn shared_memory() -> Meaning {
+    Meaning::Acts("makes memory that all starts would share".into())
+}
+
+fn shares_memory(protection: u64, flags: u64) -> Meaning {
+    let is_shared = flags as c_int & libc::MAP_SHARED != 0;
+    match is_shared && protection as c_int & libc::PROT_WRITE != 0 {
+        true => shared_memory(),
+        false => Meaning::Nothing,
+    }
+}
+
+fn process_control(option: u64) -> Meaning {
+    const LOCAL: [c_int; 6] = [
+        libc::PR_SET_NAME,
+        libc::PR_SET_VMA,
+        libc::PR_SET_THP_DISABLE,
+        libc::PR_SET_TIMERSLACK,
+        libc::PR_CAPBSET_READ,
+        libc::PR_SET_DUMPABLE,
+    ];
+    // Whatever asks for something has an even number below 60, by and large.
+    const GETS: [c_int; 8] = [
+        libc::PR_GET_NAME,
+        libc::PR_GET_DUMPABLE,
+        libc::PR_GET_PDEATHSIG,
+        libc::PR_GET_SECCOMP,
+        libc::PR_GET_THP_DISABLE,
+        libc::PR_GET_NO_NEW_PRIVS,
+        libc::PR_GET_TIMERSLACK,
+        libc::PR_GET_KEEPCAPS,
+    ];
+    let option = option as c_int;
+    match LOCAL.contains(&option) || GETS.contains(&option) {
+        true => Meaning::Nothing,
+        false => acts(&format!("controls its process (request {option})")),
+    }
+}
+
+fn is_flag(request: u64) -> bool {
+    [libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO, libc::FIONREAD].contains(&request)
+}
+
+/// The question that a file of the kernel answers: its times mean nothing. `None` if it
+/// shows what changes all the time, or what a start has of its own.
+pub(super) fn of_kernel(
+    path: &Path,
+    question: Question,
+    process: pid_t,
+) -> Option<(PathBuf, Question)> {
+    /// Files that show what a process or the machine does at the moment; arguments and
+    /// variables are seen elsewhere.
+    const MOMENTARY: [&str; 16] = [
+        "/proc/self/maps",
+        "/proc/self/smaps",
+        "/proc/self/stat",
+        "/proc/self/statm",
+        "/proc/self/status",
+        "/proc/self/auxv",
+        "/proc/self/exe",
+        "/proc/self/environ",
+        "/proc/self/cmdline",
+        "/proc/meminfo",
+        "/proc/stat",
+        "/proc/loadavg",
+        "/proc/uptime",
+        "/proc/vmstat",
+        "/proc/self/fd",
+        "/proc/self/task",
+    ];
+    let of_process = Path::new("/proc").join(process.to_string());
+    let path = match path.strip_prefix(&of_process) {
+        Ok(rest) => Path::new("/proc/self").join(rest),
+        Err(_) => path.to_owned(),
+    };
+    let is_below = |above: &str| path.starts_with(above);
+    // Of a node: how its memory is used.
+    let is_usage = is_below("/sys/devices/system/node")
+        && ["meminfo", "numastat", "vmstat"]
+            .iter()
+            .any(|known| path.ends_with(known));
+    if MOMENTARY.iter().any(|known| is_below(known)) || is_usage || path == Path::new("/proc") {
+        return None;
+    }
+    let question = match question {
+        Question::Listing => Question::Names,
+        Question::File if path.is_file() => Question::Content,
+        _ => Question::Presence,
+    };
+    Some((path, question))
+}
+
+/// Calls that concern the process alone, or that its children inherit the effect of.
+const LOCAL: [c_long; 106] = [
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
+    // To descriptors that the process has made itself, or to its output, which is seen.
+    libc::SYS_write,
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_pwritev,
+    libc::SYS_pwritev2,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendfile,
+    libc::SYS_copy_file_range,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_fstat,
+    libc::SYS_fstatfs,
+    libc::SYS_fgetxattr,
+    libc::SYS_lseek,
+    libc::SYS_fadvise64,
+    libc::SYS_readahead,
+    libc::SYS_getcwd,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_pipe2,
+    libc::SYS_eventfd2,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_timerfd_create,
+    libc::SYS_signalfd4,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_shutdown,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_mprotect,
+    libc::SYS_madvise,
+    libc::SYS_mincore,
+    libc::SYS_mlock,
+    libc::SYS_mlock2,
+    libc::SYS_munlock,
+    libc::SYS_mlockall,
+    libc::SYS_munlockall,
+    libc::SYS_msync,
+    libc::SYS_brk,
+    libc::SYS_membarrier,
+    libc::SYS_pkey_alloc,
+    libc::SYS_pkey_free,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_mbind,
+    libc::SYS_get_mempolicy,
+    libc::SYS_set_mempolicy,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigpending,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_futex,
+    libc::SYS_set_robust_list,
+    libc::SYS_get_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_set_tid_address,
+    libc::SYS_clone,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_getparam,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_get_priority_max,
+    libc::SYS_sched_get_priority_min,
+    libc::SYS_getcpu,
+    libc::SYS_getpriority,
+    libc::SYS_prlimit64,
+    libc::SYS_getrusage,
+    libc::SYS_times,
+    libc::SYS_sysinfo,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_gettimeofday,
+    libc::SYS_getrandom,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_getppid,
+    libc::SYS_getpgid,
+    libc::SYS_getsid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meaning(number: c_long, arguments: [u64; 6]) -> Meaning {
+        let process = std::process::id() as pid_t;
+        Call {
+            process,
+            number,
+            arguments,
+        }
+        .meaning()
+    }
+
+    #[test]
+    fn reading_asks_and_writing_acts() {
+        let path = c"/etc/passwd".as_ptr() as u64;
+        let here = libc::AT_FDCWD as u64;
+        let asked = |question| Meaning::Asks(vec![("/etc/passwd".into(), question)]);
+        let opened = |flags: c_int| meaning(libc::SYS_openat, [here, path, flags as u64, 0, 0, 0]);
+        assert_eq!(
+            opened(libc::O_RDONLY | libc::O_CLOEXEC),
+            asked(Question::File)
+        );
+        for flags in [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT] {
+            assert!(matches!(opened(flags), Meaning::Writes(..)), "{flags:o}");
+        }
+        let links = libc::AT_SYMLINK_NOFOLLOW as u64;
+        let stat = |flags| meaning(libc::SYS_newfstatat, [here, path, 0, flags, 0, 0]);
+        assert_eq!(stat(links), asked(Question::Link));
+        assert_eq!(stat(0), asked(Question::File));
+    }
+
+    #[test]
+    fn what_is_not_known_is_an_act() {
+        assert!(matches!(meaning(100_000, [0; 6]), Meaning::Acts(_)));
+        assert!(matches!(
+            meaning(libc::SYS_setsid, [0; 6]),
+            Meaning::Acts(_)
+        ));
+        assert_eq!(meaning(libc::SYS_clone, [0; 6]), starts_process());
+        let thread = libc::CLONE_THREAD as u64;
+        assert_eq!(
+            meaning(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]),
+            Meaning::Nothing
+        );
+    }
+
+    #[test]
+    fn a_directory_that_is_there_is_not_made() {
+        let path = c"/proc".as_ptr() as u64;
+        let here = libc::AT_FDCWD as u64;
+        let made = meaning(libc::SYS_mkdirat, [here, path, 0, 0, 0, 0]);
+        assert_eq!(made, Meaning::Asks(vec![("/proc".into(), Question::File)]));
+    }
+
+    #[test]
+    fn files_of_the_kernel_are_compared_by_content() {
+        let of = |path: &str| of_kernel(Path::new(path), Question::File, 7);
+        assert_eq!(of("/proc/7/maps"), None);
+        assert_eq!(of("/proc/self/task/8/comm"), None);
+        assert_eq!(
+            of("/proc/version"),
+            Some(("/proc/version".into(), Question::Content))
+        );
+        assert_eq!(
+            of("/proc/7/cgroup"),
+            Some(("/proc/self/cgroup".into(), Question::Content))
+        );
+        let listed = of_kernel(Path::new("/sys/class"), Question::Listing, 7);
+        assert_eq!(listed, Some(("/sys/class".into(), Question::Names)));
+    }
+}

@@ -1,0 +1,183 @@
+//! Effects that are known to be harmless, and inputs that are not, by name.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::warm_parent::ledger::{Ledger, Question};
+use crate::warm_parent::variables::Environment;
+
+/// What the tracer knows of the program.
+pub(crate) struct Rules<'a> {
+    /// The descriptor by which the parent speaks to the tracer.
+    pub channel: RawFd,
+    /// Standard streams of the start that are terminals.
+    pub terminals: Vec<libc::c_int>,
+    /// Where preheat has files of its own.
+    pub own: Vec<PathBuf>,
+    /// Where what is installed lies; each ends with a slash.
+    pub roots: &'a [Vec<u8>],
+    /// Variables that the program may set itself.
+    pub sets: &'a BTreeSet<Vec<u8>>,
+    /// Variables that are others at each start.
+    pub varies: &'a BTreeSet<Vec<u8>>,
+    /// Files that were others at each start.
+    pub changing: &'a BTreeSet<PathBuf>,
+    /// That of the start.
+    pub environment: &'a Environment,
+}
+
+/// Directories for temporary files that Python tries.
+const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/usr/tmp"];
+
+/// Devices that take everything and keep nothing.
+const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
+
+impl Rules<'_> {
+    /// Whether writing there has no effect that anybody could miss: compiled modules, which
+    /// Python writes if it can, and the file by which `tempfile` tries out a directory, and
+    /// removes again.
+    pub(super) fn is_harmless(&self, path: &Path) -> bool {
+        let is_sink = SINKS.iter().any(|known| path == Path::new(known));
+        let prefix = self
+            .variable(b"PYTHONPYCACHEPREFIX")
+            .filter(|it| !it.is_empty());
+        let is_in_prefix = prefix.is_some_and(|it| path.starts_with(OsStr::from_bytes(it)));
+        is_sink || is_in_prefix || is_compiled(path) || self.is_tried_out(path)
+    }
+
+    fn is_tried_out(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let directory = path.parent().unwrap_or(path);
+        let named = ["TMPDIR", "TEMP", "TMP"]
+            .iter()
+            .filter_map(|it| self.variable(it.as_bytes()));
+        let mut all = named
+            .map(|value| Path::new(OsStr::from_bytes(value)))
+            .chain(TEMPORARY.iter().map(Path::new));
+        name.len() == 8 && is_by_chance(name) && all.any(|known| known == directory)
+    }
+
+    fn variable(&self, name: &[u8]) -> Option<&[u8]> {
+        let found = self.environment.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| &value[..])
+    }
+
+    pub(super) fn is_installed(&self, path: &Path) -> bool {
+        let path = [path.as_os_str().as_bytes(), b"/"].concat();
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// Whether a path is preheat's, and not an input of the imports.
+    pub(super) fn is_own(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| path.starts_with(own))
+    }
+
+    /// Why one of these is another at each start.
+    pub(super) fn varying(&self, asked: &[(PathBuf, Question)]) -> Option<String> {
+        let mut paths = asked.iter().map(|(path, _)| path);
+        let path = paths.find(|path| self.changing.contains(*path))?;
+        Some(format!(
+            "reads {}, which is another at each start",
+            path.display()
+        ))
+    }
+
+    /// Why the value of a variable that native code asks for will be another.
+    pub(super) fn is_set_later(&self, name: &[u8]) -> Option<String> {
+        let shown = String::from_utf8_lossy(name);
+        if self.sets.contains(name) {
+            Some(format!("asks for {shown}, which the program sets"))
+        } else if self.varies.contains(name) {
+            Some(format!("asks for {shown}, which is another at each start"))
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn note_variable(&self, name: &[u8], ledger: &mut Ledger) {
+        // The first of Python's is changed by us, and all of them always count.
+        if !name.is_empty() && !name.starts_with(b"PYTHON") && !name.starts_with(b"PREHEAT_") {
+            ledger.asked_variable(name, self.variable(name));
+        }
+    }
+}
+
+/// A module that Python has compiled, or the directory for those.
+fn is_compiled(path: &Path) -> bool {
+    let is_cache = |part: &OsStr| part == "__pycache__";
+    let is_in_cache = path.iter().any(is_cache);
+    is_in_cache || path.extension().is_some_and(|ending| ending == "pyc")
+}
+
+/// A directory that `tempfile` makes.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    name.strip_prefix(b"tmp")
+        .is_some_and(|rest| rest.len() == 8 && is_by_chance(rest))
+}
+
+/// Whether `tempfile` could have made up this name.
+fn is_by_chance(name: &[u8]) -> bool {
+    name.iter()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
+}
+
+/// A predicate for who writes to a path.
+pub(super) fn writing(path: &Path, what: &str) -> String {
+    let text = path.as_os_str().as_bytes();
+    if text.starts_with(b"/dev/shm/sem.") {
+        "makes a semaphore that all starts would share".into()
+    } else if text.starts_with(b"/dev/shm/") {
+        "makes memory that all starts would share".into()
+    } else if text.starts_with(b"/dev/nvidia") {
+        "opens the GPU".into()
+    } else {
+        format!("{what} {} when it is imported", path.display())
+    }
+}
+
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    OsStr::from_bytes(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_effects_are_harmless() {
+        let none = BTreeSet::new();
+        let environment = [(b"TMPDIR".to_vec(), b"/scratch".to_vec())];
+        let rules = Rules {
+            channel: 6,
+            terminals: Vec::new(),
+            own: vec!["/run/preheat".into()],
+            roots: &[b"/lib/python3/".to_vec()],
+            sets: &BTreeSet::from([b"MODE".to_vec()]),
+            varies: &none,
+            changing: &BTreeSet::new(),
+            environment: &environment,
+        };
+        for path in [
+            "/dev/null",
+            "/lib/x/__pycache__",
+            "/lib/x/__pycache__/a.cpython-311.pyc.140111927575856",
+            "/scratch/r098thtc",
+            "/tmp/r098thtc",
+        ] {
+            assert!(rules.is_harmless(Path::new(path)), "{path}");
+        }
+        for path in ["/tmp/report.txt", "/home/r098thtc", "/tmp/tmp9qqzvw1y"] {
+            assert!(!rules.is_harmless(Path::new(path)), "{path}");
+        }
+        assert!(is_temporary(Path::new("/tmp/tmp9qqzvw1y")));
+        assert!(rules.is_installed(Path::new("/lib/python3")));
+        assert!(!rules.is_installed(Path::new("/lib/python3x")));
+        assert!(rules.is_own(Path::new("/run/preheat/x")));
+        assert!(rules.is_set_later(b"MODE").is_some());
+        assert!(rules.is_set_later(b"HOME").is_none());
+    }
+}
