@@ -169,6 +169,7 @@ impl<'a> Facts<'a> {
             | What::Module
             | What::Lookup => true,
             What::Import
+            | What::Bytecode
             | What::Load
             | What::OptimizerStep
             | What::ModelCall
