@@ -38,6 +38,8 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
         timers.files.push(TimedFile {
             file,
             differences: found.differences,
+            variables: found.variables,
+            one_line: found.one_line,
             returns: found.returns,
         });
     }

@@ -6,10 +6,12 @@ use super::path::CAUSES;
 use super::{
     Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
 };
-use crate::stats::{Interval, SeriesSummary, interval, paired_ratio, summarize};
+use crate::stats::{Class, Interval, SeriesSummary, interval, paired_ratio, summarize};
 
 /// Fewer iterations than this in every start have no class.
 pub(super) const FOR_A_CLASS: usize = 3;
+/// With fewer iterations than this, chance decides whether a start seems to settle.
+const FEW_ITERATIONS: usize = 10;
 
 /// The starts of one temperature that count.
 pub(super) struct Group {
@@ -88,6 +90,7 @@ fn group(
         .filter(with_iterations)
         .map(|at| examined[*at].durations.clone())
         .collect();
+    let most_iterations = series.iter().map(Vec::len).max().unwrap_or(0);
     // Of those that first and steady are told of.
     let excesses: Vec<&[f64; CAUSES]> = (starts.iter())
         .filter(|at| examined[**at].settles())
@@ -101,12 +104,31 @@ fn group(
         temperature,
         time_to_first,
         causes,
-        series: summarize(&series, seed),
-        most_iterations: series.iter().map(Vec::len).max().unwrap_or(0),
+        series: summarize(&series, seed).map(|summary| match most_iterations {
+            ..FEW_ITERATIONS => all_or_none_settle(summary, seed),
+            _ => summary,
+        }),
+        most_iterations,
         excess: std::array::from_fn(mean),
         second: second(examined, &starts, seed),
         starts,
     })
+}
+
+/// With few iterations it is chance which starts seem to settle. Where some do not, the first
+/// iteration is that of all starts, and it is compared with the second.
+fn all_or_none_settle(mut series: SeriesSummary, seed: u64) -> SeriesSummary {
+    if series.starts.iter().any(|start| start.steady.is_none()) {
+        let firsts = series.starts.iter().map(|start| vec![start.first]);
+        let firsts = interval(&firsts.collect::<Vec<_>>(), seed);
+        series.first = firsts.map_or(series.first, |first| first.median);
+        series.steady = None;
+        series.ratio = None;
+        series.warmup = None;
+        series.excess = None;
+        series.class = Class::NoSteadyState;
+    }
+    series
 }
 
 fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::facts::Facts;
 use super::super::timers::Regions;
 use super::super::trace::{Span, What};
-use super::period::{Period, period};
+use super::period::{Period, period, twice};
 use super::{Found, Seen, begins, earliest_of};
 
 /// So many of the last launches say what repeats.
@@ -45,7 +45,7 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Found> {
     let skipped = count.saturating_sub(LOOKED_AT);
     let functions = merged(facts).skip(skipped).map(|launch| launch.function);
     let functions: Vec<u32> = functions.collect();
-    let found = period(&functions)?;
+    let found = period(&functions).or_else(|| twice(&functions))?;
     let block = &functions[found.end - found.length..found.end];
     let launches: Vec<Launch> = merged(facts).take(KEPT).collect();
     let anchors = anchors(&launches, block, skipped + found.end);

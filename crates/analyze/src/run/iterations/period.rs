@@ -42,6 +42,21 @@ pub(super) fn period(sequence: &[u32]) -> Option<Period> {
     best.filter(|best| best.covered * OF_ALL >= sequence.len())
 }
 
+/// What the sequence ends with twice, if that is most of it and nothing repeats more often.
+pub(super) fn twice(sequence: &[u32]) -> Option<Period> {
+    let n = sequence.len();
+    let is_twice = |length: &usize| {
+        let (before, last) = sequence[n - 2 * length..].split_at(*length);
+        before == last
+    };
+    let length = (n / 4 + 1..=n / 2).rev().find(is_twice)?;
+    Some(Period {
+        length,
+        covered: 2 * length,
+        end: n,
+    })
+}
+
 /// The period of the last elements.
 fn at_end(sequence: &[u32]) -> Option<Period> {
     let n = sequence.len();
@@ -130,5 +145,16 @@ mod tests {
         assert_eq!(found(&random), None);
         let many: Vec<u32> = (0..1_000_000).map(|i| i % 161).collect();
         assert_eq!(found(&many), Some((161, 1_000_000)));
+    }
+
+    #[test]
+    fn two_of_the_same_are_a_repetition_if_there_is_little_else() {
+        let length = |sequence: &[u32]| twice(sequence).map(|found| found.length);
+        assert_eq!(length(&[7, 7]), Some(1));
+        assert_eq!(length(&[9, 1, 2, 1, 2]), Some(2));
+        assert_eq!(length(&[1, 2, 3, 1, 2, 3]), Some(3));
+        for other in [&[][..], &[7], &[1, 2], &[1, 2, 3, 4, 5, 5]] {
+            assert_eq!(length(other), None, "{other:?}");
+        }
     }
 }

@@ -4,15 +4,18 @@ use super::super::Frame;
 use super::super::timers::{Key, Region};
 use super::{Found, Seen, earliest_of};
 
-/// The region that a start speaks for, of those that the program surely times and that
-/// were executed at least so often: the one that took longest in all, or the first one where
-/// one execution is enough.
+/// The region that a start speaks for, of those that were executed at least so often: the
+/// one that took longest in all, or the first one where one execution is enough. Readings
+/// that only their order pairs count where the program surely times nothing.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<Key> {
-    let mut often = (start.regions.all.iter())
-        .filter(|region| region.known && region.on_first_thread().count() >= least);
+    let often = |known: bool| {
+        let all = start.regions.all.iter();
+        all.filter(move |region| region.known == known && region.on_first_thread().count() >= least)
+    };
+    let longest = |known: bool| often(known).max_by(|a, b| total(a).total_cmp(&total(b)));
     let found = match least {
-        0 | 1 => often.next(),
-        _ => often.max_by(|a, b| total(a).total_cmp(&total(b))),
+        0 | 1 => often(true).next().or_else(|| often(false).next()),
+        _ => longest(true).or_else(|| longest(false)),
     };
     found.map(|region| region.key.clone())
 }

@@ -33,6 +33,13 @@ pub struct TimedFile {
     pub file: String,
     /// A line whose reading is subtracted from that of another line: (earlier, later).
     pub differences: Vec<(u32, u32)>,
+    /// For each difference, the number of the variable that is subtracted. Without numbers,
+    /// all are of one variable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<u32>,
+    /// Lines with two readings of which the second is subtracted from the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_line: Vec<u32>,
     /// Lines that return a reading: the caller's line is what matters.
     pub returns: Vec<u32>,
 }

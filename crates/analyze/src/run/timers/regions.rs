@@ -5,7 +5,7 @@
 //! source is not known, readings are paired by their order: every other interval is a
 //! region, whichever half took longer.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::super::path::{is_compiler, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
@@ -42,7 +42,8 @@ pub(in crate::run) struct Key {
     /// The place of the later reading, innermost frame first; never empty.
     pub to: Vec<Frame>,
     pub clock: Clock,
-    /// The place of the earlier reading where only the order pairs them.
+    /// The place of the earlier reading, where several regions end at one: only the order
+    /// pairs them, or the program subtracts several variables.
     pub from: Option<Frame>,
 }
 
@@ -93,7 +94,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
         let at = *keys.entry(found.key.clone()).or_insert(count);
         if at == count {
             regions.all.push(Region {
-                known: found.key.from.is_none(),
+                known: found.known,
                 key: found.key,
                 from: found.from,
                 executions: Vec::new(),
@@ -138,6 +139,7 @@ impl Places {
 struct Found {
     key: Key,
     from: Vec<Frame>,
+    known: bool,
     execution: Execution,
 }
 
@@ -162,17 +164,19 @@ fn pairs(number: usize, process: &Process, places: &Places, timers: &Timers) -> 
                 _ if frames[0].file == TIMEIT => generated.push(reading),
                 None => unknown.push(reading),
                 Some(file) => {
-                    if let Some(earlier) = pairing.earlier(reading, frames, file) {
-                        found.extend(region(number, places, (earlier, reading), true));
+                    let earlier = pairing.earlier(reading, frames, file);
+                    for (at, earlier) in earlier.into_iter().enumerate() {
+                        let pair = (earlier, *reading);
+                        found.extend(region(number, places, pair, true, at > 0));
                     }
                 }
             }
         }
         for pair in generated.chunks_exact(2) {
-            found.extend(region(number, places, (pair[0], pair[1]), true));
+            found.extend(region(number, places, (pair[0], pair[1]), true, false));
         }
         for pair in by_order(&unknown) {
-            found.extend(region(number, places, pair, false));
+            found.extend(region(number, places, pair, false, true));
         }
     }
     found
@@ -183,6 +187,7 @@ fn region(
     places: &Places,
     (from, to): (&Reading, &Reading),
     known: bool,
+    by_beginning: bool,
 ) -> Option<Found> {
     let difference = to.value.wrapping_sub(from.value) as i64;
     let execution = Execution {
@@ -201,9 +206,10 @@ fn region(
         key: Key {
             to: places.of(to).to_vec(),
             clock: from.clock,
-            from: (!known).then(|| begins[0].clone()),
+            from: by_beginning.then(|| begins[0].clone()),
         },
         from: begins.to_vec(),
+        known,
         execution,
     })
 }
@@ -221,25 +227,46 @@ struct Beginning<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// The last reading that this one is subtracted from: rather one of the same call than
-    /// one of the same function, which has a variable of its own, than any other.
+    /// The readings that are subtracted from this one, that of each variable, the last one
+    /// first.
     fn earlier(
         &mut self,
         reading: &'a Reading,
         frames: &'a [Frame],
         file: &TimedFile,
-    ) -> Option<&'a Reading> {
+    ) -> Vec<&'a Reading> {
         let place = &frames[0];
-        let from_lines = (file.differences.iter()).filter(|(_, to)| *to == place.line);
-        let beginnings = from_lines
-            .filter_map(|(from, _)| self.last.get(&(place.file.clone(), *from)))
-            .flatten();
-        let earlier = beginnings.max_by_key(|beginning| {
+        if file.one_line.contains(&place.line) {
+            return self.on_one_line(reading, frames).into_iter().collect();
+        }
+        // Of each variable rather a reading of the same call than one of the same function,
+        // which has a variable of its own, than any other.
+        let mut best: BTreeMap<u32, &Beginning<'a>> = BTreeMap::new();
+        let rank = |beginning: &Beginning| {
             let same_function = beginning.frames[0].function == place.function;
             let same_callers = beginning.frames[1..] == frames[1..];
             (same_function, same_callers, beginning.reading.time)
-        });
-        let earlier = earlier.map(|beginning| beginning.reading);
+        };
+        for (at, (from, to)) in file.differences.iter().enumerate() {
+            let beginnings = (*to == place.line)
+                .then(|| self.last.get(&(place.file.clone(), *from)))
+                .flatten();
+            let variable = file.variables.get(at).copied().unwrap_or(0);
+            for beginning in beginnings.into_iter().flatten() {
+                let known = best.entry(variable).or_insert(beginning);
+                if rank(beginning) > rank(known) {
+                    *known = beginning;
+                }
+            }
+        }
+        let mut earlier: Vec<&Beginning> = best.into_values().collect();
+        earlier.sort_by_key(|beginning| std::cmp::Reverse(rank(beginning)));
+        let mut earlier: Vec<&'a Reading> = earlier
+            .into_iter()
+            .map(|beginning| beginning.reading)
+            .collect();
+        // Two variables may hold one reading.
+        earlier.dedup_by_key(|reading| reading.time);
         let last = self.last.entry((place.file.clone(), place.line));
         let last = last.or_default();
         match last.iter_mut().find(|known| known.frames == frames) {
@@ -247,6 +274,20 @@ impl<'a> Pairing<'a> {
             None => last.push(Beginning { frames, reading }),
         }
         earlier
+    }
+
+    /// Readings of a line that holds a whole region: one begins it, the next ends it.
+    fn on_one_line(&mut self, reading: &'a Reading, frames: &'a [Frame]) -> Option<&'a Reading> {
+        let place = &frames[0];
+        let last = self.last.entry((place.file.clone(), place.line));
+        let open = last.or_default();
+        match open.iter().position(|known| known.frames == frames) {
+            Some(at) => Some(open.swap_remove(at).reading),
+            None => {
+                open.push(Beginning { frames, reading });
+                None
+            }
+        }
     }
 }
 
@@ -292,6 +333,7 @@ fn events(number: usize, process: &Process, places: &Places) -> Vec<Found> {
                     from: None,
                 },
                 from: places.of(from).to_vec(),
+                known: true,
                 execution: Execution {
                     process: number,
                     thread: from.thread as usize,
@@ -346,7 +388,7 @@ mod tests {
                 .map(|differences| TimedFile {
                     file: "a.py".into(),
                     differences: differences.to_vec(),
-                    returns: Vec::new(),
+                    ..TimedFile::default()
                 })
                 .collect(),
             addresses: Vec::new(),
@@ -410,6 +452,14 @@ mod tests {
 
     /// Readings as (time, thread, place), each a text with its frames.
     fn of_places(readings: &[(u64, u32, &str)], differences: &[(u32, u32)]) -> Vec<Region> {
+        let file = TimedFile {
+            differences: differences.to_vec(),
+            ..TimedFile::default()
+        };
+        of_file(readings, file)
+    }
+
+    fn of_file(readings: &[(u64, u32, &str)], file: TimedFile) -> Vec<Region> {
         let mut process = Process {
             texts: vec![String::new()],
             ..Process::default()
@@ -435,8 +485,7 @@ mod tests {
         let timers = Timers {
             files: vec![TimedFile {
                 file: "a.py".into(),
-                differences: differences.to_vec(),
-                returns: Vec::new(),
+                ..file
             }],
             addresses: Vec::new(),
         };
@@ -445,6 +494,39 @@ mod tests {
 
     fn lengths(region: &Region) -> Vec<u64> {
         region.executions.iter().map(|e| e.end - e.begin).collect()
+    }
+
+    #[test]
+    fn a_line_may_hold_whole_regions() {
+        let place = |time| (time, 0, "a.py\x003\0timed");
+        let readings = [place(10), place(30), place(100), place(105)];
+        let file = TimedFile {
+            one_line: vec![3],
+            ..TimedFile::default()
+        };
+        let found = of_file(&readings, file);
+        let all: Vec<_> = found.iter().map(lengths).collect();
+        assert_eq!(all, [vec![20, 5]]);
+    }
+
+    #[test]
+    fn each_variable_that_is_subtracted_makes_a_region() {
+        let place = |time: u64, line: u32| (time, line, format!("a.py\0{line}\0<module>"));
+        let places = [place(0, 1), place(10, 2), place(40, 3)];
+        let readings: Vec<(u64, u32, &str)> = (places.iter())
+            .map(|(time, _, text)| (*time, 0, &**text))
+            .collect();
+        // s, m, e on lines 1, 2, 3: m − s, e − s, e − m.
+        let file = TimedFile {
+            differences: vec![(1, 2), (1, 3), (2, 3)],
+            variables: vec![0, 0, 1],
+            ..TimedFile::default()
+        };
+        let found = of_file(&readings, file);
+        let mut all: Vec<_> = found.iter().flat_map(lengths).collect();
+        all.sort_unstable();
+        assert_eq!(all, [10, 30, 40]);
+        assert!(found.iter().all(|region| region.known));
     }
 
     #[test]

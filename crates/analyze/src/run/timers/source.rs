@@ -15,6 +15,10 @@ use regex_lite::{Captures, Regex};
 pub struct SourceTimers {
     /// A line whose reading is subtracted from that of another line: (earlier, later).
     pub differences: Vec<(u32, u32)>,
+    /// For each difference, the number of the variable that is subtracted.
+    pub variables: Vec<u32>,
+    /// Lines with two readings of which the second is subtracted from the first.
+    pub one_line: Vec<u32>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
 }
@@ -25,6 +29,11 @@ const NAME: &str = r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^\[\]]*\])*";
 /// `start = …`, `auto start = …`, `start: float = …`.
 static ASSIGNED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"^\s*(?:(?:[\w<>,*& ]|::)+[ *&])?(NAME)\s*(?::[^=]+)?=([^=].*)$"));
+/// `start, count = time.time(), 0`.
+static UNPACKED: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"^\s*\(?(NAME(?:\s*,\s*NAME)+)\)?\s*=([^=].*)$"));
+/// `(start := time.time())`.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*:="));
 /// `clock_gettime(CLOCK_MONOTONIC, &start)`, `gettimeofday(&start, NULL)`.
 static FILLED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"(?:clock_gettime|gettimeofday)\s*\(.*&\s*(NAME)"));
@@ -37,9 +46,17 @@ static LESS: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*-\s*(NAME)
 static COPIED: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:(?:[\w<>,*& ]|::)+[ *&])?(NAME)\s*=\s*(NAME)\s*;?\s*(?:#.*|//.*)?$")
 });
-/// `times.append(time.time())`: the differences of neighbours are what is wanted.
-static COLLECTED: LazyLock<Regex> = LazyLock::new(|| expression(r"\.(?:append|push_back)\s*\("));
+/// `times.append(time.time())`, `events.append((start, time.time()))`.
+static COLLECTED: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"(NAME)\.(?:append|push_back|emplace_back)\s*\((.*)$"));
+/// `report(start, time.time())`.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\((.*)$"));
 static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"));
+/// Statements of Python that may have another one on their line, after a colon.
+static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
+});
+static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
 
 fn expression(pattern: &str) -> Regex {
     // The patterns are constants, and a test runs all of them.
@@ -54,7 +71,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     for &line in lines {
         let index = (line as usize).checked_sub(1);
         if let Some(text) = index.and_then(|index| texts.get(index)) {
-            found.reading(line, text);
+            found.line(line, text);
         }
     }
     // A copy may be of a copy.
@@ -65,61 +82,197 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     }
     for text in &texts {
         for names in LESS.captures_iter(text) {
-            let (later, earlier) = (field(&names, 1), field(&names, 2));
+            let (later, earlier) = (variable(&names, 1), variable(&names, 2));
             found.subtracted(&later, &earlier);
         }
     }
     found.close();
     SourceTimers {
-        differences: found.differences.into_iter().collect(),
+        differences: found.differences.keys().copied().collect(),
+        variables: found.differences.into_values().collect(),
+        one_line: found.one_line.into_iter().collect(),
         returns: found.returns,
     }
 }
 
-/// A name without the field of a C structure that holds a time.
-fn field(names: &Captures, at: usize) -> String {
-    let name = names.get(at).map_or("", |found| found.as_str());
+/// The statements of a line.
+fn statements(text: &str) -> Vec<&str> {
+    // Braces separate statements only where semicolons do, in C and C++.
+    let braces = text.contains(';');
+    let mut statements = Vec::new();
+    let mut quote = None;
+    let mut depth = 0;
+    let mut begin = 0;
+    let mut in_header = HEADER.is_match(text);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), _) => {
+                if c == open {
+                    quote = None;
+                }
+                continue;
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth -= 1,
+            _ => {}
+        }
+        let separates = match c {
+            ';' => true,
+            '{' | '}' => braces,
+            ':' => in_header && !text[at..].starts_with(":="),
+            _ => false,
+        };
+        if separates && depth <= 0 {
+            in_header &= c != ':';
+            statements.push(&text[begin..at]);
+            begin = at + c.len_utf8();
+        }
+    }
+    statements.push(&text[begin..]);
+    statements.retain(|statement| !statement.trim().is_empty());
+    statements
+}
+
+/// Whether a statement that is not alone on its line may read a clock.
+fn may_read(statement: &str) -> bool {
+    statement.contains("()") || FILLED.is_match(statement)
+}
+
+/// The parts between commas that are not within brackets.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let split = text.split(|c: char| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    split.map(str::trim).collect()
+}
+
+/// A captured name, as variables are known.
+fn variable(names: &Captures, at: usize) -> String {
+    plain(names.get(at).map_or("", |found| found.as_str()))
+}
+
+/// A name without the field of a C structure that holds a time, and without indices: which
+/// element is meant is not known.
+fn plain(name: &str) -> String {
     let ends = [".tv_sec", ".tv_nsec", ".tv_usec"];
-    let end = ends.iter().find_map(|end| name.strip_suffix(end));
-    end.unwrap_or(name).to_owned()
+    let name = ends
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name);
+    let mut plain = String::new();
+    let mut depth = 0;
+    for c in name.chars() {
+        depth -= i32::from(c == ']');
+        if depth == 0 {
+            plain.push(c);
+        }
+        depth += i32::from(c == '[');
+    }
+    plain
+}
+
+/// A statement that reads a clock: its line, and its place among those of that line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Site {
+    line: u32,
+    statement: usize,
 }
 
 #[derive(Default)]
 struct Found {
-    /// By variable: the lines of the readings that it holds.
-    variables: BTreeMap<String, BTreeSet<u32>>,
+    /// By variable: the readings that it holds.
+    variables: BTreeMap<String, BTreeSet<Site>>,
     /// A reading from which a variable is subtracted at once.
-    closing: Vec<(u32, String)>,
-    differences: BTreeSet<(u32, u32)>,
+    closing: Vec<(Site, String)>,
+    /// A reading that goes into a list or a call, with the list and the other arguments.
+    passed: Vec<(Site, Option<String>, Vec<String>)>,
+    /// Each difference, with the number of the variable that is subtracted.
+    differences: BTreeMap<(u32, u32), u32>,
+    one_line: BTreeSet<u32>,
     returns: Vec<u32>,
+    /// The variables that are subtracted, by their numbers.
+    numbers: Vec<String>,
 }
 
 impl Found {
     /// A line that reads a clock.
-    fn reading(&mut self, line: u32, text: &str) {
+    fn line(&mut self, line: u32, text: &str) {
+        let statements = statements(text);
+        let alone = statements.len() == 1;
+        for (number, statement) in statements.into_iter().enumerate() {
+            if alone || may_read(statement) {
+                let site = Site {
+                    line,
+                    statement: number,
+                };
+                self.reading(site, statement);
+            }
+        }
+    }
+
+    /// A statement that reads a clock.
+    fn reading(&mut self, site: Site, text: &str) {
         let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
-            .map(|names| field(&names, 1))
+            .map(|names| variable(&names, 1))
             .collect();
         if !subtracted.is_empty() {
-            self.closing
-                .extend(subtracted.into_iter().map(|name| (line, name)));
-        } else if COLLECTED.is_match(text) {
-            self.differences.insert((line, line));
+            let closing = subtracted.into_iter().map(|name| (site, name));
+            self.closing.extend(closing);
+        } else if let Some(names) = COLLECTED.captures(text) {
+            let list = Some(variable(&names, 1));
+            self.passed.push((site, list, arguments(&names)));
         } else if RETURNED.is_match(text) {
-            self.returns.push(line);
-        } else if let Some(names) = FILLED.captures(text).or_else(|| ASSIGNED.captures(text)) {
-            let lines = self.variables.entry(field(&names, 1)).or_default();
-            lines.insert(line);
+            self.returns.push(site.line);
+        } else if let Some(names) = FILLED.captures(text) {
+            self.holds(variable(&names, 1), site);
+        } else if let Some(names) = UNPACKED.captures(text) {
+            self.unpacked(site, &names);
+        } else if NAMED.is_match(text) {
+            for names in NAMED.captures_iter(text) {
+                self.holds(variable(&names, 1), site);
+            }
+        } else if ASSIGNED.is_match(text) {
+            // `last = start = time.time()` assigns twice.
+            let mut rest = text;
+            while let Some(names) = ASSIGNED.captures(rest) {
+                self.holds(variable(&names, 1), site);
+                rest = names.get(2).map_or("", |value| value.as_str());
+            }
+        } else if let Some(names) = PASSED.captures(text) {
+            self.passed.push((site, None, arguments(&names)));
         }
+    }
+
+    fn unpacked(&mut self, site: Site, names: &Captures) {
+        let value = names.get(2).map_or("", |value| value.as_str());
+        let values = parts(value);
+        let targets = parts(names.get(1).map_or("", |names| names.as_str()));
+        let one_each = values.len() == targets.len();
+        for (at, name) in targets.into_iter().enumerate() {
+            if !one_each || values[at].contains('(') {
+                self.holds(plain(name), site);
+            }
+        }
+    }
+
+    fn holds(&mut self, variable: String, site: Site) {
+        self.variables.entry(variable).or_default().insert(site);
     }
 
     fn copy(&mut self, text: &str) {
         if let Some(names) = COPIED.captures(text)
-            && let Some(lines) = self.variables.get(&field(&names, 2))
+            && let Some(sites) = self.variables.get(&variable(&names, 2))
         {
-            let lines = lines.clone();
-            let target = self.variables.entry(field(&names, 1)).or_default();
-            target.extend(lines);
+            let sites = sites.clone();
+            let target = self.variables.entry(variable(&names, 1)).or_default();
+            target.extend(sites);
         }
     }
 
@@ -134,20 +287,65 @@ impl Found {
         for (to, name) in std::mem::take(&mut self.closing) {
             self.ends(to, &name);
         }
-    }
-
-    /// The variable is subtracted from the reading of line `to`: it was assigned on the
-    /// nearest line before, or, in a loop, on the nearest one after.
-    fn ends(&mut self, to: u32, variable: &str) {
-        let Some(lines) = self.variables.get(variable) else {
-            return;
-        };
-        let before = lines.range(..to).next_back();
-        let after = lines.range(to..).next();
-        for from in before.into_iter().chain(after) {
-            self.differences.insert((*from, to));
+        for (to, list, arguments) in std::mem::take(&mut self.passed) {
+            let known = |name: &&String| self.readings_of(name).is_some();
+            let earlier: Vec<String> = arguments.iter().filter(known).cloned().collect();
+            match list {
+                // The differences of neighbours are what is wanted.
+                Some(list) if earlier.is_empty() => {
+                    self.ends(to, &list);
+                    let number = self.number(&list);
+                    self.differences.insert((to.line, to.line), number);
+                }
+                _ => {
+                    for name in earlier {
+                        self.ends(to, &name);
+                    }
+                }
+            }
         }
     }
+
+    /// The readings that a variable holds, as an element of it or as a whole.
+    fn readings_of(&self, variable: &str) -> Option<&BTreeSet<Site>> {
+        let whole = variable.strip_suffix("[]").unwrap_or(variable);
+        let variables = &self.variables;
+        variables.get(variable).or_else(|| variables.get(whole))
+    }
+
+    fn number(&mut self, variable: &str) -> u32 {
+        let known = self.numbers.iter().position(|name| name == variable);
+        let number = known.unwrap_or_else(|| {
+            self.numbers.push(variable.to_owned());
+            self.numbers.len() - 1
+        });
+        number as u32
+    }
+
+    /// The variable is subtracted from the reading at `to`: it was assigned on the nearest
+    /// line before, or, in a loop, on the nearest one after.
+    fn ends(&mut self, to: Site, variable: &str) {
+        let Some(sites) = self.readings_of(variable) else {
+            return;
+        };
+        let before = sites.range(..to).next_back().copied();
+        let after = sites.range(to..).next().copied();
+        if before.is_some_and(|from| from.line == to.line) {
+            self.one_line.insert(to.line);
+            return;
+        }
+        let number = self.number(variable);
+        for from in before.into_iter().chain(after) {
+            self.differences.insert((from.line, to.line), number);
+        }
+    }
+}
+
+/// The names among what is passed.
+fn arguments(names: &Captures) -> Vec<String> {
+    let text = names.get(2).map_or("", |arguments| arguments.as_str());
+    let names = ANY_NAME.captures_iter(text);
+    names.map(|names| variable(&names, 1)).collect()
 }
 
 #[cfg(test)]
@@ -221,6 +419,66 @@ mod tests {
         let source = "def now():\n    return time.time()\n";
         assert_eq!(found(source).returns, [2]);
         assert_eq!(found(source).differences, []);
+    }
+
+    #[test]
+    fn a_list_begins_with_its_first_reading() {
+        let source = "times = [time()]\nfor x in y:\n  times.append(time())\n";
+        assert_eq!(found(source).differences, [(1, 3), (3, 3)]);
+        // With its beginning, each reading is a region.
+        let source = "for x in y:\n  begin = time()\n  events.append((begin, time()))\n";
+        assert_eq!(found(source).differences, [(2, 3)]);
+        let source = "t0 = time()\nwork\nreport(t0, time())\n";
+        assert_eq!(found(source).differences, [(1, 3)]);
+    }
+
+    #[test]
+    fn every_assignment_counts() {
+        for assigned in [
+            "s, n = time(), 0",
+            "n, s = 0, time()",
+            "n = s = time()",
+            "if (s := time()): work",
+            "s = {'a': time()}",
+        ] {
+            let source = format!("s = time()\nx = time() - s\n{assigned}\ny = time() - s\n");
+            let differences = found(&source).differences;
+            assert!(differences.contains(&(3, 4)), "{assigned}: {differences:?}");
+            assert!(
+                !differences.contains(&(1, 4)),
+                "{assigned}: {differences:?}"
+            );
+        }
+        let source = "start['a'] = time()\nx = time() - start[name]\n";
+        assert_eq!(found(source).differences, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_line_may_hold_a_whole_region() {
+        for source in [
+            "def timed(n): a = time(); work(n); return time() - a\n",
+            "double timed(int n) { auto a = C::now(); work(n); auto b = C::now(); return b - a; }\n",
+        ] {
+            assert_eq!(found(source).one_line, [1], "{source}");
+            assert_eq!(found(source).differences, [], "{source}");
+        }
+        let source = "timespec x, y; clock_gettime(C, &x); work(); clock_gettime(C, &y);\n\
+                      print(y.tv_nsec - x.tv_nsec);\n";
+        assert_eq!(timers_in(source, &[1]).one_line, [1]);
+        let source = "def now(): return time()\n";
+        assert_eq!(found(source).returns, [1]);
+        let source =
+            "def __enter__(self): self.t = time()\ndef __exit__(self): self.d = time() - self.t\n";
+        assert_eq!(found(source).differences, [(1, 2)]);
+    }
+
+    #[test]
+    fn each_variable_that_is_subtracted_has_its_number() {
+        let source = "s = t()\nm = t()\ne = t()\nprint(m - s, e - m, e - s)\n";
+        let found = found(source);
+        assert_eq!(found.differences, [(1, 2), (1, 3), (2, 3)]);
+        assert_eq!(found.variables[0], found.variables[1]);
+        assert_ne!(found.variables[1], found.variables[2]);
     }
 
     #[test]
