@@ -94,16 +94,19 @@ fn code_begins(process: &Process, first: u64) -> u64 {
 }
 
 /// By the regions that the program times: of one that is executed between lines, the
-/// execution that the first line ends.
+/// execution that the first line ends. A line is read somewhat later than it is written, when
+/// the next execution may have begun already, so executions count by their middle.
 fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
     let regions = start.regions.all.iter();
     let begins = regions.filter(|region| region.known).filter_map(|region| {
-        let own = region
-            .executions
-            .iter()
-            .filter(|one| one.process == process);
-        let begins: Vec<u64> = own.map(|one| one.begin).collect();
-        first_begin(&start.trace.lines, &begins)
+        let executions = region.executions.iter();
+        let own: Vec<(u64, u64)> = executions
+            .filter(|one| one.process == process)
+            .map(|one| (one.begin, one.begin + (one.end - one.begin) / 2))
+            .collect();
+        let middles: Vec<u64> = own.iter().map(|(_, middle)| *middle).collect();
+        let first = first_of_first(&start.trace.lines, &middles)?;
+        Some(own[first].0)
     });
     begins.min()
 }
@@ -123,7 +126,7 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
         .map(|span| span.begin)
         .collect();
     launches.sort_unstable();
-    let launch = first_begin(&start.trace.lines, &launches)?;
+    let launch = launches[first_of_first(&start.trace.lines, &launches)?];
     let waits = spans.filter(|span| span.end <= launch && facts.waits_for_device(span));
     // Without a wait before it, everything since the first call of the driver belongs to it.
     let calls = facts
@@ -138,9 +141,9 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
     waits.map(|span| span.end).max().or(first_call)
 }
 
-/// Where the first iteration begins, if each later one has the same number of these events:
-/// with the first of as many before the first line. Programs may warm up before that.
-fn first_begin(lines: &[u64], events: &[u64]) -> Option<u64> {
+/// The event that the first iteration begins with, if each later one has the same number of
+/// them: the first of as many before the first line. Programs may warm up before that.
+fn first_of_first(lines: &[u64], events: &[u64]) -> Option<usize> {
     let before = |time: u64| events.partition_point(|event| *event < time);
     let mut counts: Vec<usize> = (lines.windows(2))
         .take(1000)
@@ -152,7 +155,7 @@ fn first_begin(lines: &[u64], events: &[u64]) -> Option<u64> {
     if usual == 0 || in_first == 0 {
         return None;
     }
-    events.get(in_first - usual.min(in_first)).copied()
+    Some(in_first - usual.min(in_first))
 }
 
 /// A process that did this part of what the busiest did is the program itself, if it is
@@ -228,14 +231,18 @@ mod tests {
 
     #[test]
     fn the_first_line_ends_as_many_events_as_a_later_one() {
+        let begin = |lines: &[u64], events: &[u64]| {
+            let first = first_of_first(lines, events)?;
+            events.get(first).copied()
+        };
         // Two events before the first line are a warm-up.
         let events = [10, 20, 35, 45, 55];
-        assert_eq!(first_begin(&[40, 50, 60], &events), Some(35));
+        assert_eq!(begin(&[40, 50, 60], &events), Some(35));
         // Two to a line.
         let events = [5, 10, 21, 24, 41, 44, 61, 64];
-        assert_eq!(first_begin(&[30, 50, 70], &events), Some(21));
-        assert_eq!(first_begin(&[30], &events), None);
-        assert_eq!(first_begin(&[30, 50], &[]), None);
-        assert_eq!(first_begin(&[30, 50], &[40]), None);
+        assert_eq!(begin(&[30, 50, 70], &events), Some(21));
+        assert_eq!(begin(&[30], &events), None);
+        assert_eq!(begin(&[30, 50], &[]), None);
+        assert_eq!(begin(&[30, 50], &[40]), None);
     }
 }
