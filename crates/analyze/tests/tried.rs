@@ -168,6 +168,7 @@ fn too_few_starts_decide_nothing() {
     let report = tried(&[(&[], 8.0), (&["warm-parent"], 1.0)], 0.01, 2, 1);
     assert!(report.kept.is_empty());
     assert_eq!(of(&report, "warm-parent").kept, Kept::NotMeasured);
+    assert!(!report.decides());
 }
 
 #[test]

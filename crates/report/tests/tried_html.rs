@@ -37,6 +37,9 @@ fn that_nothing_pays_and_that_it_was_interrupted_is_said() {
     let html = tried_html(&report);
     assert!(html.contains("It was interrupted: nothing was decided."));
     assert!(!html.contains("as fast"));
+    report.interrupted = false;
+    assert!(tried_html(&report).contains("Too few starts were measured to decide anything"));
+    report.interrupted = true;
     report.variants.clear();
     assert!(tried_html(&report).contains("No start could be measured."));
 }

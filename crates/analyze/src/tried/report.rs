@@ -41,6 +41,12 @@ pub struct TriedReport {
 }
 
 impl TriedReport {
+    /// Whether anything follows from it. Too few starts leave an earlier decision unchanged.
+    pub fn decides(&self) -> bool {
+        let measured = |remedy: &Tried| remedy.kept != Kept::NotMeasured;
+        !self.interrupted && self.remedies.iter().any(measured)
+    }
+
     /// Says that it was ended early: what there is stays, and nothing follows from it.
     pub fn interrupt(&mut self) {
         self.interrupted = true;

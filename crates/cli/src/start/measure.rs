@@ -123,7 +123,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     };
     if interrupted {
         report.interrupt();
-    } else {
+    } else if report.decides() {
         decide(&known, &report)?;
     }
     if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {

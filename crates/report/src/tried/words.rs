@@ -73,6 +73,11 @@ pub(super) fn decision(report: &TriedReport) -> String {
     if report.interrupted {
         return "It was interrupted: nothing was decided.".to_owned();
     }
+    if !report.decides() {
+        return "Too few starts were measured to decide anything: `preheat start` starts this \
+                program as before. More --starts or a larger --budget helps."
+            .to_owned();
+    }
     if report.kept.is_empty() {
         return "Nothing was shown to pay here: `preheat start` starts this program plainly."
             .to_owned();
