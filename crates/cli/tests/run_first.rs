@@ -100,6 +100,51 @@ fn two_allocations_in_a_row_are_two_regions() {
     }
 }
 
+/// Timers as people write them: a list of laps, a tuple, a line that holds a whole region, a
+/// list of pairs, several variables subtracted from one reading.
+const TIMERS: &str = "\
+import time
+clock = time.perf_counter
+laps = [clock()]
+for seconds in (0.04, 0.01):
+    time.sleep(seconds)
+    laps.append(clock())
+print(f'first lap: {laps[1] - laps[0]:.7f} s')
+print(f'second lap: {laps[2] - laps[1]:.7f} s')
+s, count = clock(), 0
+time.sleep(0.01)
+print(f'a tuple: {clock() - s:.7f} s')
+def timed(seconds): a = clock(); time.sleep(seconds); return clock() - a
+print(f'one line: {timed(0.02):.7f} s')
+print(f'again: {timed(0.01):.7f} s')
+pairs = []
+for seconds in (0.02, 0.01):
+    begin = clock()
+    time.sleep(seconds)
+    pairs.append((begin, clock()))
+for a, b in pairs:
+    print(f'a pair: {b - a:.7f} s')
+x = clock()
+time.sleep(0.01)
+y = clock()
+time.sleep(0.01)
+z = clock()
+print(f'x to y: {y - x:.7f} s')
+print(f'x to z: {z - x:.7f} s')
+print(f'y to z: {z - y:.7f} s')
+";
+
+#[test]
+fn timers_agree_however_they_are_written() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("timers.py", TIMERS);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+}
+
 #[test]
 fn one_timed_allocation_is_one_region() {
     if let Some(report) = python("torch", "preallocate.py", &[]) {
