@@ -29,7 +29,7 @@ pub const ALL: [CompileCache; 8] = [
 ];
 
 /// Where Python keeps the bytecode of modules, in place of the directories beside them.
-pub const BYTECODE: CompileCache = known("PYTHONPYCACHEPREFIX", "Python");
+pub static BYTECODE: CompileCache = known("PYTHONPYCACHEPREFIX", "Python");
 
 const fn known(variable: &'static str, title: &'static str) -> CompileCache {
     CompileCache {

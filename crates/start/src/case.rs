@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::place::Places;
 use crate::seen::Seen;
@@ -36,6 +36,8 @@ impl Case<'_> {
 pub(crate) struct Changes {
     /// Variables to set, in place of the user's.
     pub variables: Vec<(&'static str, OsString)>,
+    /// Where Python finds the bytecode of modules that have none.
+    pub bytecode: Option<PathBuf>,
 }
 
 impl Changes {
@@ -56,7 +58,6 @@ impl Changes {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     /// A start to try remedies on.
     pub(crate) struct Sample {

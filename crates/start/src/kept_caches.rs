@@ -37,6 +37,7 @@ pub use error::BundleError;
 pub use machine::{Card, Machine};
 pub use pack::{Packed, pack};
 pub use place::{VARIABLE, whole};
+pub(crate) use place::{make as make_directory, place as directory};
 pub use unpack::{Unpacked, unpack};
 
 /// How many bytes are moved at once.
@@ -142,7 +143,7 @@ pub fn files(number: u64) -> String {
 pub fn elsewhere(place: &Path) -> Vec<(&'static str, PathBuf)> {
     let set =
         |cache: &CompileCache| Some((cache.variable, std::env::var_os(cache.variable)?.into()));
-    let all = traits::kept().filter_map(set);
+    let all = traits::carried().filter_map(set);
     all.filter(|(_, path): &(_, PathBuf)| !path.starts_with(place) && path.is_dir())
         .collect()
 }

@@ -18,6 +18,7 @@ mod decision;
 mod hint;
 mod identity;
 mod invocation;
+mod kept_bytecode;
 pub mod kept_caches;
 mod overlapped_init;
 mod place;
@@ -141,6 +142,8 @@ struct Begun {
     invocation: Result<Invocation, Why>,
     places: Places,
     remedies: Remedies,
+    /// Where the start keeps its bytecode, if it does.
+    bytecode: Option<PathBuf>,
 }
 
 /// Apply what was decided on and changes what the start is given: the environment of this
@@ -164,6 +167,9 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
     // Whoever names a place for caches wants them kept there.
     if request.remedies.is_none() && kept_caches::is_named(&|name| std::env::var_os(name)) {
         remedies.insert(Remedy::KeptCaches);
+        if invocation.is_ok() {
+            remedies.insert(Remedy::KeptBytecode);
+        }
     }
     let seen = Seen::read(&places.kept, &name);
     let mut changes = Changes::default();
@@ -189,6 +195,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
     }
     changes.make();
     Ok(Begun {
+        bytecode: changes.bytecode,
         applied,
         left_out,
         invocation,
@@ -206,6 +213,10 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
         Remedy::Allocator => settings::allocator(case, changes),
         Remedy::KeptCaches => kept_caches::apply(case, changes),
+        Remedy::KeptBytecode => {
+            changes.bytecode = Some(kept_bytecode::apply(case)?);
+            Ok(())
+        }
         Remedy::OverlappedInit => overlapped_init::apply(case, changes),
         Remedy::Prefetch => prefetch::apply(case),
     }
@@ -224,7 +235,11 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
             ([], None) => "started plainly, as a measurement has decided".to_owned(),
             (applied, _) => format!("started with {}", applied.join(" and ")),
         });
-        return Ok(Tried::Plain(Vec::new()));
+        let python = warm_parent::Injected {
+            places: &begun.places,
+            bytecode: begun.bytecode.as_deref(),
+        };
+        return Ok(Tried::Plain(python.variables_if_needed()));
     }
     let invocation = match begun.invocation {
         Ok(invocation) => invocation,
@@ -242,6 +257,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         places: &begun.places,
         environment: &inherited.environment,
         terminals: warm_parent::terminals(),
+        bytecode: begun.bytecode.as_deref(),
         idle: request.idle,
         patience: request.patience,
     };
@@ -255,8 +271,8 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
             })?;
             (request.told)(&format!("started plainly: {why}"));
             Ok(Tried::Plain(match learns {
-                Learns::No => Vec::new(),
-                Learns::Into(path) => wish.variables("learn", path.into_os_string()).to_vec(),
+                Learns::No => wish.injected().variables_if_needed(),
+                Learns::Into(path) => wish.injected().variables("learn", path.as_os_str()),
             }))
         }
     }

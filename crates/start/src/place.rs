@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 15] = [
+const PYTHON: [(&str, &[u8]); 16] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
     ),
+    ("bytecode.py", include_bytes!("python/bytecode.py")),
     ("learn.py", include_bytes!("python/learn.py")),
     ("template.py", include_bytes!("python/template.py")),
     ("probe.py", include_bytes!("python/probe.py")),

@@ -73,6 +73,7 @@ fn wished<R>(
         places: &places,
         environment: &inherited.environment,
         terminals: warm_parent::terminals(),
+        bytecode: None,
         idle: DEFAULT_IDLE,
         patience: DEFAULT_PATIENCE,
     })

@@ -18,6 +18,8 @@ pub enum Remedy {
     Prefetch,
     /// Compiled code is kept in one place.
     KeptCaches,
+    /// The bytecode of Python modules is kept beside it.
+    KeptBytecode,
     /// Kernels are loaded at their first use, whatever the environment says.
     LazyLoading,
     /// The driver loads machine code with several threads.
@@ -28,11 +30,12 @@ pub enum Remedy {
 
 impl Remedy {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Remedy; 7] = [
+    pub const ALL: [Remedy; 8] = [
         Remedy::WarmParent,
         Remedy::OverlappedInit,
         Remedy::Prefetch,
         Remedy::KeptCaches,
+        Remedy::KeptBytecode,
         Remedy::LazyLoading,
         Remedy::LoaderThreads,
         Remedy::Allocator,
@@ -45,6 +48,7 @@ impl Remedy {
             Remedy::OverlappedInit => "overlapped-init",
             Remedy::Prefetch => "prefetch",
             Remedy::KeptCaches => "kept-caches",
+            Remedy::KeptBytecode => "kept-bytecode",
             Remedy::LazyLoading => "lazy-loading",
             Remedy::LoaderThreads => "loader-threads",
             Remedy::Allocator => "allocator",

@@ -29,6 +29,8 @@ pub struct Seen {
     pub uses_cuda: bool,
     /// Whether a child that was forked, and not one that became another program, used a GPU.
     pub forks_use_device: bool,
+    /// Whether it compiled modules from source whose bytecode Python does not write.
+    pub compiles_bytecode: bool,
     /// Variables of caches for compiled code that it would read or write.
     pub caches: Vec<String>,
     /// A name for the arguments and variables that it was seen with, as far as they may
@@ -38,6 +40,7 @@ pub struct Seen {
 
 const USES_CUDA: &str = "uses-cuda";
 const FORKS: &str = "forks-use-device";
+const COMPILES: &str = "compiles-bytecode";
 
 /// Parts that are less than this apart are read as one.
 const APART: u64 = 128 << 10;
@@ -103,8 +106,12 @@ impl Seen {
         text
     }
 
-    fn flags(&self) -> [(bool, &str); 2] {
-        [(self.uses_cuda, USES_CUDA), (self.forks_use_device, FORKS)]
+    fn flags(&self) -> [(bool, &str); 3] {
+        [
+            (self.uses_cuda, USES_CUDA),
+            (self.forks_use_device, FORKS),
+            (self.compiles_bytecode, COMPILES),
+        ]
     }
 
     fn parse(bytes: &[u8]) -> Seen {
@@ -124,6 +131,7 @@ impl Seen {
                 b"device" => seen.device = text(record[1]).parse().ok(),
                 b"is" if record[1] == USES_CUDA.as_bytes() => seen.uses_cuda = true,
                 b"is" if record[1] == FORKS.as_bytes() => seen.forks_use_device = true,
+                b"is" if record[1] == COMPILES.as_bytes() => seen.compiles_bytecode = true,
                 b"conditions" => seen.conditions = text(record[1]),
                 b"cache" => seen.caches.push(text(record[1])),
                 _ => {}
@@ -187,6 +195,7 @@ mod tests {
             device: Some(3),
             uses_cuda: true,
             forks_use_device: true,
+            compiles_bytecode: true,
             caches: vec!["TRITON_CACHE_DIR".into()],
             conditions: "0f".into(),
         };

@@ -41,7 +41,7 @@ pub(crate) use follow::{End, Program, die};
 pub(crate) use learned::{Ahead, Learned};
 pub(crate) use ledger::terminals;
 pub use list::{Running, list, stop};
-pub(crate) use make::Wish;
+pub(crate) use make::{Injected, Wish};
 pub(crate) use now::prepare_now;
 pub(crate) use recorded::learn_from;
 pub(crate) use request::{Inherited, environment};

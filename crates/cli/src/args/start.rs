@@ -13,7 +13,7 @@ use super::{TEMPLATE, iterations, seconds, starts};
 #[command(
     before_help = "The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.
 
-With --measure, this and other remedies (the driver initialized during imports, files read ahead, kept compile caches, settings of the driver) are tried against plain starts in turn, and what clearly pays on this machine is what later starts have.",
+With --measure, this and other remedies (the driver initialized during imports, files read ahead, kept compile caches and bytecode, settings of the driver) are tried against plain starts in turn, and what clearly pays on this machine is what later starts have.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
@@ -56,7 +56,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, lazy-loading, loader-threads, allocator; or none
+    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use preheat_analyze::run::Recording;
-use preheat_analyze::run::trace::{Process, StartTrace, What};
+use preheat_analyze::run::trace::{BytecodeWrite, Process, StartTrace, What};
 use preheat_start::Seen;
 
 /// Of the last start of a recording, which found most in its place.
@@ -21,6 +21,8 @@ pub fn seen(recording: &Recording) -> Seen {
         device: device(program).filter(|_| program.pid == start.pid),
         uses_cuda: uses_cuda(program),
         forks_use_device: start.processes.iter().filter(is_fork).any(uses_cuda),
+        compiles_bytecode: (program.bytecode.iter())
+            .any(|compiled| compiled.write != BytecodeWrite::Writes),
         caches: caches(program),
         ..Seen::default()
     }

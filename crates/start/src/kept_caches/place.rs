@@ -14,7 +14,7 @@ use super::traits;
 pub const VARIABLE: &str = "PREHEAT_CACHES";
 
 /// The place: the one that is named, else the user's own.
-pub(super) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
+pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
     let set = |name| {
         variable(name)
             .filter(|value| !value.is_empty())
@@ -47,7 +47,7 @@ pub fn whole(named: &Path) -> Result<PathBuf, String> {
 }
 
 /// Have a directory, and those above it; what is made is the user's alone.
-pub(super) fn make(directory: &Path) -> io::Result<()> {
+pub(crate) fn make(directory: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -66,7 +66,7 @@ pub(super) struct Found {
 pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
     let mut found = Vec::new();
     let mut strange = 0;
-    for cache in traits::kept() {
+    for cache in traits::carried() {
         let mut directories = vec![PathBuf::from(cache.directory())];
         while let Some(directory) = directories.pop() {
             let entries = match fs::read_dir(place.join(&directory)) {

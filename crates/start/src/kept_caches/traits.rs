@@ -13,9 +13,14 @@
 
 use std::path::Path;
 
-use preheat_launch::caches::{ALL, CompileCache};
+use preheat_launch::caches::{ALL, BYTECODE, CompileCache};
 
-/// All that are kept.
+/// All that a place can hold. Bytecode is kept by another remedy, and not by a variable.
+pub(super) fn carried() -> impl Iterator<Item = &'static CompileCache> {
+    kept().chain([&BYTECODE])
+}
+
+/// The caches that variables lead to the place.
 pub(super) fn kept() -> impl Iterator<Item = &'static CompileCache> {
     ALL.iter()
         .filter(|cache| cache.variable != "TORCH_EXTENSIONS_DIR")
@@ -23,7 +28,7 @@ pub(super) fn kept() -> impl Iterator<Item = &'static CompileCache> {
 
 /// The cache whose directory has this name.
 pub(super) fn by_directory(name: &str) -> Option<&'static CompileCache> {
-    kept().find(|cache| cache.directory() == name)
+    carried().find(|cache| cache.directory() == name)
 }
 
 /// Whether it is taken or left as a whole, where something is there already; else file by
@@ -49,6 +54,7 @@ pub(super) fn is_passing(cache: &CompileCache, path: &Path) -> bool {
     match cache.variable {
         "TORCHINDUCTOR_CACHE_DIR" => name.is_some_and(|name| name.ends_with(".lock")),
         "POCL_CACHE_DIR" => name.is_some_and(|name| name.starts_with("tempfile_")),
+        "PYTHONPYCACHEPREFIX" => name.is_some_and(|name| name.ends_with(".new")),
         "TRITON_CACHE_DIR" => name.is_some_and(|name| name.starts_with("tmp.pid_")),
         _ => false,
     }
@@ -65,6 +71,12 @@ mod tests {
         assert!(is_passing(triton, Path::new("/a/tmp.pid_3_x")));
         assert_eq!(by_directory("triton"), None);
         assert_eq!(by_directory("torch_extensions_dir"), None);
+        let bytecode = by_directory("pythonpycacheprefix").expect("it is known");
+        assert!(is_passing(
+            bytecode,
+            Path::new("/a/x.cpython-311.pyc.7.9.new")
+        ));
+        assert!(kept().all(|cache| cache != bytecode));
         assert_eq!(kept().filter(|cache| is_one(cache)).count(), 1);
         assert_eq!(kept().filter(|cache| has_path_in_keys(cache)).count(), 1);
     }

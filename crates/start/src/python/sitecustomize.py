@@ -1,9 +1,10 @@
-"""Loaded by Python at its start, before the program, in two kinds of processes.
+"""Loaded by Python at its start, before the program, in three kinds of processes.
 
 A program that is started plainly and has not been seen before (`learn`) tells at its end
 which modules it had. A warm parent (`template`) imports such modules and then waits here:
 each of its children returns from this file, and Python itself goes on with the program,
-as it would have without us.
+as it would have without us. A start that keeps bytecode (`bytecode`, or `learn` too)
+finds it by us.
 
 Nothing of this may be seen by the program: it leaves sys.path, sys.modules and the
 environment as they would be without it, prints nothing and raises nothing. It must stay
@@ -16,6 +17,7 @@ import sys
 def begin(os):
     """Does what the environment asks for, and takes that out of it."""
     asked = os.environ.pop("PREHEAT_START", None)
+    bytecode = os.environ.pop("PREHEAT_BYTECODE", None)
     here = os.path.dirname(os.path.abspath(__file__))
     leave_path(os, here)
     if not asked:
@@ -26,6 +28,8 @@ def begin(os):
         os.environ["PYTHONPATH"] = ours[len(here) + 1 :]
     else:
         os.environ.pop("PYTHONPATH", None)
+    if bytecode:
+        part(os, here, "bytecode.py")["begin"](bytecode)
     if kind == "learn":
         part(os, here, "learn.py")["begin"](rest)
     elif kind == "template":

@@ -4,14 +4,14 @@
 //! Whoever makes it is nobody's child: the program that this process becomes must not
 //! find a child that it did not start.
 
-use std::ffi::{CStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,6 +22,7 @@ use super::variables::{ALWAYS, Environment};
 use crate::background;
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::{Invocation, Main};
+use crate::kept_bytecode;
 use crate::place::Places;
 
 /// The variable by which our `sitecustomize` is told what to do.
@@ -47,10 +48,48 @@ pub(crate) struct Wish<'a> {
     pub environment: &'a Environment,
     /// Standard streams that are terminals.
     pub terminals: Vec<libc::c_int>,
+    /// Where bytecode is kept, if it is.
+    pub bytecode: Option<&'a Path>,
     /// How long it may be idle.
     pub idle: Duration,
     /// How long a start waits for it before it goes on without.
     pub patience: Duration,
+}
+
+/// Our `sitecustomize`, which Python loads before a program.
+pub(crate) struct Injected<'a> {
+    pub places: &'a Places,
+    /// Where bytecode is kept, if it is.
+    pub bytecode: Option<&'a Path>,
+}
+
+impl Injected<'_> {
+    /// The variables with which Python comes to us first, to do this.
+    pub(crate) fn variables(&self, what: &str, rest: &OsStr) -> Vec<(&'static str, OsString)> {
+        let theirs = std::env::var_os("PYTHONPATH");
+        let mut path = self.places.python.clone().into_os_string();
+        let mut told = OsString::from(what);
+        told.push(if theirs.is_some() { ":set:" } else { ":unset:" });
+        told.push(rest);
+        // An empty element would mean the current directory.
+        if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
+            path.push(":");
+            path.push(theirs);
+        }
+        let mut variables = vec![("PYTHONPATH", path), (TOLD, told)];
+        if let Some(directory) = self.bytecode {
+            variables.push((kept_bytecode::VARIABLE, directory.into()));
+        }
+        variables
+    }
+
+    /// The variables of a start that has nothing to do for us but to keep its bytecode.
+    pub(crate) fn variables_if_needed(&self) -> Vec<(&'static str, OsString)> {
+        match self.bytecode {
+            Some(_) => self.variables("bytecode", OsStr::new("")),
+            None => Vec::new(),
+        }
+    }
 }
 
 impl Wish<'_> {
@@ -65,19 +104,12 @@ impl Wish<'_> {
         self.places.run.join(name + ".plain")
     }
 
-    /// The variables with which Python comes to us first, to do this.
-    pub(crate) fn variables(&self, what: &str, rest: OsString) -> [(&'static str, OsString); 2] {
-        let theirs = std::env::var_os("PYTHONPATH");
-        let mut path = self.places.python.clone().into_os_string();
-        let mut told = OsString::from(what);
-        told.push(if theirs.is_some() { ":set:" } else { ":unset:" });
-        told.push(rest);
-        // An empty element would mean the current directory.
-        if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
-            path.push(":");
-            path.push(theirs);
+    /// What Python is given to come to us first.
+    pub(crate) fn injected(&self) -> Injected<'_> {
+        Injected {
+            places: self.places,
+            bytecode: self.bytecode,
         }
-        [("PYTHONPATH", path), (TOLD, told)]
     }
 
     /// The program's own arguments.
@@ -248,7 +280,14 @@ impl Wish<'_> {
             command
                 .arg0(&self.invocation.words[0])
                 .args(&self.invocation.words[1..self.invocation.leading])
-                .envs(self.variables("template", PLAN.to_string().into()))
+                // It compiles its modules once: files of ours are not among its inputs.
+                .envs(
+                    Injected {
+                        places: self.places,
+                        bytecode: None,
+                    }
+                    .variables("template", OsStr::new(&PLAN.to_string())),
+                )
                 // A recording is one of the program: the child begins it.
                 .env_remove(preheat_wire::variables::DIRECTORY)
                 // And so is a GPU.
