@@ -6,7 +6,7 @@ use anyhow::Result;
 use preheat_analyze::lab::{Machine, MeasuredDevice};
 use preheat_analyze::units::bytes;
 use preheat_device::Kind;
-use preheat_lab::{Framework, find_python, machine, probe_device};
+use preheat_lab::{BytecodeFound, Framework, find_bytecode, find_python, machine, probe_device};
 use preheat_report::hanging;
 use serde::Serialize;
 
@@ -49,6 +49,8 @@ struct Finding {
 struct PythonFinding {
     path: String,
     version: String,
+    /// Whether its packages have bytecode; nothing where it does not say.
+    bytecode: Option<BytecodeFound>,
 }
 
 #[derive(Serialize)]
@@ -140,6 +142,10 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
             install: framework.install_hint(),
         })
         .collect();
+    let bytecode = python
+        .as_ref()
+        .and_then(|python| find_bytecode(&python.path).ok());
+    advice.extend(bytecode.as_ref().and_then(bytecode_advice));
     advice.extend(pinning_advice());
     Doctor {
         schema: "preheat.doctor/1",
@@ -151,10 +157,28 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
         python: python.map(|python| PythonFinding {
             path: python.path.display().to_string(),
             version: python.version,
+            bytecode,
         }),
         frameworks,
         advice,
     }
+}
+
+/// What to do about packages without bytecode.
+fn bytecode_advice(found: &BytecodeFound) -> Option<String> {
+    if !found.is_missing() {
+        return None;
+    }
+    let because = match (found.writes, found.writable) {
+        (false, _) => "; PYTHONDONTWRITEBYTECODE keeps Python from writing it",
+        (true, false) => "; this user cannot write there",
+        (true, true) => "; the first start writes what it imports",
+    };
+    Some(format!(
+        "{} of {} modules in {} have no bytecode, so starts compile what they import{because}. \
+         `python -m compileall -q --invalidation-mode checked-hash {2}` compiles them once",
+        found.missing, found.modules, found.packages
+    ))
 }
 
 /// The largest pinned copy of `lab` needs this much.
@@ -227,6 +251,20 @@ fn text(found: &Doctor, width: usize) -> String {
                 "Frameworks of {} (Python {})",
                 python.path, python.version
             ));
+            if let Some(bytecode) = &python.bytecode {
+                let about = format!(
+                    "{} of {} installed modules have it",
+                    bytecode.modules - bytecode.missing,
+                    bytecode.modules
+                );
+                row(
+                    &mut lines,
+                    !bytecode.is_missing(),
+                    "bytecode",
+                    &about,
+                    width,
+                );
+            }
             for framework in &found.frameworks {
                 let missing = || format!("not installed: {}", framework.install);
                 let about = framework.version.clone().unwrap_or_else(missing);

@@ -29,7 +29,7 @@ mod scratch;
 pub use child::{CHILD_ARGUMENT, child_main};
 pub use clock::timed;
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
-pub use frameworks::{Framework, PythonFound, find_python};
+pub use frameworks::{BytecodeFound, Framework, PythonFound, find_bytecode, find_python};
 pub use interrupt::{install as install_interrupt, interrupted};
 
 pub use machine::{machine, now_rfc3339};

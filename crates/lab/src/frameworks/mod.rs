@@ -3,6 +3,10 @@
 //! Each script here runs one experiment in one fresh Python and writes the same
 //! lines as a native start. `common.py` is put before each of them.
 
+mod bytecode;
+
+pub use bytecode::{BytecodeFound, find_bytecode};
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,98 @@
+//! Whether the packages of a Python have bytecode.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::ask;
+
+/// How many installed modules have bytecode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BytecodeFound {
+    /// Modules that were looked at.
+    pub modules: u64,
+    /// Those of them without a `.pyc` file.
+    pub missing: u64,
+    /// Whether Python may write bytecode at all: `sys.dont_write_bytecode` is not set.
+    pub writes: bool,
+    /// Whether this user can write to the directory of the packages.
+    pub writable: bool,
+    /// The directory of the packages.
+    pub packages: String,
+}
+
+/// Looks at names only; 20,000 modules are enough.
+const QUESTION: &str = r#"
+import importlib.util, json, os, sys, sysconfig
+packages = sysconfig.get_paths()["purelib"]
+found = importlib.util.find_spec("torch") or importlib.util.find_spec("numpy")
+if found and found.submodule_search_locations:
+    packages = os.path.dirname(list(found.submodule_search_locations)[0])
+modules = missing = 0
+for directory, inner, files in os.walk(packages):
+    inner[:] = [name for name in inner if name not in ("__pycache__", "test", "tests")]
+    if "site-packages" not in directory and "dist-packages" not in directory:
+        continue
+    kept = {}
+    for name in files:
+        if name.endswith(".py"):
+            cached = importlib.util.cache_from_source(os.path.join(directory, name))
+            place, entry = os.path.split(cached)
+            if place not in kept:
+                kept[place] = set(os.listdir(place)) if os.path.isdir(place) else set()
+            modules += 1
+            missing += entry not in kept[place]
+    if modules >= 20000:
+        break
+print(json.dumps({
+    "modules": modules,
+    "missing": missing,
+    "writes": not sys.dont_write_bytecode,
+    "writable": os.access(packages, os.W_OK),
+    "packages": packages,
+}))
+"#;
+
+/// Many small directories on a cold disk take their time.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Looks at the packages of a Python; an error is a sentence.
+pub fn find_bytecode(python: &Path) -> Result<BytecodeFound, String> {
+    let text = ask(python, QUESTION, LIMIT)?;
+    let answer = text.lines().last();
+    answer
+        .and_then(|line| serde_json::from_str(line).ok())
+        .ok_or_else(|| {
+            format!(
+                "{} does not say whether its packages have bytecode",
+                python.display()
+            )
+        })
+}
+
+impl BytecodeFound {
+    /// Whether a start would compile many modules.
+    pub fn is_missing(&self) -> bool {
+        self.missing > 0 && self.missing * 10 >= self.modules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_all_modules_is_worth_mentioning() {
+        let found = |modules, missing| BytecodeFound {
+            modules,
+            missing,
+            writes: true,
+            writable: true,
+            packages: String::new(),
+        };
+        assert!(found(100, 10).is_missing());
+        assert!(!found(100, 9).is_missing());
+        assert!(!found(0, 0).is_missing());
+    }
+}
