@@ -135,7 +135,7 @@ fn torch_compile(case: &Case) -> Option<Told> {
     let kept = variables
         .iter()
         .all(|name| case.environment(name).is_some());
-    if kept || !case.is_much(compiled) {
+    if kept || !case.is_much(compiled) || are_filled(case) {
         return None;
     }
     Some(told(
@@ -149,6 +149,16 @@ fn torch_compile(case: &Case) -> Option<Told> {
         "the caches were not filled yet, and a filled cache halves what torch.compile takes: it \
          still traces the program",
     ))
+}
+
+/// Whether the shown start found the caches of torch.compile filled: by an earlier start of
+/// the same recording, or by what it read.
+fn are_filled(case: &Case) -> bool {
+    let first = case.report.starts.iter().any(|start| start.first_start);
+    let others = case.report.starts.iter().any(|start| !start.first_start);
+    let mut processes = case.start.trace.processes.iter();
+    (first && others)
+        || processes.any(|process| process.files.iter().any(|f| f.contains("/fxgraph/")))
 }
 
 /// Source that is compiled while the program runs.
