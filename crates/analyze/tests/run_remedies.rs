@@ -169,7 +169,9 @@ fn nobody_avoids_the_standard_library_or_what_is_short() {
     let importing = |name: &str, end: f64| {
         let mut p = Program::python(100);
         p.import(name, ("helper", "a.py:1"), (30.0, end), end - 30.0);
-        report(p)
+        let mut recording = recording("auto", vec![with_loop(p, 500.0)]);
+        recording.manifest.optional_imports = vec![name.to_owned()];
+        analyze(&recording).report
     };
     let id = "avoidable-imports";
     assert!(remedy(&importing("pandas", 180.0), id).is_some());
@@ -294,6 +296,43 @@ fn what_torch_compiles_is_kept() {
         kept.manifest.environment.push(variable);
     }
     assert!(remedy(&analyze(&kept).report, "kept-caches").is_none());
+    // A second start finds what the first has compiled.
+    let twice = recording("auto", vec![compiling(300.0), compiling(300.0)]);
+    assert!(remedy(&analyze(&twice).report, "kept-caches").is_none());
+    let mut filled = compiling(300.0);
+    let entry = "/tmp/torchinductor_me/fxgraph/ab/entry".to_owned();
+    filled.processes[0].files.push(entry);
+    assert!(remedy(&findings("auto", filled).report, "kept-caches").is_none());
+}
+
+#[test]
+fn a_warm_parent_counts_only_the_process_that_a_start_serves() {
+    let importing = || {
+        let mut p = Program::python(100);
+        p.import("numpy", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
+        recording("auto", vec![with_loop(p, 500.0)])
+    };
+    let mut plainly = importing();
+    plainly.manifest.started_plainly = Some("it is not a Python program".to_owned());
+    let report = analyze(&plainly).report;
+    let told = remedy(&report, "warm-parent").unwrap();
+    assert!(!told.helps && told.saving == 0.0);
+    assert!(told.what.contains("not a Python program"), "{}", told.what);
+    // A worker that a launcher starts is not served.
+    for (program, serves) in [("/bin/sh", false), ("/usr/bin/timeout", true)] {
+        let mut child = importing();
+        let start = &mut child.starts[0];
+        start.processes[0].parent = 99;
+        start.pid = 99;
+        child.manifest.starts[0].pid = 99;
+        child.manifest.command = vec![program.to_owned()];
+        let report = analyze(&child).report;
+        assert_eq!(
+            remedy(&report, "warm-parent").is_some(),
+            serves,
+            "{program}"
+        );
+    }
 }
 
 const MIB: u64 = 1 << 20;

@@ -92,7 +92,7 @@ fn linear_training() {
         .iter()
         .map(|remedy| remedy.id.as_str())
         .collect();
-    for id in ["warm-parent", "avoidable-imports", "overlapped-init"] {
+    for id in ["warm-parent", "overlapped-init"] {
         assert!(remedies.contains(&id), "{remedies:?}");
     }
 }

@@ -18,6 +18,7 @@ mod inject;
 mod input;
 mod lines;
 mod manifest;
+mod optional;
 mod place;
 mod plan;
 pub mod program;
@@ -34,6 +35,8 @@ mod turns;
 
 pub use error::LaunchError;
 pub use inject::is_set_by_recording;
+pub use manifest::save as save_manifest;
+pub use optional::locate_optional_imports;
 pub use place::kept_recorder;
 pub use place::{private as private_directory, put as put_file, replace as replace_file};
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};

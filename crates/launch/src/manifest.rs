@@ -78,7 +78,7 @@ pub(crate) fn environment(
 }
 
 /// Write it whole, or leave the one before.
-pub(crate) fn save(manifest: &Manifest, recording: &Path) -> io::Result<()> {
+pub fn save(manifest: &Manifest, recording: &Path) -> io::Result<()> {
     let new = recording.join(".recording.json.new");
     let mut text = serde_json::to_vec_pretty(manifest)?;
     text.push(b'\n');

@@ -84,6 +84,8 @@ pub(crate) fn describe(request: &Request<'_>) -> Manifest {
         environment: manifest::environment(std::env::vars_os()),
         starts: Vec::new(),
         timers: Timers::default(),
+        started_plainly: None,
+        optional_imports: Vec::new(),
         notes: inject::notes(|name| std::env::var_os(name)),
     }
 }

@@ -293,6 +293,19 @@ fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tri
     Ok(Tried::Plain(variables))
 }
 
+/// Whether the command can be started from a warm parent; or why it is started plainly.
+pub fn serves(command: &[OsString]) -> Result<(), String> {
+    let program = invocation::find(command).map_err(|why| why.to_string())?;
+    if let Some(why) = &program.unrecorded {
+        return Err(why.clone());
+    }
+    match invocation::read(command, &program.path) {
+        Ok(_) => Ok(()),
+        Err(_) if chain::may_become_python(&program) => Ok(()),
+        Err(why) => Err(why),
+    }
+}
+
 /// What is known of a command, to be looked at and changed.
 pub struct Known {
     program: PathBuf,

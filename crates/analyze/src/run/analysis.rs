@@ -104,6 +104,7 @@ pub fn analyze(recording: &Recording) -> Findings {
             start,
             examined,
             trees: &trees,
+            manifest: &recording.manifest,
             scale: scale(&report, examined),
         });
         view = viewing::view(shown, start, examined, &trees);

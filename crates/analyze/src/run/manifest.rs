@@ -32,6 +32,13 @@ pub struct Manifest {
     /// The program's clock readings, as its source describes them.
     #[serde(default, skip_serializing_if = "Timers::is_empty")]
     pub timers: Timers,
+    /// Why `preheat start` starts the command plainly; none if it can start it warm, or if
+    /// that was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_plainly: Option<String>,
+    /// Large imports that a library asked for and works without, by module.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional_imports: Vec<String>,
     /// Sentences for people: what is not recorded, and why.
     pub notes: Vec<String>,
 }

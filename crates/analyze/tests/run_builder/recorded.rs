@@ -55,6 +55,8 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
             environment: Vec::new(),
             starts: starts.iter().enumerate().map(info).collect(),
             timers: Default::default(),
+            started_plainly: None,
+            optional_imports: Vec::new(),
             notes: Vec::new(),
         },
         starts,

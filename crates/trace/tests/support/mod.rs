@@ -62,6 +62,8 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
         environment: Vec::new(),
         starts,
         timers: Default::default(),
+        started_plainly: None,
+        optional_imports: Vec::new(),
         notes: Vec::new(),
     }
 }

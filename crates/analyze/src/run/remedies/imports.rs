@@ -1,4 +1,4 @@
-//! Imports that the program did not ask for itself.
+//! Imports that a library asks for and works without.
 
 use super::super::Cause;
 use super::super::items::asked;
@@ -11,35 +11,15 @@ use crate::units;
 const WORTH_AVOIDING: f64 = 0.1;
 /// And this many seconds.
 const LEAST: f64 = 0.1;
-/// What a program is about is not avoided.
-const NEEDED: &[&str] = &[
-    "torch",
-    "tensorflow",
-    "jax",
-    "jaxlib",
-    "keras",
-    "numpy",
-    "cupy",
-    "onnxruntime",
-    "numba",
-    "triton",
-    "pyopencl",
-    "tensorrt",
-    "torchvision",
-    "transformers",
-];
 /// So many are told by name.
 const TOLD: usize = 3;
 
-/// Large imports that another package asked for, or a function when it was called.
+/// Large imports that a library asked for and works without.
 pub(super) fn avoidable(case: &Case) -> Option<Told> {
     let (place, _) = case.examined.thread?;
     let process = case.start.facts[place].process;
     let tree = &case.trees[place];
     let until = case.examined.time_to_first?;
-    let compiles = process.imports.iter().any(|import| {
-        import.name == "torch._inductor.compile_fx" || import.name == "torch._inductor.graph"
-    });
     let mut within = vec![false; process.imports.len()];
     let mut found: Vec<(f64, &Import)> = Vec::new();
     for at in &tree.order {
@@ -53,8 +33,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
         let length = end.min(until).saturating_sub(begin);
         let time = length as f64 * 1e-9 * case.scale;
         let large = length as f64 >= WORTH_AVOIDING * until as f64 && time >= LEAST;
-        let used = compiles && import.name.starts_with("torch._");
-        if large && !used && is_foreign(import) {
+        if large && is_avoidable(import, &case.manifest.optional_imports) {
             within[index] = true;
             found.push((time, import));
         }
@@ -75,11 +54,13 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
         "avoidable-imports",
         &title,
         format!(
-            "{}. See whether that can be left out, or come after the first result.",
+            "{}. The library works without it: it catches that the import fails, or asks whether the \
+             package is installed, and the program's own files do not mention it. Leave the package \
+             out of the environment (`pip uninstall`) if nothing else needs it.",
             sentences.join("; ")
         ),
         found.iter().map(|(seconds, _)| seconds).sum(),
-        "the program does not need them for its first result",
+        "the library does not use it for the first result",
         &[
             Cause::PythonImports,
             Cause::BytecodeCompilation,
@@ -88,16 +69,11 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
     ))
 }
 
-/// Whether someone else than the program itself asked: another package, or a function
-/// deep in a library when it was called.
-fn is_foreign(import: &Import) -> bool {
-    let package = |name: &str| name.split('.').next().unwrap_or("").to_owned();
-    let top_level = matches!(import.function.as_str(), "" | "<module>");
-    let other = package(&import.importer) != package(&import.name);
+/// Whether a library asked for an installed package that it works without.
+fn is_avoidable(import: &Import, optional: &[String]) -> bool {
     !matches!(import.importer.as_str(), "" | "__main__")
-        && !NEEDED.contains(&import.name.as_str())
         && !is_standard(&import.name)
-        && (other || !top_level)
+        && optional.contains(&import.name)
 }
 
 #[cfg(test)]
@@ -105,26 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_program_asks_for_is_its_own_affair() {
-        let import = |name: &str, importer: &str, function: &str| Import {
+    fn only_what_a_library_works_without_is_avoidable() {
+        let import = |name: &str, importer: &str| Import {
             name: name.to_owned(),
             importer: importer.to_owned(),
-            function: function.to_owned(),
             ..Import::default()
         };
-        assert!(is_foreign(&import(
-            "torch._dynamo",
-            "torch._compile",
-            "inner"
-        )));
-        assert!(is_foreign(&import("pandas", "seaborn.core", "<module>")));
-        assert!(!is_foreign(&import("torch.nn", "torch", "<module>")));
-        assert!(!is_foreign(&import("pandas", "__main__", "main")));
-        assert!(!is_foreign(&import("torch", "helpers", "<module>")));
-        assert!(!is_foreign(&import(
-            "multiprocessing.connection",
-            "torch",
-            "f"
-        )));
+        let optional = ["pandas".to_owned(), "sqlite3".to_owned()];
+        assert!(is_avoidable(&import("pandas", "seaborn.core"), &optional));
+        assert!(!is_avoidable(&import("pandas", "__main__"), &optional));
+        assert!(!is_avoidable(
+            &import("torch._dynamo", "torch._compile"),
+            &optional
+        ));
+        assert!(!is_avoidable(&import("sqlite3", "nltk"), &optional));
     }
 }

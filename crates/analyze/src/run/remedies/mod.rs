@@ -26,7 +26,7 @@ use super::facts::Facts;
 use super::items::Tree;
 use super::iterations::Seen;
 use super::trace::{Span, What};
-use super::{Cause, Item, Remedy, RunReport};
+use super::{Cause, Item, Manifest, Remedy, RunReport};
 
 /// A remedy must save this part of the time to first, and this many seconds.
 const LEAST_SHARE: f64 = 0.01;
@@ -43,6 +43,7 @@ pub(super) struct Case<'a> {
     pub start: &'a Seen<'a>,
     pub examined: &'a Examined,
     pub trees: &'a [Tree],
+    pub manifest: &'a Manifest,
     /// What a second of the shown start is in the report.
     pub scale: f64,
 }

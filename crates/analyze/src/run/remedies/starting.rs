@@ -3,6 +3,7 @@
 
 use super::super::examine::seconds;
 use super::super::facts::{Thing, usage};
+use super::super::items::file_name;
 use super::super::path::Meant;
 use super::super::trace::What;
 use super::super::{Cause, Temperature};
@@ -16,13 +17,22 @@ const MUCH_WAITING: f64 = 0.1;
 /// Bytes a second that even a slow disk, or one far away, gives.
 const SLOW_DISK: f64 = 50e6;
 
-/// Imports done once, in a parent that is forked.
+/// Imports done once, in a parent that is forked. Counts only what happens in the process that
+/// `preheat start` serves: a launcher's workers start as ever.
 pub(super) fn warm_parent(case: &Case) -> Option<Told> {
-    let imports = case.seconds(Cause::PythonImports) + case.seconds(Cause::BytecodeCompilation);
-    if !case.is_much(imports) {
+    let all = case.seconds(Cause::PythonImports) + case.seconds(Cause::BytecodeCompilation);
+    if !case.is_much(all) {
         return None;
     }
-    let loads = case.seconds(Cause::LibraryLoading) * loaded_by_imports(case);
+    if let Some(why) = &case.manifest.started_plainly {
+        return Some(not_served(why));
+    }
+    let served = served(case)?;
+    let imports: f64 = [Cause::PythonImports, Cause::BytecodeCompilation]
+        .into_iter()
+        .map(|cause| case.seconds(cause) * share_of(case, cause, served))
+        .sum();
+    let loads = case.seconds(Cause::LibraryLoading) * loaded_by_imports(case, served);
     let start = case.seconds(Cause::ProcessStart);
     let saving = imports + loads + start - FORK;
     let mut sum = format!("imports {}", units::duration(imports));
@@ -39,6 +49,11 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
     } else {
         ""
     };
+    let only = if imports < MOST_OF * all {
+        " Other processes that the command starts import as ever."
+    } else {
+        ""
+    };
     let fork = units::duration(FORK);
     let told = match is_start(&case.report.command) {
         true => format!(
@@ -47,13 +62,13 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
         ),
         false => format!(
             "Start it with `preheat start`: a process that has imported the modules forks each \
-             start.{careful} That saves {sum} − a fork {fork}. `preheat start --measure` shows \
-             whether it does."
+             start.{careful} That saves {sum} − a fork {fork}.{only} `preheat start --measure` \
+             shows whether it does."
         ),
     };
     Some(remedy(
         "warm-parent",
-        "Start from a warm parent",
+        WARM_PARENT,
         told,
         saving,
         "the parent is there and has done the imports; a fork costs about 10 ms",
@@ -64,6 +79,72 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
             Cause::LibraryLoading,
         ],
     ))
+}
+
+const WARM_PARENT: &str = "Start from a warm parent";
+
+/// From this part of the imports on, those of other processes are not worth a sentence.
+const MOST_OF: f64 = 0.95;
+
+/// The remedy where `preheat start` would start the command plainly.
+fn not_served(why: &str) -> Told {
+    let mut told = remedy(
+        "warm-parent",
+        WARM_PARENT,
+        format!("`preheat start` starts this command plainly: {why}."),
+        0.0,
+        "the command is started as it was recorded",
+        &[Cause::PythonImports],
+    );
+    told.remedy.helps = false;
+    told
+}
+
+/// Programs that run one other program as their child, which `preheat start` serves then, as
+/// `crates/shim/src/chain.rs` decides.
+const RUN_ONE_CHILD: [&str; 3] = ["uv", "uvx", "timeout"];
+
+/// The process that `preheat start` serves: the Python that the command becomes, or that a
+/// launcher runs as its only child.
+fn served(case: &Case) -> Option<usize> {
+    let trace = case.start.trace;
+    if trace
+        .processes
+        .iter()
+        .all(|process| process.python_began.is_none())
+    {
+        // Without a mark of Python's begin, as without our sitecustomize.
+        return case.examined.thread.map(|(process, _)| process);
+    }
+    let first = |is: &dyn Fn(u32, u32) -> bool| {
+        let mut all = trace.processes.iter();
+        all.position(|process| process.python_began.is_some() && is(process.pid, process.parent))
+    };
+    let own = first(&|pid, _| pid == trace.pid);
+    own.or_else(|| {
+        // A launcher that is linked statically leaves no process file.
+        let mut all = trace.processes.iter().rev();
+        let root = all.find(|process| process.pid == trace.pid);
+        let program = root.map(|process| &process.program);
+        let program = program.or(case.report.command.first())?;
+        let launches = RUN_ONE_CHILD.contains(&file_name(program));
+        launches.then(|| first(&|_, parent| parent == trace.pid))?
+    })
+}
+
+/// The part of a cause on the path that lies in this process, 0 to 1.
+fn share_of(case: &Case, cause: Cause, process: usize) -> f64 {
+    let tallies = [&case.examined.before, &case.examined.first];
+    let (mut own, mut all) = (0, 0);
+    for (of, id, sum) in tallies.iter().flat_map(|tally| tally.items()) {
+        if of == cause {
+            all += sum.nanoseconds;
+            if matches!(case.examined.meant(id), Meant::Of(at, _) if at == process) {
+                own += sum.nanoseconds;
+            }
+        }
+    }
+    own as f64 / (all as f64).max(1.0)
 }
 
 /// Whether the command is `preheat start` with another.
@@ -84,11 +165,8 @@ fn used_a_driver(case: &Case) -> bool {
         || case.report.memory.device.is_some()
 }
 
-/// The part of library loading on the path that imports asked for, 0 to 1.
-fn loaded_by_imports(case: &Case) -> f64 {
-    let Some((place, _)) = case.examined.thread else {
-        return 0.0;
-    };
+/// The part of library loading on the path that imports of this process asked for, 0 to 1.
+fn loaded_by_imports(case: &Case, place: usize) -> f64 {
     let process = case.start.facts[place].process;
     let mut within = vec![false; process.loads.len()];
     let facts = &case.start.facts[place];

@@ -33,6 +33,8 @@ pub fn recording() -> Recording {
             environment: vec![],
             starts: vec![start(0, 0), start(1, 137)],
             timers: Default::default(),
+            started_plainly: None,
+            optional_imports: Vec::new(),
             notes: vec![],
         },
         starts: vec![trace(100), trace(101)],
