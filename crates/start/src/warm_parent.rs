@@ -55,6 +55,9 @@ use state::{Parent, parents};
 /// How long it counts that a parent could not be made.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
 
+/// A file that changes before its parent has served so many starts may change always.
+const FEW_STARTS: usize = 2;
+
 /// Why a parent is not used whose answer makes no sense.
 const STRANGE: &str = "the process that answered is not a warm parent of this version";
 
@@ -200,9 +203,13 @@ fn ask(
     if let Some(why) = hello.strip_prefix("no ") {
         return Err(why.to_owned());
     }
-    let child = hello
-        .strip_prefix("hello ")
-        .and_then(|text| text.parse().ok());
+    // The child, and how many starts its parent has served.
+    let mut numbers = hello.strip_prefix("hello ").unwrap_or_default().split(' ');
+    let child = numbers.next().and_then(|text| text.parse().ok());
+    let served: usize = numbers
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let Some(child) = child.and_then(|child| Child::new(child, parent.process)) else {
         list::leave(parent);
         return Err(STRANGE.into());
@@ -215,7 +222,9 @@ fn ask(
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
     // The child gets ready in the meantime.
     if let Err(why) = parent.is_right_for(wish.invocation) {
-        if let Some(path) = parent.changed_unused() {
+        if let Some(path) = parent.changed()
+            && served < FEW_STARTS
+        {
             // If that happens again, modules that read it are not imported ahead.
             let _ = learned::note_changing(&wish.learned(), &path);
         }

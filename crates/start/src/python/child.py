@@ -72,7 +72,7 @@ class Child:
                 return None
             # Only then descriptors are sent: in a connection that nobody takes they
             # would stay open.
-            client.send(b"hello %d\n" % os.getpid())
+            client.send(b"hello %d %d\n" % (os.getpid(), self.parent.served))
             fields, received = self.read(client)
             if fields[:1] == [b"served"]:
                 client.send(b"served %d\n" % self.parent.served)

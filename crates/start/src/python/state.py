@@ -43,9 +43,6 @@ def write(path, socket, plan, base, found):
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(fd, "wb") as file:
         file.write(os.fsencode(text) + found.ledger)
-    # Its time says when it was last used; so far it was not.
-    began = int(plan.one["began"])
-    os.utime(new, (began, began))
     os.rename(new, path)
 
 

@@ -21,7 +21,7 @@ pub(crate) struct Learned {
     roots: Vec<Vec<u8>>,
     changed: BTreeSet<Vec<u8>>,
     varies: BTreeSet<Vec<u8>>,
-    /// Files that had changed when a parent was to serve its first start, and how often.
+    /// Files that had changed before a parent served two starts, and how often.
     changing: BTreeMap<PathBuf, usize>,
     main: Option<PathBuf>,
 }
@@ -181,7 +181,7 @@ impl Learned {
         })
     }
 
-    /// What has changed once may have been edited; twice in a row it changes always.
+    /// What has changed once may have been edited; twice means that it changes always.
     fn changing(&self) -> BTreeSet<PathBuf> {
         let often = self.changing.iter().filter(|&(_, &times)| times > 1);
         often.map(|(path, _)| path.clone()).collect()
@@ -227,7 +227,7 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     preheat_launch::replace_file(path, &bytes)
 }
 
-/// Add a file that had changed when a parent was to serve its first start.
+/// Add a file that had changed before a parent served two starts.
 pub(crate) fn note_changing(path: &Path, changed: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     let name = changed.as_os_str().as_bytes();

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::identity::stamp;
@@ -131,11 +130,10 @@ impl Parent {
         learned.is_some_and(|(path, then)| stamp(path) != *then)
     }
 
-    /// A file that has changed before any start was served, if that is what is wrong.
-    pub(crate) fn changed_unused(&self) -> Option<PathBuf> {
-        let is = fs::metadata(&self.path).ok()?;
+    /// A file that has changed, if that is what is wrong.
+    pub(crate) fn changed(&self) -> Option<PathBuf> {
         match self.inputs.verify() {
-            Err(Changed::Path(path, _)) if is.mtime() == self.began as i64 => Some(path),
+            Err(Changed::Path(path, _)) => Some(path),
             _ => None,
         }
     }

@@ -1,0 +1,530 @@
+//! Inputs of imports: where one of them has changed, a start is right, says what has
+//! changed, and has a new parent made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod support;
+#[allow(dead_code, reason = "a part of it is used here")]
+#[path = "../../launch/tests/support/terminal.rs"]
+mod terminal;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{python_with, require, run};
+use terminal::Terminal;
+use warm::{Observed, Warm, as_is, until};
+
+const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
+
+/// A Python of the test's own that also has a package from PyPI; where packages go.
+fn with(package: &str, program: &str) -> Option<(Warm, PathBuf)> {
+    let warm = Warm::with(python_with(package)?)?;
+    let installed = warm.venv();
+    let python = warm.python.to_str().expect("its path is text");
+    let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let theirs = warm
+        .plain(&[python, "-c", ask])
+        .output()
+        .expect("it starts")
+        .stdout;
+    fs::write(installed.join("theirs.pth"), theirs).expect("it is written");
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    Some((warm, installed))
+}
+
+/// A plain start and one by preheat do the same; how the latter was started.
+fn agrees(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) -> (String, String) {
+    let mut plain = warm.plain(words);
+    how(&mut plain);
+    let plain = Observed::of(plain.output().expect("it starts"));
+    let mut started = warm.started(words);
+    how(&mut started);
+    let started = Observed::of(started.output().expect("it starts"));
+    let (said, err) = started.err.split_once('\n').unwrap_or((&started.err, ""));
+    assert_eq!((&plain.out, &plain.err[..]), (&started.out, err), "{said}");
+    assert_eq!(plain.status, started.status, "{said}");
+    (said.to_owned(), started.out)
+}
+
+/// After `change` the start is plain, for this reason, and the one after it warm again;
+/// what they print.
+fn notices(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command), reason: &str) -> String {
+    let (said, out) = agrees(warm, words, how);
+    assert!(
+        said.contains("started plainly") && said.contains(reason),
+        "{said}"
+    );
+    until("it is warm again", || {
+        let (said, again) = agrees(warm, words, how);
+        assert_eq!(again, out, "{said}");
+        said.contains("started warm")
+    });
+    out
+}
+
+fn left_out(warm: &Warm) -> String {
+    run(&mut warm.preheat(&["--list", "-v"])).out
+}
+
+#[test]
+fn an_edited_env_file_is_read() {
+    let package = "import typer
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_file='.env')
+    database: str = 'none'
+
+settings = Settings()
+app = typer.Typer()
+
+@app.command()
+def migrate():
+    print('migrates', settings.database)
+";
+    let Some((warm, installed)) = with("pydantic_settings", "from shop import app\napp()\n") else {
+        return;
+    };
+    fs::write(installed.join("shop.py"), package).expect("it is written");
+    let env = warm.directory.join(".env");
+    fs::write(&env, "DATABASE=staging\n").expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "migrates staging\n");
+    fs::write(&env, "DATABASE=production\n").expect("it is written");
+    let out = notices(&warm, &PROGRAM, &as_is, ".env has changed");
+    assert_eq!(out, "migrates production\n");
+    fs::remove_file(&env).expect("it goes");
+    let out = notices(&warm, &PROGRAM, &as_is, ".env has changed");
+    assert_eq!(out, "migrates none\n");
+    fs::write(&env, "DATABASE=again\n").expect("it is written");
+    let out = notices(&warm, &PROGRAM, &as_is, ".env did not exist before");
+    assert_eq!(out, "migrates again\n");
+}
+
+#[test]
+fn an_edited_matplotlibrc_is_read() {
+    let program = "import matplotlib\nprint(matplotlib.rcParams['font.size'])\n";
+    let Some((warm, _)) = with("matplotlib", program) else {
+        return;
+    };
+    let file = warm.directory.join("matplotlibrc");
+    fs::write(&file, "font.size: 11\n").expect("it is written");
+    let home = warm.directory.join("home");
+    fs::create_dir(&home).expect("a directory for the test");
+    let how = |command: &mut Command| {
+        command.env("HOME", &home);
+    };
+    warm.warm_up(&PROGRAM, &how);
+    assert!(agrees(&warm, &PROGRAM, &how).0.contains("started warm"));
+    fs::write(&file, "font.size: 12\n").expect("it is written");
+    assert_eq!(
+        notices(&warm, &PROGRAM, &how, "matplotlibrc has changed"),
+        "12.0\n"
+    );
+}
+
+#[test]
+fn a_changed_time_zone_is_noticed() {
+    let program = "import json, time\nprint(time.tzname, time.timezone)\n";
+    let Some((warm, _)) = with("numpy", program) else {
+        return;
+    };
+    // As `/etc/localtime` is, where TZ does not name a file.
+    let (zone, zones) = (
+        warm.directory.join("zone"),
+        Path::new("/usr/share/zoneinfo"),
+    );
+    let Ok(_) = fs::copy(zones.join("Asia/Tokyo"), &zone) else {
+        return;
+    };
+    let named = format!(":{}", zone.display());
+    let how = |command: &mut Command| {
+        command.env("TZ", &named);
+    };
+    warm.warm_up(&PROGRAM, &how);
+    let (said, out) = agrees(&warm, &PROGRAM, &how);
+    assert!(
+        said.contains("started warm") && out.contains("JST"),
+        "{said}{out}"
+    );
+    let new = warm.directory.join("new");
+    fs::copy(zones.join("Europe/Lisbon"), &new).expect("it is a zone");
+    fs::rename(&new, &zone).expect("it is moved");
+    assert!(notices(&warm, &PROGRAM, &how, "zone has changed").contains("WET"));
+}
+
+#[test]
+fn a_replaced_library_is_loaded() {
+    let version = Command::new("gcc").arg("--version").output().ok();
+    if require("gcc", version).is_none() {
+        return;
+    }
+    let Some((warm, installed)) = with("numpy", "import loads\nprint(loads.value)\n") else {
+        return;
+    };
+    let library = installed.join("libvalue.so");
+    let build = |value: i32| {
+        let source = warm.directory.join("value.c");
+        fs::write(&source, format!("int value(void) {{ return {value}; }}")).expect("written");
+        // A new file takes its place: the old one is mapped.
+        let _ = fs::remove_file(&library);
+        let mut compiler = Command::new("gcc");
+        compiler
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(&source);
+        assert!(compiler.status().expect("it starts").success());
+    };
+    let package = "import ctypes, os
+value = ctypes.CDLL(os.path.join(os.path.dirname(__file__), 'libvalue.so')).value()
+";
+    fs::write(installed.join("loads.py"), package).expect("it is written");
+    build(1);
+    warm.warm_up(&PROGRAM, &as_is);
+    assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+    build(2);
+    // Its directory has changed as well.
+    assert_eq!(notices(&warm, &PROGRAM, &as_is, " has changed"), "2\n");
+}
+
+#[test]
+fn what_comes_into_new_directories_is_found() {
+    let program = "import json
+try:
+    import extra
+    print(extra.value)
+except ImportError:
+    print('none')
+";
+    let Some((warm, _)) = with("numpy", program) else {
+        return;
+    };
+    let (home, path) = (warm.directory.join("home"), warm.directory.join("later"));
+    fs::create_dir(&home).expect("a directory for the test");
+    let how = |command: &mut Command| {
+        command.env("HOME", &home).env("PYTHONPATH", &path);
+    };
+    warm.warm_up(&PROGRAM, &how);
+    assert!(agrees(&warm, &PROGRAM, &how).0.contains("started warm"));
+    fs::create_dir(&path).expect("a directory for the test");
+    fs::write(path.join("extra.py"), "value = 'by path'").expect("it is written");
+    assert_eq!(
+        notices(&warm, &PROGRAM, &how, "later did not exist before"),
+        "by path\n"
+    );
+    fs::remove_dir_all(&path).expect("it goes");
+    assert_eq!(
+        notices(&warm, &PROGRAM, &how, "later has changed"),
+        "none\n"
+    );
+    let ask = "import site; print(site.getusersitepackages(), end='')";
+    let mut asked = warm.plain(&["venv/bin/python", "-c", ask]);
+    how(&mut asked);
+    let user = String::from_utf8(asked.output().expect("it starts").stdout).expect("a path");
+    fs::create_dir_all(&user).expect("a directory for the test");
+    fs::write(Path::new(&user).join("extra.py"), "value = 'of the user'").expect("written");
+    assert_eq!(
+        notices(&warm, &PROGRAM, &how, "did not exist before"),
+        "of the user\n"
+    );
+}
+
+#[test]
+fn arguments_matter_to_who_searches_them() {
+    let program = "import debugs\nprint(debugs.debug)\n";
+    let Some((warm, installed)) = with("numpy", program) else {
+        return;
+    };
+    let package = "import sys\ndebug = '--debug' in sys.argv\n";
+    fs::write(installed.join("debugs.py"), package).expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    let with_argument = [&PROGRAM[..], &["--debug"]].concat();
+    let out = notices(&warm, &with_argument, &as_is, "look at its arguments");
+    assert_eq!(out, "True\n");
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "False\n");
+}
+
+#[test]
+fn variables_that_native_code_asks_for_matter() {
+    let program = "import numpy\nprint(numpy.__version__)\n";
+    // The numpy of PyPI, which has OpenBLAS inside.
+    let Some((warm, _)) = with("pydantic_settings", program) else {
+        return;
+    };
+    warm.warm_up(&PROGRAM, &as_is);
+    assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+    for (variable, value) in [("NPY_DISABLE_CPU_FEATURES", ""), ("GOTO_NUM_THREADS", "1")] {
+        let how = |command: &mut Command| {
+            command.env(variable, value);
+        };
+        let reason = format!("{variable} is not what it was");
+        notices(&warm, &PROGRAM, &how, &reason);
+    }
+    // Others do not.
+    let how = |command: &mut Command| {
+        command.env("ANY_OTHER", "0");
+    };
+    assert!(agrees(&warm, &PROGRAM, &how).0.contains("started warm"));
+}
+
+#[test]
+fn a_terminal_matters_to_who_asks_for_it() {
+    let program = "import json, loguru, structlog, sys
+loguru.logger.info('by loguru')
+structlog.get_logger().info('by structlog')
+";
+    let Some((warm, _)) = with("loguru", program) else {
+        return;
+    };
+    let mut command = Command::new("bash");
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    command
+        .args(["--norc", "--noprofile", "-i"])
+        .current_dir(warm.directory.path())
+        .env("PS1", "")
+        .env("TERM", "xterm")
+        .env("XDG_RUNTIME_DIR", warm.directory.join("run"))
+        .env("XDG_CACHE_HOME", warm.directory.join("cache"))
+        .env(
+            "WARM",
+            format!("{exe} start -v --patience 60 -- venv/bin/python program.py"),
+        );
+    let mut terminal = Terminal::new(command);
+    terminal.type_in("$WARM 2>&1 | cat; echo first $?\n");
+    terminal.expect("by loguru");
+    terminal.expect("first 0\r\n");
+    warm.settle();
+    terminal.type_in("$WARM 2>&1 | cat; echo piped $?\n");
+    terminal.expect("started warm");
+    terminal.expect(" - by loguru\r\n");
+    terminal.expect("piped 0\r\n");
+    // At the terminal both have colours; the parent for the pipe is not right.
+    terminal.type_in("$WARM; echo coloured $?\n");
+    terminal.expect("is a terminal");
+    terminal.expect("\x1b[1mby loguru\x1b[0m");
+    terminal.expect("\x1b[1mby structlog");
+    terminal.expect("coloured 0\r\n");
+    until("there is a parent for the terminal", || warm.count() == 2);
+    terminal.type_in("$WARM; echo again $?\n");
+    terminal.expect("started warm");
+    terminal.expect("\x1b[1mby loguru\x1b[0m");
+    terminal.expect("\x1b[1mby structlog");
+    terminal.expect("again 0\r\n");
+    let listed = left_out(&warm);
+    assert!(listed.contains("asks about the terminal"), "{listed}");
+}
+
+/// A module that acts has its effect once in every start, and never in a trial.
+#[test]
+fn an_act_happens_once_in_each_start() {
+    for (act, why) in [
+        ("open('log', 'a').write('x')", "writes"),
+        ("os.mkdir('log%d' % len(os.listdir()))", "creates"),
+        (
+            "subprocess.run(['sh', '-c', 'printf x >> log'], check=True)",
+            "starts a process",
+        ),
+        (
+            "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 'listens')",
+            "sends to a socket",
+        ),
+    ] {
+        let Some((warm, installed)) = with("numpy", "import json, acts\n") else {
+            return;
+        };
+        let package = format!("import os, socket, subprocess\n{act}\n");
+        fs::write(installed.join("acts.py"), package).expect("it is written");
+        let socket = std::os::unix::net::UnixDatagram::bind(warm.directory.join("listens"));
+        let socket = socket.expect("a socket for the test");
+        socket.set_nonblocking(true).expect("it can be");
+        let effects = || {
+            let mut datagrams = 0;
+            while socket.recv(&mut [0; 8]).is_ok() {
+                datagrams += 1;
+            }
+            let written = fs::read(warm.directory.join("log"))
+                .unwrap_or_default()
+                .len();
+            let names = fs::read_dir(warm.directory.path())
+                .expect("it is there")
+                .flatten();
+            let made = names.filter(|it| it.path().is_dir()).count();
+            (written, made, datagrams)
+        };
+        let before = effects();
+        warm.warm_up(&PROGRAM, &as_is);
+        let first = effects();
+        let one = (first.0 - before.0, first.1 - before.1, first.2);
+        assert!(
+            [(1, 0, 0), (0, 1, 0), (0, 0, 1)].contains(&one),
+            "{act}: {one:?}"
+        );
+        let started = warm.started(&PROGRAM).output().expect("it starts");
+        Observed::of(started).warm(&PROGRAM);
+        let second = effects();
+        let two = (second.0 - first.0, second.1 - first.1, second.2);
+        assert_eq!(two, one, "{act}");
+        let listed = left_out(&warm);
+        assert!(
+            listed.contains("acts, which ") && listed.contains(why),
+            "{listed}"
+        );
+    }
+}
+
+/// Values that a fresh process draws by chance differ from start to start.
+#[test]
+fn values_by_chance_are_drawn_in_each_start() {
+    for (package, reason) in [
+        (
+            "import numpy\nvalue = numpy.random.default_rng().integers(2**62)",
+            Some("keeps random bytes"),
+        ),
+        (
+            "import secrets\nvalue = secrets.token_hex()",
+            Some("keeps random bytes"),
+        ),
+        (
+            "import os\nvalue = os.urandom(16)",
+            Some("keeps random bytes"),
+        ),
+        (
+            "import uuid\nvalue = uuid.uuid4()",
+            Some("keeps random bytes"),
+        ),
+        (
+            "import os\nvalue = os.getpid()",
+            Some("keeps the number of the process"),
+        ),
+        (
+            "import random\nvalue = random.random()",
+            Some("draws random numbers"),
+        ),
+        (
+            "import random
+class Own(random.Random):
+    def seed(self, *values):
+        super().seed()
+own = Own()
+class Later:
+    def __repr__(self): return repr(own.random())
+value = Later()",
+            Some("makes a random generator"),
+        ),
+        (
+            "import random
+class Own(random.Random):
+    pass
+own = Own()
+class Later:
+    def __repr__(self): return repr(own.random())
+value = Later()",
+            None,
+        ),
+    ] {
+        let Some((warm, installed)) =
+            with("numpy", "import json, draws\nprint(repr(draws.value))\n")
+        else {
+            return;
+        };
+        fs::write(installed.join("draws.py"), package).expect("it is written");
+        warm.warm_up(&PROGRAM, &as_is);
+        let start = || {
+            let output = warm.started(&PROGRAM).output().expect("it starts");
+            Observed::of(output).warm(&PROGRAM).out
+        };
+        let (first, second) = (start(), start());
+        assert_ne!(first, second, "{package}");
+        let listed = left_out(&warm);
+        match reason {
+            Some(reason) => assert!(listed.contains(reason), "{package}: {listed}"),
+            None => assert!(!listed.contains("draws"), "{package}: {listed}"),
+        }
+    }
+}
+
+/// A module that reads a file which is another at each start is left out in the end.
+#[test]
+fn a_file_that_always_changes_is_read_by_the_program() {
+    let program = "import json, counts\nopen('count', 'a').write('x')\nprint(counts.count)\n";
+    let Some((warm, installed)) = with("numpy", program) else {
+        return;
+    };
+    let package = "import os\ncount = os.path.exists('count') and len(open('count').read())\n";
+    fs::write(installed.join("counts.py"), package).expect("it is written");
+    for number in 0.. {
+        let output = warm.started(&PROGRAM).output().expect("it starts");
+        let observed = Observed::of(output);
+        let expected = if number == 0 {
+            "False\n".into()
+        } else {
+            format!("{number}\n")
+        };
+        assert_eq!(observed.out, expected, "{}", observed.err);
+        warm.settle();
+        if left_out(&warm).contains("count, which is another at each start") {
+            break;
+        }
+        assert!(number < 20, "{}", observed.err);
+    }
+    for _ in 0..2 {
+        let output = warm.started(&PROGRAM).output().expect("it starts");
+        Observed::of(output).warm(&PROGRAM);
+    }
+}
+
+/// PyTorch 2.5 to 2.8 makes a directory for temporary files when it is imported; a module of
+/// the same name, which does the same, stands for it.
+#[test]
+fn a_temporary_directory_is_made_in_each_start_and_removed() {
+    let program = "import os, sys, torch.distributed.nn.jit.instantiator as made
+import _remote_module_non_scriptable as generated
+path = made.INSTANTIATED_TEMPLATE_DIR_PATH
+print(os.listdir(path) and path in sys.path and generated.__file__.startswith(path), path)
+";
+    let Some((warm, installed)) = with("numpy", program) else {
+        return;
+    };
+    let package = installed.join("torch/distributed/nn/jit");
+    fs::create_dir_all(&package).expect("a directory for the test");
+    for above in package.ancestors().take(4) {
+        fs::write(above.join("__init__.py"), "").expect("it is written");
+    }
+    let content = "import atexit, os, sys, tempfile
+_TEMP_DIR = tempfile.TemporaryDirectory()
+INSTANTIATED_TEMPLATE_DIR_PATH = _TEMP_DIR.name
+atexit.register(_TEMP_DIR.cleanup)
+sys.path.append(INSTANTIATED_TEMPLATE_DIR_PATH)
+with open(os.path.join(_TEMP_DIR.name, '_remote_module_non_scriptable.py'), 'w') as file:
+    file.write('value = 1')
+import _remote_module_non_scriptable
+";
+    fs::write(package.join("instantiator.py"), content).expect("it is written");
+    let temporary = warm.directory.join("temporary");
+    fs::create_dir(&temporary).expect("a directory for the test");
+    let how = |command: &mut Command| {
+        command.env("TMPDIR", &temporary);
+    };
+    warm.warm_up(&PROGRAM, &how);
+    let mut paths = Vec::new();
+    for _ in 0..2 {
+        let mut started = warm.started(&PROGRAM);
+        how(&mut started);
+        let observed = Observed::of(started.output().expect("it starts")).warm(&PROGRAM);
+        assert_eq!(observed.err, "");
+        let path = observed
+            .out
+            .strip_prefix("True ")
+            .expect("it is there")
+            .trim_end()
+            .to_owned();
+        assert!(!Path::new(&path).exists());
+        paths.push(path);
+    }
+    assert_ne!(paths[0], paths[1]);
+    assert_eq!(fs::read_dir(&temporary).expect("it is there").count(), 0);
+    assert!(!left_out(&warm).contains("instantiator"));
+}
