@@ -25,6 +25,7 @@ const PYTHON: [(&str, &[u8]); 16] = [
     ("template.py", include_bytes!("python/template.py")),
     ("probe.py", include_bytes!("python/probe.py")),
     ("tracer.py", include_bytes!("python/tracer.py")),
+    ("before.py", include_bytes!("python/before.py")),
     ("watch.py", include_bytes!("python/watch.py")),
     ("draws.py", include_bytes!("python/draws.py")),
     ("temporary.py", include_bytes!("python/temporary.py")),

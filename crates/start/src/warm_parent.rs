@@ -14,7 +14,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::identity::Identity;
 use crate::invocation::{Invocation, Main, Why};
@@ -22,6 +22,7 @@ use crate::place::Places;
 
 mod follow;
 mod group;
+mod influence;
 mod learned;
 mod ledger;
 mod list;
@@ -131,7 +132,9 @@ fn refused(wish: &Wish<'_>) -> Option<Refused> {
         .ok()?;
     // One that came up meanwhile has removed it.
     let why = fs::read_to_string(&refusal).ok()?;
-    if age >= REFUSED_FOR || state::is_hidden_no_more(&why) {
+    let is_edited = matches!(&wish.invocation.main, Main::Script(script)
+        if modified(script).is_some_and(|edited| modified(&refusal) < Some(edited)));
+    if age >= REFUSED_FOR || is_edited || state::is_hidden_no_more(&why) {
         return None;
     }
     Some(match (why.is_empty(), wish.is_being_made()) {
@@ -146,6 +149,10 @@ fn refused(wish: &Wish<'_>) -> Option<Refused> {
             "its warm parent did not come up; --prepare tries again and says why".into(),
         ),
     })
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
 }
 
 /// Whether a plain start is to tell what it imports.
@@ -245,9 +252,10 @@ fn ask(
     let mut program = Program::ready(connection, child, wish.identity.terminal)
         .map_err(|why| format!("signals cannot be passed on ({why})"))?;
     told(&format!(
-        "started warm by process {} in {:.1} ms",
+        "started warm by process {} in {:.1} ms{}",
         parent.process,
-        began.elapsed().as_secs_f64() * 1e3
+        began.elapsed().as_secs_f64() * 1e3,
+        parent.influenced()
     ));
     // If this fails the child has gone, and has done nothing.
     let gone = program.go();
@@ -260,6 +268,7 @@ impl Parent {
     fn is_right_for(&self, invocation: &Invocation) -> Result<(), Why> {
         self.is_fresh()?;
         self.is_unset_by_program()?;
+        self.is_uninfluenced()?;
         self.is_hidden(&searched_first(invocation))
     }
 }

@@ -15,6 +15,10 @@ PASS_ON = {"random", "secrets", "uuid", "tempfile"}
 # generators that are given new seeds.
 RENEWED = {"multiprocessing.process", "multiprocessing.util", "numpy.random"}
 
+# PyTorch makes up names when it is imported, by a function that makes up others.
+NAMES = "torch.distributed._composable.contract"
+RENEWED.add(NAMES)
+
 
 class Draws:
     """Notes what is drawn in this process from now on."""
@@ -137,6 +141,10 @@ class Renewal:
         """Before the start is certain: nothing outside the process."""
         self.chance["give_new_seeds"](self.by_chance)
         self.chance["renew_process"]()
+        module = sys.modules.get(NAMES)
+        for name in ("STATE_KEY", "REGISTRY_KEY"):
+            if hasattr(module, name) and hasattr(module, "generate_state_key"):
+                setattr(module, name, module.generate_state_key())
 
     def after(self):
         if self.temporary:

@@ -142,10 +142,34 @@ def lines(before):
     main = getattr(spec, "origin", None)
     if isinstance(main, str):
         yield "main", os.path.abspath(main), "", ""
+    for kind, value in facts():
+        yield "fact", kind, value, ""
     after = os.environ._data
     for name in set(before) | set(after):
         if before.get(name) != after.get(name):
             yield "changed", os.fsdecode(name), "", ""
+
+
+def facts():
+    """What a program can change that later imports depend on, beside its environment. What
+    is here at the end of a program, and not after the same imports, it has changed."""
+    for path in sys.path:
+        if isinstance(path, str):
+            yield "sys.path", path
+    for finder in sys.meta_path:
+        yield "sys.meta_path", getattr(finder, "__name__", type(finder).__name__)
+    warnings, logging = sys.modules.get("warnings"), sys.modules.get("logging")
+    for each in list(getattr(warnings, "filters", ())):
+        yield "the filters of warnings", repr(each)
+    root = getattr(logging, "root", None)
+    if root is not None:
+        yield "the level of log messages", str(root.level)
+        for handler in root.handlers:
+            yield "the handlers of log messages", type(handler).__name__
+    try:
+        yield "the current directory", os.getcwd()
+    except OSError:
+        pass
 
 
 def roots(paths):

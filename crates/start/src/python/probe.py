@@ -44,15 +44,19 @@ class Tools:
     def __init__(self, tracer, chance, load):
         self.tracer, self.chance = tracer, chance
         self.watching, self.draws = load("watch.py"), load("draws.py")
+        self.facts, self.load = load("learn.py")["facts"], load
 
 
 def find_safe(plan, tools):
     found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
+    before = Before(plan, tools)
+    only = before.restrict(found)
     for _ in range(MOST_OFFENDERS):
-        names = [name for name in plan.modules if not is_within(name, left_out)]
+        names = plan.modules if only is None else only
+        names = [name for name in names if not is_within(name, left_out)]
         plan.tell("%d modules are imported on trial" % len(names))
-        said = ask(names, plan, tools) if names else []
+        said = ask(names, plan, tools, bool(found.left_out)) if names else []
         if not said:
             found.reason = found.reason or "its imports end the process"
             return found
@@ -62,6 +66,9 @@ def find_safe(plan, tools):
             found.left_out.append((name, why))
             found.reason = "%s %s" % (name, why)
             plan.tell("%s is left out: it %s" % (name, why))
+            continue
+        if said[0][0] == "influenced" and only is None:
+            only = before.restrict(found, said[0][1])
             continue
         changed = take(found, said)
         # What was changed when the program ran, and not by an import, it has set itself:
@@ -78,6 +85,58 @@ def find_safe(plan, tools):
         found.names = names
         return found
     return found
+
+
+class Before:
+    """What the program does before its imports (before.py)."""
+
+    def __init__(self, plan, tools):
+        self.plan, self.tools = plan, tools
+        main = plan.one.get("main") or plan.one.get("script")
+        if main and os.path.isdir(main):
+            main = os.path.join(main, "__main__.py")
+        self.name = os.path.basename(main) if main else "the program"
+
+        def read(_):
+            known = tools.load("before.py")
+            # One that is gone was written for a start of its own.
+            files = [path for path, _ in plan.own if os.path.exists(path)]
+            try:
+                own = known["Own"](main, plan.one.get("code"), files, plan.influences)
+                said = [("import", name) for name in own.imports()]
+                return said + [("influence", own.first())] if own.influences else said
+            except (known["Unclear"], OSError, RecursionError) as error:
+                return [("influence", "%s cannot be read (%s)" % (self.name, error))]
+
+        # What it does not come to say, because it fails, counts against the program.
+        said = elsewhere(lambda _: read(_) + [("read", "")], tools.tracer)
+        if ("read", "") not in said:
+            said = [("influence", self.name + " cannot be read")]
+        self.imports = [name for kind, name in said if kind == "import"]
+        self.influences = [text for kind, text in said if kind == "influence"]
+
+    def restrict(self, found, why=None):
+        """Names that alone may be imported, if something before the others may influence
+        them."""
+        if why is None and not self.influences:
+            return None
+        where, _, what = (self.influences or [self.name + " " + why])[0].partition(" ")
+        found.left_out.append(("what is imported after " + where, what))
+        found.reason = "%s %s before it imports" % (where, what)
+        self.plan.tell("what is imported after %s is left out: it %s" % (where, what))
+        return [name for name in dict.fromkeys(self.imports) if name in self.plan.modules]
+
+
+def changed_facts(plan, tools):
+    """What the program has changed that imports depend on."""
+    now = set(tools.facts())
+    first = os.path.realpath(plan.first) if plan.first else None
+    for kind, value in plan.facts:
+        if (kind, value) in now:
+            continue
+        if kind == "sys.path" and (not os.path.exists(value) or os.path.realpath(value) == first):
+            continue
+        yield kind
 
 
 # So many parts of a package that may not be imported stand for all of it.
@@ -128,11 +187,11 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan, tools):
+def ask(names, plan, tools, is_part):
     """What a trial says of these names: kinds, each with a value. If it was stopped, or has
     ended, it is the module that it was importing that may not be imported."""
     os.ftruncate(1, 0)  # What an earlier one has printed.
-    said = elsewhere(lambda say: look(names, plan, tools, say), tools.tracer)
+    said = elsewhere(lambda say: look(names, plan, tools, is_part, say), tools.tracer)
     why = tools.tracer.verdict()
     importing = [name for kind, name in said if kind == "importing"]
     rest = [each for each in said if each[0] != "importing"]
@@ -165,8 +224,9 @@ def elsewhere(work, tracer):
     return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, tools, say):
-    """In a trial: imports all of them, or tells of the first that may not be."""
+def look(names, plan, tools, is_part, say):
+    """In a trial: imports all of them, or tells of the first that may not be. `is_part` if
+    some were left out before."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws = tools.draws["Draws"]()
@@ -185,10 +245,14 @@ def look(names, plan, tools, say):
             or problem(before)
             or not_ahead(of_this, plan, environment)
             or draws.problem()
+            or watch.warned()
         )
         if why:
             return [("offender", name), ("", why)]
         asked.add(of_this)
+    if not is_part:
+        for kind in changed_facts(plan, tools):
+            return [("influenced", "changes " + kind)]
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]

@@ -30,6 +30,7 @@ def write(path, socket, plan, base, found):
     for name, why in found.left_out:
         records.append(("left-out", name, why))
     records.extend(("own", name, value) for name, value in plan.own)
+    records.extend(("skeleton", name, value) for name, value in plan.skeletons)
     for directory in sys.path:
         if os.path.isdir(directory):
             records.append(("directory", directory, ""))

@@ -28,6 +28,9 @@ class Plan:
         self.arguments = []
         self.always = ()
         self.own = []
+        self.skeletons = []
+        self.influences = set()
+        self.facts = []
         self.replaces = []
         self.roots = ()
         for kind, name, value in zip(*[iter(fields)] * 3):
@@ -45,6 +48,12 @@ class Plan:
                 self.always += (name,)
             elif kind == "own":
                 self.own.append((name, value))
+            elif kind == "skeleton":
+                self.skeletons.append((name, value))
+            elif kind == "influence":
+                self.influences.add(name)
+            elif kind == "fact":
+                self.facts.append((name, value))
             elif kind == "replaces":
                 self.replaces.append(name)
             elif kind == "root":

@@ -83,11 +83,36 @@ class Watch:
         self.all_arguments = []
         if hasattr(sys, "orig_argv"):
             self.all_arguments = sys.orig_argv = Arguments(sys.orig_argv)
+        self.warns = False
         if tracer:
             sys.addaudithook(self.audit)
+            self.watch_warnings()
 
     def reads_arguments(self):
         return self.arguments.was_read or getattr(self.all_arguments, "was_read", False)
+
+    def watch_warnings(self):
+        """A warning is about who imports a module if it is meant for a place outside of
+        what is imported: the program's own line, which is not here."""
+        import warnings
+
+        original = warnings.warn
+
+        def warn(message, category=None, stacklevel=1, source=None, **named):
+            frame = sys._getframe(1)
+            for _ in range(stacklevel - 1):
+                frame = frame and frame.f_back
+                while frame and "importlib" in module_of(frame):
+                    frame = frame.f_back
+            if frame is None or module_of(frame).startswith("preheat_"):
+                self.warns = True
+            return original(message, category, stacklevel + 1, source, **named)
+
+        warnings.warn = warn
+
+    def warned(self):
+        warns, self.warns = self.warns, False
+        return "warns who imports it" if warns else None
 
     def audit(self, event, values):
         """Sees what Python itself tells of; in the middle of anything, so it must not fail."""
@@ -134,7 +159,7 @@ MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"
 
 
 def module_of(frame):
-    return frame.f_globals.get("__name__")
+    return str(frame.f_globals.get("__name__"))
 
 
 class Arguments(list):

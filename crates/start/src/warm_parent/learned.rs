@@ -24,6 +24,8 @@ pub(crate) struct Learned {
     /// Files that had changed before a parent served two starts, and how often.
     changing: BTreeMap<PathBuf, usize>,
     main: Option<PathBuf>,
+    /// What it had changed of what imports depend on, or had not.
+    facts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,10 @@ pub(crate) struct Ahead {
     pub own: Vec<PathBuf>,
     /// Where what is installed lies.
     pub roots: Vec<Vec<u8>>,
+    /// The file of a module that is run.
+    pub main: Option<PathBuf>,
+    /// What it had at its end of what imports depend on.
+    pub facts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// These change how other modules are imported or behave, and must come when they come.
@@ -137,6 +143,7 @@ impl Learned {
                     let path = PathBuf::from(OsStr::from_bytes(&name));
                     *learned.changing.entry(path).or_default() += 1;
                 }
+                b"fact" => learned.facts.push((name, record[2].to_vec())),
                 b"main" => learned.main = Some(OsStr::from_bytes(&name).into()),
                 _ => {}
             }
@@ -178,6 +185,8 @@ impl Learned {
             changing: self.changing(),
             own,
             roots: self.roots.clone(),
+            main: self.main.clone(),
+            facts: self.facts.clone(),
         })
     }
 

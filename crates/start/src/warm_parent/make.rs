@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::influence::{INFLUENCES, skeleton};
 use super::learned::{Ahead, Learned, is_of_libraries};
 use super::list::make_room;
 use super::trial::{Outcome, Rules, Tracer};
@@ -368,7 +369,23 @@ impl Wish<'_> {
             put([b"changed", name, of_libraries]);
         }
         for path in &ahead.own {
-            put([b"own", path.as_os_str().as_bytes(), stamp(path).as_bytes()]);
+            let shown = path.as_os_str().as_bytes();
+            put([b"own", shown, stamp(path).as_bytes()]);
+            put([b"skeleton", shown, skeleton(path).as_bytes()]);
+        }
+        match &self.invocation.main {
+            Main::Code(code) => put([b"code", code.as_bytes(), b""]),
+            Main::Input(content) => put([b"code", content, b""]),
+            Main::Script(_) | Main::Module(_) => {}
+        }
+        if let Some(main) = &ahead.main {
+            put([b"main", main.as_os_str().as_bytes(), b""]);
+        }
+        for (kind, value) in &ahead.facts {
+            put([b"fact", kind, value]);
+        }
+        for name in INFLUENCES {
+            put([b"influence", name.as_bytes(), b""]);
         }
         for root in &ahead.roots {
             put([b"root", root, b""]);

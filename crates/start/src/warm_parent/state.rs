@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::identity::stamp;
 use crate::invocation::Why;
+use crate::warm_parent::influence::skeleton;
 use crate::warm_parent::learned;
 use crate::warm_parent::ledger::{Changed, Inputs};
 use crate::warm_parent::variables::{Asked, Environment};
@@ -40,6 +41,8 @@ pub(crate) struct Parent {
     inputs: Inputs,
     directories: Vec<PathBuf>,
     own: Vec<(PathBuf, String)>,
+    /// Of the same files, what imports could depend on.
+    skeletons: Vec<(PathBuf, String)>,
     metadata: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
     names: HashSet<Vec<u8>>,
@@ -99,6 +102,7 @@ impl Parent {
                 }
                 b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
+                b"skeleton" => parent.skeletons.push((path(name), text(value))),
                 b"metadata" => parent.metadata.push((path(name), text(value))),
                 b"directory" => parent.directories.push(path(name)),
                 b"name" => drop(parent.names.insert(name.to_vec())),
@@ -122,6 +126,17 @@ impl Parent {
         }
         self.asked.suits(environment)?;
         self.inputs.suit(terminals)
+    }
+
+    /// What the program's own code keeps from being imported ahead, for people.
+    pub(crate) fn influenced(&self) -> String {
+        let found = self
+            .left_out
+            .iter()
+            .find(|(name, _)| name.starts_with(AFTER));
+        found.map_or_else(String::new, |(name, why)| {
+            format!("; {name}, which {why}, is not imported ahead")
+        })
     }
 
     /// Whether more is known of the program's imports than when it was made.
@@ -168,6 +183,19 @@ impl Parent {
             )),
             None => Ok(()),
         }
+    }
+
+    /// Whether the program's own files, where they have changed, do the same before their
+    /// imports.
+    pub(crate) fn is_uninfluenced(&self) -> Result<(), Why> {
+        let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
+        for (path, _) in changed {
+            let known = self.skeletons.iter().find(|(known, _)| known == path);
+            if known.is_some_and(|(path, then)| skeleton(path) != *then) {
+                return Err(format!("{} now imports in another way", path.display()));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the program would find something else in `first`, or elsewhere before what
@@ -235,6 +263,9 @@ fn metadata(directory: &Path) -> String {
     });
     shown.collect()
 }
+
+/// How a parent names modules that are imported after a line of the program.
+const AFTER: &str = "what is imported after ";
 
 /// What is said of a file after its path.
 const HIDES: &str = " hides an installed module";

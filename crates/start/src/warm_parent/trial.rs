@@ -252,6 +252,8 @@ impl<'a> Tracer<'a> {
             Meaning::AsksTerminal(fd) => {
                 format!("asks about the terminal at descriptor {fd} when it is imported")
             }
+            // What the interpreter itself reads cannot be left out.
+            Meaning::Asks(asked) if !process.is_trial => return After::Asked(asked),
             Meaning::Asks(asked) => match self.rules.varying(&asked) {
                 Some(why) => why,
                 None => return After::Asked(asked),

@@ -1,0 +1,230 @@
+//! Code of the program that comes before its imports: what it influences is not imported
+//! ahead, and `-v` names the line.
+
+use std::fs;
+use std::process::Command;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{python_with, run};
+use warm::{Observed, Warm, as_is, until};
+
+const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
+
+fn with(package: &str, program: &str) -> Option<Warm> {
+    let warm = Warm::with(python_with(package)?)?;
+    let installed = warm.venv();
+    let python = warm.python.to_str().expect("its path is text");
+    let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let theirs = warm
+        .plain(&[python, "-c", ask])
+        .output()
+        .expect("it starts")
+        .stdout;
+    fs::write(installed.join("theirs.pth"), theirs).expect("it is written");
+    write(&warm, "program.py", program);
+    Some(warm)
+}
+
+fn write(warm: &Warm, name: &str, text: &str) {
+    fs::write(warm.directory.join(name), text).expect("it is written");
+}
+
+/// Two warm starts are like plain ones; what is not imported ahead.
+fn same(warm: &Warm, how: &dyn Fn(&mut Command)) -> String {
+    warm.warm_up(&PROGRAM, how);
+    for _ in 0..2 {
+        warm.same(&PROGRAM, how);
+    }
+    run(&mut warm.preheat(&["--list", "-v"])).out
+}
+
+#[test]
+fn log_messages_are_configured_before_an_import() {
+    let program = "import json
+import logging
+logging.basicConfig(level=logging.DEBUG, format='%(name)s')
+import matplotlib
+";
+    let Some(warm) = with("matplotlib", program) else {
+        return;
+    };
+    let home = warm.directory.join("home");
+    fs::create_dir(&home).expect("a directory for the test");
+    let how = |command: &mut Command| {
+        command.env("HOME", &home);
+    };
+    let listed = same(&warm, &how);
+    let expected = "what is imported after program.py:3, which uses basicConfig";
+    assert!(listed.contains(expected), "{listed}");
+    let started = warm
+        .started(&PROGRAM)
+        .env("HOME", &home)
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&started.stderr).into_owned();
+    assert!(
+        said.contains("started warm") && said.contains(expected),
+        "{said}"
+    );
+    assert!(said.contains("\nmatplotlib\n"), "{said}");
+}
+
+#[test]
+fn warnings_are_errors_before_an_import() {
+    let program = "import json, warnings
+warnings.simplefilter('error')
+import cgi
+";
+    let Some(warm) = with("numpy", program) else {
+        return;
+    };
+    let listed = same(&warm, &as_is);
+    assert!(
+        listed.contains("program.py:2, which uses simplefilter"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn who_imports_a_deprecated_module_is_warned() {
+    let Some(warm) = with("numpy", "import json\nimport cgi\nprint(cgi.__name__)\n") else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text").to_owned();
+    let has = warm
+        .plain(&[&python, "-W", "error", "-c", "import cgi"])
+        .output();
+    let said = String::from_utf8_lossy(&has.expect("it starts").stderr).into_owned();
+    if !said.contains("DeprecationWarning") {
+        return; // Another version of Python.
+    }
+    let listed = same(&warm, &as_is);
+    assert!(
+        listed.contains("cgi, which warns who imports it"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn variables_come_from_a_file_before_an_import() {
+    let program = "import json, sys
+if len(sys.argv) > 1:
+    from dotenv import load_dotenv
+    load_dotenv('settings')
+import numpy, os
+numpy.ones((64, 64)) @ numpy.ones((64, 64))
+print(len(os.listdir('/proc/self/task')), os.environ.get('LIMIT'))
+";
+    let Some(warm) = with("dotenv", program) else {
+        return;
+    };
+    write(&warm, "settings", "OPENBLAS_NUM_THREADS=1\nLIMIT=1\n");
+    // The first start does not read the file; another one does.
+    let listed = same(&warm, &as_is);
+    assert!(
+        listed.contains("program.py:3, which uses load_dotenv"),
+        "{listed}"
+    );
+    let words = [&PROGRAM[..], &["migrate"]].concat();
+    assert_eq!(warm.same(&words, &as_is).out, "1 1\n");
+}
+
+#[test]
+fn a_vendored_module_is_found() {
+    let program = "import json, sys
+sys.path.insert(0, 'vendored')
+import yaml
+print(yaml.__file__.endswith('vendored/yaml.py'))
+";
+    let Some(warm) = with("yaml", program) else {
+        return;
+    };
+    fs::create_dir(warm.directory.join("vendored")).expect("a directory for the test");
+    write(&warm, "vendored/yaml.py", "");
+    let listed = same(&warm, &as_is);
+    assert!(
+        listed.contains("program.py:2, which changes path"),
+        "{listed}"
+    );
+}
+
+/// What a function of a library changes, no name in the program tells of.
+#[test]
+fn a_library_configures_for_the_program() {
+    let program = "import json, configures
+configures.quietly()
+import noisy
+";
+    let Some(warm) = with("numpy", program) else {
+        return;
+    };
+    let ask = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
+    let asked = warm.plain(&["venv/bin/python", "-c", ask]).output();
+    let installed = String::from_utf8(asked.expect("it starts").stdout).expect("a path");
+    let library = "import warnings\ndef quietly():\n    warnings.simplefilter('always')\n";
+    fs::write(format!("{installed}/configures.py"), library).expect("it is written");
+    let noisy = "import warnings\nwarnings.warn('noise', DeprecationWarning)\n";
+    fs::write(format!("{installed}/noisy.py"), noisy).expect("it is written");
+    let listed = same(&warm, &as_is);
+    assert!(
+        listed.contains("changes the filters of warnings"),
+        "{listed}"
+    );
+}
+
+/// Where nothing is in the way all is ahead, also after an edit of other lines; after an
+/// edit that matters the parent is made anew.
+#[test]
+fn an_edit_counts_only_where_imports_could_depend_on_it() {
+    let program = "import json\nimport numpy\ndef main():\n    print(numpy.__name__, 1)\nmain()\n";
+    let Some(warm) = with("numpy", program) else {
+        return;
+    };
+    let listed = same(&warm, &as_is);
+    assert!(!listed.contains("not ahead"), "{listed}");
+    write(&warm, "program.py", &program.replace(", 1)", ", 2)"));
+    assert_eq!(warm.same(&PROGRAM, &as_is).out, "numpy 2\n");
+    let configured = "import logging\nlogging.basicConfig()\nimport numpy";
+    write(
+        &warm,
+        "program.py",
+        &program.replace("import numpy", configured),
+    );
+    let start = || Observed::of(warm.started(&PROGRAM).output().expect("it starts"));
+    let first = start();
+    assert!(
+        first.err.contains("now imports in another way"),
+        "{}",
+        first.err
+    );
+    until("there is another parent", || {
+        let next = start();
+        assert_eq!(next.out, "numpy 1\n");
+        next.err.contains("program.py:3, which uses basicConfig")
+    });
+}
+
+/// A program for which nothing can be imported ahead has a parent as soon as it is edited.
+#[test]
+fn a_refusal_ends_with_an_edit() {
+    let program = "import sys\nsys.path.insert(0, 'x')\nimport numpy\nprint(1)\n";
+    let Some(warm) = with("numpy", program) else {
+        return;
+    };
+    let start = || Observed::of(warm.started(&PROGRAM).output().expect("it starts"));
+    start();
+    until("it is refused", || {
+        start()
+            .err
+            .contains("program.py:2 changes path before it imports")
+            || warm.count() > 0
+    });
+    write(
+        &warm,
+        "program.py",
+        "import sys\nimport numpy\nsys.path.insert(0, 'x')\nprint(1)\n",
+    );
+    until("it is warm", || start().err.contains("started warm"));
+}

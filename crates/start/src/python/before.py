@@ -1,0 +1,226 @@
+"""What the program's own code does before its imports: which of them may be made ahead.
+
+An import depends on what came before it: filters of warnings, handlers of log messages,
+`sys.path`, variables. So the program's own files are read for what could influence an
+import. Where nothing does, all that was seen to be imported may be imported ahead. Else only
+imports that come before it do: those that the files make one after the other when they are
+run, as long as there is nothing but definitions between them.
+"""
+
+import ast
+import os
+
+# Attributes of `sys` and `os` that may be read, but not changed.
+KEPT = {"path", "modules", "argv", "environ", "environb", "flags", "warnoptions", "stdout", "stderr"}
+
+# Methods that change what they are called on.
+CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "update", "setdefault", "sort"}
+
+# Functions without consequences that are often called between imports.
+PLAIN = {"getLogger", "Path", "join", "dirname", "abspath", "realpath", "resolve", "namedtuple"}
+PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", "dict", "list"}
+PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
+
+
+class Unclear(Exception):
+    """A file that cannot be read as a program."""
+
+
+class Own:
+    """The program's own files."""
+
+    def __init__(self, main, code, files, names):
+        self.main, self.code, self.files, self.names = main, code, files, names
+        # What may influence an import, for people.
+        self.influences = []
+        for path in files:
+            self.search(path, parsed(path))
+        if code is not None:
+            self.search("<string>", parse(code))
+
+    def search(self, path, tree):
+        bound = imported(tree)
+        for node in ast.walk(tree):
+            what = influence(node, bound, self.names)
+            if what:
+                self.influences.append((node.lineno, path, what))
+
+    def first(self):
+        """The first of them in the file that is run, or in another."""
+        found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))
+        line, path, what = found
+        return "%s:%d %s" % (os.path.basename(path), line, what)
+
+    def imports(self):
+        """Names that are imported before anything else happens."""
+        order = Order(self.files)
+        if self.code is not None:
+            order.follow(parse(self.code).body)
+        elif self.main:
+            order.run(self.main)
+        return order.names
+
+
+def parse(text):
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        raise Unclear(str(error))
+
+
+def parsed(path):
+    if not path.endswith((".py", ".pyw")) and not is_text(path):
+        return ast.Module([], [])
+    with open(path, "rb") as file:
+        return parse(file.read())
+
+
+def is_text(path):
+    """Scripts need no ending; compiled modules and archives are no text."""
+    with open(path, "rb") as file:
+        return b"\0" not in file.read(4096)
+
+
+def imported(tree):
+    """Names that stand for modules or for what was imported from them."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for each in node.names:
+                found.add(each.asname or each.name.partition(".")[0])
+    return found
+
+
+def influence(node, bound, names):
+    """What a part of a file may influence imports by; a predicate."""
+    used = getattr(node, "attr", getattr(node, "id", None))
+    if used in names:
+        return "uses " + used
+    if isinstance(node, ast.ImportFrom):
+        used = [each.name for each in node.names if each.name in names]
+        if used:
+            return "uses " + used[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        inner = node.func.value
+        if node.func.attr in CHANGES and isinstance(inner, ast.Attribute) and inner.attr in KEPT:
+            return "changes " + inner.attr
+        if node.func.attr == "use" and root(node.func) in bound:
+            return "uses use"  # A backend of matplotlib.
+    targets = []
+    if isinstance(node, (ast.Assign, ast.Delete)):
+        targets = node.targets
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    for target in targets:
+        if isinstance(target, (ast.Attribute, ast.Subscript)) and root(target) in bound:
+            return "changes " + shown(target)
+    return None
+
+
+def root(node):
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return getattr(node, "id", None)
+
+
+def shown(node):
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "something")
+
+
+class Stop(Exception):
+    """Something happens."""
+
+
+class Order:
+    """Follows what is run, as long as it only imports and defines."""
+
+    def __init__(self, files):
+        self.files, self.names, self.done = files, [], set()
+
+    def run(self, path):
+        self.done.add(path)
+        try:
+            self.statements(parsed(path).body)
+        except Stop:
+            pass
+
+    def follow(self, body):
+        try:
+            self.statements(body)
+        except Stop:
+            pass
+
+    def statements(self, body):
+        for node in body:
+            self.statement(node)
+
+    def statement(self, node):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                self.module(each.name)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise Stop  # Of its own package, which may be anything.
+            self.module(node.module)
+            for each in node.names:
+                self.names.append(node.module + "." + each.name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            values = node.args.defaults + [each for each in node.args.kw_defaults if each]
+            self.plain(node.decorator_list + values)
+        elif isinstance(node, ast.ClassDef):
+            self.plain(node.decorator_list + node.bases)
+            if node.keywords or node.bases:
+                raise Stop  # What is derived from may do something.
+            self.statements(node.body)
+        elif isinstance(node, ast.Assign):
+            if not all(isinstance(target, ast.Name) for target in node.targets):
+                raise Stop
+            self.plain([node.value])
+        elif isinstance(node, ast.AnnAssign):
+            if not isinstance(node.target, ast.Name):
+                raise Stop
+            self.plain([node.value] if node.value else [])
+        elif isinstance(node, ast.If):
+            self.plain([node.test])
+            self.statements(node.body)
+            self.statements(node.orelse)
+        elif isinstance(node, ast.Try):
+            self.statements(node.body)
+            for handler in node.handlers:
+                self.statements(handler.body)
+            self.statements(node.orelse + node.finalbody)
+        elif isinstance(node, ast.Expr):
+            self.plain([node.value])
+        elif not isinstance(node, (ast.Pass, ast.Global)):
+            raise Stop
+
+    def module(self, name):
+        """An import: of a file of the program's, which is run then, or of another."""
+        path = self.own(name)
+        if path is None:
+            self.names.append(name)
+        elif path not in self.done:
+            self.done.add(path)
+            self.statements(parsed(path).body)
+
+    def own(self, name):
+        """By the ends of paths: the same name twice is the first of both."""
+        end = os.sep + name.replace(".", os.sep)
+        for path in self.files:
+            if path.endswith((end + ".py", end + os.sep + "__init__.py")):
+                return path
+        return None
+
+    def plain(self, nodes):
+        """Stops where something is called."""
+        for each in nodes:
+            for node in ast.walk(each):
+                if isinstance(node, ast.Call):
+                    function = node.func
+                    name = getattr(function, "attr", getattr(function, "id", None))
+                    if name not in PLAIN:
+                        raise Stop
+                elif isinstance(node, (ast.Await, ast.Yield, ast.NamedExpr)):
+                    raise Stop

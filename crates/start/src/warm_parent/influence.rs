@@ -1,0 +1,131 @@
+//! What in the program's own files may influence an import: names of functions that change
+//! what imports depend on, and changes of what belongs to modules.
+//!
+//! The warm parent reads the files as Python does and decides by that what it imports
+//! (`before.py`). Where a file has changed since, the client compares only the lines that
+//! this could depend on.
+
+use std::fs;
+use std::path::Path;
+
+use crate::identity::name;
+
+/// Names that stand for something which imports can depend on, or which can change what is
+/// imported. Variables are known by their names; `load_dotenv` sets some that no file names.
+pub(crate) const INFLUENCES: [&str; 34] = [
+    "simplefilter",
+    "filterwarnings",
+    "resetwarnings",
+    "catch_warnings",
+    "showwarning",
+    "captureWarnings",
+    "basicConfig",
+    "dictConfig",
+    "fileConfig",
+    "setLevel",
+    "addHandler",
+    "setLoggerClass",
+    "setLogRecordFactory",
+    "load_dotenv",
+    "read_dotenv",
+    "putenv",
+    "unsetenv",
+    "chdir",
+    "fchdir",
+    "setlocale",
+    "tzset",
+    "meta_path",
+    "path_hooks",
+    "path_importer_cache",
+    "addsitedir",
+    "setrecursionlimit",
+    "set_start_method",
+    "set_int_max_str_digits",
+    "setdlopenflags",
+    "settrace",
+    "setprofile",
+    "addaudithook",
+    "monkey",
+    "reload",
+];
+
+/// Changes when the lines of a file change that imports could depend on: everything up to
+/// its last import, and what may influence imports that come later.
+pub(crate) fn skeleton(path: &Path) -> String {
+    let text = fs::read(path).unwrap_or_default();
+    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let last = lines
+        .iter()
+        .rposition(|line| is_import(line))
+        .map_or(0, |at| at + 1);
+    let (before, after) = lines.split_at(last);
+    let after = after
+        .iter()
+        .filter(|line| is_import(line.trim_ascii()) || may_influence(line));
+    let all: Vec<&[u8]> = before
+        .iter()
+        .chain(after)
+        .map(|line| line.trim_ascii_end())
+        .collect();
+    name(&all.join(&b'\n'))
+}
+
+fn is_import(line: &[u8]) -> bool {
+    line.starts_with(b"import ") || line.starts_with(b"from ")
+}
+
+fn may_influence(line: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let mut words = line.split(|byte| !is_part(byte));
+    let known = [
+        "sys",
+        "environ",
+        "environb",
+        "use",
+        "del",
+        "exec",
+        "eval",
+        "import_module",
+    ];
+    let names = |word: &[u8]| {
+        let mut all = INFLUENCES.iter().chain(&known);
+        all.any(|known| known.as_bytes() == word)
+    };
+    words.any(names) || changes_part(line)
+}
+
+/// Whether something of something is assigned to, other than an attribute of `self`.
+fn changes_part(line: &[u8]) -> bool {
+    let Some(at) = line.iter().position(|&byte| byte == b'=') else {
+        return false;
+    };
+    let target = line[..at].trim_ascii();
+    let has_part = target.iter().any(|byte| b".[".contains(byte));
+    has_part && !target.starts_with(b"self.") && !target.contains(&b'(')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_that_imports_could_depend_on_count() {
+        let path = std::env::temp_dir().join(format!("preheat-skeleton-{}", std::process::id()));
+        let of = |text: &str| {
+            fs::write(&path, text).expect("it is written");
+            skeleton(&path)
+        };
+        let before = of("X = 1\nimport torch\n\ndef f(self):\n    self.y = g(1)\n    print(2)\n");
+        let same = "X = 1\nimport torch\n\n\ndef f(self):\n    self.y = g(3)\n    print(4)\n";
+        assert_eq!(of(same), before);
+        for text in [
+            "X = 2\nimport torch\n\ndef f(self):\n    self.y = g(1)\n    print(2)\n",
+            "X = 1\nimport torch\n\ndef f(self):\n    torch.y = g(1)\n    print(2)\n",
+            "X = 1\nimport torch\n\ndef f(self):\n    import numpy\n",
+            "X = 1\nimport torch\n\ndef f(self):\n    warnings.simplefilter('error')\n",
+        ] {
+            assert_ne!(of(text), before, "{text}");
+        }
+        fs::remove_file(&path).expect("it goes");
+    }
+}
