@@ -13,27 +13,13 @@ pub struct Known {
 /// Whatever is changed, also nothing.
 pub const ANY: &str = "any";
 
-const FILES: &str = "files that an import reads, probes or lists are not verified";
 const CODE: &str = "code before an import is not considered";
-const CHANCE: &str = "values drawn at random by an import are the same in each start";
 const PROCESS: &str = "what an import reads of its process is that of the parent";
 
 pub const KNOWN: &[Known] = &[
-    known(&["m_file"], "edits_config", FILES),
-    known(&["m_file"], "deletes_config", FILES),
-    known(&["m_probe"], "creates_absent", FILES),
-    known(&["m_list"], "adds_plugin", FILES),
-    known(&["m_home"], "edits_home", FILES),
-    known(
-        &["m_arguments"],
-        "adds_debug",
-        "`in sys.argv` by an import is not seen",
-    ),
     known(&["m_streams"], "closes_input", PROCESS),
     known(&["m_streams"], "closes_error", PROCESS),
-    known(&["m_umask"], "masks", PROCESS),
     known(&["m_signal"], "ignores_signals", PROCESS),
-    known(&["m_pid"], ANY, PROCESS),
     known(
         &["m_warns"],
         ANY,
@@ -42,14 +28,6 @@ pub const KNOWN: &[Known] = &[
     known(&["sets_time_zone", "m_time_zone"], ANY, CODE),
     known(&["handles_signal", "m_signal"], ANY, CODE),
     known(&["filters", "m_filter"], ANY, CODE),
-    known(&["m_token"], ANY, CHANCE),
-    known(&["m_default_rng"], ANY, CHANCE),
-    known(&["m_subclass"], ANY, CHANCE),
-    known(
-        &["m_writes"],
-        ANY,
-        "an import that writes a file does so in the parent, and not in each start",
-    ),
 ];
 
 const fn known(
