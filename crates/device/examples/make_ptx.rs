@@ -1,4 +1,4 @@
-//! Makes `kernels/preheat.ptx` anew; see `kernels/README.md`.
+//! Regenerates `kernels/preheat.ptx`; see `kernels/README.md`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,12 +1,12 @@
-//! Calls every function of a device once, checks what comes of it, and prints a
-//! line for each with the time that it took:
+//! Calls every function of a device once, checks the result, and prints one line per call
+//! with its duration:
 //!
 //! `cargo run --release -p preheat-device --example smoke -- cpu|cuda|opencl`
 //!
-//! It is for machines where the tests cannot go, such as one with a new driver. It
-//! goes on after a failure and ends with status 1 if there was any. Drivers read
-//! the settings of their compile cache once, so it starts itself three times:
-//! without a cache, with an empty one, and with what that left.
+//! For machines that the test suite cannot reach, such as one with a new driver. It
+//! continues after a failure and exits with status 1 if anything failed. Drivers read their
+//! compile-cache settings only once per process, so it runs itself three times: without a
+//! cache, with an empty cache, and with the cache that the second run filled.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Start this program once for each state of the compile cache.
+/// Runs this program once per compile-cache state.
 fn start_all(kind: Kind) -> bool {
     let directory = env::temp_dir().join(format!("preheat-smoke-{}", std::process::id()));
     let states = [
@@ -51,9 +51,9 @@ fn start_all(kind: Kind) -> bool {
         ("filled cache", Cache::Directory(directory.clone())),
     ];
     let mut is_good = true;
-    for (words, cache) in states {
-        println!("== {}, {words}", kind.id());
-        let place = match &cache {
+    for (state, cache) in states {
+        println!("== {}, {state}", kind.id());
+        let cache_directory = match &cache {
             Cache::Off => PathBuf::new(),
             Cache::Directory(path) => path.clone(),
         };
@@ -61,7 +61,7 @@ fn start_all(kind: Kind) -> bool {
             std::fs::create_dir_all(&directory)?;
             Command::new(program)
                 .arg(kind.id())
-                .arg(&place)
+                .arg(&cache_directory)
                 .envs(cache.environment(kind))
                 .status()
         });
@@ -70,20 +70,20 @@ fn start_all(kind: Kind) -> bool {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        println!("FAILED   {words}: {failure}");
+        println!("FAILED   {state}: {failure}");
         is_good = false;
     }
     let _ = std::fs::remove_dir_all(&directory);
     is_good
 }
 
-/// Prints a line for each step and remembers whether one failed.
+/// Prints one line per step and records whether any failed.
 struct Steps {
     is_good: bool,
 }
 
 impl Steps {
-    /// `work` gives what it made and what there is to say of it.
+    /// `work` returns its result and a remark to print.
     fn step<T>(
         &mut self,
         name: &str,
@@ -93,26 +93,26 @@ impl Steps {
         let done = work();
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         match done {
-            Ok((made, words)) => {
-                println!("ok {milliseconds:10.3} ms  {name}  {words}");
+            Ok((made, remark)) => {
+                println!("ok {milliseconds:10.3} ms  {name}  {remark}");
                 Some(made)
             }
-            Err(words) => {
-                println!("FAILED {milliseconds:6.3} ms  {name}  {words}");
+            Err(reason) => {
+                println!("FAILED {milliseconds:6.3} ms  {name}  {reason}");
                 self.is_good = false;
                 None
             }
         }
     }
 
-    /// As [`Steps::step`], for work that makes nothing.
+    /// Like [`Steps::step`], for work without a result.
     fn check(&mut self, name: &str, work: impl FnOnce() -> Result<String, String>) {
         self.step(name, || Ok(((), work()?)));
     }
 }
 
-/// The error of a device as text, so that steps can fail of their own accord too.
-fn told<T>(result: Result<T>) -> Result<T, String> {
+/// Converts a device error to text, so that steps can also fail with their own messages.
+fn text_error<T>(result: Result<T>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
@@ -120,14 +120,14 @@ fn ensure(holds: bool, otherwise: impl Into<String>) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.into()) }
 }
 
-fn words(stages: &[Stage]) -> String {
+fn list_stages(stages: &[Stage]) -> String {
     let each = stages
         .iter()
         .map(|stage| format!("{} {:.3} ms", stage.name.as_str(), stage.seconds * 1e3));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A device and its first context, if they can be had.
+/// Opens a device and its first context, if both are available.
 fn begin(
     steps: &mut Steps,
     kind: Kind,
@@ -135,35 +135,38 @@ fn begin(
 ) -> Option<(Box<dyn Device>, Box<dyn Context>)> {
     let mut device = open(kind, &Options { cache });
     steps.step("initialize", || {
-        let stages = told(device.initialize())?;
-        let again = told(device.initialize())?;
-        ensure(again.is_empty(), "a second time did something")?;
-        Ok(((), words(&stages)))
+        let stages = text_error(device.initialize())?;
+        let again = text_error(device.initialize())?;
+        ensure(again.is_empty(), "the second call was not a no-op")?;
+        Ok(((), list_stages(&stages)))
     })?;
-    steps.check("info", || Ok(format!("{:?}", told(device.info())?)));
-    let context = steps.step("context", || Ok((told(device.context())?, String::new())))?;
+    steps.check("info", || Ok(format!("{:?}", text_error(device.info())?)));
+    let context = steps.step("context", || {
+        Ok((text_error(device.context())?, String::new()))
+    })?;
     Some((device, context))
 }
 
 fn compile(steps: &mut Steps, context: &dyn Context, from: From) -> Option<Box<dyn Module>> {
     steps.step(&format!("compile from {from:?}"), || {
-        let (module, stages) = told(context.compile(from))?;
-        Ok((module, words(&stages)))
+        let (module, stages) = text_error(context.compile(from))?;
+        Ok((module, list_stages(&stages)))
     })
 }
 
 fn kernels(steps: &mut Steps, context: &dyn Context, module: &dyn Module) {
     for case in reference::cases() {
-        steps.check(&format!("kernel {}", case.kernel.as_str()), || match told(
-            case.run(context, module),
-        )? {
-            None => Ok("agrees with the reference".to_owned()),
-            Some(differs) => Err(differs),
-        });
+        steps.check(
+            &format!("kernel {}", case.kernel.as_str()),
+            || match text_error(case.run(context, module))? {
+                None => Ok("agrees with the reference".to_owned()),
+                Some(differs) => Err(differs),
+            },
+        );
     }
 }
 
-/// Only what the compile cache is about.
+/// Runs only the steps that involve the compile cache.
 fn compiling(kind: Kind, directory: &Path) -> bool {
     let mut steps = Steps { is_good: true };
     let cache = Cache::Directory(directory.to_owned());
@@ -184,7 +187,7 @@ fn compiling(kind: Kind, directory: &Path) -> bool {
 fn everything(kind: Kind) -> bool {
     let mut steps = Steps { is_good: true };
     if kind == Kind::Cuda {
-        // Its absence is no failure: the kernels then come from the embedded PTX.
+        // A missing NVRTC is not a failure: the kernels then come from the embedded PTX.
         println!(
             "NVRTC: {}",
             cuda::nvrtc().unwrap_or_else(|why| why.to_string())
@@ -202,13 +205,13 @@ fn everything(kind: Kind) -> bool {
                 second_context(&mut steps, &*device, &*context, &*module);
             }
         }
-        steps.check("what outlives its context", || {
-            let buffer = told(context.allocate(MIB))?;
-            let pooled = told(context.allocate_pooled(MIB))?;
+        steps.check("buffers outlive their context", || {
+            let buffer = text_error(context.allocate(MIB))?;
+            let pooled = text_error(context.allocate_pooled(MIB))?;
             drop(context);
             drop((pooled, buffer));
-            let context = told(device.context())?;
-            told(context.allocate(MIB))?;
+            let context = text_error(device.context())?;
+            text_error(context.allocate(MIB))?;
             Ok(String::new())
         });
     }
@@ -218,44 +221,52 @@ fn everything(kind: Kind) -> bool {
 fn handles(steps: &mut Steps, context: &dyn Context) {
     for time in ["first", "second"] {
         steps.check(&format!("{time} stream"), || {
-            told(context.stream())?;
+            text_error(context.stream())?;
             Ok(String::new())
         });
         steps.check(&format!("{time} event"), || {
-            told(context.event())?;
+            text_error(context.event())?;
             Ok(String::new())
         });
     }
 }
 
 fn used(context: &dyn Context) -> Result<u64, String> {
-    Ok(told(context.memory())?.used)
+    Ok(text_error(context.memory())?.used)
 }
 
 fn memory(steps: &mut Steps, context: &dyn Context) {
-    steps.check("memory", || Ok(format!("{:?}", told(context.memory())?)));
+    steps.check("memory", || {
+        Ok(format!("{:?}", text_error(context.memory())?))
+    });
     for bytes in [0, 1, 4 * MIB, 4 * MIB, 64 * MIB] {
         let before = used(context);
         let buffer = steps.step(&format!("allocate {bytes}"), || {
-            Ok((told(context.allocate(bytes))?, String::new()))
+            Ok((text_error(context.allocate(bytes))?, String::new()))
         });
         if let (Some(buffer), 67_108_864) = (buffer, bytes) {
-            steps.check("memory counts it", || {
+            steps.check("memory use includes it", || {
                 let (before, with) = (before?, used(context)?);
                 drop(buffer);
                 let after = used(context)?;
-                ensure(with > before && after < with, "it did not rise and fall")?;
+                ensure(
+                    with > before && after < with,
+                    "memory use did not rise and fall",
+                )?;
                 Ok(format!("{before}, then {with}, then {after}"))
             });
         }
     }
     steps.check("too much memory", || {
-        let total = usize::try_from(told(context.memory())?.total).unwrap_or(usize::MAX);
+        let total = usize::try_from(text_error(context.memory())?.total).unwrap_or(usize::MAX);
         let Err(error) = context.allocate(total.saturating_mul(2)) else {
-            return Err("twice the device's memory was given".to_owned());
+            return Err("allocating twice the device memory succeeded".to_owned());
         };
-        ensure(error.is_out_of_memory(), format!("told otherwise: {error}"))?;
-        told(context.allocate(MIB))?;
+        ensure(
+            error.is_out_of_memory(),
+            format!("unexpected error: {error}"),
+        )?;
+        text_error(context.allocate(MIB))?;
         Ok(error.to_string())
     });
 }
@@ -263,18 +274,18 @@ fn memory(steps: &mut Steps, context: &dyn Context) {
 fn pool(steps: &mut Steps, context: &dyn Context) {
     for bytes in [64 * MIB, 64 * MIB, 4 * MIB, 0] {
         steps.check(&format!("allocate and free {bytes} pooled"), || {
-            let buffer = told(context.allocate_pooled(bytes))?;
-            ensure(buffer.bytes() == bytes, "it has another size")?;
+            let buffer = text_error(context.allocate_pooled(bytes))?;
+            ensure(buffer.bytes() == bytes, "its size is wrong")?;
             Ok(String::new())
         });
     }
     steps.check("trim the pool", || {
         let before = used(context)?;
-        told(context.trim_pool())?;
+        text_error(context.trim_pool())?;
         let after = used(context)?;
         ensure(
             after < before,
-            format!("{before} were used, {after} still are"),
+            format!("{before} bytes were used, {after} still are"),
         )?;
         Ok(format!("{before}, then {after}"))
     });
@@ -283,53 +294,56 @@ fn pool(steps: &mut Steps, context: &dyn Context) {
 fn copies(steps: &mut Steps, context: &dyn Context) {
     let source: Vec<u8> = (0..16 * MIB).map(|i| (i % 251) as u8).collect();
     let Some(buffer) = steps.step("allocate for copies", || {
-        Ok((told(context.allocate(source.len()))?, String::new()))
+        Ok((text_error(context.allocate(source.len()))?, String::new()))
     }) else {
         return;
     };
     let mut back = vec![0; source.len()];
     steps.check("upload 16 MiB", || {
-        told(context.upload(&*buffer, &source))?;
+        text_error(context.upload(&*buffer, &source))?;
         Ok(String::new())
     });
     steps.check("download 16 MiB", || {
-        told(context.download(&mut back, &*buffer))?;
+        text_error(context.download(&mut back, &*buffer))?;
         Ok(String::new())
     });
     steps.check("copies are equal", || {
-        ensure(back == source, "they are not")?;
+        ensure(back == source, "the copy differs")?;
         let too_long = vec![0; source.len() + 1];
         ensure(
             context.upload(&*buffer, &too_long).is_err(),
-            "one too long was made",
+            "an oversized upload succeeded",
         )?;
         Ok(String::new())
     });
     let pinned = steps.step("pin 16 MiB", || {
-        Ok((told(context.pin(source.len()))?, String::new()))
+        Ok((text_error(context.pin(source.len()))?, String::new()))
     });
     let Some(mut pinned) = pinned else { return };
     pinned.as_mut_slice().fill(7);
     steps.check("upload 16 MiB pinned", || {
-        told(context.upload(&*buffer, pinned.as_slice()))?;
+        text_error(context.upload(&*buffer, pinned.as_slice()))?;
         Ok(String::new())
     });
     pinned.as_mut_slice().fill(8);
     steps.check("download 16 MiB pinned", || {
-        told(context.download(pinned.as_mut_slice(), &*buffer))?;
+        text_error(context.download(pinned.as_mut_slice(), &*buffer))?;
         Ok(String::new())
     });
     steps.check("pinned copies are equal", || {
-        ensure(pinned.as_slice().iter().all(|&b| b == 7), "they are not")?;
+        ensure(
+            pinned.as_slice().iter().all(|&b| b == 7),
+            "the copy differs",
+        )?;
         Ok(String::new())
     });
 }
 
 fn launches(steps: &mut Steps, context: &dyn Context, module: &dyn Module) {
     let prepared = steps.step("pooled memory for launches", || {
-        let kernel = told(module.kernel(KernelName::Fill))?;
+        let kernel = text_error(module.kernel(KernelName::Fill))?;
         Ok((
-            (kernel, told(context.allocate_pooled(4096))?),
+            (kernel, text_error(context.allocate_pooled(4096))?),
             String::new(),
         ))
     });
@@ -342,16 +356,16 @@ fn launches(steps: &mut Steps, context: &dyn Context, module: &dyn Module) {
         Argument::I32(1024),
     ];
     for time in ["a launch", "a further launch"] {
-        steps.check(&format!("{time} and the wait for it"), || {
-            told(context.launch(&*fill, 1024, &[y, value, n]))?;
-            told(context.synchronize())?;
-            let values = told(reference::download(context, &*buffer))?;
+        steps.check(&format!("{time} and synchronize"), || {
+            text_error(context.launch(&*fill, 1024, &[y, value, n]))?;
+            text_error(context.synchronize())?;
+            let values = text_error(reference::download(context, &*buffer))?;
             ensure(values == [1.5; 1024], "the values are wrong")?;
             Ok(String::new())
         });
     }
-    steps.check("a launch of nothing", || {
-        told(context.launch(&*fill, 0, &[y, value, n]))?;
+    steps.check("an empty launch", || {
+        text_error(context.launch(&*fill, 0, &[y, value, n]))?;
         Ok(String::new())
     });
     steps.check("wrong arguments", || {
@@ -361,13 +375,16 @@ fn launches(steps: &mut Steps, context: &dyn Context, module: &dyn Module) {
             &[y, value, n, n],
             &[n, value, n],
         ] {
-            ensure(context.launch(&*fill, 4, wrong).is_err(), "they were taken")?;
+            ensure(
+                context.launch(&*fill, 4, wrong).is_err(),
+                "they were accepted",
+            )?;
         }
         Ok(String::new())
     });
 }
 
-/// Both contexts in turn, and the first again once the second is gone.
+/// Alternates between two contexts, then uses the first again after dropping the second.
 fn second_context(
     steps: &mut Steps,
     device: &dyn Device,
@@ -375,22 +392,22 @@ fn second_context(
     module: &dyn Module,
 ) {
     let second = steps.step("second context", || {
-        Ok((told(device.context())?, String::new()))
+        Ok((text_error(device.context())?, String::new()))
     });
     let Some(second) = second else { return };
     let own = compile(steps, &*second, From::Shipped);
-    steps.check("two contexts in turn", || {
-        let own = own.ok_or("the second has no kernels")?;
+    steps.check("two contexts, interleaved", || {
+        let own = own.ok_or("the second context has no kernels")?;
         for case in reference::cases().iter().take(4) {
             for (context, module) in [(first, module), (&*second, &*own), (first, module)] {
-                if let Some(differs) = told(case.run(context, module))? {
+                if let Some(differs) = text_error(case.run(context, module))? {
                     return Err(differs);
                 }
             }
         }
-        told(second.allocate_pooled(MIB))?;
+        text_error(second.allocate_pooled(MIB))?;
         drop((own, second));
-        match told(reference::cases()[0].run(first, module))? {
+        match text_error(reference::cases()[0].run(first, module))? {
             None => Ok(String::new()),
             Some(differs) => Err(differs),
         }

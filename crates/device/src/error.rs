@@ -1,4 +1,4 @@
-//! What can go wrong on a device, as sentences for people.
+//! Errors of device operations, with human-readable messages.
 
 use std::fmt;
 
@@ -7,43 +7,43 @@ use crate::Kind;
 /// The result of a device operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong on a device.
+/// An error of a device operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The device is not here.
+    /// The device is not available on this machine.
     Unavailable {
-        /// Which device was asked for.
+        /// The requested device.
         kind: Kind,
-        /// Why it cannot be used.
+        /// The reason, completing "…, because".
         because: String,
-        /// What would change that.
+        /// A hint on how to make it available.
         hint: String,
     },
-    /// The device has not enough memory for this request.
+    /// The device does not have enough memory for this request.
     OutOfMemory {
-        /// How much was asked for, in bytes.
+        /// The requested size in bytes.
         requested: usize,
-        /// What the driver or the system said.
+        /// The message of the driver or the system.
         detail: String,
     },
-    /// This device cannot do that.
+    /// The device does not support the operation.
     Unsupported {
-        /// What was asked for.
+        /// The requested operation.
         what: String,
-        /// Why it cannot be done here.
+        /// The reason.
         because: String,
     },
-    /// A call of the driver failed.
+    /// A driver call failed.
     Failed {
-        /// The call's name.
+        /// The name of the call.
         call: String,
-        /// What the driver answered.
+        /// The driver's error.
         answer: String,
     },
 }
 
 impl Error {
-    /// A failed driver call.
+    /// Creates an error for a failed driver call.
     pub fn failed(call: impl Into<String>, answer: impl Into<String>) -> Error {
         Error::Failed {
             call: call.into(),
@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// Something that this device cannot do.
+    /// Creates an error for an unsupported operation.
     pub fn unsupported(what: impl Into<String>, because: impl Into<String>) -> Error {
         Error::Unsupported {
             what: what.into(),
@@ -59,7 +59,8 @@ impl Error {
         }
     }
 
-    /// Whether it is a lack of memory, after which smaller requests may succeed.
+    /// Returns true if the device is out of memory, so that smaller requests may still
+    /// succeed.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Error::OutOfMemory { .. })
     }

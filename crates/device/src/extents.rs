@@ -1,14 +1,13 @@
-//! How much of its buffers a kernel touches.
+//! Checks how much of its buffers a kernel accesses.
 //!
-//! A kernel gets bare pointers and believes the sizes that are passed beside them.
-//! Here both are held against each other before a launch, kernel by kernel as the
-//! source reads and writes, so that a launch with wrong sizes is an error and not a
-//! stray write. Each kernel ignores threads beyond its end; only an index that an int
-//! cannot hold would come back below zero, so their number is bounded too.
+//! A kernel receives bare pointers and trusts the sizes passed with them. Before a launch,
+//! both are checked against each other, following each kernel's source, so that wrong sizes
+//! cause an error and not a stray write. Kernels ignore threads past their end; the number
+//! of threads is limited too, since an index that overflows an int would become negative.
 
 use crate::{Error, KernelName, Result};
 
-/// One argument, as far as it matters here.
+/// The properties of an argument that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
     /// A buffer of this many bytes.
@@ -19,11 +18,11 @@ pub(crate) enum Given {
     Int(i32),
 }
 
-/// As many indices as an int holds, less what a device may round a launch up by.
+/// The number of indices that fit an int, minus what a device may round a launch up by.
 const MOST_THREADS: usize = i32::MAX as usize - 4095;
 
-/// Whether every buffer is as large as the kernel's other arguments say. The kinds of
-/// the arguments were checked already.
+/// Checks that every buffer is as large as the kernel's other arguments require. The types
+/// of the arguments have already been checked.
 pub(crate) fn check(name: KernelName, threads: usize, arguments: &[Given]) -> Result<()> {
     let failed = |why: String| Error::failed(format!("the launch of {}", name.as_str()), why);
     if threads > MOST_THREADS {
@@ -45,13 +44,13 @@ pub(crate) fn check(name: KernelName, threads: usize, arguments: &[Given]) -> Re
         }
     }
     let Some(needed) = needed(name, &ints) else {
-        return Err(failed("its sizes do not go together".to_owned()));
+        return Err(failed("its sizes are inconsistent".to_owned()));
     };
     for (index, (&needs, &has)) in needed.iter().zip(&buffers).enumerate() {
         let index = index + 1;
         if needs > i128::from(i32::MAX) {
             return Err(failed(format!(
-                "buffer {index} would have {needs} elements, more than an int counts"
+                "buffer {index} would have {needs} elements, more than fit an int"
             )));
         }
         if needs > has {
@@ -63,7 +62,7 @@ pub(crate) fn check(name: KernelName, threads: usize, arguments: &[Given]) -> Re
     Ok(())
 }
 
-/// The elements of each buffer that the kernel touches, given its ints in order.
+/// The number of elements that the kernel accesses in each buffer, given its ints in order.
 fn needed(name: KernelName, ints: &[i128]) -> Option<Vec<i128>> {
     Some(match (name, ints) {
         (KernelName::Fill, &[n]) => vec![n],
@@ -119,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_knows_what_it_touches() {
-        // One element of everything, and no buffer at all: the first is enough for all
-        // sizes of 1, the second for none.
+    fn the_extents_of_every_kernel_are_known() {
+        // For sizes of 1, buffers of one element must be enough, and empty buffers must
+        // not.
         for &name in KernelName::ALL {
             let (buffers, ints) = match name {
                 KernelName::Fill => (1, 1),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_overflow_an_int_are_refused() {
+    fn sizes_that_overflow_an_int_are_rejected() {
         let all = [Buffer(usize::MAX); 4];
         let ints = [Int(i32::MAX), Int(i32::MAX), Int(i32::MAX)];
         assert!(check(KernelName::Linear, 1, &[&all[..], &ints[..]].concat()).is_err());

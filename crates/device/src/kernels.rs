@@ -1,6 +1,6 @@
 //! The kernels that every device compiles.
 
-/// Their source, in the part of C that all devices share.
+/// Their source, in the subset of C that all devices share.
 pub const SOURCE: &str = include_str!("../kernels/preheat.c");
 
 macro_rules! kernels {
@@ -12,7 +12,7 @@ macro_rules! kernels {
         }
 
         impl KernelName {
-            /// All kernels, in the order of the source.
+            /// All kernels, in source order.
             pub const ALL: &[KernelName] = &[$(KernelName::$variant,)*];
 
             /// Its name in the source.
@@ -30,25 +30,25 @@ kernels! {
     Fill = "fill",
     /// `y = a x + y`
     Saxpy = "saxpy",
-    /// Arithmetic for as long as asked.
+    /// Repeated arithmetic for a given number of rounds.
     Busy = "busy",
     /// A fully connected layer.
     Linear = "linear",
-    /// Its gradient for the input.
+    /// Gradient of [`KernelName::Linear`] for the input.
     LinearGradInput = "linear_grad_input",
-    /// Its gradient for the weight.
+    /// Gradient of [`KernelName::Linear`] for the weight.
     LinearGradWeight = "linear_grad_weight",
-    /// Its gradient for the bias.
+    /// Gradient of [`KernelName::Linear`] for the bias.
     LinearGradBias = "linear_grad_bias",
     /// `max(x, 0)`
     Relu = "relu",
-    /// Its gradient.
+    /// Gradient of [`KernelName::Relu`].
     ReluGrad = "relu_grad",
     /// Mean squared error against zeros.
     Mse = "mse",
-    /// Its gradient.
+    /// Gradient of [`KernelName::Mse`].
     MseGrad = "mse_grad",
-    /// One step of gradient descent.
+    /// One gradient descent step.
     Sgd = "sgd",
     /// A convolution without padding.
     Conv2d = "conv2d",
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kernel_is_named_and_every_name_has_a_kernel() {
+    fn kernel_names_match_the_source() {
         let in_source: Vec<&str> = SOURCE
             .lines()
             .filter_map(|line| line.strip_prefix("KERNEL void "))

@@ -1,13 +1,12 @@
-//! What a context has given out, and whether a request keeps to it.
+//! Tracks a context's live handles and validates requests against them.
 //!
-//! The traits pass buffers and kernels as bare handles that a driver would follow
-//! blindly: a handle of another context or device, or an argument too few, would
-//! end the process rather than become an error. So each context keeps a list of
-//! its own live handles and of the parameters of its kernels, read from the one
-//! kernel source.
+//! The traits pass buffers and kernels as bare handles that a driver would trust blindly: a
+//! handle of another context or device, or a missing argument, would crash the process
+//! instead of returning an error. Each context therefore keeps a list of its live handles
+//! and of its kernels' parameters, which are parsed from the kernel source.
 //!
-//! Whether a kernel stays within its buffers is asked of [`crate::extents`], with the
-//! sizes that are kept here and not those that a handle claims.
+//! [`crate::extents`] checks whether a kernel stays within its buffers, using the sizes
+//! recorded here and not those that a handle claims.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,41 +22,41 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A buffer of `bytes` has come to life.
+    /// Records a new buffer of `bytes`.
     pub fn add_buffer(&self, raw: u64, bytes: usize) {
         self.buffers.borrow_mut().insert(raw, bytes);
     }
 
-    /// The buffer is about to be freed.
+    /// Removes a buffer that is about to be freed.
     pub fn remove_buffer(&self, raw: u64) {
         self.buffers.borrow_mut().remove(&raw);
     }
 
-    /// A kernel has come to life.
+    /// Records a new kernel.
     pub fn add_kernel(&self, raw: u64, name: KernelName) {
         self.kernels
             .borrow_mut()
             .insert(raw, (name, parameters(name)));
     }
 
-    /// The kernel is about to be unloaded.
+    /// Removes a kernel that is about to be unloaded.
     pub fn remove_kernel(&self, raw: u64) {
         self.kernels.borrow_mut().remove(&raw);
     }
 
-    /// Whether `bytes` may be copied to or from the start of `buffer`.
+    /// Checks that `bytes` can be copied to or from the start of `buffer`.
     pub fn check_copy(&self, buffer: &dyn Buffer, bytes: usize) -> Result<()> {
         match self.buffers.borrow().get(&buffer.raw()) {
-            None => Err(stranger("the copy", "its buffer")),
-            Some(&room) if room < bytes => Err(Error::failed(
+            None => Err(foreign("the copy", "its buffer")),
+            Some(&size) if size < bytes => Err(Error::failed(
                 "the copy",
-                format!("{bytes} bytes do not fit a buffer of {room}"),
+                format!("{bytes} bytes do not fit a buffer of {size}"),
             )),
             Some(_) => Ok(()),
         }
     }
 
-    /// Whether these are a kernel and arguments that it takes.
+    /// Checks that the kernel is ours and accepts these arguments.
     pub fn check_launch(
         &self,
         kernel: &dyn Kernel,
@@ -67,13 +66,13 @@ impl Ledger {
         let launch = || format!("the launch of {}", kernel.name().as_str());
         let kernels = self.kernels.borrow();
         let Some((name, parameters)) = kernels.get(&kernel.raw()) else {
-            return Err(stranger(&launch(), "its kernel"));
+            return Err(foreign(&launch(), "its kernel"));
         };
         if parameters.len() != arguments.len() {
-            let (takes, got) = (parameters.len(), arguments.len());
+            let (expected, got) = (parameters.len(), arguments.len());
             return Err(Error::failed(
                 launch(),
-                format!("it takes {takes} arguments, {got} were given"),
+                format!("expected {expected} arguments, got {got}"),
             ));
         }
         let buffers = self.buffers.borrow();
@@ -82,8 +81,8 @@ impl Ledger {
             let (given, extent) = match argument {
                 Argument::Buffer(buffer) => {
                     let Some(&bytes) = buffers.get(&buffer.raw()) else {
-                        let which = format!("the buffer that is argument {}", index + 1);
-                        return Err(stranger(&launch(), &which));
+                        let which = format!("the buffer in argument {}", index + 1);
+                        return Err(foreign(&launch(), &which));
                     };
                     (Parameter::Pointer, Given::Buffer(bytes))
                 }
@@ -92,10 +91,10 @@ impl Ledger {
             };
             extents.push(extent);
             if given != parameter {
-                let (index, takes, given) = (index + 1, parameter.words(), given.words());
+                let (index, expected, given) = (index + 1, parameter.describe(), given.describe());
                 return Err(Error::failed(
                     launch(),
-                    format!("argument {index} is {given} where the kernel takes {takes}"),
+                    format!("argument {index} must be {expected}, not {given}"),
                 ));
             }
         }
@@ -103,11 +102,11 @@ impl Ledger {
     }
 }
 
-fn stranger(call: &str, what: &str) -> Error {
-    Error::failed(call, format!("{what} is not one of this context's"))
+fn foreign(call: &str, what: &str) -> Error {
+    Error::failed(call, format!("{what} does not belong to this context"))
 }
 
-/// What a kernel takes at one place.
+/// The type of a kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parameter {
     Pointer,
@@ -116,7 +115,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Parameter::Pointer => "a buffer",
             Parameter::Float => "a float",
@@ -125,7 +124,7 @@ impl Parameter {
     }
 }
 
-/// The parameters of a kernel, as its source declares them.
+/// The parameters of a kernel, as declared in its source.
 fn parameters(name: KernelName) -> Vec<Parameter> {
     let head = format!("KERNEL void {}(", name.as_str());
     KERNEL_SOURCE
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_those_of_the_source() {
+    fn parameters_match_the_source() {
         use Parameter::{Float, Int, Pointer};
         assert_eq!(parameters(KernelName::Fill), [Pointer, Float, Int]);
         let conv2d = [Pointer, Pointer, Pointer, Pointer, Int, Int, Int, Int, Int];
@@ -185,22 +184,22 @@ mod tests {
             Argument::F32(0.5),
             Argument::I32(2),
         ];
-        let told = |arguments: &[Argument<'_>]| {
+        let error_of = |arguments: &[Argument<'_>]| {
             let error = ledger
                 .check_launch(&Fake(2), 2, arguments)
                 .expect_err("wrong");
             error.to_string()
         };
         ledger.check_launch(&Fake(2), 2, &good).expect("all fits");
-        assert!(told(&good[..2]).contains("takes 3 arguments, 2 were given"));
-        assert!(told(&[good[0], good[2], good[2]]).contains("argument 2 is an int"));
-        assert!(told(&[Argument::Buffer(&Fake(9)), good[1], good[2]]).contains("argument 1"));
+        assert!(error_of(&good[..2]).contains("expected 3 arguments, got 2"));
+        assert!(error_of(&[good[0], good[2], good[2]]).contains("argument 2 must be a float"));
+        assert!(error_of(&[Argument::Buffer(&Fake(9)), good[1], good[2]]).contains("argument 1"));
         ledger.remove_kernel(2);
-        assert!(told(&good).contains("its kernel is not one of this context's"));
+        assert!(error_of(&good).contains("its kernel does not belong to this context"));
     }
 
     #[test]
-    fn a_copy_must_fit_a_live_buffer_whatever_it_says_of_itself() {
+    fn a_copy_must_fit_the_recorded_size_of_a_live_buffer() {
         let ledger = Ledger::default();
         ledger.add_buffer(1, 8);
         ledger.check_copy(&Fake(1), 8).expect("it fits");

@@ -1,13 +1,13 @@
-//! What a cold start is measured on.
+//! The devices that cold start is measured on.
 //!
-//! [`Device`] is the one door: the embedded CPU device, CUDA, OpenCL, and
-//! *unavailable, because …* are values of the same trait, so callers never ask
-//! at compile time what this machine has. A device gives [`Context`]s; a context
-//! gives buffers, kernels and streams, each freed when it is dropped.
+//! [`Device`] is the entry point: the embedded CPU device, CUDA, OpenCL, and *unavailable,
+//! because …* implement the same trait, so callers never need to know at compile time which
+//! devices a machine has. A device creates [`Context`]s; a context creates buffers, kernels
+//! and streams, each freed on drop.
 //!
-//! This room knows how to *do* each step and nothing about timing a whole
-//! experiment: that is `lab`. Only where one call here is made of several named
-//! steps (initialisation, compilation) does it time them itself, as [`Stage`]s.
+//! This crate implements the individual steps; timing whole experiments is the job of
+//! `lab`. Only where one call consists of several named steps (initialization, compilation)
+//! does it time them, as [`Stage`]s.
 
 #![warn(missing_docs)]
 
@@ -30,22 +30,22 @@ pub use kernels::{KernelName, SOURCE as KERNEL_SOURCE};
 pub use stage::{Stage, StageName, Stopwatch};
 pub use unavailable::Unavailable;
 
-/// The kinds of device that a user can name.
+/// The kinds of device that a user can select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// The embedded device: always there.
+    /// The embedded device: always available.
     Cpu,
-    /// NVIDIA's driver, found at run time.
+    /// The NVIDIA driver, loaded at run time.
     Cuda,
-    /// An OpenCL loader, found at run time.
+    /// An OpenCL loader, loaded at run time.
     OpenCl,
 }
 
 impl Kind {
-    /// All kinds, in the order in which `doctor` lists them.
+    /// All kinds, in the order that `doctor` lists them.
     pub const ALL: [Kind; 3] = [Kind::Cuda, Kind::OpenCl, Kind::Cpu];
 
-    /// The word for it on the command line and in JSON.
+    /// The name on the command line and in JSON.
     pub fn id(self) -> &'static str {
         match self {
             Kind::Cpu => "cpu",
@@ -54,36 +54,37 @@ impl Kind {
         }
     }
 
-    /// The kind that `id` names.
+    /// Parses an [`Kind::id`].
     pub fn from_id(id: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.id() == id)
     }
 }
 
-/// How a device is to be opened.
+/// Options for opening a device.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What becomes of compiled kernels between processes.
+    /// The cache for compiled kernels.
     pub cache: Cache,
 }
 
-/// What becomes of compiled kernels between processes.
+/// The cache for compiled kernels.
 ///
-/// CUDA's and OpenCL's own caches are steered by environment variables that the
-/// driver reads once, at its first use: `lab` sets them for the process that it
-/// starts (see [`Cache::environment`]). The CPU device reads this value itself.
+/// Environment variables control the caches of CUDA and OpenCL; the driver reads them once,
+/// at its first use, so `lab` sets them for the processes that it starts (see
+/// [`Cache::environment`]). The CPU device uses this value directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cache {
-    /// Compile every time.
+    /// Always compile.
     #[default]
     Off,
-    /// Keep machine code in this directory, and take it from there.
+    /// Cache machine code in this directory.
     Directory(PathBuf),
 }
 
 impl Cache {
-    /// The environment in which a process of this device keeps to this cache. NVIDIA's
-    /// OpenCL uses the cache of its CUDA driver, PoCL one of its own: OpenCL gets both.
+    /// The environment variables that make a device's process use this cache. NVIDIA's
+    /// OpenCL uses the CUDA driver's cache and PoCL a separate one, so OpenCL gets both
+    /// sets.
     pub fn environment(&self, kind: Kind) -> Vec<(String, String)> {
         let (off, directory) = match self {
             Cache::Off => (true, None),
@@ -110,116 +111,116 @@ impl Cache {
     }
 }
 
-/// What is known of a device once it is initialized.
+/// Properties of an initialized device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// The device's own name, as its driver tells it.
+    /// The device name, as its driver reports it.
     pub name: String,
-    /// Driver or implementation with its version, for people.
+    /// Driver or implementation with its version, human-readable.
     pub driver: String,
     /// Its memory in bytes.
     pub memory: u64,
-    /// Whether it is a GPU (`auto` prefers one).
+    /// True for a GPU (`auto` prefers one).
     pub is_gpu: bool,
-    /// Further facts for `doctor` and the report, as (name, value).
+    /// Further details for `doctor` and the report, as (name, value).
     pub facts: Vec<(String, String)>,
 }
 
-/// Bytes in use and in all.
+/// Memory usage of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes in use on the device, by whomever.
+    /// Bytes in use on the device, by all processes.
     pub used: u64,
-    /// Bytes that the device has.
+    /// The device's total memory in bytes.
     pub total: u64,
 }
 
 /// A device, or the reason why there is none.
 pub trait Device {
-    /// Which kind of device this is, present or not.
+    /// The kind of the device, available or not.
     fn kind(&self) -> Kind;
 
-    /// Load the driver, initialize it, look at the device: each a stage.
-    /// A second call does nothing and returns no stages.
+    /// Loads the driver, initializes it and queries the device, each as a stage. A second
+    /// call does nothing and returns no stages.
     fn initialize(&mut self) -> Result<Vec<Stage>>;
 
-    /// What the device is; needs [`Device::initialize`].
+    /// The device's properties; requires [`Device::initialize`].
     fn info(&self) -> Result<Info>;
 
-    /// A new context; needs [`Device::initialize`]. A second one may be made
-    /// while the first lives.
+    /// Creates a context; requires [`Device::initialize`]. A second one can be created
+    /// while the first is alive.
     fn context(&self) -> Result<Box<dyn Context>>;
 }
 
-/// A context of a device: everything that needs one.
+/// A context of a device, for everything that needs one.
 ///
-/// Work is queued in order on the context's own queue; [`Context::synchronize`]
-/// waits for all of it. What a context gave must not be used after the context
-/// is dropped: each implementation keeps what it needs alive.
+/// Work is queued in order on the context's queue; [`Context::synchronize`] waits for all
+/// of it. Objects created by a context must not be used after it is dropped: each
+/// implementation keeps alive what it needs.
 pub trait Context {
-    /// A further queue; dropped, it is destroyed.
+    /// Creates another queue, destroyed on drop.
     fn stream(&self) -> Result<Box<dyn Handle>>;
 
-    /// An event; dropped, it is destroyed.
+    /// Creates an event, destroyed on drop.
     fn event(&self) -> Result<Box<dyn Handle>>;
 
-    /// Memory straight from the driver, given back when dropped.
+    /// Allocates memory straight from the driver, freed on drop.
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>>;
 
-    /// Memory from the context's pool, given back to the pool when dropped.
+    /// Allocates memory from the context's pool, returned to the pool on drop.
     fn allocate_pooled(&self, bytes: usize) -> Result<Box<dyn Buffer>>;
 
-    /// Give what the pool holds unused back to the driver.
+    /// Returns the pool's unused memory to the driver.
     fn trim_pool(&self) -> Result<()>;
 
-    /// Page-locked host memory, unlocked and freed when dropped.
+    /// Allocates page-locked host memory, unlocked and freed on drop.
     fn pin(&self, bytes: usize) -> Result<Box<dyn HostBuffer>>;
 
-    /// Copy from host memory to the device and wait until `source` may be changed.
+    /// Copies host memory to the device; returns when `source` can be modified again.
     fn upload(&self, target: &dyn Buffer, source: &[u8]) -> Result<()>;
 
-    /// Copy from the device to host memory and wait for it.
+    /// Copies device memory to host memory and waits for completion.
     fn download(&self, target: &mut [u8], source: &dyn Buffer) -> Result<()>;
 
-    /// Copy the whole of `source` to the start of another buffer of this context and wait
-    /// for it.
+    /// Copies all of `source` to the start of another buffer of this context and waits for
+    /// completion.
     fn copy(&self, target: &dyn Buffer, source: &dyn Buffer) -> Result<()>;
 
-    /// Compile all kernels of [`KERNEL_SOURCE`]: source to loaded machine code,
-    /// each step a stage. Which stages there are is the device's to say.
+    /// Compiles all kernels of [`KERNEL_SOURCE`] to loaded machine code, each step as a
+    /// stage. The set of stages depends on the device.
     fn compile(&self, from: From) -> Result<(Box<dyn Module>, Vec<Stage>)>;
 
-    /// Queue one kernel over `threads` indices. Buffers that are smaller than the other
-    /// arguments say are an error.
+    /// Queues one kernel over `threads` indices. Buffers smaller than the other arguments
+    /// require are an error.
     fn launch(&self, kernel: &dyn Kernel, threads: usize, arguments: &[Argument<'_>])
     -> Result<()>;
 
-    /// Wait for all queued work.
+    /// Waits for all queued work.
     fn synchronize(&self) -> Result<()>;
 
     /// Memory in use.
     fn memory(&self) -> Result<Memory>;
 }
 
-/// What a compilation begins with.
+/// The input of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
-    /// The kernel source, where the device has a compiler for it at run time;
-    /// otherwise as [`From::Shipped`].
+    /// The kernel source, where a compiler for it is available at run time; otherwise the
+    /// same as [`From::Shipped`].
     Source,
-    /// The furthest form that travels inside this program (PTX for CUDA; the
-    /// source where nothing else is portable).
+    /// The most compiled form that is embedded in this program (PTX for CUDA; the source
+    /// where nothing else is portable).
     Shipped,
 }
 
-/// Something of the driver's that is destroyed when dropped.
+/// A driver object that is destroyed on drop.
 pub trait Handle {}
 
 /// Device memory.
 pub trait Buffer {
-    /// Its size.
+    /// The size in bytes.
     fn bytes(&self) -> usize;
-    /// The implementation's own handle (an address or a `cl_mem`).
+    /// The implementation's handle (an address or a `cl_mem`).
     fn raw(&self) -> u64;
 }
 
@@ -233,15 +234,15 @@ pub trait HostBuffer {
 
 /// Loaded machine code.
 pub trait Module {
-    /// The kernel of that name.
+    /// Looks up a kernel by name.
     fn kernel(&self, name: KernelName) -> Result<Box<dyn Kernel>>;
 }
 
 /// A kernel that can be launched.
 pub trait Kernel {
-    /// The implementation's own handle.
+    /// The implementation's handle.
     fn raw(&self) -> u64;
-    /// Which kernel it is.
+    /// The name of the kernel.
     fn name(&self) -> KernelName;
 }
 
@@ -256,9 +257,9 @@ pub enum Argument<'a> {
     I32(i32),
 }
 
-/// The device of that kind; an [`Unavailable`] one if it is not here.
+/// Opens the device of this kind; returns an [`Unavailable`] if there is none.
 ///
-/// Nothing is loaded or initialized yet, except that a missing library is found out.
+/// Nothing is loaded or initialized yet; only a missing library is detected.
 pub fn open(kind: Kind, options: &Options) -> Box<dyn Device> {
     let opened = match kind {
         Kind::Cpu => Ok(Box::new(cpu::Cpu::new(options)) as Box<dyn Device>),

@@ -1,20 +1,19 @@
-//! A caching allocator: what is given back stays here until the pool is trimmed.
+//! A caching allocator: freed memory stays in the pool until it is trimmed.
 //!
-//! The pool knows ranges of segments and nothing of what a segment is made of, so
-//! that the CPU device keeps mappings in it and the OpenCL device `cl_mem`s. Large
-//! segments are split and neighbours are joined again, as the frameworks' own
-//! allocators do: that is what makes a big block that was released serve small
-//! requests later.
+//! The pool manages ranges of segments and does not know what a segment is: the CPU device
+//! stores mappings in it, the OpenCL device `cl_mem`s. Like the frameworks' allocators, it
+//! splits large segments and joins neighbouring free ranges, so that a large freed block
+//! can serve small requests later.
 
-/// All blocks begin and end on multiples of this, so that a sub-buffer of any
-/// OpenCL device may begin there.
+/// All blocks begin and end at multiples of this, where a sub-buffer of any OpenCL device
+/// may begin.
 pub(crate) const ALIGNMENT: usize = 4096;
 
-/// Where a block lies.
+/// The location of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     segment: usize,
-    /// Its first byte within its segment.
+    /// Its offset within the segment.
     pub offset: usize,
     /// Its size, rounded up to [`ALIGNMENT`].
     pub bytes: usize,
@@ -24,14 +23,14 @@ pub(crate) struct Block {
 struct Segment<S> {
     storage: S,
     bytes: usize,
-    /// Free ranges as (offset, bytes), sorted, no two of them touching.
+    /// Free ranges as (offset, bytes), sorted; no two are adjacent.
     free: Vec<(usize, usize)>,
 }
 
-/// Segments of memory and which parts of them are free.
+/// Segments of memory and their free ranges.
 #[derive(Debug)]
 pub(crate) struct Pool<S> {
-    /// A trimmed segment leaves an empty place, so that blocks keep their index.
+    /// A trimmed segment leaves an empty entry, so that blocks keep their index.
     segments: Vec<Option<Segment<S>>>,
 }
 
@@ -44,12 +43,12 @@ impl<S> Default for Pool<S> {
 }
 
 impl<S> Pool<S> {
-    /// The size that a request really takes.
+    /// The size that a request actually occupies.
     pub fn rounded(bytes: usize) -> usize {
         bytes.max(1).next_multiple_of(ALIGNMENT)
     }
 
-    /// A free block for `bytes`, from the smallest free range that holds it.
+    /// Allocates a block for `bytes` from the smallest sufficient free range.
     pub fn take(&mut self, bytes: usize) -> Option<Block> {
         let bytes = Self::rounded(bytes);
         let (segment, range) = self
@@ -77,7 +76,7 @@ impl<S> Pool<S> {
         })
     }
 
-    /// A new segment, all of it free.
+    /// Adds a segment, completely free.
     pub fn add(&mut self, storage: S, bytes: usize) {
         self.segments.push(Some(Segment {
             storage,
@@ -86,12 +85,12 @@ impl<S> Pool<S> {
         }));
     }
 
-    /// What the block's segment is made of; `None` for a block of another pool.
+    /// The storage of the block's segment; `None` for a block of another pool.
     pub fn storage(&self, block: Block) -> Option<&S> {
         Some(&self.segments.get(block.segment)?.as_ref()?.storage)
     }
 
-    /// The block is free again.
+    /// Marks the block as free.
     pub fn give_back(&mut self, block: Block) {
         let Some(Some(segment)) = self.segments.get_mut(block.segment) else {
             return;
@@ -109,13 +108,12 @@ impl<S> Pool<S> {
         });
     }
 
-    /// Take out every segment that is wholly free.
+    /// Removes and returns every segment that is completely free.
     pub fn trim(&mut self) -> Vec<S> {
         self.segments
             .iter_mut()
-            .filter(|place| {
-                place
-                    .as_ref()
+            .filter(|slot| {
+                slot.as_ref()
                     .is_some_and(|segment| segment.free == [(0, segment.bytes)])
             })
             .filter_map(Option::take)
@@ -151,16 +149,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_range_is_taken() {
+    fn the_tightest_range_is_used() {
         let mut pool = Pool::default();
         pool.add("wide", 8 * ALIGNMENT);
         pool.add("tight", 2 * ALIGNMENT);
-        let block = pool.take(2 * ALIGNMENT).expect("both would hold it");
+        let block = pool.take(2 * ALIGNMENT).expect("it fits both");
         assert_eq!(pool.storage(block), Some(&"tight"));
     }
 
     #[test]
-    fn trimming_keeps_what_is_in_use_and_indices_stay_valid() {
+    fn trimming_keeps_segments_in_use_and_indices_valid() {
         let mut pool = Pool::default();
         pool.add("free", ALIGNMENT);
         pool.add("used", 2 * ALIGNMENT);

@@ -2,32 +2,32 @@
 
 use std::time::Instant;
 
-/// The steps that a device may take from nothing to its first result. A closed
-/// list, so that reports and claims can speak of them.
+/// The steps of a device from nothing to its first result. A closed list, so that reports
+/// and claims can refer to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StageName {
-    /// Load the driver's library into the process.
+    /// Loading the driver library into the process.
     LoadLibrary,
-    /// Initialize the driver.
+    /// Initializing the driver.
     InitializeDriver,
-    /// Look at the device: name, memory, abilities.
+    /// Querying the device: name, memory, features.
     QueryDevice,
-    /// Load the run-time compiler's library, where it is one of its own (NVRTC).
+    /// Loading the library of a separate run-time compiler (NVRTC).
     LoadCompiler,
-    /// Kernel source to an intermediate form (parse; CUDA C to PTX).
+    /// Translating kernel source to an intermediate form (parsing; CUDA C to PTX).
     SourceToIntermediate,
-    /// Optimise the intermediate form, where that is a step of its own.
+    /// Optimising the intermediate form, where that is a separate step.
     Optimise,
-    /// Intermediate form to machine code.
+    /// Translating the intermediate form to machine code.
     IntermediateToMachineCode,
-    /// Machine code from a cache instead of a compilation.
+    /// Reading machine code from a cache instead of compiling.
     ReadCache,
-    /// Machine code into memory, ready to launch.
+    /// Loading machine code into memory, ready to launch.
     Load,
 }
 
 impl StageName {
-    /// All of them, in the order in which they come.
+    /// All stages, in order.
     pub const ALL: [StageName; 9] = [
         StageName::LoadLibrary,
         StageName::InitializeDriver,
@@ -40,7 +40,7 @@ impl StageName {
         StageName::Load,
     ];
 
-    /// The words for it in reports and JSON.
+    /// The name in reports and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             StageName::LoadLibrary => "load driver library",
@@ -56,16 +56,16 @@ impl StageName {
     }
 }
 
-/// One step and how long it took.
+/// One step and its duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// What was done.
+    /// The step.
     pub name: StageName,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
 }
 
-/// Times steps that follow each other.
+/// Times consecutive steps.
 #[derive(Debug)]
 pub struct Stopwatch {
     last: Instant,
@@ -73,8 +73,11 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Start now.
-    #[allow(clippy::new_without_default, reason = "starting a clock is no default")]
+    /// Starts the stopwatch.
+    #[allow(
+        clippy::new_without_default,
+        reason = "a default value should not start a clock"
+    )]
     pub fn new() -> Stopwatch {
         Stopwatch {
             last: Instant::now(),
@@ -82,7 +85,7 @@ impl Stopwatch {
         }
     }
 
-    /// The step `name` ends now; the next one begins.
+    /// Ends the step `name` and begins the next one.
     pub fn lap(&mut self, name: StageName) {
         let now = Instant::now();
         self.stages.push(Stage {

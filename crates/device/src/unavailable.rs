@@ -1,8 +1,8 @@
-//! The device that is not there, and says why.
+//! A device that is not available.
 
 use crate::{Context, Device, Error, Info, Kind, Result, Stage};
 
-/// A device that answers every request with the reason why it is not here.
+/// A device that answers every request with the reason for its absence.
 #[derive(Debug)]
 pub struct Unavailable {
     kind: Kind,
@@ -10,7 +10,7 @@ pub struct Unavailable {
 }
 
 impl Unavailable {
-    /// The absence of `kind`, because of `why`.
+    /// Creates the placeholder for `kind`, unavailable because of `why`.
     pub fn new(kind: Kind, why: Error) -> Unavailable {
         Unavailable { kind, why }
     }

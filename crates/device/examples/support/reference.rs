@@ -1,19 +1,20 @@
-//! What every kernel is to compute, in plain Rust, and a way to see whether a
-//! device agrees. Shared by the tests and by `examples/smoke.rs`; the module that
-//! includes it imports the traits, from inside or from outside the crate.
+//! Reference implementations of every kernel in plain Rust, and a comparison with a
+//! device's results. Shared by the tests and `examples/smoke.rs`; the including module
+//! imports the traits, from inside or outside the crate.
 
 use super::{Argument, Buffer, Context, KernelName, Module, Result};
 
-/// Elements in the elementwise cases: no multiple of any group size.
+/// Number of elements in the elementwise cases; deliberately not a multiple of any group
+/// size.
 const N: usize = 1000;
-/// Elements behind the end, which no kernel may touch.
+/// Elements past the end, which no kernel may touch.
 const SPARE: usize = 50;
 /// Rows, inputs and outputs of the layers.
 const ROWS: usize = 5;
 const INPUTS: usize = 7;
 const OUTPUTS: usize = 3;
 
-/// One launch: the buffer that it changes, what else it is given, what must result.
+/// One launch: the buffer it modifies, its other arguments, and the expected result.
 pub struct Case {
     pub kernel: KernelName,
     pub threads: usize,
@@ -29,7 +30,7 @@ enum Given {
 }
 
 impl Case {
-    /// The kernel fills `size` elements of a buffer that holds `before` at first.
+    /// The kernel fills all `size` elements of a buffer that initially holds `before`.
     fn new(
         kernel: KernelName,
         before: Vec<f32>,
@@ -47,7 +48,7 @@ impl Case {
         }
     }
 
-    /// Run it; `None` if the device agrees, otherwise where it does not.
+    /// Runs the case; returns `None` if the device agrees, otherwise the first difference.
     pub fn run(&self, context: &dyn Context, module: &dyn Module) -> Result<Option<String>> {
         let kernel = module.kernel(self.kernel)?;
         let changed = upload(context, &self.changed)?;
@@ -74,7 +75,7 @@ impl Case {
     }
 }
 
-/// A buffer with these values.
+/// Allocates a buffer with these values.
 pub fn upload(context: &dyn Context, values: &[f32]) -> Result<Box<dyn Buffer>> {
     let bytes: Vec<u8> = values
         .iter()
@@ -85,7 +86,7 @@ pub fn upload(context: &dyn Context, values: &[f32]) -> Result<Box<dyn Buffer>> 
     Ok(buffer)
 }
 
-/// All values of a buffer.
+/// Reads all values of a buffer.
 pub fn download(context: &dyn Context, buffer: &dyn Buffer) -> Result<Vec<f32>> {
     let mut bytes = vec![0u8; buffer.bytes()];
     context.download(&mut bytes, buffer)?;
@@ -95,26 +96,30 @@ pub fn download(context: &dyn Context, buffer: &dyn Buffer) -> Result<Vec<f32>> 
         .collect())
 }
 
-/// Where two lists differ by more than compilers may: some fuse `a * b + c` into one
-/// operation with one rounding, some do not.
+/// Describes the first difference larger than compilers may introduce: some fuse `a * b +
+/// c` into one operation with a single rounding, some do not.
 fn difference(actual: &[f32], expected: &[f32]) -> Option<String> {
     if actual.len() != expected.len() {
-        return Some(format!("{} values for {}", actual.len(), expected.len()));
+        return Some(format!(
+            "{} values instead of {}",
+            actual.len(),
+            expected.len()
+        ));
     }
     let close = |a: f32, e: f32| (a - e).abs() <= 1e-5 * e.abs().max(1.0);
     let index = (0..actual.len()).find(|&i| !close(actual[i], expected[i]))?;
     let (is, should) = (actual[index], expected[index]);
-    Some(format!("element {index} is {is} and should be {should}"))
+    Some(format!("element {index} is {is}, expected {should}"))
 }
 
-/// Values of both signs that differ from place to place.
+/// Varying values of both signs.
 pub fn values(count: usize, seed: usize) -> Vec<f32> {
     (0..count)
         .map(|i| ((i * 37 + seed * 101) % 200) as f32 / 100.0 - 0.995)
         .collect()
 }
 
-/// A case for every kernel, in the order of the source.
+/// One case per kernel, in source order.
 pub fn cases() -> Vec<Case> {
     let mut cases = elementwise();
     cases.extend(layers());

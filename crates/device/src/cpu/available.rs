@@ -1,33 +1,32 @@
-//! How much memory this process may still take.
+//! How much memory this process may still allocate.
 //!
-//! Linux promises more memory than it has and ends a process that makes use of the
-//! promise. A device says *out of memory* instead, so we look before we map: at the
-//! machine's available memory and at the limits of the control groups that this
-//! process is in (a container's limit is one).
+//! Linux overcommits memory and kills processes that use too much of it. A device reports
+//! *out of memory* instead, so we check before mapping: the machine's available memory, and
+//! the limits of the control groups this process is in (a container's limit is one).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::host::table_bytes;
 
-/// Where control groups are found, by custom of all distributions.
+/// The mount point of control groups on all common distributions.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Bytes that can be taken now; `None` if the system does not tell.
+/// Bytes that can be allocated now; `None` if the system does not report it.
 pub(crate) fn available_memory() -> Option<u64> {
     let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let machine = table_bytes(&table, "MemAvailable:");
     let membership = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let groups = group_room(Path::new(GROUPS), &membership);
+    let groups = group_headroom(Path::new(GROUPS), &membership);
     machine.into_iter().chain(groups).min()
 }
 
-/// The names of one version's files.
+/// The file names of one cgroup version.
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// The line of `memory.stat` with file pages that are given up before anything
-    /// else; they count as usage and yet are in nobody's way.
+    /// The `memory.stat` line with file pages that are reclaimed before anything else;
+    /// they count as usage, but do not limit an allocation.
     reclaimable: &'static str,
 }
 
@@ -43,8 +42,8 @@ const VERSION_2: Files = Files {
     reclaimable: "inactive_file ",
 };
 
-/// The least room that any control group of this process leaves.
-fn group_room(root: &Path, membership: &str) -> Option<u64> {
+/// The smallest headroom that any control group of this process leaves.
+fn group_headroom(root: &Path, membership: &str) -> Option<u64> {
     let mut least = None;
     for line in membership.lines() {
         // `0::/a/b` is version 2, `4:memory:/a/b` is version 1.
@@ -59,22 +58,22 @@ fn group_room(root: &Path, membership: &str) -> Option<u64> {
             }
             _ => continue,
         };
-        // A limit of any group above holds too. In a container the path may be the
-        // host's and lead nowhere; its own limit is then at the root.
+        // The limits of all ancestor groups apply too. In a container, the path may be the
+        // host's and not exist here; the container's limit is then at the root.
         let path: PathBuf = root.join(path.trim_start_matches('/'));
         for group in path
             .ancestors()
             .take_while(|group| group.starts_with(&root))
         {
-            let room = room(group, files);
-            least = least.into_iter().chain(room).min();
+            let headroom = headroom(group, files);
+            least = least.into_iter().chain(headroom).min();
         }
     }
     least
 }
 
-/// What one group leaves; `None` if it has no limit.
-fn room(group: &Path, files: &Files) -> Option<u64> {
+/// The headroom of one group; `None` if it has no limit.
+fn headroom(group: &Path, files: &Files) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let limit: u64 = read(files.limit)?.trim().parse().ok()?;
     let usage: u64 = read(files.usage)?.trim().parse().ok()?;
@@ -96,9 +95,9 @@ mod tests {
 
     fn group(root: &Path, path: &str, files: &[(&str, &str)]) {
         let group = root.join(path);
-        fs::create_dir_all(&group).expect("a directory can be made");
+        fs::create_dir_all(&group).expect("the directory can be created");
         for (name, content) in files {
-            fs::write(group.join(name), content).expect("a file can be written");
+            fs::write(group.join(name), content).expect("the file can be written");
         }
     }
 
@@ -120,14 +119,14 @@ mod tests {
         };
         group(root.path(), "a/b", &limit("5000\n"));
         group(root.path(), "a", &limit("1000\n"));
-        assert_eq!(group_room(root.path(), "0::/a/b\n"), Some(700));
-        assert_eq!(group_room(root.path(), "0::/elsewhere\n"), None);
+        assert_eq!(group_headroom(root.path(), "0::/a/b\n"), Some(700));
+        assert_eq!(group_headroom(root.path(), "0::/elsewhere\n"), None);
         group(root.path(), "a", &limit("max\n"));
-        assert_eq!(group_room(root.path(), "0::/a/b\n"), Some(4700));
+        assert_eq!(group_headroom(root.path(), "0::/a/b\n"), Some(4700));
     }
 
     #[test]
-    fn the_first_version_is_read_too() {
+    fn version_1_limits_apply_too() {
         let root = Scratch::new();
         let files = [
             ("memory.limit_in_bytes", "900"),
@@ -135,6 +134,6 @@ mod tests {
         ];
         group(root.path(), "memory", &files);
         let membership = "9:name=systemd:/x\n4:cpu,memory:/not/there\n0::/\n";
-        assert_eq!(group_room(root.path(), membership), Some(0));
+        assert_eq!(group_headroom(root.path(), membership), Some(0));
     }
 }

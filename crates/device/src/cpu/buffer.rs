@@ -1,4 +1,4 @@
-//! Device memory: ranges of this process's own memory that kernels work on.
+//! Device memory: ranges of this process's memory that kernels work on.
 
 use std::rc::Rc;
 
@@ -7,10 +7,10 @@ use super::shared::Shared;
 use crate::Buffer;
 use crate::pool::Block;
 
-/// Memory of its own, straight from the kernel.
+/// A separate mapping, straight from the kernel.
 ///
-/// Dropping it waits for all queued work, which may use it (cudaFree does the
-/// same), and gives it back to the kernel then.
+/// Dropping it waits for all queued work that may use it, as cudaFree does, and then unmaps
+/// it.
 pub(crate) struct Allocated {
     context: Rc<Shared>,
     mapping: Mapping,
@@ -18,7 +18,7 @@ pub(crate) struct Allocated {
 }
 
 impl Allocated {
-    /// All of `mapping`, of which `bytes` were asked for.
+    /// Wraps `mapping`; the caller requested `bytes` of it.
     pub fn new(context: &Rc<Shared>, mapping: Mapping, bytes: usize) -> Allocated {
         context.register(mapping.address(), bytes);
         Allocated {
@@ -46,11 +46,11 @@ impl Drop for Allocated {
     }
 }
 
-/// A part of a segment of the context's pool.
+/// Part of a segment of the context's pool.
 ///
-/// Dropping it gives it back at once, without waiting: its next user's work is
-/// queued behind whatever still uses it, and only trimming the pool, which waits,
-/// gives memory back to the kernel.
+/// Dropping it returns the block immediately, without waiting: work of its next user is
+/// queued behind any work that still uses it. Memory goes back to the kernel only when the
+/// pool is trimmed, which waits.
 pub(crate) struct Pooled {
     context: Rc<Shared>,
     block: Block,
@@ -59,7 +59,7 @@ pub(crate) struct Pooled {
 }
 
 impl Pooled {
-    /// The block at `address`, of which `bytes` were asked for.
+    /// Wraps the block at `address`; the caller requested `bytes` of it.
     pub fn new(context: &Rc<Shared>, block: Block, address: u64, bytes: usize) -> Pooled {
         context.register(address, bytes);
         Pooled {

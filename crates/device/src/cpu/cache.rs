@@ -1,19 +1,17 @@
-//! Machine code on disk, from one process to the next.
+//! An on-disk cache of machine code.
 //!
-//! We *execute* what a cache file holds, so a file is used only if nobody but this
-//! user (or one who may do anything as this user) can have written it: it must be a
-//! plain file, not a link, of our own user, and not writable by others. Files are
-//! made for the user alone (0600) in a directory that, if it is not there yet, is
-//! made for the user alone too (0700).
+//! We *execute* the content of a cache file, so a file is used only if nobody but this user
+//! (or root) can have written it: it must be a regular file, not a symlink, owned by us,
+//! and not writable by others. Files are created with mode 0600, and missing directories
+//! with mode 0700.
 //!
-//! A file holds its whole key, so that two keys of one hash cannot be mistaken for
-//! each other, and its length and a checksum, so that a truncated or damaged file
-//! is noticed. The checksum is no defence against a person; ownership is. Files
-//! appear whole, by a rename, so that a process which reads while another writes
-//! sees the old file or the new one.
+//! A file contains its complete key, so that hash collisions are detected, and its length
+//! and a checksum, so that truncation and damage are detected. The checksum does not
+//! protect against attackers; ownership does. Files are replaced by an atomic rename, so
+//! that concurrent readers see either the old file or the new one.
 //!
-//! Whatever is wrong with a file, it is a miss: the kernels are compiled again and
-//! the file is replaced. A cache that cannot be written only stays empty.
+//! Any problem with a file is a cache miss: the kernels are recompiled and the file is
+//! replaced. A cache that cannot be written stays empty.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -25,8 +23,8 @@ use cranelift_codegen::isa::TargetIsa;
 
 use super::object::Object;
 
-/// Changes whenever the file's layout or the meaning of the code changes (the way
-/// kernels are called, for instance).
+/// Bump whenever the file layout or the meaning of the code changes (for instance the
+/// calling convention of kernels).
 const FORMAT: &str = "preheat cpu code 1\n";
 
 /// One entry of a cache directory.
@@ -43,7 +41,7 @@ impl Entry {
         let key = format!(
             "Cranelift {}, preheat {}\n{}\n{}\n{}\n{source}",
             cranelift_codegen::VERSION,
-            // A change of our own compiler comes with a version of ours.
+            // Changes to our compiler are covered by our version.
             env!("CARGO_PKG_VERSION"),
             isa.triple(),
             features.join(" "),
@@ -53,12 +51,12 @@ impl Entry {
         Entry { path, key }
     }
 
-    /// The object that is kept here, if there is one that can be trusted.
+    /// Reads the cached object, if there is one that can be trusted.
     pub fn read(&self) -> Option<Object> {
         let mut file = OpenOptions::new()
             .read(true)
-            // A link may point to a file of ours that another user chose; a pipe
-            // would make us wait.
+            // A symlink could point to one of our files chosen by another user; opening a
+            // pipe would block.
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(&self.path)
             .ok()?;
@@ -81,7 +79,7 @@ impl Entry {
         Object::decode(object)
     }
 
-    /// Keep `object` here.
+    /// Stores `object` in the cache.
     pub fn write(&self, object: &Object) -> io::Result<()> {
         static TEMPORARY: AtomicU64 = AtomicU64::new(0);
         let directory = self.path.parent().unwrap_or(Path::new("."));
@@ -103,7 +101,7 @@ impl Entry {
             .and_then(|mut file| file.write_all(&self.encode(object)))
             .and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
-            // The first error is the one that tells something.
+            // Report the first error; a failed cleanup adds nothing.
             let _ = fs::remove_file(&temporary);
         }
         written
@@ -121,8 +119,8 @@ impl Entry {
     }
 }
 
-/// Whether the open file is a plain file that only this user can have written. The
-/// open file is asked and not its path, so that it cannot be exchanged in between.
+/// Returns true if the open file is a regular file that only this user can have written.
+/// Checks the open file instead of its path, so that it cannot be swapped in between.
 fn is_ours(file: &File) -> bool {
     // SAFETY: geteuid has no arguments, cannot fail and touches no memory of ours.
     let user = unsafe { libc::geteuid() };
@@ -132,7 +130,7 @@ fn is_ours(file: &File) -> bool {
     })
 }
 
-/// FNV-1a, 64 bits: a few lines that notice damage.
+/// 64-bit FNV-1a, to detect damage.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -148,7 +146,11 @@ mod tests {
     use crate::cpu::tests::Scratch;
 
     fn entry(directory: &Path, source: &str) -> Entry {
-        Entry::new(directory, source, &*target().expect("it is supported"))
+        Entry::new(
+            directory,
+            source,
+            &*target().expect("this machine is supported"),
+        )
     }
 
     fn object() -> Object {
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_under_its_key_only() {
+    fn entries_are_read_back_under_their_key_only() {
         let scratch = Scratch::new();
         let directory = scratch.path().join("made/by/us");
         let kept = entry(&directory, "source");
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_hash_with_another_key_is_a_miss() {
+    fn a_hash_collision_is_a_miss() {
         let scratch = Scratch::new();
         let kept = entry(scratch.path(), "source");
         kept.write(&object()).expect("it can be written");
@@ -225,10 +227,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_written_says_so() {
+    fn an_unwritable_cache_is_an_error() {
         let scratch = Scratch::new();
         let file = scratch.path().join("file");
-        fs::write(&file, "no directory").expect("it can be written");
+        fs::write(&file, "not a directory").expect("it can be written");
         assert!(entry(&file, "source").write(&object()).is_err());
     }
 }

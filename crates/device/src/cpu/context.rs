@@ -1,7 +1,7 @@
-//! A context of the cpu device.
+//! Contexts of the cpu device.
 //!
-//! It checks what it is given, waits where order asks for it, and leaves the doing to
-//! the queue, the buffers and the module.
+//! A context validates its arguments and waits where ordering requires it; the queue, the
+//! buffers and the module do the work.
 
 use std::fs::File;
 use std::io;
@@ -33,7 +33,7 @@ pub(crate) struct CpuContext {
 }
 
 impl CpuContext {
-    /// A context with `workers` threads.
+    /// Creates a context with `workers` threads.
     pub fn new(isa: OwnedTargetIsa, cache: Cache, workers: usize) -> Result<CpuContext> {
         let queue = queue(workers)?;
         Ok(CpuContext {
@@ -42,7 +42,7 @@ impl CpuContext {
     }
 }
 
-/// A queue, with its threads started.
+/// Creates a queue and starts its threads.
 fn queue(workers: usize) -> Result<Queue> {
     Queue::new(workers).map_err(|error| {
         let why = format!("{error}; see `ulimit -u` and `ulimit -v`");
@@ -50,15 +50,15 @@ fn queue(workers: usize) -> Result<Queue> {
     })
 }
 
-/// A further queue with a thread of its own. The traits give no way to queue on it:
-/// what is measured of it is what making it costs.
+/// Another queue, with one thread. The traits offer no way to submit work to it: only the
+/// cost of creating it is measured.
 struct Stream {
     _queue: Queue,
 }
 
 impl Handle for Stream {}
 
-/// An event of the kernel's own, which other threads or processes could wait for.
+/// A kernel event (eventfd), which other threads or processes could wait for.
 struct Event {
     _file: File,
 }
@@ -77,7 +77,7 @@ impl Context for CpuContext {
             let why = format!("{}; see `ulimit -n`", io::Error::last_os_error());
             return Err(Error::failed("eventfd", why));
         }
-        // SAFETY: the descriptor was just opened, and nobody else knows it.
+        // SAFETY: the descriptor was just opened, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(descriptor) };
         Ok(Box::new(Event { _file: file }))
     }
@@ -88,16 +88,16 @@ impl Context for CpuContext {
     }
 
     fn allocate_pooled(&self, bytes: usize) -> Result<Box<dyn Buffer>> {
-        // More than this cannot even be rounded up to a whole block.
+        // Larger sizes cannot even be rounded up to a whole block.
         if isize::try_from(bytes).is_err() {
             return Err(Error::OutOfMemory {
                 requested: bytes,
-                detail: "no process can address that much".to_owned(),
+                detail: "this exceeds the address space".to_owned(),
             });
         }
         let mut pool = self.shared.pool.borrow_mut();
-        let taken = pool.take(bytes);
-        let block = match taken {
+        let free = pool.take(bytes);
+        let block = match free {
             Some(block) => Some(block),
             None => {
                 let segment = Pool::<Mapping>::rounded(bytes);
@@ -107,7 +107,7 @@ impl Context for CpuContext {
         };
         let found = block.and_then(|block| Some((block, pool.storage(block)?.address())));
         let (block, start) = found.ok_or_else(|| {
-            Error::failed("taking from the pool", "a new segment does not hold it")
+            Error::failed("allocating from the pool", "it does not fit a new segment")
         })?;
         let address = start + block.offset as u64;
         drop(pool);
@@ -115,7 +115,7 @@ impl Context for CpuContext {
     }
 
     fn trim_pool(&self) -> Result<()> {
-        // Work that is queued may still use blocks that were given back.
+        // Queued work may still use blocks that were returned to the pool.
         self.shared.queue.wait();
         drop(self.shared.pool.borrow_mut().trim());
         Ok(())
@@ -135,7 +135,7 @@ impl Context for CpuContext {
         self.shared.queue.wait();
         let target = std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
         // SAFETY: `locate` found a live buffer of ours at this address, at least as long as
-        // the source; no work is queued that could touch it; and no slice of it exists.
+        // the source; no queued work can touch it; and no slice of it exists.
         unsafe { target.copy_from_nonoverlapping(source.as_ptr(), source.len()) };
         Ok(())
     }
@@ -150,9 +150,9 @@ impl Context for CpuContext {
         self.shared.queue.wait();
         let from = std::ptr::with_exposed_provenance::<u8>(from as usize);
         let to = std::ptr::with_exposed_provenance_mut::<u8>(to as usize);
-        // SAFETY: `locate` found live buffers of ours at both addresses, the target at least
-        // as long as the source; no work is queued that could touch them, and no slice of
-        // them exists. They may be one and the same, which this copy allows.
+        // SAFETY: `locate` found live buffers of ours at both addresses, the target at
+        // least as long as the source; no queued work can touch them, and no slice of them
+        // exists. They may be the same buffer, which this copy allows.
         unsafe { from.copy_to(to, bytes) };
         Ok(())
     }
@@ -160,18 +160,21 @@ impl Context for CpuContext {
     fn download(&self, target: &mut [u8], source: &dyn Buffer) -> Result<()> {
         let (address, held) = self.shared.locate(source, format_args!("downloading"))?;
         if target.len() > held {
-            let why = format!("a buffer of {held} bytes has no {} bytes", target.len());
+            let why = format!(
+                "a buffer of {held} bytes is shorter than {} bytes",
+                target.len()
+            );
             return Err(Error::failed("downloading", why));
         }
         self.shared.queue.wait();
         let source = std::ptr::with_exposed_provenance::<u8>(address as usize);
-        // SAFETY: as in `upload`; the buffer's pages were zeroed by the kernel, so all
-        // of it is initialized.
+        // SAFETY: as in `upload`; the kernel zeroed the buffer's pages, so all of it is
+        // initialized.
         unsafe { source.copy_to_nonoverlapping(target.as_mut_ptr(), target.len()) };
         Ok(())
     }
 
-    /// `from` makes no difference: the source is the only form that fits every processor.
+    /// Ignores `from`: source code is the only form that suits every processor.
     fn compile(&self, _from: From) -> Result<(Box<dyn Module>, Vec<Stage>)> {
         let (module, stages) = CpuModule::compile(&self.shared)?;
         Ok((Box::new(module), stages))
@@ -198,7 +201,7 @@ impl Context for CpuContext {
         let parameters = &symbol.parameters;
         if arguments.len() != parameters.len() {
             return Err(failed(format!(
-                "it takes {} arguments, and {} were given",
+                "expected {} arguments, got {}",
                 parameters.len(),
                 arguments.len()
             )));
@@ -239,10 +242,10 @@ impl Context for CpuContext {
             .find(|known| known.as_str() == symbol.name)
             .ok_or_else(|| failed("its code has an unknown name".to_owned()))?;
         extents::check(*known, threads, &given)?;
-        // SAFETY: the symbol is the code's own, and there is a slot of the right kind for
-        // each parameter. Every address is that of a live buffer of this context, which
-        // waits for the queue before its memory goes; uploads and downloads wait too. Each
-        // is as large as the kernel's sizes say (checked just above).
+        // SAFETY: the symbol belongs to the code, and every parameter has a slot of the
+        // right type. Every address is that of a live buffer of this context, which waits
+        // for the queue before it is unmapped; uploads and downloads wait too. Each buffer
+        // is as large as the kernel's sizes require (checked above).
         let call = unsafe { Call::new(Arc::clone(&code), symbol, slots.into_boxed_slice()) };
         self.shared.queue.submit(Arc::new(call), threads);
         Ok(())
@@ -253,11 +256,14 @@ impl Context for CpuContext {
         Ok(())
     }
 
-    /// On this device memory in use is this process's own resident memory: kernels,
+    /// On this device, memory in use is the resident memory of this process: kernels,
     /// buffers and the program share it.
     fn memory(&self) -> Result<Memory> {
         let used = host::resident_memory().ok_or_else(|| {
-            Error::failed("reading /proc/self/statm", "it holds no resident memory")
+            Error::failed(
+                "reading /proc/self/statm",
+                "it does not contain the resident memory",
+            )
         })?;
         Ok(Memory {
             used,

@@ -1,4 +1,4 @@
-//! What this machine is: its processor, its memory, its settings.
+//! Properties of this machine: processor, memory, settings.
 
 use std::fs;
 use std::num::NonZero;
@@ -9,21 +9,20 @@ use cranelift_codegen::settings::{self, Configurable, Flags};
 
 use crate::{Error, Info, Kind, Result};
 
-/// This processor as the compiler's target, with all its instruction set extensions.
+/// This processor as a compilation target, with all its instruction set extensions.
 pub(crate) fn target() -> Result<OwnedTargetIsa> {
     let unavailable = |because: String| Error::Unavailable {
         kind: Kind::Cpu,
-        because: format!("its compiler cannot make code for this processor: {because}"),
+        because: format!("its compiler does not support this processor: {because}"),
         hint: "it needs x86-64 or aarch64".to_owned(),
     };
-    // Cranelift knows more, but how arguments lie in their slots and how fresh code
-    // becomes visible is written for these two.
+    // Cranelift supports more architectures, but the layout of argument slots and the
+    // instruction cache handling are written for these two.
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-        return Err(unavailable("it is of another kind".to_owned()));
+        return Err(unavailable("unsupported architecture".to_owned()));
     }
     let mut flags = settings::builder();
-    // Checking the intermediate form is for our own tests; it costs a third of the
-    // compilation.
+    // IR verification is for our tests; it costs a third of the compile time.
     let verify = cfg!(debug_assertions).to_string();
     for (name, value) in [("opt_level", "speed"), ("enable_verifier", verify.as_str())] {
         flags
@@ -36,12 +35,12 @@ pub(crate) fn target() -> Result<OwnedTargetIsa> {
         .map_err(|error| unavailable(error.to_string()))
 }
 
-/// How many threads can run at once (a container's limit counts).
+/// The number of threads that can run at once, subject to the container's limit.
 pub(crate) fn cores() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }
 
-/// All of this machine's memory in bytes; 0 if the system does not tell.
+/// This machine's total memory in bytes; 0 if the system does not report it.
 pub(crate) fn total_memory() -> u64 {
     let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     table_bytes(&table, "MemTotal:").unwrap_or(0)
@@ -54,11 +53,11 @@ pub(crate) fn table_bytes(table: &str, name: &str) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// The size of a page in bytes.
+/// The page size in bytes.
 pub(crate) fn page_size() -> usize {
     // SAFETY: sysconf takes a number, returns one and touches no memory of ours.
     let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    // It is negative only for a name that the system does not know.
+    // Negative only for a name unknown to the system.
     usize::try_from(answer).unwrap_or(4096)
 }
 
@@ -69,7 +68,7 @@ pub(crate) fn resident_memory() -> Option<u64> {
     Some(pages * page_size() as u64)
 }
 
-/// What there is to know about this machine as a device.
+/// Describes this machine as a device.
 pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = vec![
@@ -108,7 +107,7 @@ fn chosen(setting: &str) -> Option<&str> {
     Some(setting.split_once('[')?.1.split_once(']')?.0)
 }
 
-/// The extensions that the compiler will use, as words.
+/// The extensions that the compiler will use, space-separated.
 fn extensions(isa: &dyn TargetIsa) -> String {
     let flags = isa.isa_flags();
     let has: Vec<&str> = flags
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_known() {
+    fn this_machine_is_described() {
         let info = info(&*target().expect("this processor is supported"));
         assert!(!info.name.is_empty());
         assert!(info.driver.starts_with("embedded, Cranelift 0."));

@@ -1,8 +1,8 @@
-//! Anonymous memory straight from the kernel.
+//! Anonymous memory, straight from the kernel.
 //!
-//! A [`Mapping`] is what every buffer, pool segment, pinned buffer and piece of
-//! machine code is made of. It says what its pages are for (read and write, then
-//! perhaps execute) and who may touch them is its owner's to say.
+//! Every buffer, pool segment, pinned buffer and piece of machine code consists of a
+//! [`Mapping`]. It manages the pages (read and write, later possibly execute); its owner
+//! decides who may access them.
 
 use std::io;
 use std::ptr::{self, NonNull};
@@ -10,26 +10,26 @@ use std::ptr::{self, NonNull};
 use super::host::page_size;
 use crate::{Error, Result};
 
-/// Pages of our own, unmapped when dropped.
+/// Private pages, unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
-    /// What the kernel was asked for: at least one byte.
+    /// The mapped size: at least one byte.
     bytes: usize,
 }
 
-// SAFETY: a mapping is an address range that belongs to the process and not to a
-// thread; this type hands out nothing but raw pointers into it.
+// SAFETY: a mapping is an address range of the process, not of a thread; this type only
+// hands out raw pointers into it.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; no method writes through `&self`.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Fresh, zeroed pages for `bytes` (one page for none), not yet backed by memory.
+    /// Maps zeroed pages for `bytes` (one page for 0), not yet backed by memory.
     pub fn new(bytes: usize) -> Result<Mapping> {
         let requested = bytes;
         let bytes = bytes.max(1);
-        // SAFETY: the kernel chooses the place, so no memory in use is replaced.
+        // SAFETY: the kernel chooses the address, so no memory in use is replaced.
         let start = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -56,28 +56,27 @@ impl Mapping {
         })
     }
 
-    /// Write to every page, so that the kernel really provides them all.
+    /// Writes to every page, so that the kernel backs all of them with memory.
     pub fn touch(&mut self) {
         for offset in (0..self.bytes).step_by(page_size()) {
             // SAFETY: the offset is below the mapping's size, `&mut self` is the only
-            // access, and its pages can be written: only code is made read-only, and
-            // code never touches. The write is volatile, since nothing reads it.
+            // access, and the pages are writable: only code is made read-only, and `touch`
+            // is never called on code. The write is volatile, since nothing reads it.
             unsafe { self.start.add(offset).write_volatile(0) };
         }
     }
 
-    /// Where it begins. The address is exposed: machine code and the copies of a
-    /// context come back with it as a number.
+    /// The start address. Its provenance is exposed: machine code and a context's copies
+    /// use it as a number.
     pub fn address(&self) -> u64 {
         self.start.as_ptr().expose_provenance() as u64
     }
 
-    /// Where it begins, as a pointer.
+    /// The start address as a pointer.
     pub fn start(&self) -> NonNull<u8> {
         self.start
     }
 
-    /// Its size.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -85,8 +84,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly this range was mapped by `new`, and the mapping's owner saw
-        // to it that nothing uses it any more. The only error is a wrong range.
+        // SAFETY: `new` mapped exactly this range, and the mapping's owner made sure that
+        // nothing uses it any more. The only possible error is a wrong range.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -101,18 +100,18 @@ mod tests {
         let bytes = 64 << 20;
         let mut mapping = Mapping::new(bytes).expect("64 MiB can be mapped");
         mapping.touch();
-        // The process holds at least what we touched, whatever other tests do.
+        // The process holds at least these pages, whatever other tests do.
         assert!(resident_memory().is_some_and(|resident| resident >= bytes as u64));
     }
 
     #[test]
-    fn no_bytes_have_an_address_too() {
+    fn empty_mappings_have_distinct_addresses() {
         let [one, two] = [(); 2].map(|()| Mapping::new(0).expect("a page can be mapped"));
         assert_ne!(one.address(), two.address());
     }
 
     #[test]
-    fn an_impossible_size_is_a_lack_of_memory() {
+    fn an_impossible_size_is_out_of_memory() {
         let error = Mapping::new(usize::MAX / 2).expect_err("no machine has that much");
         assert!(error.is_out_of_memory(), "{error}");
     }

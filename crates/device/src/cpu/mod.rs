@@ -1,10 +1,9 @@
-//! The embedded device: this machine's own processor.
+//! The embedded device: this machine's processor.
 //!
-//! It is there on every machine, and it is no imitation: it has a compiler for the
-//! kernel source (Cranelift makes the machine code), a queue that is asynchronous,
-//! memory whose pages are really faulted in, page-locked memory, and a compile cache
-//! on disk. So every experiment runs everywhere, and what it finds on this device is
-//! true of this device.
+//! It is available on every machine, and it is not a simulation: it has a compiler for the
+//! kernel source (Cranelift generates the machine code), an asynchronous queue, memory
+//! whose pages are actually faulted in, page-locked memory, and an on-disk compile cache.
+//! Every experiment therefore runs everywhere, and its results on this device are real.
 //!
 //! ```text
 //! mod (device) → context ─┬─ queue      workers, launches in order
@@ -49,7 +48,7 @@ struct Initialized {
 }
 
 impl Cpu {
-    /// The device of this machine. There is always one, so nothing can fail yet.
+    /// Creates the device. Every machine has one, so this cannot fail.
     pub fn new(options: &Options) -> Cpu {
         Cpu {
             cache: options.cache.clone(),
@@ -63,9 +62,9 @@ impl Cpu {
             .ok_or_else(|| Error::failed(call, "the cpu device is not initialized yet"))
     }
 
-    /// A context with so many worker threads.
+    /// Creates a context with this many worker threads.
     fn context_with(&self, workers: usize) -> Result<CpuContext> {
-        let isa = &self.initialized("making a context")?.isa;
+        let isa = &self.initialized("creating a context")?.isa;
         CpuContext::new(isa.clone(), self.cache.clone(), workers)
     }
 }
@@ -75,7 +74,7 @@ impl Device for Cpu {
         Kind::Cpu
     }
 
-    /// There is no library to load: the device is part of this program.
+    /// Loads no library: the device is part of this program.
     fn initialize(&mut self) -> Result<Vec<Stage>> {
         if self.initialized.is_some() {
             return Ok(Vec::new());
@@ -90,11 +89,11 @@ impl Device for Cpu {
     }
 
     fn info(&self) -> Result<Info> {
-        let initialized = self.initialized("asking for the device's facts")?;
+        let initialized = self.initialized("querying the device")?;
         Ok(initialized.info.clone())
     }
 
-    /// One worker thread for each core.
+    /// Starts one worker thread per core.
     fn context(&self) -> Result<Box<dyn Context>> {
         Ok(Box::new(self.context_with(host::cores())?))
     }

@@ -1,4 +1,4 @@
-//! Compiling and loading the kernels, and looking them up.
+//! Compiles, loads and looks up the kernels.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub(crate) struct CpuModule {
 }
 
 impl CpuModule {
-    /// Compile [`KERNEL_SOURCE`], or take its machine code from the cache, and load it.
+    /// Compiles [`KERNEL_SOURCE`], or reads its machine code from the cache, and loads it.
     ///
-    /// Writing to the cache comes after the last stage: it is not on the way to the
-    /// first launch of a process that found the code there.
+    /// The cache is written after the last stage: a process that finds the code there does
+    /// not pay for writing it before its first launch.
     pub fn compile(context: &Rc<Shared>) -> Result<(CpuModule, Vec<Stage>)> {
         let isa = &*context.isa;
         let mut watch = Stopwatch::new();
@@ -49,8 +49,8 @@ impl CpuModule {
         context.register_code(&code);
         watch.lap(StageName::Load);
         if let Some(entry) = entry.filter(|_| !hit) {
-            // As with the drivers' own caches, one that cannot be written only means
-            // that the next process compiles again.
+            // As with the drivers' caches, failing to write only means that the next
+            // process compiles again.
             let _ = entry.write(&object);
         }
         Ok((CpuModule { code }, watch.stages()))
@@ -71,7 +71,7 @@ impl Module for CpuModule {
     }
 }
 
-/// One of them. It keeps its machine code loaded, whatever becomes of the module.
+/// A kernel. It keeps its machine code loaded even if the module is dropped.
 struct CpuKernel {
     address: u64,
     name: KernelName,

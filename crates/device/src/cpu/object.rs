@@ -1,11 +1,10 @@
-//! Machine code and its symbols, before it is loaded; and the same as bytes.
+//! Machine code and its symbols before loading, and their serialization.
 //!
-//! An object is position-independent and refers to nothing outside itself, so it
-//! can be written to a file and run by a later process. Whether a file may be
-//! trusted is the cache's question; here bytes are only read without ever reading
-//! past their end, and an object that does not add up is no object.
+//! An object is position-independent and has no external references, so it can be written
+//! to a file and run by a later process. The cache decides whether a file can be trusted;
+//! the decoder here never reads past the end and rejects anything inconsistent.
 
-/// What a parameter of a kernel takes.
+/// The type of a kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterKind {
     Pointer,
@@ -20,7 +19,7 @@ impl ParameterKind {
         ParameterKind::Int,
     ];
 
-    /// The words for it in messages.
+    /// The name used in messages.
     pub fn describe(self) -> &'static str {
         match self {
             ParameterKind::Pointer => "a buffer",
@@ -35,7 +34,7 @@ impl ParameterKind {
 pub(crate) struct Symbol {
     pub name: String,
     pub parameters: Vec<ParameterKind>,
-    /// Where its first instruction lies in the code.
+    /// The offset of its first instruction in the code.
     pub offset: usize,
 }
 
@@ -47,14 +46,14 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Fill the code up to a multiple of `alignment` (and of 16, for constants
-    /// that lie between instructions).
+    /// Pads the code to a multiple of `alignment` (and of 16, for constants between
+    /// instructions).
     pub fn align(&mut self, alignment: usize) {
         let length = self.code.len().next_multiple_of(alignment.max(16));
         self.code.resize(length, 0);
     }
 
-    /// The object as bytes.
+    /// Serializes the object.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.code.len() + 1024);
         put(&mut bytes, self.symbols.len());
@@ -70,8 +69,7 @@ impl Object {
         bytes
     }
 
-    /// The object that [`Object::encode`] made these bytes of; `None` if they are
-    /// not exactly that.
+    /// Deserializes the output of [`Object::encode`]; `None` for anything else.
     pub fn decode(bytes: &[u8]) -> Option<Object> {
         let mut reader = Reader { rest: bytes };
         let mut object = Object::default();
@@ -97,7 +95,7 @@ impl Object {
     }
 }
 
-/// A number as eight bytes.
+/// Appends a number as eight bytes.
 fn put(bytes: &mut Vec<u8>, number: usize) {
     bytes.extend_from_slice(&(number as u64).to_le_bytes());
 }
@@ -142,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_back() {
+    fn encoding_round_trips() {
         assert_eq!(Object::decode(&example().encode()), Some(example()));
     }
 
     #[test]
-    fn no_part_of_it_is_an_object() {
+    fn truncated_bytes_are_rejected() {
         let bytes = example().encode();
         for length in 0..bytes.len() {
             assert_eq!(Object::decode(&bytes[..length]), None, "{length} bytes");
@@ -156,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_outside_the_code_is_refused() {
+    fn a_symbol_outside_the_code_is_rejected() {
         let mut wrong = example();
         wrong.symbols[1].offset = 32;
         assert_eq!(Object::decode(&wrong.encode()), None);
     }
 
     #[test]
-    fn code_is_filled_up_to_its_alignment() {
+    fn code_is_padded_to_its_alignment() {
         let mut object = example();
         object.code.push(1);
         object.align(1);

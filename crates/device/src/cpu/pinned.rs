@@ -5,17 +5,17 @@ use std::io;
 use super::memory::Mapping;
 use crate::{Error, HostBuffer, Result};
 
-/// Memory that the kernel may not move out of the machine's memory.
+/// Memory that the kernel may not swap out.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// Locked from the beginning to the end.
+    /// Locked completely.
     mapping: Mapping,
-    /// What was asked for.
+    /// The requested size.
     bytes: usize,
 }
 
 impl Pinned {
-    /// Map and lock `bytes`.
+    /// Maps and locks `bytes`.
     pub fn new(bytes: usize) -> Result<Pinned> {
         let mapping = Mapping::new(bytes)?;
         // SAFETY: exactly this range is mapped, and locking does not change its content.
@@ -29,8 +29,8 @@ impl Pinned {
 
 impl HostBuffer for Pinned {
     fn as_slice(&self) -> &[u8] {
-        // SAFETY: the mapping holds at least `bytes` initialized (zeroed) bytes for as
-        // long as it lives, and nobody else knows its address.
+        // SAFETY: the mapping holds at least `bytes` initialized (zeroed) bytes for as long
+        // as it lives, and nothing else knows its address.
         unsafe { std::slice::from_raw_parts(self.mapping.start().as_ptr(), self.bytes) }
     }
 
@@ -42,19 +42,19 @@ impl HostBuffer for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: exactly this range was mapped and locked. Unmapping, which follows,
-        // would unlock it too; this keeps the two steps that a driver takes.
+        // SAFETY: exactly this range was mapped and locked. The munmap that follows would
+        // unlock it too; unlocking first keeps the two steps that a driver performs.
         unsafe { libc::munlock(self.mapping.start().as_ptr().cast(), self.mapping.bytes()) };
     }
 }
 
-/// How many bytes this process may lock; `None` without a limit.
+/// The number of bytes this process may lock; `None` without a limit.
 fn lock_limit() -> Option<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: `limit` is a whole rlimit that the call may write to.
+    // SAFETY: `limit` is a complete rlimit that the call may write to.
     let answer = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
     (answer == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
@@ -62,7 +62,7 @@ fn lock_limit() -> Option<u64> {
 fn refusal(bytes: usize, error: &io::Error, limit: Option<u64>) -> Error {
     let limit = match limit {
         Some(limit) => format!("this process may lock {limit} bytes"),
-        None => "this process has no limit of its own".to_owned(),
+        None => "this process has no limit".to_owned(),
     };
     Error::unsupported(
         format!("locking {bytes} bytes of host memory"),
@@ -82,26 +82,26 @@ mod tests {
                 pinned.as_mut_slice().fill(7);
                 assert_eq!(pinned.as_slice(), vec![7; 5000]);
             }
-            // A machine may forbid it altogether; it then says so.
+            // Some machines forbid locking altogether; the error must then say so.
             Err(error) => assert!(error.to_string().contains("ulimit -l"), "{error}"),
         }
     }
 
     #[test]
-    fn a_refusal_says_why_and_what_to_try() {
-        let told = refusal(
+    fn a_refusal_names_the_cause_and_a_remedy() {
+        let error = refusal(
             8192,
             &io::Error::from_raw_os_error(libc::ENOMEM),
             Some(4096),
         );
-        let told = told.to_string();
+        let message = error.to_string();
         for part in [
             "8192 bytes",
             "Cannot allocate memory",
             "may lock 4096",
             "ulimit -l",
         ] {
-            assert!(told.contains(part), "{told}");
+            assert!(message.contains(part), "{message}");
         }
     }
 }

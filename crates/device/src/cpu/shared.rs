@@ -1,5 +1,5 @@
-//! What a context and everything that it gave have in common: the queue, the pool,
-//! and a record of what is live.
+//! State shared by a context and everything it created: the queue, the pool, and a registry
+//! of live buffers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,35 +15,35 @@ use super::queue::Queue;
 use crate::pool::Pool;
 use crate::{Buffer, Cache, Error, Result};
 
-/// What is left to the rest of the machine when memory is taken.
+/// Memory reserved for the rest of the machine.
 const MARGIN: u64 = 64 << 20;
 
-/// How much may be taken without looking again how much there is. Looking takes tens
-/// of microseconds, which would be most of what a small allocation takes; half of the
-/// margin cannot use up the margin.
+/// The amount that may be allocated before available memory is read again. Reading it takes
+/// tens of microseconds, most of the cost of a small allocation; half of the margin cannot
+/// exhaust the margin.
 const UNCHECKED: u64 = MARGIN / 2;
 
-/// What a context shares with everything that it gave.
+/// State shared by a context and everything it created.
 ///
-/// The fields are dropped in this order: when the queue is gone no work is left that
-/// could use the pool's memory.
+/// Fields are dropped in this order: once the queue is gone, no work is left that could use
+/// the pool's memory.
 pub(crate) struct Shared {
     pub queue: Queue,
     pub pool: RefCell<Pool<Mapping>>,
     pub isa: OwnedTargetIsa,
     pub cache: Cache,
-    /// The buffers of this context as (address, bytes). Callers hand in buffers of
-    /// any kind, and only ours may be read, written, or given to a kernel: another
-    /// context's could vanish while our queue uses it.
+    /// The live buffers of this context as (address, bytes). Callers may pass any buffer,
+    /// but only ours may be read, written, or passed to a kernel: another context's buffer
+    /// could be freed while our queue uses it.
     live: RefCell<BTreeMap<u64, usize>>,
-    /// Where this context's kernels begin, and the code that they belong to.
+    /// The address of each kernel of this context, and the code it belongs to.
     kernels: RefCell<BTreeMap<u64, Weak<Code>>>,
-    /// Bytes taken since available memory was last looked at.
+    /// Bytes allocated since available memory was last read.
     unchecked: Cell<u64>,
 }
 
 impl Shared {
-    /// Nothing is live yet.
+    /// Creates the state with no live buffers.
     pub fn new(queue: Queue, isa: OwnedTargetIsa, cache: Cache) -> Shared {
         Shared {
             queue,
@@ -56,17 +56,17 @@ impl Shared {
         }
     }
 
-    /// A buffer of this context exists.
+    /// Registers a buffer of this context.
     pub fn register(&self, address: u64, bytes: usize) {
         self.live.borrow_mut().insert(address, bytes);
     }
 
-    /// It does not any more.
+    /// Removes a buffer of this context.
     pub fn unregister(&self, address: u64) {
         self.live.borrow_mut().remove(&address);
     }
 
-    /// Code of this context is loaded. Entries of code that is gone are dropped.
+    /// Registers loaded code, and drops the entries of unloaded code.
     pub fn register_code(&self, code: &Arc<Code>) {
         let mut kernels = self.kernels.borrow_mut();
         kernels.retain(|_, code| code.strong_count() > 0);
@@ -77,15 +77,15 @@ impl Shared {
         );
     }
 
-    /// The code of this context with a kernel at that address.
+    /// The code of this context that has a kernel at `address`.
     pub fn code_at(&self, address: u64) -> Option<Arc<Code>> {
         self.kernels.borrow().get(&address)?.upgrade()
     }
 
-    /// The buffer's address and size, if it is of this context.
+    /// The buffer's address and size, if it belongs to this context.
     ///
-    /// The address is returned with the size that was found for it, and nothing else
-    /// is asked of the buffer: it may be anybody's implementation.
+    /// The size comes from our registry and not from the buffer, which may be a foreign
+    /// implementation of the trait.
     pub fn locate(&self, buffer: &dyn Buffer, call: fmt::Arguments<'_>) -> Result<(u64, usize)> {
         let address = buffer.raw();
         let found = self.live.borrow().get(&address).copied();
@@ -95,7 +95,8 @@ impl Shared {
         })
     }
 
-    /// An error instead of the end of the process when `bytes` are not there.
+    /// Returns an error if `bytes` are not available, where using them would get the
+    /// process killed.
     pub fn check_available(&self, bytes: usize) -> Result<()> {
         let wanted = self.unchecked.get().saturating_add(bytes as u64);
         if wanted <= UNCHECKED {
@@ -109,7 +110,7 @@ impl Shared {
                     requested: bytes,
                     detail: format!(
                         "{available} bytes are available to this process, and {MARGIN} of them \
-                         are kept for the rest of the machine; ask for less, or close other \
+                         are reserved for the rest of the machine; request less, or close other \
                          programs"
                     ),
                 })
@@ -118,7 +119,7 @@ impl Shared {
         }
     }
 
-    /// Pages that are really there.
+    /// Maps pages and backs them with memory.
     pub fn map(&self, bytes: usize) -> Result<Mapping> {
         self.check_available(bytes)?;
         let mut mapping = Mapping::new(bytes)?;

@@ -1,18 +1,18 @@
-//! From kernels to loaded machine code.
+//! Compiles and loads kernels.
 //!
-//! Source becomes PTX with NVRTC, where the machine has one; otherwise the PTX that
-//! travels inside this program is the beginning. The driver compiles PTX to machine
-//! code, in one of two ways:
+//! NVRTC compiles the source to PTX where it is installed; otherwise compilation starts
+//! from the PTX embedded in this program. The driver compiles PTX to machine code in one of
+//! two ways:
 //!
-//! - *Without a cache* its JIT linker makes a cubin, which is then loaded: so the
-//!   compilation and the loading are stages of their own.
-//! - *With a cache* the PTX is given to `cuModuleLoadData`, because that is the call
-//!   for which the driver's compute cache is documented. The driver then compiles,
-//!   or reads its cache, and loads, all in one: the stage is called after the
-//!   compilation, and `Load` has only what remains.
+//! - *Without a cache*, its JIT linker produces a cubin, which is then loaded: compiling
+//!   and loading are separate stages.
+//! - *With a cache*, the PTX is passed to `cuModuleLoadData`, because the driver's compute
+//!   cache is documented for that call. The driver then compiles (or reads its cache) and
+//!   loads in one step: the stage is named after the compilation, and `Load` covers only
+//!   the remainder.
 //!
-//! Functions are loaded lazily by current drivers; `cuFuncLoad`, where it exists,
-//! loads them now, so that no launch pays for it.
+//! Current drivers load functions lazily; `cuFuncLoad`, where available, loads them right
+//! away, so that no launch pays for it.
 
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
@@ -24,22 +24,22 @@ use super::scope::Scope;
 use super::sys::{self, Opaque};
 use crate::{Error, From, Kernel, KernelName, Module, Result, Stage, StageName, Stopwatch};
 
-/// Compile and load all kernels.
+/// Compiles and loads all kernels.
 pub(super) fn compile(
     scope: &Rc<Scope>,
     from: From,
     cached: bool,
 ) -> Result<(Box<dyn Module>, Vec<Stage>)> {
     let mut watch = Stopwatch::new();
-    let made = match from {
+    let compiled = match from {
         From::Source => from_source(scope, &mut watch)?,
         From::Shipped => None,
     };
-    let ptx: &[u8] = made.as_deref().unwrap_or(ptx::EMBEDDED.as_bytes());
+    let ptx: &[u8] = compiled.as_deref().unwrap_or(ptx::EMBEDDED.as_bytes());
     let module = if cached {
         let module = LoadedModule::load(scope, ptx);
         watch.lap(StageName::IntermediateToMachineCode);
-        // The linker says what is wrong with the PTX, cuModuleLoadData does not.
+        // Unlike cuModuleLoadData, the linker reports what is wrong with the PTX.
         module.or_else(|error| link(scope, ptx).and(Err(error)))?
     } else {
         let cubin = link(scope, ptx)?;
@@ -51,7 +51,7 @@ pub(super) fn compile(
     Ok((Box::new(module), watch.stages()))
 }
 
-/// PTX from the source, unless no NVRTC fits this driver and device.
+/// Compiles the source to PTX; `None` if no NVRTC suits this driver and device.
 fn from_source(scope: &Scope, watch: &mut Stopwatch) -> Result<Option<Vec<u8>>> {
     let target = scope.target();
     let Ok(nvrtc) = Nvrtc::find(|nvrtc| nvrtc.fits(target.cuda, target.capability)) else {
@@ -65,7 +65,7 @@ fn from_source(scope: &Scope, watch: &mut Stopwatch) -> Result<Option<Vec<u8>>> 
     Ok(Some(ptx))
 }
 
-/// PTX, with the NUL that ends it, to a cubin.
+/// Compiles NUL-terminated PTX to a cubin.
 fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
     const LOG: usize = 8192;
     let cu = scope.enter()?;
@@ -74,19 +74,19 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
         sys::JIT_ERROR_LOG_BUFFER,
         sys::JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     ];
-    // The size is passed in place of a pointer: that is how these options work.
+    // This option expects the size itself in place of a pointer.
     let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG as *mut c_void];
     let mut state = ptr::null_mut();
-    // SAFETY: there are two options with a value each; the log and the arrays outlive
-    // the linker, which is destroyed below.
+    // SAFETY: there are two options with one value each; the log and the arrays outlive the
+    // linker, which is destroyed below.
     let code =
         unsafe { (cu.link_create)(2, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state) };
     scope.driver().check("cuLinkCreate", code)?;
 
     let image: *mut c_void = ptx.as_ptr().cast_mut().cast();
     let (mut cubin, mut bytes) = (ptr::null_mut(), 0usize);
-    // SAFETY: the linker only reads the PTX, of which it is told the size, and then
-    // writes the place and size of a cubin that it owns.
+    // SAFETY: the linker only reads the PTX, whose size it receives, and then writes the
+    // address and size of a cubin that it owns.
     let (call, code) = unsafe {
         let code = (cu.link_add_data)(
             state,
@@ -107,7 +107,7 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
     };
     let answer = scope.driver().check(call, code);
     let copy = match answer {
-        // SAFETY: the linker was successful, so that many bytes are there until it is
+        // SAFETY: linking succeeded, so this many bytes are valid until the linker is
         // destroyed.
         Ok(()) => Ok(unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), bytes) }.to_vec()),
         Err(error) => Err(with_log(error, &log)),
@@ -117,7 +117,7 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
     copy
 }
 
-/// The error, and what the compiler wrote.
+/// Appends the compiler's log to the error.
 fn with_log(error: Error, log: &[u8]) -> Error {
     let end = log.iter().position(|&b| b == 0).unwrap_or(log.len());
     let log = String::from_utf8_lossy(&log[..end]);
@@ -130,7 +130,7 @@ fn with_log(error: Error, log: &[u8]) -> Error {
     }
 }
 
-/// A module, unloaded when it and its kernels are dropped.
+/// A loaded module, unloaded once it and its kernels are dropped.
 struct LoadedModule {
     scope: Rc<Scope>,
     raw: Opaque,
@@ -138,12 +138,12 @@ struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// A cubin, or PTX with the NUL that ends it.
+    /// Loads a cubin, or NUL-terminated PTX.
     fn load(scope: &Rc<Scope>, image: &[u8]) -> Result<LoadedModule> {
         let cu = scope.enter()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: the context is current; the image is a cubin, which has its size in
-        // its header, or ends with NUL.
+        // SAFETY: the context is current; the image is a cubin, which has its size in its
+        // header, or ends with NUL.
         let code = unsafe { (cu.module_load_data)(&raw mut raw, image.as_ptr().cast()) };
         scope.driver().check("cuModuleLoadData", code)?;
         Ok(LoadedModule {
@@ -153,7 +153,7 @@ impl LoadedModule {
         })
     }
 
-    /// Find all kernels and have them loaded.
+    /// Looks up and loads all kernels.
     fn with_functions(mut self) -> Result<Rc<LoadedModule>> {
         for &name in KernelName::ALL {
             let cu = self.scope.enter()?;
@@ -180,7 +180,7 @@ impl Module for Rc<LoadedModule> {
     fn kernel(&self, name: KernelName) -> Result<Box<dyn Kernel>> {
         let found = self.functions.iter().find(|(known, _)| *known == name);
         let &(name, function) = found.ok_or_else(|| {
-            Error::failed("the search for a kernel", format!("there is no {name:?}"))
+            Error::failed("looking up a kernel", format!("the module has no {name:?}"))
         })?;
         Ok(Box::new(LoadedKernel {
             _module: Rc::clone(self),
@@ -195,16 +195,16 @@ impl Drop for LoadedModule {
         for &(_, function) in &self.functions {
             self.scope.ledger.remove_kernel(function as u64);
         }
-        // Code must not be unloaded under a kernel that runs.
+        // Code must not be unloaded while a kernel runs.
         let _ = self.scope.synchronize();
         if let Ok(cu) = self.scope.enter() {
-            // SAFETY: the module is ours, and no kernel of it is left.
+            // SAFETY: the module is ours, and none of its kernels is left.
             unsafe { (cu.module_unload)(self.raw) };
         }
     }
 }
 
-/// A kernel, which keeps its module loaded.
+/// A kernel; keeps its module loaded.
 struct LoadedKernel {
     _module: Rc<LoadedModule>,
     function: Opaque,
@@ -228,9 +228,9 @@ mod tests {
     #[test]
     fn the_compilers_log_is_part_of_the_error() {
         let error = Error::failed("cuLinkComplete", "CUDA_ERROR_INVALID_PTX");
-        let told = with_log(error.clone(), b"ptxas fatal: no\n\0rest").to_string();
+        let message = with_log(error.clone(), b"ptxas fatal: no\n\0rest").to_string();
         assert_eq!(
-            told,
+            message,
             "cuLinkComplete failed: CUDA_ERROR_INVALID_PTX: ptxas fatal: no"
         );
         assert_eq!(with_log(error.clone(), b"\0\0"), error);

@@ -1,4 +1,4 @@
-//! A CUDA context as the rest of the program sees it.
+//! The CUDA implementation of [`crate::Context`].
 
 use std::ffi::{c_uint, c_void};
 use std::ptr;
@@ -13,19 +13,18 @@ use crate::{
     Stage,
 };
 
-/// Threads in one block: a multiple of every warp and within every device's limits.
+/// Threads per block: a multiple of every warp size, within every device's limits.
 const BLOCK: usize = 128;
-/// Room for the arguments of one launch.
+/// The maximum number of arguments of one launch.
 const ARGUMENTS: usize = 16;
 
-/// A context and whether the driver's compile cache is in use.
+/// A context, and whether the driver's compile cache is in use.
 pub(super) struct CudaContext {
     scope: Rc<Scope>,
     cached: bool,
 }
 
 impl CudaContext {
-    /// The context of that scope.
     pub fn new(scope: Rc<Scope>, cached: bool) -> CudaContext {
         CudaContext { scope, cached }
     }
@@ -66,11 +65,11 @@ impl Context for CudaContext {
         Ok(Box::new(DeviceBuffer::pooled(&self.scope, bytes)?))
     }
 
-    /// Waits first: the pool cannot give back what queued work still uses.
+    /// Synchronizes first: the pool cannot release memory that queued work still uses.
     fn trim_pool(&self) -> Result<()> {
         let pool = self.scope.pool()?;
         self.scope.synchronize()?;
-        // SAFETY: the pool is the device's and lives as long as the process.
+        // SAFETY: the pool belongs to the device and lives as long as the process.
         let code = unsafe { (pool.trim)(pool.raw, 0) };
         self.scope.driver().check("cuMemPoolTrimTo", code)
     }
@@ -79,7 +78,7 @@ impl Context for CudaContext {
         Ok(Box::new(PinnedBuffer::new(&self.scope, bytes)?))
     }
 
-    /// The same call for pageable and pinned memory: the driver stages the former.
+    /// Uses the same call for pageable and pinned memory: the driver stages the former.
     fn upload(&self, target: &dyn Buffer, source: &[u8]) -> Result<()> {
         self.scope.ledger.check_copy(target, source.len())?;
         if source.is_empty() {
@@ -87,8 +86,8 @@ impl Context for CudaContext {
         }
         let cu = self.scope.enter()?;
         let from: *const c_void = source.as_ptr().cast();
-        // SAFETY: the buffer is live and large enough (checked above); the source is
-        // readable until the wait below is over.
+        // SAFETY: the buffer is live and large enough (checked above); the source stays
+        // readable until the wait below ends.
         let code =
             unsafe { (cu.memcpy_htod_async)(target.raw(), from, source.len(), self.scope.queue()) };
         self.scope.driver().check("cuMemcpyHtoDAsync", code)?;
@@ -102,8 +101,8 @@ impl Context for CudaContext {
         }
         let cu = self.scope.enter()?;
         let to: *mut c_void = target.as_mut_ptr().cast();
-        // SAFETY: the buffer is live and large enough (checked above); the target is
-        // writable and ours alone until the wait below is over.
+        // SAFETY: the buffer is live and large enough (checked above); the target stays
+        // writable and exclusively ours until the wait below ends.
         let code =
             unsafe { (cu.memcpy_dtoh_async)(to, source.raw(), target.len(), self.scope.queue()) };
         self.scope.driver().check("cuMemcpyDtoHAsync", code)?;
@@ -118,8 +117,8 @@ impl Context for CudaContext {
             return Ok(());
         }
         let cu = self.scope.enter()?;
-        // SAFETY: both buffers are live, different and large enough (checked above), and
-        // the wait below keeps them so until the copy is over.
+        // SAFETY: both buffers are live, distinct and large enough (checked above), and the
+        // wait below keeps them alive until the copy is complete.
         let code = unsafe {
             (cu.memcpy_dtod_async)(target.raw(), source.raw(), bytes, self.scope.queue())
         };
@@ -148,9 +147,9 @@ impl Context for CudaContext {
             .map(|slot| ptr::from_mut(slot).cast::<c_void>());
         let cu = self.scope.enter()?;
         let function = kernel.raw() as Opaque;
-        // SAFETY: the function is one of this context's and takes exactly these
-        // arguments (checked above), each behind its pointer; they are copied before
-        // the call returns.
+        // SAFETY: the function belongs to this context and accepts exactly these arguments
+        // (checked above), each behind its pointer; they are copied before the call
+        // returns.
         let code = unsafe {
             (cu.launch_kernel)(
                 function,
@@ -173,7 +172,7 @@ impl Context for CudaContext {
         self.scope.synchronize()
     }
 
-    /// What is used on the whole device: by other processes and by the context too.
+    /// Memory in use on the whole device, including other processes and the context itself.
     fn memory(&self) -> Result<Memory> {
         let cu = self.scope.enter()?;
         let (mut free, mut total) = (0usize, 0usize);
@@ -187,26 +186,26 @@ impl Context for CudaContext {
     }
 }
 
-/// Blocks for that many threads.
+/// The number of blocks for that many threads.
 fn blocks(threads: usize, most: usize) -> Result<c_uint> {
     let blocks = threads.div_ceil(BLOCK);
     match c_uint::try_from(blocks) {
         Ok(fits) if blocks <= most => Ok(fits),
         _ => Err(Error::unsupported(
             format!("a launch over {threads} threads"),
-            format!("this device takes {most} blocks of {BLOCK} at most"),
+            format!("this device allows at most {most} blocks of {BLOCK} threads"),
         )),
     }
 }
 
-/// Each argument at the start of eight bytes: an address fills them, a float or an
-/// int has the first four, as the machines that CUDA runs on are little-endian.
+/// Stores each argument at the start of eight bytes: an address fills them, a float or an
+/// int uses the first four, since CUDA hosts are little-endian.
 fn slots(arguments: &[Argument<'_>]) -> Result<[u64; ARGUMENTS]> {
     let mut slots = [0; ARGUMENTS];
     if arguments.len() > ARGUMENTS {
         return Err(Error::unsupported(
             format!("a launch with {} arguments", arguments.len()),
-            format!("there is room for {ARGUMENTS}"),
+            format!("at most {ARGUMENTS} are supported"),
         ));
     }
     for (slot, argument) in slots.iter_mut().zip(arguments) {
@@ -231,8 +230,8 @@ impl Handle for Owned {}
 impl Drop for Owned {
     fn drop(&mut self) {
         if self.scope.enter().is_ok() {
-            // SAFETY: the handle is ours, of the kind that this function destroys,
-            // and not used again.
+            // SAFETY: the handle is ours, this function destroys handles of its type, and
+            // it is not used again.
             unsafe { (self.destroy)(self.raw) };
         }
     }

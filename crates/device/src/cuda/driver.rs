@@ -1,4 +1,4 @@
-//! The loaded driver, and the one place where its answers become errors.
+//! The loaded driver; converts its error codes to errors.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -7,35 +7,34 @@ use super::sys::{self, Code, Functions};
 use crate::dynlib::{Library, candidates};
 use crate::{Error, Kind, Result};
 
-/// The library's names; the second is the link that only developers' packages have.
+/// Library names; the second is a symlink that only development packages have.
 pub(super) const NAMES: &[&str] = &["libcuda.so.1", "libcuda.so"];
 
 /// The loaded driver.
 pub(super) struct Driver {
-    /// Its functions.
     pub cu: Functions,
 }
 
 impl Driver {
-    /// Load the library and bind its functions, without calling one.
+    /// Loads the library and binds its functions, without calling any.
     pub fn load() -> Result<Driver> {
         let library = Library::open(&candidates(NAMES)).map_err(|answer| {
             unavailable(
                 format!("libcuda.so.1 cannot be loaded ({answer})"),
-                "install NVIDIA's driver, or in a container pass the GPU through (--gpus all)",
+                "install the NVIDIA driver, or in a container pass the GPU through (--gpus all)",
             )
         })?;
-        // SAFETY: this is NVIDIA's driver, and sys.rs follows its cuda.h.
+        // SAFETY: this is the NVIDIA driver, and sys.rs follows its cuda.h.
         let cu = unsafe { Functions::bind(&library) }.map_err(|symbol| {
             unavailable(
-                format!("its libcuda.so.1 has no {symbol}"),
-                "update NVIDIA's driver: CUDA 11.0 or later is needed",
+                format!("libcuda.so.1 has no {symbol}"),
+                "update the NVIDIA driver: CUDA 11.0 or later is required",
             )
         })?;
         Ok(Driver { cu })
     }
 
-    /// `cuInit`, whose failures all mean that there is no usable device.
+    /// Calls `cuInit`; any failure means that no device is usable.
     pub fn initialize(&self) -> Result<()> {
         // SAFETY: flags must be 0.
         let code = unsafe { (self.cu.init)(0) };
@@ -48,12 +47,12 @@ impl Driver {
     /// The error for a machine with a driver but no usable device.
     pub fn no_device(&self, call: &str, code: Code) -> Error {
         unavailable(
-            format!("{call} answered {}", self.describe(code)),
+            format!("{call} returned {}", self.describe(code)),
             hint_for(code),
         )
     }
 
-    /// Success, or the driver's answer to `call` as an error.
+    /// Converts the result of `call` to an error unless it succeeded.
     pub fn check(&self, call: &str, code: Code) -> Result<()> {
         match code {
             sys::SUCCESS => Ok(()),
@@ -61,12 +60,12 @@ impl Driver {
         }
     }
 
-    /// As [`Driver::check`], for a call that was to give `requested` bytes.
+    /// Like [`Driver::check`], for a call that allocates `requested` bytes.
     pub fn check_allocation(&self, call: &str, code: Code, requested: usize) -> Result<()> {
         match code {
             sys::OUT_OF_MEMORY => Err(Error::OutOfMemory {
                 requested,
-                detail: format!("{call} answered {}", self.describe(code)),
+                detail: format!("{call} returned {}", self.describe(code)),
             }),
             _ => self.check(call, code),
         }
@@ -77,7 +76,7 @@ impl Driver {
             let mut text = ptr::null();
             // SAFETY: the function writes null or the address of a static string.
             let known = unsafe { function(code, &raw mut text) } == sys::SUCCESS && !text.is_null();
-            // SAFETY: not null, so a NUL-terminated string that lives for ever.
+            // SAFETY: not null, so a NUL-terminated static string.
             known.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
         };
         sentence(
@@ -92,29 +91,29 @@ fn sentence(name: Option<&str>, text: Option<&str>, code: Code) -> String {
     match (name, text) {
         (Some(name), Some(text)) => format!("{name} ({text})"),
         (Some(name), None) => name.to_owned(),
-        _ => format!("error {code}, which this driver does not know by name"),
+        _ => format!("error {code}, unknown to this driver"),
     }
 }
 
 fn hint_for(code: Code) -> &'static str {
     match code {
         sys::NO_DEVICE | sys::INVALID_DEVICE => {
-            "look at `nvidia-smi` and at CUDA_VISIBLE_DEVICES; in a container pass the GPU through (--gpus all)"
+            "check `nvidia-smi` and CUDA_VISIBLE_DEVICES; in a container pass the GPU through (--gpus all)"
         }
         sys::STUB_LIBRARY => {
-            "take the toolkit's `stubs` directory out of LD_LIBRARY_PATH, so that the real driver is found"
+            "remove the toolkit's `stubs` directory from LD_LIBRARY_PATH, so that the real driver is found"
         }
         sys::SYSTEM_NOT_READY => {
-            "start what the system needs first (nvidia-fabricmanager on NVSwitch machines)"
+            "start the required system services first (nvidia-fabricmanager on NVSwitch machines)"
         }
         sys::SYSTEM_DRIVER_MISMATCH | sys::COMPAT_NOT_SUPPORTED_ON_DEVICE => {
-            "libcuda and the kernel driver differ: reboot after a driver update, or take the CUDA compat library out of LD_LIBRARY_PATH"
+            "libcuda and the kernel driver differ: reboot after a driver update, or remove the CUDA compat library from LD_LIBRARY_PATH"
         }
-        _ => "see whether `nvidia-smi` works here, and what `dmesg` says of NVRM",
+        _ => "check whether `nvidia-smi` works here, and look for NVRM in `dmesg`",
     }
 }
 
-/// Why there is no CUDA device, and what would change that.
+/// The error for a machine without a CUDA device, with a hint.
 pub(super) fn unavailable(because: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::Unavailable {
         kind: Kind::Cuda,
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_named_as_far_as_they_are_known() {
+    fn errors_are_named_if_known() {
         let name = Some("CUDA_ERROR_NO_DEVICE");
         assert_eq!(
             sentence(name, Some("no CUDA-capable device is detected"), 100),

@@ -1,4 +1,4 @@
-//! Memory: on the device, from its pool, and page-locked on the host.
+//! Device memory, pooled device memory, and page-locked host memory.
 
 use std::ptr;
 use std::rc::Rc;
@@ -7,18 +7,18 @@ use super::scope::{Pool, Scope};
 use super::sys::DevicePointer;
 use crate::{Buffer, HostBuffer, Result};
 
-/// Memory on the device. The driver refuses to give nothing at all, so an empty
-/// buffer has one byte behind it.
+/// Device memory. The driver rejects empty allocations, so an empty buffer allocates one
+/// byte.
 pub(super) struct DeviceBuffer {
     scope: Rc<Scope>,
     pointer: DevicePointer,
     bytes: usize,
-    /// Where it goes back to; none if it is the driver's.
+    /// The pool it returns to; `None` if it came from the driver.
     pool: Option<Pool>,
 }
 
 impl DeviceBuffer {
-    /// From the driver: `cuMemAlloc`.
+    /// Allocates from the driver: `cuMemAlloc`.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<DeviceBuffer> {
         let cu = scope.enter()?;
         let mut pointer = 0;
@@ -28,13 +28,14 @@ impl DeviceBuffer {
         Ok(DeviceBuffer::around(scope, pointer, bytes, None))
     }
 
-    /// From the pool: `cuMemAllocAsync`, and a wait, since only then the memory is
-    /// really there and the time that it took is complete.
+    /// Allocates from the pool: `cuMemAllocAsync`, followed by a synchronization, since
+    /// only then is the memory available and the time complete.
     pub fn pooled(scope: &Rc<Scope>, bytes: usize) -> Result<DeviceBuffer> {
         let pool = scope.pool()?;
         scope.enter()?;
         let mut pointer = 0;
-        // SAFETY: the context is current, the queue lives; the driver writes one address.
+        // SAFETY: the context is current and the queue alive; the driver writes one
+        // address.
         let code = unsafe { (pool.allocate)(&raw mut pointer, bytes.max(1), scope.queue()) };
         scope
             .driver()
@@ -76,8 +77,8 @@ impl Drop for DeviceBuffer {
         let Ok(cu) = self.scope.enter() else {
             return;
         };
-        // SAFETY: the memory is ours and not used again. cuMemFree waits for work
-        // that uses it; cuMemFreeAsync is queued behind that work.
+        // SAFETY: the memory is ours and not used again. cuMemFree waits for work that uses
+        // it; cuMemFreeAsync is queued behind that work.
         unsafe {
             match self.pool {
                 Some(pool) => (pool.free)(self.pointer, self.scope.queue()),
@@ -95,7 +96,7 @@ pub(super) struct PinnedBuffer {
 }
 
 impl PinnedBuffer {
-    /// Allocate and lock.
+    /// Allocates and locks host memory.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<PinnedBuffer> {
         let cu = scope.enter()?;
         let mut pointer = ptr::null_mut();
@@ -114,14 +115,14 @@ impl PinnedBuffer {
 
 impl HostBuffer for PinnedBuffer {
     fn as_slice(&self) -> &[u8] {
-        // SAFETY: the driver mapped that many readable bytes there for us alone,
-        // backed by pages of the system's, and they stay until self is dropped.
+        // SAFETY: the driver mapped this many readable bytes of system memory for us alone,
+        // and they stay mapped until self is dropped.
         unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
     }
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as above; the memory is writable and self is borrowed mutably.
-        // Copies wait before they return, so the device is not using it either.
+        // SAFETY: as above; the memory is writable and self is borrowed mutably. Copies
+        // wait before they return, so the device is not using it either.
         unsafe { std::slice::from_raw_parts_mut(self.pointer, self.bytes) }
     }
 }
@@ -129,7 +130,7 @@ impl HostBuffer for PinnedBuffer {
 impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         if let Ok(cu) = self.scope.enter() {
-            // SAFETY: the memory is ours, and no copy from or to it is under way.
+            // SAFETY: the memory is ours, and no copy from or to it is in progress.
             unsafe { (cu.mem_free_host)(self.pointer.cast()) };
         }
     }

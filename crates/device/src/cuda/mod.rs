@@ -1,10 +1,9 @@
-//! NVIDIA GPUs through the CUDA driver, found at run time.
+//! NVIDIA GPUs through the CUDA driver, loaded at run time.
 //!
-//! In layers: `sys` has the functions as `cuda.h` declares them, `driver` turns
-//! their answers into errors, `scope` owns a context and its queue, and above
-//! them stand memory, compilation and the [`crate::Context`] trait. Nothing here
-//! is needed to build, and only the first device is used, as frameworks do by
-//! default (CUDA_VISIBLE_DEVICES says which one that is).
+//! In layers: `sys` declares the functions as `cuda.h` does, `driver` converts their error
+//! codes, `scope` owns a context and its queue; memory, compilation and the
+//! [`crate::Context`] trait build on these. None of it is needed at build time. Only the
+//! first device is used, as frameworks do by default (CUDA_VISIBLE_DEVICES selects it).
 
 mod compile;
 mod context;
@@ -29,9 +28,9 @@ use crate::{
     Cache, Context, Device, Error, Info, Kind, Options, Result, Stage, StageName, Stopwatch, dynlib,
 };
 
-/// The first CUDA device of this machine.
+/// This machine's first CUDA device.
 pub struct Cuda {
-    /// Whether the driver is to keep what it compiles (see [`crate::Context::compile`]).
+    /// If true, the driver caches compiled code (see [`crate::Context::compile`]).
     cached: bool,
     ready: Option<Ready>,
 }
@@ -40,18 +39,18 @@ struct Ready {
     driver: Rc<Driver>,
     target: Target,
     info: Info,
-    /// The primary context while it lives.
+    /// The primary context, while it is alive.
     primary: RefCell<Weak<Scope>>,
 }
 
 impl Cuda {
-    /// The device, unless its driver's library is not on this machine. Nothing is
-    /// loaded yet: that is a step of [`Device::initialize`] and timed there.
+    /// Returns the device unless the driver library is missing. Nothing is loaded yet: that
+    /// is part of [`Device::initialize`] and timed there.
     pub fn find(options: &Options) -> Result<Cuda> {
         if !dynlib::is_present(driver::NAMES) {
             return Err(unavailable(
-                "libcuda.so.1 is not on this machine",
-                "install NVIDIA's driver, or in a container pass the GPU through (--gpus all)",
+                "libcuda.so.1 is not installed",
+                "install the NVIDIA driver, or in a container pass the GPU through (--gpus all)",
             ));
         }
         Ok(Cuda {
@@ -63,7 +62,7 @@ impl Cuda {
     fn ready(&self) -> Result<&Ready> {
         self.ready
             .as_ref()
-            .ok_or_else(|| Error::failed("the use of the cuda device", "it is not initialized yet"))
+            .ok_or_else(|| Error::failed("using the cuda device", "it is not initialized yet"))
     }
 }
 
@@ -96,8 +95,8 @@ impl Device for Cuda {
         Ok(self.ready()?.info.clone())
     }
 
-    /// The first context is the primary one, which libraries in a process share and
-    /// every framework uses; one that is made while it lives is a fresh context.
+    /// The first context is the primary one, which all libraries in a process share and
+    /// every framework uses; one created while it is alive is a separate context.
     fn context(&self) -> Result<Box<dyn Context>> {
         let ready = self.ready()?;
         let is_first = ready.primary.borrow().upgrade().is_none();
@@ -113,15 +112,15 @@ impl Device for Cuda {
     }
 }
 
-/// Which NVRTC, the compiler from CUDA C to PTX, is used on this machine; otherwise
-/// why there is none. Kernels are then compiled from the PTX inside this program.
+/// The version of NVRTC, the compiler from CUDA C to PTX, that is used on this machine, or
+/// why there is none. Without it, kernels are compiled from the PTX embedded in this
+/// program.
 pub fn nvrtc() -> Result<String> {
     let (major, minor) = Nvrtc::find(|_| true)?.version();
     Ok(format!("NVRTC {major}.{minor}"))
 }
 
-/// The PTX that travels inside this program, made anew with the NVRTC of this
-/// machine; for `examples/make_ptx.rs` alone.
+/// Regenerates the embedded PTX with this machine's NVRTC; only for `examples/make_ptx.rs`.
 #[doc(hidden)]
 pub fn make_ptx() -> Result<String> {
     ptx::make()
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finding_answers_in_sentences_wherever_it_runs() {
+    fn find_succeeds_or_explains_why_not() {
         match Cuda::find(&Options::default()) {
             Ok(mut found) => {
                 assert!(found.info().is_err(), "not initialized yet");

@@ -1,8 +1,8 @@
-//! NVRTC, the compiler from CUDA C to PTX, found at run time.
+//! NVRTC, the compiler from CUDA C to PTX, loaded at run time.
 //!
-//! It is no part of the driver: toolkits have it, and so have the Python packages
-//! that frameworks install. The environment variable PREHEAT_NVRTC names one (a
-//! file, or a directory that holds it) and then no other is tried.
+//! It is not part of the driver: CUDA toolkits contain it, and so do the Python packages
+//! that frameworks install. The environment variable PREHEAT_NVRTC selects one (a file, or
+//! a directory that contains it); no other is tried then.
 
 use std::env;
 use std::ffi::{CStr, CString, c_int};
@@ -20,18 +20,18 @@ pub(super) struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// The first one that can be loaded and that `suits`.
+    /// Returns the first NVRTC that can be loaded and that `suits`.
     pub fn find(suits: impl Fn(&Nvrtc) -> bool) -> Result<Nvrtc> {
         let mut why = "no libnvrtc was found; PREHEAT_NVRTC can name one".to_owned();
-        for place in places() {
-            match Nvrtc::load(&place) {
+        for candidate in candidates() {
+            match Nvrtc::load(&candidate) {
                 Ok(nvrtc) if suits(&nvrtc) => return Ok(nvrtc),
                 Ok(Nvrtc { version, .. }) => {
                     let (major, minor) = version;
                     why = format!("NVRTC {major}.{minor} does not fit this driver and device");
                 }
                 Err(_) if env::var_os("PREHEAT_NVRTC").is_none() => {}
-                Err(answer) => why = format!("what PREHEAT_NVRTC names cannot be used ({answer})"),
+                Err(answer) => why = format!("cannot use PREHEAT_NVRTC ({answer})"),
             }
         }
         Err(Error::unsupported("compiling CUDA C", why))
@@ -55,13 +55,12 @@ impl Nvrtc {
         Ok(nvrtc)
     }
 
-    /// Its version.
     pub fn version(&self) -> (i32, i32) {
         self.version
     }
 
-    /// Whether a driver of CUDA version `cuda` (13000 is 13.0) takes its PTX, and it
-    /// can make some that a device of that capability runs.
+    /// Returns true if a driver of CUDA version `cuda` (13000 is 13.0) accepts its PTX and
+    /// it can target a device of this capability.
     pub fn fits(&self, cuda: i32, capability: i32) -> bool {
         let (major, minor) = self.version;
         let supported = self.supported();
@@ -69,7 +68,7 @@ impl Nvrtc {
             && (supported.is_empty() || architecture(&supported, capability).is_some())
     }
 
-    /// The architectures that it compiles for; empty if it is too old to tell.
+    /// The architectures it supports; empty if this version is too old to list them.
     pub fn supported(&self) -> Vec<i32> {
         let (Some(get_count), Some(get)) = (
             self.functions.get_supported_count,
@@ -90,7 +89,7 @@ impl Nvrtc {
         list
     }
 
-    /// CUDA C to PTX, with the NUL that ends it.
+    /// Compiles CUDA C to NUL-terminated PTX.
     pub fn to_ptx(&self, source: &str, architecture: i32) -> Result<Vec<u8>> {
         let program = Program::new(self, source)?;
         let option = format!("--gpu-architecture=compute_{architecture}");
@@ -110,7 +109,7 @@ impl Nvrtc {
         let code = unsafe { (self.functions.get_ptx_size)(program.raw, &raw mut bytes) };
         self.check("nvrtcGetPTXSize", code)?;
         let mut ptx = vec![0u8; bytes];
-        // SAFETY: there is room for the size that it announced, the NUL included.
+        // SAFETY: the buffer has the announced size, including the NUL.
         let code = unsafe { (self.functions.get_ptx)(program.raw, ptx.as_mut_ptr().cast()) };
         self.check("nvrtcGetPTX", code)?;
         Ok(ptx)
@@ -120,12 +119,12 @@ impl Nvrtc {
         if code == sys::SUCCESS {
             return Ok(());
         }
-        // SAFETY: it gives a static string for every number, also for unknown ones.
+        // SAFETY: it returns a static string for every number, even unknown ones.
         let text = unsafe { (self.functions.get_error_string)(code) };
         let answer = if text.is_null() {
             format!("error {code}")
         } else {
-            // SAFETY: not null, so a NUL-terminated string that lives for ever.
+            // SAFETY: not null, so a NUL-terminated static string.
             unsafe { CStr::from_ptr(text) }
                 .to_string_lossy()
                 .into_owned()
@@ -134,7 +133,7 @@ impl Nvrtc {
     }
 }
 
-/// A program, destroyed when dropped.
+/// An NVRTC program, destroyed on drop.
 struct Program<'a> {
     nvrtc: &'a Nvrtc,
     raw: Opaque,
@@ -167,10 +166,10 @@ impl<'a> Program<'a> {
         // SAFETY: the program is live; it writes one size.
         let code = unsafe { (functions.get_log_size)(self.raw, &raw mut bytes) };
         if code != sys::SUCCESS {
-            return "it left no log".to_owned();
+            return "no log is available".to_owned();
         }
         let mut log = vec![0u8; bytes.max(1)];
-        // SAFETY: there is room for the size that it announced, the NUL included.
+        // SAFETY: the buffer has the announced size, including the NUL.
         unsafe { (functions.get_log)(self.raw, log.as_mut_ptr().cast()) };
         let text = String::from_utf8_lossy(&log);
         text.trim_end_matches('\0').trim().to_owned()
@@ -184,15 +183,15 @@ impl Drop for Program<'_> {
     }
 }
 
-/// The newest supported architecture whose PTX a device of that capability can take:
-/// PTX is compiled for devices as new as its architecture, or newer.
+/// The newest supported architecture whose PTX runs on a device of this capability: PTX can
+/// be compiled for devices at least as new as its architecture.
 pub(super) fn architecture(supported: &[i32], capability: i32) -> Option<c_int> {
     let fitting = supported.iter().copied().filter(|&a| a <= capability);
     fitting.max()
 }
 
-/// Names and paths to try, the likeliest first.
-fn places() -> Vec<String> {
+/// Names and paths to try, most likely first.
+fn candidates() -> Vec<String> {
     if let Some(named) = env::var_os("PREHEAT_NVRTC") {
         let named = PathBuf::from(named);
         return match named.is_dir() {
@@ -216,21 +215,21 @@ fn places() -> Vec<String> {
         .flat_map(|root| children(&root.join("lib"), "python3"))
         .flat_map(|python| ["site-packages", "dist-packages"].map(|kind| python.join(kind)))
         .flat_map(|all| ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"].map(|part| all.join(part)));
-    let placed = toolkits
+    let located = toolkits
         .chain(packages)
         .flat_map(|directory| in_directory(&directory));
-    bare.into_iter().map(str::to_owned).chain(placed).collect()
+    bare.into_iter().map(str::to_owned).chain(located).collect()
 }
 
-/// The NVRTC libraries of a directory.
+/// The NVRTC libraries in a directory.
 fn in_directory(directory: &Path) -> Vec<String> {
     children(directory, "libnvrtc.so")
         .map(|path| path.to_string_lossy().into_owned())
         .collect()
 }
 
-/// What in `directory` begins with `prefix`, the last in the alphabet (and so mostly
-/// the newest) first.
+/// The entries of `directory` that begin with `prefix`, in reverse alphabetical order
+/// (usually newest first).
 fn children(directory: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> + use<> {
     let mut names: Vec<PathBuf> = fs::read_dir(directory)
         .into_iter()
@@ -249,14 +248,14 @@ mod tests {
     use crate::cuda::ptx;
 
     #[test]
-    fn ptx_is_made_for_the_newest_architecture_that_the_device_can_take() {
+    fn ptx_targets_the_newest_architecture_that_suits_the_device() {
         assert_eq!(architecture(&[52, 80, 90], 90), Some(90));
         assert_eq!(architecture(&[52, 80, 90], 120), Some(90));
         assert_eq!(architecture(&[75, 80, 90], 61), None);
     }
 
     #[test]
-    fn the_kernels_compile_where_there_is_a_compiler() {
+    fn the_kernels_compile_where_nvrtc_is_installed() {
         let nvrtc = match Nvrtc::find(|_| true) {
             Ok(nvrtc) => nvrtc,
             Err(why) => return println!("skipped: {why}"),

@@ -1,20 +1,19 @@
-//! The kernels as CUDA C, and the PTX of them that travels inside this program.
+//! The kernels as CUDA C, and their embedded PTX.
 //!
-//! The PTX is made for an old architecture, since drivers compile PTX for devices
-//! that are newer than it; a driver must be no older than the NVRTC that made it.
-//! Its first line has a fingerprint of the source that it was made from, so a test
-//! sees when the two no longer belong together.
+//! The PTX targets an old architecture, since drivers compile PTX for newer devices; a
+//! driver must be at least as new as the NVRTC that generated it. Its first line has a
+//! fingerprint of its source, so that a test detects stale PTX.
 
 use super::nvrtc::Nvrtc;
 use crate::{KERNEL_SOURCE, Result};
 
-/// The PTX, with the NUL that ends it.
+/// The embedded PTX, NUL-terminated.
 pub(super) const EMBEDDED: &str = concat!(include_str!("../../kernels/preheat.ptx"), "\0");
 
-/// Maxwell, the oldest that NVRTC 11 compiles for without complaint.
+/// Maxwell, the oldest architecture that NVRTC 11 supports without warnings.
 const ARCHITECTURE: i32 = 52;
 
-/// What the words of the common source mean in CUDA C.
+/// Defines the macros of the common source for CUDA C.
 const PRELUDE: &str = "\
 #define KERNEL extern \"C\" __global__
 #define GLOBAL
@@ -26,7 +25,7 @@ pub(super) fn program() -> String {
     [PRELUDE, KERNEL_SOURCE].concat()
 }
 
-/// The PTX to embed, from the NVRTC of this machine.
+/// Generates the PTX to embed, with this machine's NVRTC.
 pub(super) fn make() -> Result<String> {
     let nvrtc = Nvrtc::find(|nvrtc| nvrtc.supported().contains(&ARCHITECTURE))?;
     let (major, minor) = nvrtc.version();
@@ -35,19 +34,19 @@ pub(super) fn make() -> Result<String> {
     let code = ptx
         .trim_end_matches('\0')
         .lines()
-        // Comments name the compiler's build; nothing of the machine is to remain.
+        // Comments name the compiler build; nothing machine-specific should remain.
         .filter(|line| !line.starts_with("//") && !line.trim().is_empty())
         .fold(String::new(), |all, line| all + line + "\n");
     let head = format!("{}, by NVRTC {major}.{minor}", head());
     Ok(format!("{head}\n{code}"))
 }
 
-/// How the first line begins.
+/// The beginning of the first line.
 fn head() -> String {
     format!("// Made from preheat.c {:016x}", fingerprint(&program()))
 }
 
-/// FNV-1a, 64 bits.
+/// 64-bit FNV-1a.
 fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -66,15 +65,15 @@ mod tests {
     }
 
     #[test]
-    fn the_embedded_ptx_is_that_of_the_current_source() {
+    fn the_embedded_ptx_matches_the_source() {
         assert!(
             EMBEDDED.starts_with(&head()),
-            "kernels/preheat.ptx is stale: see kernels/README.md for how to make it anew"
+            "kernels/preheat.ptx is stale: see kernels/README.md for how to regenerate it"
         );
     }
 
     #[test]
-    fn the_embedded_ptx_has_every_kernel_and_names_no_place() {
+    fn the_embedded_ptx_has_every_kernel_and_no_local_paths() {
         for name in KernelName::ALL {
             let entry = format!(".visible .entry {}(", name.as_str());
             assert!(EMBEDDED.contains(&entry), "{entry}");

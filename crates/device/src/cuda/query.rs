@@ -1,4 +1,4 @@
-//! What there is to know of a device before it has a context.
+//! Device properties that are available without a context.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fs;
@@ -7,22 +7,22 @@ use super::driver::Driver;
 use super::sys::{self, RawDevice};
 use crate::{Info, Result};
 
-/// What a context needs to know of its device.
+/// The device properties that a context needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     /// The driver's ordinal.
     pub device: RawDevice,
     /// The compute capability as one number: 90 is 9.0.
     pub capability: i32,
-    /// The newest CUDA that the driver knows: 13000 is 13.0.
+    /// The newest CUDA version that the driver supports: 13000 is 13.0.
     pub cuda: i32,
-    /// The most blocks in one launch.
+    /// The maximum number of blocks in one launch.
     pub max_blocks: usize,
-    /// Whether it has `cuMemAllocAsync`.
+    /// True if the device supports `cuMemAllocAsync`.
     pub has_pools: bool,
 }
 
-/// Look at the first device.
+/// Queries the first device.
 pub(super) fn first_device(driver: &Driver) -> Result<(Target, Info)> {
     let cu = &driver.cu;
     let mut device: RawDevice = 0;
@@ -44,7 +44,7 @@ pub(super) fn first_device(driver: &Driver) -> Result<(Target, Info)> {
     let minor = attribute(driver, device, sys::ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let multiprocessors = attribute(driver, device, sys::ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let max_blocks = attribute(driver, device, sys::ATTRIBUTE_MAX_GRID_DIM_X)?;
-    // Drivers before 11.2 refuse to say, and have none.
+    // Drivers before 11.2 do not know this attribute and have no pools.
     let pools = attribute(driver, device, sys::ATTRIBUTE_MEMORY_POOLS_SUPPORTED).unwrap_or(0);
     let name = text("cuDeviceGetName", driver, device, cu.device_get_name)?;
     let pci = text(
@@ -64,7 +64,7 @@ pub(super) fn first_device(driver: &Driver) -> Result<(Target, Info)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let info = Info {
         name,
-        driver: driver_words(kernel_driver().as_deref(), cuda),
+        driver: describe_driver(kernel_driver().as_deref(), cuda),
         memory: memory as u64,
         is_gpu: true,
         facts: vec![
@@ -78,33 +78,33 @@ pub(super) fn first_device(driver: &Driver) -> Result<(Target, Info)> {
 
 fn attribute(driver: &Driver, device: RawDevice, which: c_int) -> Result<c_int> {
     let mut value: c_int = 0;
-    // SAFETY: the device is valid; the driver writes one integer, or refuses an
-    // attribute that it does not know.
+    // SAFETY: the device is valid; the driver writes one integer, or rejects an attribute
+    // that it does not know.
     let code = unsafe { (driver.cu.device_get_attribute)(&raw mut value, which, device) };
     driver.check("cuDeviceGetAttribute", code)?;
     Ok(value)
 }
 
-/// `cuDeviceGetName` and `cuDeviceGetPCIBusId` have this type.
+/// The type of `cuDeviceGetName` and `cuDeviceGetPCIBusId`.
 type TextOf = unsafe extern "C" fn(*mut c_char, c_int, RawDevice) -> sys::Code;
 
 fn text(call: &str, driver: &Driver, device: RawDevice, function: TextOf) -> Result<String> {
-    const ROOM: usize = 256;
-    let mut room = [0u8; ROOM];
-    // SAFETY: the driver writes at most that many characters, the last one NUL.
-    let code = unsafe { function(room.as_mut_ptr().cast(), ROOM as c_int, device) };
+    const SIZE: usize = 256;
+    let mut buffer = [0u8; SIZE];
+    // SAFETY: the driver writes at most that many characters, including the NUL.
+    let code = unsafe { function(buffer.as_mut_ptr().cast(), SIZE as c_int, device) };
     driver.check(call, code)?;
-    Ok(CStr::from_bytes_until_nul(&room)
+    Ok(CStr::from_bytes_until_nul(&buffer)
         .map(|text| text.to_string_lossy().into_owned())
         .unwrap_or_default())
 }
 
-/// The kernel driver's version, where it shows it (not on WSL).
+/// The kernel driver's version, where available (not on WSL).
 fn kernel_driver() -> Option<String> {
     version_in(&fs::read_to_string("/proc/driver/nvidia/version").ok()?)
 }
 
-/// The first word of the first line that is numbers joined by dots.
+/// The first word of the first line that consists of numbers joined by dots.
 fn version_in(text: &str) -> Option<String> {
     text.lines()
         .next()?
@@ -118,7 +118,7 @@ fn version_in(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn driver_words(kernel: Option<&str>, cuda: i32) -> String {
+fn describe_driver(kernel: Option<&str>, cuda: i32) -> String {
     let cuda = format!("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10);
     match kernel {
         Some(kernel) => format!("{kernel}, {cuda}"),
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_drivers_version_is_found_in_both_spellings() {
+    fn the_kernel_driver_version_is_found_in_both_formats() {
         let closed = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 2021\nGCC version:  gcc 9.3.0";
         let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (x@y)";
         assert_eq!(version_in(closed).as_deref(), Some("470.82.01"));
@@ -140,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_is_named_with_what_is_known() {
+    fn the_driver_description_includes_the_kernel_version_if_known() {
         assert_eq!(
-            driver_words(Some("580.159.04"), 13000),
+            describe_driver(Some("580.159.04"), 13000),
             "580.159.04, CUDA 13.0"
         );
-        assert_eq!(driver_words(None, 12080), "CUDA 12.8");
+        assert_eq!(describe_driver(None, 12080), "CUDA 12.8");
     }
 }

@@ -1,8 +1,8 @@
-//! A driver context with its queue: what everything else of a context lives in.
+//! A driver context and its queue, shared by everything created in it.
 //!
-//! The driver's functions work on the calling thread's *current* context. All that
-//! holds a [`Scope`] holds it by `Rc`, so it stays on the thread that made it, and
-//! that thread remembers which context it made current last.
+//! Driver functions work on the calling thread's *current* context. A [`Scope`] is only
+//! held by `Rc`, so it stays on the thread that created it, and that thread remembers which
+//! context it last made current.
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_void;
@@ -16,21 +16,21 @@ use crate::ledger::Ledger;
 use crate::{Error, Result};
 
 thread_local! {
-    /// The context that this thread made current last; null if unknown.
+    /// The context that this thread last made current; null if unknown.
     static CURRENT: Cell<Opaque> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// A context, destroyed last: everything made in it keeps it alive.
+/// A context. Everything created in it keeps it alive, so it is destroyed last.
 pub(super) struct Scope {
     context: RawContext,
     queue: Opaque,
     pool: OnceCell<Pool>,
-    /// What the context has given out.
+    /// The live buffers and kernels of the context.
     pub ledger: Ledger,
 }
 
 impl Scope {
-    /// The device's primary context.
+    /// Retains the device's primary context.
     pub fn primary(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
         let mut raw = ptr::null_mut();
         // SAFETY: the device is valid; the driver writes one handle.
@@ -44,7 +44,7 @@ impl Scope {
         })
     }
 
-    /// A context of its own.
+    /// Creates a separate context.
     pub fn fresh(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
         let mut raw = ptr::null_mut();
         // SAFETY: the device is valid; the driver writes one handle.
@@ -57,8 +57,8 @@ impl Scope {
             is_primary: false,
         };
         let mut popped = ptr::null_mut();
-        // Creation pushed the context on this thread's stack; taking it off again
-        // leaves the one that CURRENT speaks of.
+        // Creating the context pushed it onto this thread's stack; popping it restores the
+        // one that CURRENT refers to.
         // SAFETY: there is a context to pop; the driver writes its handle.
         let code = unsafe { (driver.cu.ctx_pop_current)(&raw mut popped) };
         driver.check("cuCtxPopCurrent", code)?;
@@ -80,28 +80,26 @@ impl Scope {
         })
     }
 
-    /// Make the context current and give the functions to call in it.
+    /// Makes the context current and returns the functions to call in it.
     pub fn enter(&self) -> Result<&Functions> {
         self.context.enter()?;
         Ok(&self.context.driver.cu)
     }
 
-    /// The driver, to check its answers.
+    /// The driver, for checking its error codes.
     pub fn driver(&self) -> &Driver {
         &self.context.driver
     }
 
-    /// The device.
     pub fn target(&self) -> Target {
         self.context.target
     }
 
-    /// The context's own queue.
     pub fn queue(&self) -> Opaque {
         self.queue
     }
 
-    /// Wait for the queue.
+    /// Waits for the queue.
     pub fn synchronize(&self) -> Result<()> {
         let cu = self.enter()?;
         // SAFETY: the queue lives as long as self.
@@ -109,10 +107,10 @@ impl Scope {
         self.driver().check("cuStreamSynchronize", code)
     }
 
-    /// The device's memory pool, set up at its first use to keep what is given back.
+    /// The device's memory pool, configured on first use to keep freed memory.
     ///
-    /// It is the *default* pool, as frameworks' asynchronous allocators use it, and
-    /// so one for all contexts of the process.
+    /// This is the *default* pool, which the frameworks' asynchronous allocators use too;
+    /// all contexts of the process share it.
     pub fn pool(&self) -> Result<Pool> {
         if let Some(pool) = self.pool.get() {
             return Ok(*pool);
@@ -128,7 +126,7 @@ impl Scope {
         ) else {
             return Err(Error::unsupported(
                 "pooled allocation",
-                "this driver or device has no memory pools (they came with CUDA 11.2)",
+                "this driver or device has no memory pools (CUDA 11.2 or later)",
             ));
         };
         let mut raw = ptr::null_mut();
@@ -151,14 +149,14 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and the context goes next.
+        // A failure here cannot be handled, and the context is destroyed next anyway.
         if self.context.enter().is_err() {
             return;
         }
         let _ = self.synchronize();
         if let Some(pool) = self.pool.get() {
-            // SAFETY: the pool is the device's and never destroyed; its memory that
-            // is in use elsewhere is left alone.
+            // SAFETY: the pool belongs to the device and is never destroyed; memory in use
+            // elsewhere is not affected.
             unsafe { (pool.trim)(pool.raw, 0) };
         }
         // SAFETY: the queue is ours, idle, and not used again.
@@ -166,7 +164,7 @@ impl Drop for Scope {
     }
 }
 
-/// The device's memory pool and the functions for it, all of which exist.
+/// The device's memory pool and its functions, all of which exist.
 #[derive(Clone, Copy)]
 pub(super) struct Pool {
     pub raw: Opaque,
@@ -175,7 +173,7 @@ pub(super) struct Pool {
     pub trim: unsafe extern "C" fn(Opaque, usize) -> Code,
 }
 
-/// The context alone.
+/// The bare context.
 struct RawContext {
     driver: Rc<Driver>,
     target: Target,
@@ -200,13 +198,14 @@ impl Drop for RawContext {
     fn drop(&mut self) {
         let cu = &self.driver.cu;
         if CURRENT.get() == self.raw {
-            // A later context may get the same address: it must not pass for current.
+            // A later context may get the same address and must not be mistaken for
+            // current.
             CURRENT.set(ptr::null_mut());
-            // SAFETY: null takes this thread's current context away.
+            // SAFETY: null unsets this thread's current context.
             unsafe { (cu.ctx_set_current)(ptr::null_mut()) };
         }
-        // SAFETY: the context is ours, nothing made in it is left, and it is not
-        // used again; a primary context is only released, as it is the process's.
+        // SAFETY: the context is ours, nothing created in it is left, and it is not used
+        // again; a primary context is only released, since it belongs to the process.
         unsafe {
             if self.is_primary {
                 (cu.primary_ctx_release)(self.target.device);

@@ -1,5 +1,5 @@
-//! The driver's and NVRTC's functions as their headers declare them: types,
-//! numbers and prototypes, no behaviour.
+//! Declarations of driver and NVRTC functions, as in their headers: types, constants and
+//! prototypes, no behaviour.
 //!
 //! The symbols carry the version suffixes that `cuda.h` adds by macro (`_v2`): the
 //! bare names are older prototypes with 32-bit sizes.
@@ -17,7 +17,7 @@ pub(crate) type RawDevice = c_int;
 /// `CUdeviceptr`, an address on the device.
 pub(crate) type DevicePointer = u64;
 /// `CUcontext`, `CUstream`, `CUevent`, `CUmodule`, `CUfunction`, `CUmemoryPool`,
-/// `CUlinkState`, `nvrtcProgram`: all of them opaque pointers.
+/// `CUlinkState`, `nvrtcProgram`: all opaque pointers.
 pub(crate) type Opaque = *mut c_void;
 
 pub(crate) const SUCCESS: Code = 0;

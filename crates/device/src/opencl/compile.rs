@@ -1,18 +1,18 @@
-//! From kernels to something that can be launched.
+//! Compiles the kernels.
 //!
 //! There are two ways:
 //!
-//! - *Without a cache* OpenCL's own steps are the stages: `clCompileProgram` makes an
-//!   intermediate form of the implementation's, `clLinkProgram` a program for the
-//!   device, and `clCreateKernel` the kernels.
-//! - *With a cache* `clBuildProgram` does the first two in one, and the stage is called
-//!   after the second: only there does PoCL look for a whole program in its cache
-//!   (3.1: 0.1 s for 1.6 s; `clLinkProgram` takes its second however full that is).
+//! - *Without a cache*, the OpenCL steps are the stages: `clCompileProgram` produces an
+//!   implementation-specific intermediate form, `clLinkProgram` a program for the device,
+//!   and `clCreateKernel` the kernels.
+//! - *With a cache*, `clBuildProgram` does the first two in one, and the stage is named
+//!   after the second: only there does PoCL look up whole programs in its cache (PoCL 3.1:
+//!   0.1 s instead of 1.6 s; `clLinkProgram` takes a second even with a full cache).
 //!
-//! How far a step goes is the implementation's choice. PoCL makes machine code only
-//! when a kernel is first launched, anew for each size of a work group: there the
-//! first launch of each kernel has the rest of the compilation in it. It is left so,
-//! because that is the cold start that a program on PoCL has.
+//! How much each step does depends on the implementation. PoCL generates machine code only
+//! when a kernel is first launched, and again for each work group size: there, the first
+//! launch of each kernel includes the rest of the compilation. We leave it that way,
+//! because that is the cold start of a program on PoCL.
 
 use std::ffi::CString;
 use std::ptr;
@@ -26,15 +26,14 @@ use crate::{
     Error, KERNEL_SOURCE, Kernel, KernelName, Module, Result, Stage, StageName, Stopwatch,
 };
 
-/// What the words of the common source mean in OpenCL C.
+/// Defines the macros of the common source for OpenCL C.
 const PRELUDE: &str = "\
 #define KERNEL __kernel
 #define GLOBAL __global
 #define GLOBAL_ID ((int)get_global_id(0))
 ";
 
-/// Compile all kernels. There is no portable form but the source, so what the
-/// compilation begins with makes no difference.
+/// Compiles all kernels. Only the source is portable, so it is the only input.
 pub(super) fn compile(scope: &Rc<Scope>, cached: bool) -> Result<(Box<dyn Module>, Vec<Stage>)> {
     let mut watch = Stopwatch::new();
     let program = build(scope, KERNEL_SOURCE, cached, &mut watch)?;
@@ -57,7 +56,7 @@ pub(super) fn compile(scope: &Rc<Scope>, cached: bool) -> Result<(Box<dyn Module
     Ok((Box::new(Rc::new(module)), watch.stages()))
 }
 
-/// Source to a program that kernels can be taken from.
+/// Builds a program that kernels can be created from.
 pub(super) fn build(
     scope: &Rc<Scope>,
     source: &str,
@@ -77,7 +76,7 @@ pub(super) fn build(
     Ok(program)
 }
 
-/// A program, released when dropped.
+/// A program, released on drop.
 pub(super) struct Program {
     scope: Rc<Scope>,
     raw: Opaque,
@@ -109,11 +108,11 @@ impl Program {
         Ok(Program::around(scope, raw))
     }
 
-    /// Compile and link in one.
+    /// Compiles and links in one step.
     fn build(&self) -> Result<()> {
         let device = self.scope.target.device;
-        // SAFETY: the program lives, the device is of its context; without a callback
-        // the call waits.
+        // SAFETY: the program is alive, and the device belongs to its context; without a
+        // callback the call blocks.
         let code = unsafe {
             (self.scope.cl().build_program)(
                 self.raw,
@@ -146,12 +145,12 @@ impl Program {
         self.check("clCompileProgram", code)
     }
 
-    /// A compiled program to one for the device.
+    /// Links a compiled program for the device.
     fn link(&self) -> Result<Program> {
         let device = self.scope.target.device;
         let mut code = sys::SUCCESS;
-        // SAFETY: one compiled program of this context is given; without a callback the
-        // call waits; the code is written.
+        // SAFETY: one compiled program of this context is passed; without a callback the
+        // call blocks; the code is written.
         let raw = unsafe {
             (self.scope.cl().link_program)(
                 self.scope.context,
@@ -167,14 +166,14 @@ impl Program {
         };
         if raw.is_null() {
             check("clLinkProgram", code)?;
-            return Err(Error::failed("clLinkProgram", "it gave no program"));
+            return Err(Error::failed("clLinkProgram", "it returned no program"));
         }
         let linked = Program::around(&self.scope, raw);
         linked.check("clLinkProgram", code)?;
         Ok(linked)
     }
 
-    /// Success, or an error that has the compiler's log in it.
+    /// Converts a failed call to an error that includes the compiler's log.
     fn check(&self, call: &str, code: Code) -> Result<()> {
         check(call, code).map_err(|error| match (error, self.log()) {
             (Error::Failed { call, answer }, log) if !log.is_empty() => {
@@ -188,7 +187,7 @@ impl Program {
         let (what, device) = (sys::PROGRAM_BUILD_LOG, self.scope.target.device);
         let get = self.scope.cl().get_build_info;
         ask("clGetProgramBuildInfo", |room, value, bytes| {
-            // SAFETY: program and device are valid; `ask` gives room and its size.
+            // SAFETY: program and device are valid; `ask` passes a buffer and its size.
             unsafe { get(self.raw, device, what, room, value, bytes) }
         })
         .unwrap_or_default()
@@ -212,7 +211,7 @@ impl Module for Rc<BuiltModule> {
     fn kernel(&self, name: KernelName) -> Result<Box<dyn Kernel>> {
         let found = self.kernels.iter().find(|(known, _)| *known == name);
         let &(name, raw) = found.ok_or_else(|| {
-            Error::failed("the search for a kernel", format!("there is no {name:?}"))
+            Error::failed("looking up a kernel", format!("the module has no {name:?}"))
         })?;
         Ok(Box::new(BuiltKernel {
             _module: Rc::clone(self),
@@ -227,13 +226,13 @@ impl Drop for BuiltModule {
         let scope = &self.program.scope;
         for &(_, kernel) in &self.kernels {
             scope.ledger.remove_kernel(kernel as u64);
-            // SAFETY: the kernel is ours; the driver keeps what queued work needs.
+            // SAFETY: the kernel is ours; the driver keeps alive what queued work needs.
             unsafe { (scope.cl().release_kernel)(kernel) };
         }
     }
 }
 
-/// A kernel, which keeps its module alive.
+/// A kernel; keeps its module alive.
 struct BuiltKernel {
     _module: Rc<BuiltModule>,
     raw: Opaque,

@@ -1,4 +1,4 @@
-//! An OpenCL context as the rest of the program sees it.
+//! The OpenCL implementation of [`crate::Context`].
 
 use std::ffi::c_void;
 use std::ptr;
@@ -14,18 +14,17 @@ use crate::{
     Stage,
 };
 
-/// Threads in one group, where the device allows it. Always the same, since some
-/// implementations compile a kernel anew for each size.
+/// Threads per work group, where the device allows it. Always the same, since some
+/// implementations recompile a kernel for each size.
 const GROUP: usize = 64;
 
-/// A context and whether the implementation's compile cache is in use.
+/// A context, and whether the implementation's compile cache is in use.
 pub(super) struct ClContext {
     scope: Rc<Scope>,
     cached: bool,
 }
 
 impl ClContext {
-    /// The context of that scope.
     pub fn new(scope: Rc<Scope>, cached: bool) -> ClContext {
         ClContext { scope, cached }
     }
@@ -48,12 +47,12 @@ impl Context for ClContext {
     fn event(&self) -> Result<Box<dyn Handle>> {
         let cl = self.scope.cl();
         let mut code = sys::SUCCESS;
-        // SAFETY: the context lives; the code is written.
+        // SAFETY: the context is alive; the code is written.
         let event = unsafe { (cl.create_user_event)(self.scope.context, &raw mut code) };
         check("clCreateUserEvent", code)?;
-        // An event of the user's that is released while it is still pending makes
-        // NVIDIA's implementation wait for it for ever.
-        // SAFETY: the event was just made, and nobody has completed it yet.
+        // NVIDIA's implementation hangs forever when a user event is released while still
+        // pending.
+        // SAFETY: the event was just created, and nothing has completed it yet.
         let completed = unsafe { (cl.set_user_event_status)(event, sys::COMPLETE) };
         let event = self.own(event, cl.release_event);
         check("clSetUserEventStatus", completed)?;
@@ -85,8 +84,8 @@ impl Context for ClContext {
         if source.is_empty() {
             return Ok(());
         }
-        // SAFETY: the buffer is live and large enough (checked above); the call waits,
-        // so the source is readable all the while.
+        // SAFETY: the buffer is live and large enough (checked above); the call blocks, so
+        // the source stays readable throughout.
         let code = unsafe {
             (self.scope.cl().write_buffer)(
                 self.scope.queue,
@@ -108,8 +107,8 @@ impl Context for ClContext {
         if target.is_empty() {
             return Ok(());
         }
-        // SAFETY: the buffer is live and large enough (checked above); the call waits,
-        // so the target is writable and ours alone all the while.
+        // SAFETY: the buffer is live and large enough (checked above); the call blocks, so
+        // the target stays writable and exclusively ours throughout.
         let code = unsafe {
             (self.scope.cl().read_buffer)(
                 self.scope.queue,
@@ -133,8 +132,8 @@ impl Context for ClContext {
         if bytes == 0 || target.raw() == source.raw() {
             return Ok(());
         }
-        // SAFETY: both buffers are live, different and large enough (checked above), and
-        // the wait below keeps them so until the copy is over.
+        // SAFETY: both buffers are live, distinct and large enough (checked above), and the
+        // wait below keeps them alive until the copy is complete.
         let code = unsafe {
             (self.scope.cl().copy_buffer)(
                 self.scope.queue,
@@ -177,8 +176,8 @@ impl Context for ClContext {
                 "they cannot be rounded up to whole groups",
             ));
         };
-        // SAFETY: the kernel is one of this context's and has all its arguments, which
-        // fit it (checked above); there is one dimension with both sizes given.
+        // SAFETY: the kernel belongs to this context and all its arguments are set and
+        // valid (checked above); there is one dimension, with both sizes given.
         let code = unsafe {
             (self.scope.cl().enqueue_kernel)(
                 self.scope.queue,
@@ -199,7 +198,7 @@ impl Context for ClContext {
         self.scope.finish()
     }
 
-    /// What this context has taken, as OpenCL does not tell what others use.
+    /// Memory allocated by this context; OpenCL does not report the usage of others.
     fn memory(&self) -> Result<Memory> {
         Ok(Memory {
             used: self.scope.used(),
@@ -211,7 +210,7 @@ impl Context for ClContext {
 impl ClContext {
     fn set_argument(&self, kernel: Opaque, index: usize, argument: &Argument<'_>) -> Result<()> {
         let set = |bytes: usize, value: *const c_void| {
-            // SAFETY: the kernel is one of this context's, and the value has that many
+            // SAFETY: the kernel belongs to this context, and the value has that many
             // bytes, which are copied before the call returns.
             unsafe { (self.scope.cl().set_kernel_arg)(kernel, index as u32, bytes, value) }
         };
@@ -238,8 +237,8 @@ impl Handle for Owned {}
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours, of the kind that this function releases, and not
-        // used again.
+        // SAFETY: the handle is ours, this function releases handles of its type, and it is
+        // not used again.
         unsafe { (self.release)(self.raw) };
     }
 }

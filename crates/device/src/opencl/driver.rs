@@ -1,37 +1,36 @@
-//! The loaded loader (the library that passes calls on to vendors' drivers), and
-//! the one place where its answers become errors.
+//! The loaded ICD loader (the library that forwards calls to vendor drivers); converts its
+//! error codes to errors.
 
 use super::sys::{self, Code, Functions};
 use crate::dynlib::{Library, candidates};
 use crate::{Error, Kind, Result};
 
-/// The library's names; the second is the link that only developers' packages have.
+/// Library names; the second is a symlink that only development packages have.
 pub(super) const NAMES: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
-/// What to do where there is no OpenCL.
+/// The hint for machines without OpenCL.
 pub(super) const HINT: &str =
     "install a vendor's OpenCL driver, or PoCL for the CPU (`apt install pocl-opencl-icd`)";
 
-/// The loaded loader.
+/// The loaded ICD loader.
 pub(super) struct Driver {
-    /// Its functions.
     pub cl: Functions,
 }
 
 impl Driver {
-    /// Load the library and bind its functions, without calling one.
+    /// Loads the library and binds its functions, without calling any.
     pub fn load() -> Result<Driver> {
         let library = Library::open(&candidates(NAMES))
             .map_err(|answer| unavailable(format!("libOpenCL.so.1 cannot be loaded ({answer})")))?;
         // SAFETY: this is an OpenCL loader, and sys.rs follows CL/cl.h.
         let cl = unsafe { Functions::bind(&library) }.map_err(|symbol| {
-            unavailable(format!("its libOpenCL.so.1 has no {symbol} (OpenCL 1.2)"))
+            unavailable(format!("libOpenCL.so.1 has no {symbol} (OpenCL 1.2)"))
         })?;
         Ok(Driver { cl })
     }
 }
 
-/// Success, or the answer to `call` as an error.
+/// Converts the result of `call` to an error unless it succeeded.
 pub(super) fn check(call: &str, code: Code) -> Result<()> {
     match code {
         sys::SUCCESS => Ok(()),
@@ -39,18 +38,18 @@ pub(super) fn check(call: &str, code: Code) -> Result<()> {
     }
 }
 
-/// As [`check`], for a call that was to give `requested` bytes.
+/// Like [`check`], for a call that allocates `requested` bytes.
 pub(super) fn check_allocation(call: &str, code: Code, requested: usize) -> Result<()> {
     if sys::MEMORY_CODES.contains(&code) {
         return Err(out_of_memory(
             requested,
-            format!("{call} answered {}", describe(code)),
+            format!("{call} returned {}", describe(code)),
         ));
     }
     check(call, code)
 }
 
-/// A lack of memory.
+/// Creates an out-of-memory error.
 pub(super) fn out_of_memory(requested: usize, detail: impl Into<String>) -> Error {
     Error::OutOfMemory {
         requested,
@@ -58,7 +57,7 @@ pub(super) fn out_of_memory(requested: usize, detail: impl Into<String>) -> Erro
     }
 }
 
-/// Why there is no OpenCL device.
+/// The error for a machine without an OpenCL device.
 pub(super) fn unavailable(because: impl Into<String>) -> Error {
     Error::Unavailable {
         kind: Kind::OpenCl,
@@ -68,14 +67,14 @@ pub(super) fn unavailable(because: impl Into<String>) -> Error {
 }
 
 fn describe(code: Code) -> String {
-    match NAMES_OF_CODES.iter().find(|(known, _)| *known == code) {
+    match CODE_NAMES.iter().find(|(known, _)| *known == code) {
         Some((_, name)) => format!("CL_{name}"),
-        None => format!("error {code}, which OpenCL 1.2 does not name"),
+        None => format!("error {code}, unknown to OpenCL 1.2"),
     }
 }
 
-/// OpenCL has no function that names its answers.
-const NAMES_OF_CODES: &[(Code, &str)] = &[
+/// OpenCL has no function that returns the names of error codes.
+const CODE_NAMES: &[(Code, &str)] = &[
     (-1, "DEVICE_NOT_FOUND"),
     (-2, "DEVICE_NOT_AVAILABLE"),
     (-3, "COMPILER_NOT_AVAILABLE"),
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_named() {
+    fn error_codes_are_named() {
         let error = check("clFinish", -36).expect_err("not success");
         assert_eq!(
             error.to_string(),
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_memory_is_one_only_where_memory_was_asked_for() {
+    fn only_allocations_can_be_out_of_memory() {
         for code in [-4, -5, -6, -61] {
             let error = check_allocation("clCreateBuffer", code, 9).expect_err("not success");
             assert!(error.is_out_of_memory(), "{error}");

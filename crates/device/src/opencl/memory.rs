@@ -1,4 +1,4 @@
-//! Memory: on the device, from the context's pool, and page-locked on the host.
+//! Device memory, pooled device memory, and page-locked host memory.
 
 use std::ptr;
 use std::rc::Rc;
@@ -9,18 +9,18 @@ use super::sys;
 use crate::pool::{Block, Pool};
 use crate::{Buffer, Error, HostBuffer, Result};
 
-/// Memory on the device.
+/// Device memory.
 pub(super) struct DeviceBuffer {
     scope: Rc<Scope>,
     segment: Segment,
-    /// What was asked for; an empty buffer has one byte behind it.
+    /// The requested size; an empty buffer allocates one byte.
     bytes: usize,
 }
 
 impl DeviceBuffer {
-    /// From the driver.
+    /// Allocates from the driver.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<DeviceBuffer> {
-        let segment = scope.take(bytes)?;
+        let segment = scope.allocate(bytes)?;
         scope.ledger.add_buffer(segment.raw as u64, bytes);
         Ok(DeviceBuffer {
             scope: Rc::clone(scope),
@@ -47,7 +47,7 @@ impl Drop for DeviceBuffer {
     }
 }
 
-/// A part of a segment of the pool.
+/// Part of a segment of the pool.
 pub(super) struct PooledBuffer {
     scope: Rc<Scope>,
     /// The sub-buffer.
@@ -57,10 +57,10 @@ pub(super) struct PooledBuffer {
 }
 
 impl PooledBuffer {
-    /// From the pool, which takes a new segment if it has no room.
+    /// Allocates from the pool, which adds a segment if necessary.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<PooledBuffer> {
-        let kept = scope.pool.borrow_mut().take(bytes);
-        let block = match kept {
+        let free = scope.pool.borrow_mut().take(bytes);
+        let block = match free {
             Some(block) => block,
             None => new_segment(scope, bytes)?,
         };
@@ -80,25 +80,25 @@ impl PooledBuffer {
 }
 
 fn new_segment(scope: &Scope, bytes: usize) -> Result<Block> {
-    let segment = scope.take(Pool::<Segment>::rounded(bytes))?;
+    let segment = scope.allocate(Pool::<Segment>::rounded(bytes))?;
     let mut pool = scope.pool.borrow_mut();
     pool.add(segment, segment.bytes);
     pool.take(bytes)
-        .ok_or_else(|| Error::failed("the pool", "a new segment had no room"))
+        .ok_or_else(|| Error::failed("allocating from the pool", "it does not fit a new segment"))
 }
 
 fn sub_buffer(scope: &Scope, block: Block) -> Result<Segment> {
     let pool = scope.pool.borrow();
     let whole = pool
         .storage(block)
-        .ok_or_else(|| Error::failed("the pool", "a block has no segment"))?;
+        .ok_or_else(|| Error::failed("allocating from the pool", "the block has no segment"))?;
     let region = sys::Region {
         origin: block.offset,
         size: block.bytes,
     };
     let mut code = sys::SUCCESS;
-    // SAFETY: the segment lives as long as the pool holds it, the region lies within
-    // it and is read before the call returns; the code is written.
+    // SAFETY: the segment lives as long as the pool holds it, and the region lies within it
+    // and is read before the call returns; the code is written.
     let raw = unsafe {
         (scope.cl().create_sub_buffer)(
             whole.raw,
@@ -129,14 +129,14 @@ impl Drop for PooledBuffer {
     fn drop(&mut self) {
         self.scope.ledger.remove_buffer(self.raw());
         self.scope.release(self.part);
-        // Work that is queued on the block is done before work of its next owner, as
-        // there is one queue and it is in order.
+        // Work queued on the block finishes before any work of its next owner, since there
+        // is one in-order queue.
         self.scope.pool.borrow_mut().give_back(self.block);
     }
 }
 
-/// Host memory that the driver can reach directly: a buffer that it places there,
-/// mapped. On a device that computes in the machine's memory that is any memory.
+/// Host memory that the driver can access directly: a buffer that it allocates there,
+/// mapped. For a device that computes in main memory, this is ordinary memory.
 pub(super) struct PinnedBuffer {
     scope: Rc<Scope>,
     segment: Segment,
@@ -145,12 +145,12 @@ pub(super) struct PinnedBuffer {
 }
 
 impl PinnedBuffer {
-    /// Allocate and map.
+    /// Allocates and maps host memory.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<PinnedBuffer> {
         let segment = scope.create(bytes, sys::MEM_ALLOC_HOST_PTR)?;
         let mut code = sys::SUCCESS;
-        // SAFETY: queue and buffer live, the range is all of the buffer; the call
-        // waits until it is mapped, and the code is written.
+        // SAFETY: queue and buffer are alive, and the range is the whole buffer; the call
+        // blocks until it is mapped, and the code is written.
         let mapped = unsafe {
             (scope.cl().map_buffer)(
                 scope.queue,
@@ -181,21 +181,21 @@ impl PinnedBuffer {
 
 impl HostBuffer for PinnedBuffer {
     fn as_slice(&self) -> &[u8] {
-        // SAFETY: the driver mapped at least that many readable bytes there, and they
-        // stay mapped until self is dropped.
+        // SAFETY: the driver mapped at least that many readable bytes there, and they stay
+        // mapped until self is dropped.
         unsafe { std::slice::from_raw_parts(self.mapped, self.bytes) }
     }
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as above; mapped for writing too, and self is borrowed mutably. No
-        // kernel can be given this buffer, as its handle is not shown.
+        // SAFETY: as above; mapped for writing too, and self is borrowed mutably. The
+        // buffer cannot be passed to a kernel, since its handle is private.
         unsafe { std::slice::from_raw_parts_mut(self.mapped, self.bytes) }
     }
 }
 
 impl Drop for PinnedBuffer {
     fn drop(&mut self) {
-        // SAFETY: this is where the buffer was mapped, and no slice of it is left.
+        // SAFETY: the buffer was mapped at this address, and no slice of it is left.
         let code = unsafe {
             (self.scope.cl().unmap_memory)(
                 self.scope.queue,

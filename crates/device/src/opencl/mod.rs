@@ -1,9 +1,8 @@
-//! OpenCL devices through a loader, found at run time.
+//! OpenCL devices through an ICD loader, loaded at run time.
 //!
-//! In layers, as for CUDA: `sys` has the functions as `CL/cl.h` declares them,
-//! `driver` turns their answers into errors, `scope` owns a context, its queue
-//! and its memory, and above them stand compilation and the [`crate::Context`]
-//! trait. OpenCL 1.2 is needed.
+//! In layers, as for CUDA: `sys` declares the functions as `CL/cl.h` does, `driver`
+//! converts their error codes, `scope` owns a context, its queue and its memory;
+//! compilation and the [`crate::Context`] trait build on these. Requires OpenCL 1.2.
 
 mod compile;
 mod context;
@@ -27,13 +26,13 @@ use crate::{
     Cache, Context, Device, Error, Info, Kind, Options, Result, Stage, StageName, Stopwatch, dynlib,
 };
 
-/// PoCL gives out a device that another thread is still setting up (seen with 3.1:
-/// its name is null), so no two threads look for devices at once.
-static LOOKING: Mutex<()> = Mutex::new(());
+/// PoCL may return a device that another thread is still setting up (seen with 3.1: its
+/// name is null), so only one thread at a time enumerates devices.
+static ENUMERATION: Mutex<()> = Mutex::new(());
 
-/// The best OpenCL device of this machine.
+/// This machine's best OpenCL device.
 pub struct OpenCl {
-    /// Whether the implementation is to keep what it compiles (see [`compile`]).
+    /// If true, the implementation caches compiled code (see [`compile`]).
     cached: bool,
     ready: Option<Ready>,
 }
@@ -45,11 +44,11 @@ struct Ready {
 }
 
 impl OpenCl {
-    /// The device, unless no loader is on this machine. Nothing is loaded yet: that
-    /// is a step of [`Device::initialize`] and timed there.
+    /// Returns the device unless no ICD loader is installed. Nothing is loaded yet: that is
+    /// part of [`Device::initialize`] and timed there.
     pub fn find(options: &Options) -> Result<OpenCl> {
         if !dynlib::is_present(driver::NAMES) {
-            return Err(unavailable("libOpenCL.so.1 is not on this machine"));
+            return Err(unavailable("libOpenCL.so.1 is not installed"));
         }
         Ok(OpenCl {
             cached: options.cache != Cache::Off,
@@ -58,9 +57,9 @@ impl OpenCl {
     }
 
     fn ready(&self) -> Result<&Ready> {
-        self.ready.as_ref().ok_or_else(|| {
-            Error::failed("the use of the opencl device", "it is not initialized yet")
-        })
+        self.ready
+            .as_ref()
+            .ok_or_else(|| Error::failed("using the opencl device", "it is not initialized yet"))
     }
 }
 
@@ -73,7 +72,7 @@ impl Device for OpenCl {
         if self.ready.is_some() {
             return Ok(Vec::new());
         }
-        let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = ENUMERATION.lock().unwrap_or_else(PoisonError::into_inner);
         let mut watch = Stopwatch::new();
         let driver = Driver::load()?;
         watch.lap(StageName::LoadLibrary);

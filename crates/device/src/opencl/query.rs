@@ -1,4 +1,4 @@
-//! Which device to take, and what there is to know of it.
+//! Device selection and properties.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -7,38 +7,38 @@ use super::driver::{Driver, check, unavailable};
 use super::sys::{self, Bits, Opaque};
 use crate::{Info, Result};
 
-/// What a context needs to know of its device.
+/// The device properties that a context needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     /// The loader's handle.
     pub device: Opaque,
-    /// Whether it computes in the machine's own memory.
+    /// True if it computes in main memory.
     pub is_cpu: bool,
     /// Its memory in bytes.
     pub memory: u64,
-    /// The most that one buffer may have.
+    /// The maximum size of one buffer in bytes.
     pub largest: u64,
-    /// The most threads in one group.
+    /// The maximum number of threads in one work group.
     pub group: usize,
 }
 
-/// All platforms; asking for them makes the loader load the vendors' drivers.
+/// All platforms; querying them makes the loader load the vendor drivers.
 pub(super) fn platforms(driver: &Driver) -> Result<Vec<Opaque>> {
     let mut count = 0;
-    // SAFETY: with no room for handles it writes their number alone.
+    // SAFETY: without a buffer for handles, it only writes their number.
     let code = unsafe { (driver.cl.get_platforms)(0, ptr::null_mut(), &raw mut count) };
     if code == sys::PLATFORM_NOT_FOUND || (code == sys::SUCCESS && count == 0) {
         return Err(unavailable("no OpenCL platform is installed"));
     }
     check("clGetPlatformIDs", code)?;
     let mut list = vec![ptr::null_mut(); count as usize];
-    // SAFETY: there is room for that many handles.
+    // SAFETY: the buffer holds that many handles.
     let code = unsafe { (driver.cl.get_platforms)(count, list.as_mut_ptr(), &raw mut count) };
     check("clGetPlatformIDs", code)?;
     Ok(list)
 }
 
-/// The best device: a GPU before an accelerator before a CPU, of those the first.
+/// The best device: a GPU before an accelerator before a CPU; the first one of its type.
 pub(super) fn best_device(driver: &Driver, platforms: &[Opaque]) -> Result<(Target, Info)> {
     let mut found: Vec<(Bits, Opaque, Opaque)> = Vec::new();
     for &platform in platforms {
@@ -92,63 +92,63 @@ fn rank(kind: Bits) -> u8 {
 fn devices(driver: &Driver, platform: Opaque) -> Result<Vec<Opaque>> {
     let (get, all) = (driver.cl.get_devices, sys::DEVICE_TYPE_ALL);
     let mut count = 0;
-    // SAFETY: the platform is valid; with no room for handles it writes their number.
+    // SAFETY: the platform is valid; without a buffer for handles, it writes their number.
     let code = unsafe { get(platform, all, 0, ptr::null_mut(), &raw mut count) };
     if code == sys::DEVICE_NOT_FOUND {
         return Ok(Vec::new());
     }
     check("clGetDeviceIDs", code)?;
     let mut list = vec![ptr::null_mut(); count as usize];
-    // SAFETY: there is room for that many handles.
+    // SAFETY: the buffer holds that many handles.
     let code = unsafe { get(platform, all, count, list.as_mut_ptr(), &raw mut count) };
     check("clGetDeviceIDs", code)?;
     Ok(list)
 }
 
-/// A device's property that is one number of type `N`.
+/// Queries a device property that is one number of type `N`.
 fn number<N: Copy + Default>(driver: &Driver, device: Opaque, what: u32) -> Result<N> {
     let mut value = N::default();
-    let room: *mut c_void = (&raw mut value).cast();
+    let target: *mut c_void = (&raw mut value).cast();
     let get = driver.cl.get_device_info;
-    // SAFETY: at most size_of::<N>() bytes are written, and any bytes are a number:
-    // it is called here with u32, u64 and usize.
-    let code = unsafe { get(device, what, size_of::<N>(), room, ptr::null_mut()) };
+    // SAFETY: at most size_of::<N>() bytes are written, and every bit pattern is a valid
+    // number: the callers use u32, u64 and usize.
+    let code = unsafe { get(device, what, size_of::<N>(), target, ptr::null_mut()) };
     check("clGetDeviceInfo", code)?;
     Ok(value)
 }
 
 fn text(driver: &Driver, device: Opaque, what: u32) -> Result<String> {
-    ask("clGetDeviceInfo", |room, value, bytes| {
-        // SAFETY: the device is valid, and `ask` gives room and its size.
-        unsafe { (driver.cl.get_device_info)(device, what, room, value, bytes) }
+    ask("clGetDeviceInfo", |size, value, bytes| {
+        // SAFETY: the device is valid, and `ask` passes a buffer and its size.
+        unsafe { (driver.cl.get_device_info)(device, what, size, value, bytes) }
     })
 }
 
 fn platform_name(driver: &Driver, platform: Opaque) -> Result<String> {
-    ask("clGetPlatformInfo", |room, value, bytes| {
+    ask("clGetPlatformInfo", |size, value, bytes| {
         let what = sys::PLATFORM_NAME;
-        // SAFETY: the platform is valid, and `ask` gives room and its size.
-        unsafe { (driver.cl.get_platform_info)(platform, what, room, value, bytes) }
+        // SAFETY: the platform is valid, and `ask` passes a buffer and its size.
+        unsafe { (driver.cl.get_platform_info)(platform, what, size, value, bytes) }
     })
 }
 
-/// A text, from a function that first tells its size and then writes it.
+/// Reads a text from a function that first reports its size and then writes it.
 pub(super) fn ask(
     call: &str,
     function: impl Fn(usize, *mut c_void, *mut usize) -> sys::Code,
 ) -> Result<String> {
     let mut bytes = 0;
     check(call, function(0, ptr::null_mut(), &raw mut bytes))?;
-    let mut room = vec![0u8; bytes];
+    let mut buffer = vec![0u8; bytes];
     check(
         call,
-        function(bytes, room.as_mut_ptr().cast(), ptr::null_mut()),
+        function(bytes, buffer.as_mut_ptr().cast(), ptr::null_mut()),
     )?;
-    let text = String::from_utf8_lossy(&room);
+    let text = String::from_utf8_lossy(&buffer);
     Ok(text.trim_end_matches('\0').trim().to_owned())
 }
 
-/// The numbers in `OpenCL 1.2 and what follows`.
+/// The version numbers in a text like `OpenCL 1.2 CUDA`.
 fn version(text: &str) -> (u32, u32) {
     let mut numbers = text
         .trim_start_matches("OpenCL ")
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_their_sentence() {
+    fn versions_are_parsed() {
         assert_eq!(version("OpenCL 3.0 PoCL HSTR: pthread"), (3, 0));
         assert_eq!(version("OpenCL 1.2 "), (1, 2));
         assert!(version("OpenCL 1.1 CUDA") < (1, 2));

@@ -1,7 +1,7 @@
-//! An OpenCL context with its queue and its memory: what everything else lives in.
+//! An OpenCL context with its queue and memory, shared by everything created in it.
 //!
-//! OpenCL has no way to ask how much memory is in use, so the context counts what
-//! it has taken: its buffers and the segments of its pool.
+//! OpenCL cannot report how much memory is in use, so the context counts its own
+//! allocations: its buffers and the segments of its pool.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -15,27 +15,26 @@ use crate::Result;
 use crate::ledger::Ledger;
 use crate::pool::Pool;
 
-/// Requests from this size on are held against what the machine has left: reading
-/// that takes no time beside filling so many bytes.
+/// Requests of at least this size are checked against the machine's available memory:
+/// reading that is negligible compared with filling so many bytes.
 const LARGE: usize = 256 << 20;
 
-/// A context, released last: everything made in it keeps it alive.
+/// A context. Everything created in it keeps it alive, so it is released last.
 pub(super) struct Scope {
     driver: Rc<Driver>,
-    /// The device.
     pub target: Target,
     /// The context's handle.
     pub context: Opaque,
-    /// The context's own queue, in order.
+    /// The context's in-order queue.
     pub queue: Opaque,
     used: Cell<u64>,
-    /// Memory that was given back and is kept.
+    /// Freed memory that is kept for reuse.
     pub pool: RefCell<Pool<Segment>>,
-    /// What the context has given out.
+    /// The live buffers and kernels of the context.
     pub ledger: Ledger,
 }
 
-/// A buffer of the driver's.
+/// A driver buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub raw: Opaque,
@@ -43,10 +42,10 @@ pub(super) struct Segment {
 }
 
 impl Scope {
-    /// A new context on that device.
+    /// Creates a context on that device.
     pub fn new(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
         let mut code = sys::SUCCESS;
-        // SAFETY: one valid device is named; the code is written.
+        // SAFETY: one valid device is passed; the code is written.
         let context = unsafe {
             (driver.cl.create_context)(
                 ptr::null(),
@@ -74,31 +73,30 @@ impl Scope {
         })
     }
 
-    /// The functions to call.
     pub fn cl(&self) -> &Functions {
         &self.driver.cl
     }
 
-    /// A further queue.
+    /// Creates another queue.
     pub fn new_queue(&self) -> Result<Opaque> {
         new_queue(&self.driver, self.context, self.target.device)
     }
 
-    /// Wait for the queue.
+    /// Waits for the queue.
     pub fn finish(&self) -> Result<()> {
         // SAFETY: the queue lives as long as self.
         let code = unsafe { (self.cl().finish)(self.queue) };
         check("clFinish", code)
     }
 
-    /// Bytes that this context has taken.
+    /// Bytes allocated by this context.
     pub fn used(&self) -> u64 {
         self.used.get()
     }
 
-    /// Memory on the device, really there: implementations put off the allocation to
-    /// the first use of a buffer, so it is filled once, and waited for.
-    pub fn take(&self, bytes: usize) -> Result<Segment> {
+    /// Allocates device memory and makes sure that it exists: implementations defer the
+    /// allocation to the first use of a buffer, so it is filled once, synchronously.
+    pub fn allocate(&self, bytes: usize) -> Result<Segment> {
         let segment = self.create(bytes, 0)?;
         let filled = self.fill(segment);
         if filled.is_err() {
@@ -109,18 +107,18 @@ impl Scope {
         Ok(segment)
     }
 
-    /// The reverse of [`Scope::take`].
+    /// The inverse of [`Scope::allocate`].
     pub fn give_back(&self, segment: Segment) {
         self.used.set(self.used.get() - segment.bytes as u64);
         self.release(segment);
     }
 
-    /// A buffer, perhaps without memory behind it yet.
+    /// Creates a buffer, possibly without memory yet.
     pub fn create(&self, bytes: usize, flags: sys::Bits) -> Result<Segment> {
         let size = bytes.max(1);
-        self.check_room(size)?;
+        self.check_available(size)?;
         let mut code = sys::SUCCESS;
-        // SAFETY: the context lives, no host memory is given; the code is written.
+        // SAFETY: the context is alive, no host memory is passed; the code is written.
         let raw = unsafe {
             (self.cl().create_buffer)(
                 self.context,
@@ -134,18 +132,18 @@ impl Scope {
         Ok(Segment { raw, bytes: size })
     }
 
-    /// Release a buffer; the driver waits for queued work that uses it.
+    /// Releases a buffer; the driver waits for queued work that uses it.
     pub fn release(&self, segment: Segment) {
-        // SAFETY: the buffer is of this context, and its owner does not use it again.
+        // SAFETY: the buffer belongs to this context, and its owner does not use it again.
         unsafe { (self.cl().release_memory)(segment.raw) };
     }
 
     fn fill(&self, segment: Segment) -> Result<()> {
         let zeros = [0u8; 16];
         let size = segment.bytes;
-        // The pattern must divide the size.
+        // The pattern size must divide the buffer size.
         let pattern = if size.is_multiple_of(16) { 16 } else { 1 };
-        // SAFETY: queue and buffer live, the range is all of the buffer, and the
+        // SAFETY: queue and buffer are alive, the range is the whole buffer, and the
         // pattern is copied before the call returns.
         let code = unsafe {
             (self.cl().fill_buffer)(
@@ -166,19 +164,19 @@ impl Scope {
         check_allocation("clFinish", code, size)
     }
 
-    /// A device that computes in the machine's own memory would rather be killed by
-    /// the system than refuse, so its limits are looked at first.
-    fn check_room(&self, bytes: usize) -> Result<()> {
+    /// A device that computes in main memory would get the process killed instead of
+    /// returning an error, so its limits are checked first.
+    fn check_available(&self, bytes: usize) -> Result<()> {
         let Target {
             memory, largest, ..
         } = self.target;
         if bytes as u64 > largest {
-            let detail = format!("one buffer on this device may have {largest} at most");
+            let detail = format!("a buffer on this device can have at most {largest} bytes");
             return Err(out_of_memory(bytes, detail));
         }
         let left = memory.saturating_sub(self.used());
         if bytes as u64 > left {
-            let detail = format!("{left} of the device's {memory} are left");
+            let detail = format!("{left} of the device's {memory} bytes are left");
             return Err(out_of_memory(bytes, detail));
         }
         if self.target.is_cpu && bytes >= LARGE {
@@ -186,7 +184,7 @@ impl Scope {
                 .ok()
                 .and_then(|text| available(&text));
             if let Some(left) = left.filter(|&left| bytes as u64 > left) {
-                let detail = format!("{left} of the machine's memory are available");
+                let detail = format!("{left} bytes of main memory are available");
                 return Err(out_of_memory(bytes, detail));
             }
         }
@@ -197,7 +195,7 @@ impl Scope {
 impl Drop for Scope {
     fn drop(&mut self) {
         let _ = self.finish();
-        // No block of the pool is left, as each would keep self alive.
+        // The pool has no blocks left, since each would keep self alive.
         for segment in self.pool.take().trim() {
             self.release(segment);
         }
@@ -211,14 +209,14 @@ impl Drop for Scope {
 
 fn new_queue(driver: &Driver, context: Opaque, device: Opaque) -> Result<Opaque> {
     let mut code = sys::SUCCESS;
-    // SAFETY: the device is of the context; no property means in order; the code is
-    // written.
+    // SAFETY: the device belongs to the context; without properties the queue is in-order;
+    // the code is written.
     let queue = unsafe { (driver.cl.create_queue)(context, device, 0, &raw mut code) };
     check("clCreateCommandQueue", code)?;
     Ok(queue)
 }
 
-/// The bytes that `/proc/meminfo` calls available.
+/// The available memory in `/proc/meminfo`, in bytes.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
@@ -232,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_available_memory_is_read() {
+    fn available_memory_is_parsed() {
         let text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\n";
         assert_eq!(available(text), Some(1_024_000));
         assert_eq!(available("MemTotal: 1 kB"), None);

@@ -1,28 +1,28 @@
-//! The loader's functions as `CL/cl.h` (OpenCL 1.2) declares them: types, numbers
-//! and prototypes, no behaviour. Reference: <https://registry.khronos.org/OpenCL/>.
+//! Declarations of the OpenCL functions, as in `CL/cl.h` (OpenCL 1.2): types, constants and
+//! prototypes, no behaviour. Reference: <https://registry.khronos.org/OpenCL/>.
 
 use std::ffi::{c_char, c_void};
 
 use crate::dynlib::functions;
 
-/// `cl_int` as an answer: 0 is success.
+/// `cl_int` as an error code: 0 is success.
 pub(super) type Code = i32;
 /// `cl_platform_id`, `cl_device_id`, `cl_context`, `cl_command_queue`, `cl_mem`,
-/// `cl_program`, `cl_kernel`, `cl_event`: all of them opaque pointers.
+/// `cl_program`, `cl_kernel`, `cl_event`: all opaque pointers.
 pub(super) type Opaque = *mut c_void;
 /// `cl_bitfield`
 pub(super) type Bits = u64;
-/// A callback that is never given.
+/// A callback that is never passed.
 type NoCallback = *const c_void;
 
 pub(super) const SUCCESS: Code = 0;
 pub(super) const DEVICE_NOT_FOUND: Code = -1;
 pub(super) const PLATFORM_NOT_FOUND: Code = -1001;
-/// The answers that mean a lack of memory when memory was asked for.
+/// The error codes that mean out of memory when returned by an allocation.
 pub(super) const MEMORY_CODES: [Code; 4] = [-4, -5, -6, -61];
 
 pub(super) const TRUE: u32 = 1;
-/// The status of an event whose work is done.
+/// The status of an event whose work is complete.
 pub(super) const COMPLETE: i32 = 0;
 pub(super) const DEVICE_TYPE_CPU: Bits = 1 << 1;
 pub(super) const DEVICE_TYPE_GPU: Bits = 1 << 2;

@@ -1,8 +1,7 @@
-//! The OpenCL device for real, on whatever device this machine has.
+//! Tests of the OpenCL device on a real device, whichever this machine has.
 //!
-//! Without one each test says so and passes, unless PREHEAT_TEST_REQUIRE names
-//! `opencl`: machines that are to have one set it, so that nothing is skipped there
-//! unseen.
+//! Without one, each test prints a note and passes, unless PREHEAT_TEST_REQUIRE contains
+//! `opencl`: machines that should have one set it, so that no test is skipped silently.
 
 use std::rc::Rc;
 
@@ -20,7 +19,7 @@ mod missing;
 
 const MIB: usize = 1 << 20;
 
-/// A device that is initialized, or none on this machine.
+/// An initialized device, or `None` on machines without one.
 fn device() -> Option<OpenCl> {
     let found = OpenCl::find(&Options::default()).and_then(|mut found| {
         found.initialize()?;
@@ -47,7 +46,7 @@ fn module(context: &dyn Context) -> Box<dyn Module> {
 }
 
 #[test]
-fn initializing_has_three_stages_and_happens_once() {
+fn initialization_has_three_stages_once() {
     let Ok(mut found) = OpenCl::find(&Options::default()) else {
         return;
     };
@@ -71,7 +70,7 @@ fn initializing_has_three_stages_and_happens_once() {
 }
 
 #[test]
-fn every_kernel_computes_what_the_reference_does() {
+fn every_kernel_agrees_with_the_reference() {
     let Some(context) = context() else { return };
     let module = module(&*context);
     let cases = reference::cases();
@@ -84,7 +83,7 @@ fn every_kernel_computes_what_the_reference_does() {
 }
 
 #[test]
-fn compiling_has_the_steps_that_the_way_of_caching_allows() {
+fn compile_stages_depend_on_the_cache() {
     let Some(mut device) = device() else { return };
     let steps = |device: &OpenCl| -> Vec<StageName> {
         let context = device.context().expect("a context");
@@ -104,20 +103,20 @@ fn compiling_has_the_steps_that_the_way_of_caching_allows() {
 }
 
 #[test]
-fn what_does_not_compile_is_told_with_the_compilers_words() {
+fn compile_errors_include_the_compiler_log() {
     let Some(device) = device() else { return };
     let ready = device.ready().expect("it is initialized");
     let scope = Rc::new(Scope::new(&ready.driver, ready.target).expect("a context"));
     for cached in [false, true] {
         let source = "KERNEL void f(GLOBAL float *y) { nonsense; }";
         let built = compile::build(&scope, source, cached, &mut Stopwatch::new());
-        let told = built.err().expect("it is no C").to_string();
-        assert!(told.contains("nonsense"), "{told}");
+        let error = built.err().expect("it is not C").to_string();
+        assert!(error.contains("nonsense"), "{error}");
     }
 }
 
 #[test]
-fn copies_come_back_and_must_fit() {
+fn copies_round_trip_and_must_fit() {
     let Some(context) = context() else { return };
     let values = reference::values(5000, 1);
     let buffer = reference::upload(&*context, &values).expect("upload");
@@ -129,9 +128,9 @@ fn copies_come_back_and_must_fit() {
     assert_eq!(reference::download(&*context, &*twin), Ok(values));
     let small = context.allocate(4).expect("a small buffer");
     assert!(context.copy(&*small, &*buffer).is_err());
-    let room = buffer.bytes();
-    assert!(context.upload(&*buffer, &vec![0; room + 1]).is_err());
-    assert!(context.download(&mut vec![0; room + 1], &*buffer).is_err());
+    let size = buffer.bytes();
+    assert!(context.upload(&*buffer, &vec![0; size + 1]).is_err());
+    assert!(context.download(&mut vec![0; size + 1], &*buffer).is_err());
     context.upload(&*buffer, &[]).expect("nothing is copied");
     let empty = context.allocate(0).expect("an empty buffer");
     assert_eq!(empty.bytes(), 0);
@@ -153,7 +152,7 @@ fn pinned_memory_is_read_and_written() {
 }
 
 #[test]
-fn memory_is_counted_as_it_is_taken_and_given_back() {
+fn memory_use_follows_allocations() {
     let Some(context) = context() else { return };
     let used = || context.memory().expect("it is counted").used;
     assert_eq!(used(), 0);
@@ -162,13 +161,13 @@ fn memory_is_counted_as_it_is_taken_and_given_back() {
     let pooled = context.allocate_pooled(2 * MIB).expect("a block");
     assert_eq!(used(), 5 * MIB as u64);
     drop((direct, pooled));
-    assert_eq!(used(), 2 * MIB as u64, "the pool keeps its own");
+    assert_eq!(used(), 2 * MIB as u64, "the pool keeps its segment");
     context.trim_pool().expect("trimmed");
     assert_eq!(used(), 0);
 }
 
 #[test]
-fn a_block_given_back_serves_two_that_do_not_overlap() {
+fn a_freed_block_is_reused_for_two_that_do_not_overlap() {
     let Some(context) = context() else { return };
     let used = || context.memory().expect("it is counted").used;
     drop(context.allocate_pooled(8 * MIB).expect("a block"));
@@ -182,7 +181,7 @@ fn a_block_given_back_serves_two_that_do_not_overlap() {
             .expect("upload");
         (byte, block)
     });
-    assert_eq!(used(), kept, "both came from the segment that was there");
+    assert_eq!(used(), kept, "both came from the existing segment");
     context.trim_pool().expect("what is in use stays");
     for (byte, block) in &blocks {
         let mut back = vec![0; block.bytes()];
@@ -201,7 +200,7 @@ fn kernels_run_on_pooled_memory() {
     let fill = module.kernel(KernelName::Fill).expect("it is there");
     let _first = context
         .allocate_pooled(100)
-        .expect("so that the next has an offset");
+        .expect("a block before it, for an offset");
     let block = context.allocate_pooled(40).expect("a block");
     let arguments = [
         Argument::Buffer(&*block),
@@ -213,20 +212,23 @@ fn kernels_run_on_pooled_memory() {
 }
 
 #[test]
-fn too_much_memory_is_refused_as_such() {
+fn allocating_too_much_memory_is_out_of_memory() {
     let Some(context) = context() else { return };
     let total = usize::try_from(context.memory().expect("known").total).expect("64 bits");
     for bytes in [usize::MAX / 2, total + 1] {
-        let error = context.allocate(bytes).err().expect("nobody has that");
+        let error = context
+            .allocate(bytes)
+            .err()
+            .expect("no machine has that much");
         assert!(error.is_out_of_memory(), "{error}");
-        let error = context.pin(bytes).err().expect("nobody has that");
+        let error = context.pin(bytes).err().expect("no machine has that much");
         assert!(error.is_out_of_memory(), "{error}");
     }
     context.allocate(MIB).expect("the context still works");
 }
 
 #[test]
-fn wrong_arguments_are_refused_and_no_thread_is_no_work() {
+fn wrong_arguments_are_rejected_and_empty_launches_do_nothing() {
     let Some(context) = context() else { return };
     let module = module(&*context);
     let fill = module.kernel(KernelName::Fill).expect("it is there");
@@ -251,7 +253,7 @@ fn wrong_arguments_are_refused_and_no_thread_is_no_work() {
 }
 
 #[test]
-fn contexts_live_beside_each_other_and_do_not_mix() {
+fn contexts_coexist_and_do_not_mix() {
     let Some(device) = device() else { return };
     let first = device.context().expect("a context");
     let second = device.context().expect("another");
@@ -269,12 +271,12 @@ fn contexts_live_beside_each_other_and_do_not_mix() {
     for case in reference::cases().iter().take(2) {
         assert_eq!(case.run(&*first, &*one), Ok(None));
     }
-    // The module keeps what it needs of its context, whatever goes first.
+    // The module keeps alive what it needs of its context, in any drop order.
     drop(two.kernel(KernelName::Fill).expect("it is there"));
 }
 
 #[test]
-fn streams_and_events_come_and_go_in_any_order() {
+fn streams_and_events_can_be_dropped_in_any_order() {
     let Some(context) = context() else { return };
     let (stream, event) = (context.stream(), context.event());
     drop(context);

@@ -1,7 +1,7 @@
-//! What the parser makes of the source and the lowering makes code of.
+//! The syntax tree, built by the parser and lowered to code.
 //!
-//! Names are still words here and expressions have no types yet: both are the
-//! lowering's to settle, so every node that can be wrong carries its position.
+//! Names are unresolved and expressions untyped at this stage; the lowering settles both,
+//! so every node that can be wrong carries its position.
 
 use super::lexer::Position;
 
@@ -12,7 +12,7 @@ pub(crate) enum Type {
     Float,
     /// A `GLOBAL float *`.
     Pointer {
-        /// Whether its elements may be assigned.
+        /// True if its elements can be assigned.
         writable: bool,
     },
 }
@@ -63,7 +63,7 @@ pub(crate) enum Statement<'s> {
     Block(Vec<Statement<'s>>),
 }
 
-/// An expression and where it begins (for an operation: where its operator stands).
+/// An expression and its position (for an operation, that of the operator).
 #[derive(Debug, PartialEq)]
 pub(crate) struct Expression<'s> {
     pub kind: ExpressionKind<'s>,
@@ -98,7 +98,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// The operator and how tightly it binds: C's own order.
+    /// The operator and its precedence, as in C.
     pub fn from_symbol(symbol: &str) -> Option<(Operator, u8)> {
         Some(match symbol {
             "==" => (Operator::Equal, 1),

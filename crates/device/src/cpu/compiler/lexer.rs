@@ -1,23 +1,23 @@
-//! Kernel source to tokens, each with the place where it stands.
+//! Splits kernel source into tokens with positions.
 //!
-//! The lexer knows spelling only: which words are keywords and how numbers are
-//! written. What may follow what is the parser's to say.
+//! The lexer only knows spelling: keywords and the syntax of numbers. Grammar is the
+//! parser's job.
 
 use std::fmt;
 
 use super::SourceError;
 
-/// Where something stands in the source; both count from one.
+/// A position in the source; line and column count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub line: u32,
     pub column: u32,
 }
 
-/// The words that cannot be names.
+/// Reserved words.
 ///
-/// `KERNEL`, `GLOBAL` and `GLOBAL_ID` are macros on the other devices; here they
-/// are words of the language.
+/// `KERNEL`, `GLOBAL` and `GLOBAL_ID` are macros on the other devices; here they are part
+/// of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyword {
     Kernel,
@@ -60,14 +60,13 @@ impl Keyword {
     }
 }
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TokenKind<'s> {
     Keyword(Keyword),
     Name(&'s str),
     Int(i32),
     Float(f32),
-    /// An operator or a bracket, as it is written.
+    /// An operator or bracket, as written.
     Symbol(&'static str),
     End,
 }
@@ -85,14 +84,14 @@ impl fmt::Display for TokenKind<'_> {
     }
 }
 
-/// A token and where it begins.
+/// A token and its position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Token<'s> {
     pub kind: TokenKind<'s>,
     pub at: Position,
 }
 
-/// Longer symbols come before their own beginnings.
+/// Longer symbols come before their prefixes.
 const SYMBOLS: [&str; 20] = [
     "==", "!=", "<=", ">=", "(", ")", "{", "}", "[", "]", ",", ";", "=", "<", ">", "+", "-", "*",
     "/", "%",
@@ -122,7 +121,7 @@ struct Lexer<'s> {
 }
 
 impl<'s> Lexer<'s> {
-    /// Go on by `bytes`, which must end between two characters.
+    /// Advances by `bytes`, which must end at a character boundary.
     fn take(&mut self, bytes: usize) -> &'s str {
         let (taken, rest) = self.rest.split_at(bytes);
         for character in taken.chars() {
@@ -137,7 +136,7 @@ impl<'s> Lexer<'s> {
         taken
     }
 
-    /// Go on over all characters that are `wanted`.
+    /// Advances over all characters that satisfy `wanted`.
     fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'s str {
         let bytes = self
             .rest
@@ -184,8 +183,8 @@ impl<'s> Lexer<'s> {
         Ok(TokenKind::Symbol(symbol))
     }
 
-    /// An `int`, or a `float` that says so with its `f`. Without it the number would
-    /// be a double, and the other devices would calculate with more precision.
+    /// Lexes an `int`, or a `float` with its `f` suffix. Without the suffix the number
+    /// would be a double, and the other devices would compute with higher precision.
     fn number(&mut self) -> Result<TokenKind<'s>, SourceError> {
         let at = self.at;
         let word = self.take_while(|c| c.is_ascii_alphanumeric() || c == '.');
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_language_is_refused_where_it_stands() {
+    fn invalid_tokens_are_rejected_at_their_position() {
         for (source, at, what) in [
             ("a\n $", (2, 2), "`$`"),
             ("2147483648", (1, 1), "does not fit an int"),

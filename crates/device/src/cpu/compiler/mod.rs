@@ -1,10 +1,9 @@
-//! A small compiler: the kernels' part of C to machine code for this processor.
+//! A small compiler from the kernels' subset of C to machine code for this processor.
 //!
-//! The three steps are separate functions, so that each can be a stage of its own:
-//! [`build`] makes Cranelift's intermediate form out of the source, [`optimise`]
-//! works on that form, [`emit`] makes machine code of it. The result is an
-//! [`Object`], which is bytes and symbols and can be kept; making it executable is
-//! the module's part.
+//! The three steps are separate functions, so that each can be timed as a stage: [`build`]
+//! translates the source to Cranelift IR, [`optimise`] optimises the IR, and [`emit`]
+//! generates machine code. The result is an [`Object`] of bytes and symbols, which can be
+//! cached; the module makes it executable.
 
 mod ast;
 mod lexer;
@@ -20,7 +19,7 @@ pub(crate) use self::lexer::Position;
 use super::object::{Object, ParameterKind, Symbol};
 use crate::{Error, Result};
 
-/// What is wrong with the source, and where.
+/// An error in the source, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceError {
     pub at: Position,
@@ -42,14 +41,14 @@ impl fmt::Display for SourceError {
     }
 }
 
-/// One kernel in the intermediate form.
+/// One kernel as Cranelift IR.
 pub(crate) struct Unit {
     name: String,
     parameters: Vec<ParameterKind>,
     context: Context,
 }
 
-/// Source to the intermediate form.
+/// Translates source to IR.
 pub(crate) fn build(source: &str, isa: &dyn TargetIsa) -> Result<Vec<Unit>> {
     lower_all(source, isa)
         .map_err(|error| Error::failed("compiling the kernel source", error.to_string()))
@@ -59,7 +58,7 @@ fn lower_all(source: &str, isa: &dyn TargetIsa) -> Result<Vec<Unit>, SourceError
     let mut units: Vec<Unit> = Vec::new();
     for kernel in parser::parse(source)? {
         if units.iter().any(|unit| unit.name == kernel.name) {
-            let why = format!("there is a kernel `{}` already", kernel.name);
+            let why = format!("kernel `{}` is already defined", kernel.name);
             return Err(SourceError::new(kernel.at, why));
         }
         units.push(Unit {
@@ -71,7 +70,7 @@ fn lower_all(source: &str, isa: &dyn TargetIsa) -> Result<Vec<Unit>, SourceError
     Ok(units)
 }
 
-/// Optimise the intermediate form in place.
+/// Optimises the IR in place.
 pub(crate) fn optimise(units: &mut [Unit], isa: &dyn TargetIsa) -> Result<()> {
     for unit in units {
         unit.context
@@ -86,16 +85,16 @@ pub(crate) fn optimise(units: &mut [Unit], isa: &dyn TargetIsa) -> Result<()> {
     Ok(())
 }
 
-/// The optimised form to machine code.
+/// Generates machine code from the optimised IR.
 ///
-/// `Context::compile` would optimise once more; this calls what it calls next.
+/// `Context::compile` would optimise again; this calls the step after that.
 pub(crate) fn emit(units: &[Unit], isa: &dyn TargetIsa) -> Result<Object> {
     let mut object = Object::default();
-    // The register allocator's memory is used for one kernel after the other.
+    // The register allocator's memory is reused for all kernels.
     let mut registers = Default::default();
     for unit in units {
         let failed =
-            |why: String| Error::failed(format!("making machine code of {}", unit.name), why);
+            |why: String| Error::failed(format!("generating machine code for {}", unit.name), why);
         let function = &unit.context.func;
         let compiled = isa
             .compile_function(
@@ -108,7 +107,7 @@ pub(crate) fn emit(units: &[Unit], isa: &dyn TargetIsa) -> Result<Object> {
             .map_err(|error| failed(error.to_string()))?
             .apply_params(&function.params);
         if !compiled.buffer.relocs().is_empty() {
-            let why = "the code refers to something outside itself, which cannot be linked here";
+            let why = "the code has relocations, which are not supported";
             return Err(failed(why.to_owned()));
         }
         object.align(compiled.buffer.alignment as usize);
@@ -137,7 +136,8 @@ mod tests {
     use super::*;
     use crate::cpu::host::target;
 
-    /// The error of a kernel `k(GLOBAL float *y, GLOBAL const float *x, float a, int n)`.
+    /// Compiles `body` in a kernel `k(GLOBAL float *y, GLOBAL const float *x, float a, int
+    /// n)` and returns the error.
     fn error_of(body: &str) -> String {
         let source = format!(
             "KERNEL void k(GLOBAL float *y, GLOBAL const float *x, float a, int n) {{\n{body}\n}}"
@@ -150,16 +150,19 @@ mod tests {
     }
 
     #[test]
-    fn wrong_programs_are_refused_with_line_and_column() {
+    fn invalid_programs_are_rejected_with_line_and_column() {
         for (body, expected) in [
             ("y[0] = b;", "2:8: `b` is not declared"),
             ("b = 1;", "2:1: `b` is not declared"),
             ("x[0] = a;", "2:1: the elements of `x` are const"),
             ("a[0] = a;", "2:1: `a` is a float and has no elements"),
-            ("n = a;", "2:5: a float does not become an int by itself"),
+            (
+                "n = a;",
+                "2:5: a float is not converted to an int implicitly",
+            ),
             (
                 "int i = 0.5f;",
-                "2:9: a float does not become an int by itself",
+                "2:9: a float is not converted to an int implicitly",
             ),
             (
                 "y = a;",
@@ -175,11 +178,11 @@ mod tests {
                 "if (a) { n = 1; }",
                 "2:5: a condition must be an int or a comparison",
             ),
-            ("int n = 1;", "2:5: `n` is declared already"),
+            ("int n = 1;", "2:5: `n` is already declared"),
             ("{ int i = 1; } n = i;", "2:20: `i` is not declared"),
         ] {
-            let told = error_of(body);
-            assert!(told.contains(expected), "{body}: {told}");
+            let error = error_of(body);
+            assert!(error.contains(expected), "{body}: {error}");
         }
     }
 
@@ -187,10 +190,10 @@ mod tests {
     fn a_kernel_is_defined_once() {
         let isa = target().expect("this processor is supported");
         let twice = "KERNEL void k(int n) {}\nKERNEL void k(int n) {}";
-        let told = build(twice, &*isa).err().map(|error| error.to_string());
+        let error = build(twice, &*isa).err().map(|error| error.to_string());
         assert_eq!(
-            told.as_deref(),
-            Some("compiling the kernel source failed: 2:13: there is a kernel `k` already")
+            error.as_deref(),
+            Some("compiling the kernel source failed: 2:13: kernel `k` is already defined")
         );
     }
 

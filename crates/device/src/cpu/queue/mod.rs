@@ -1,14 +1,14 @@
-//! Worker threads and the work that waits for them, in order.
+//! Worker threads with an in-order work queue.
 //!
-//! [`Queue::submit`] returns once a launch is queued; workers take it from there.
-//! A launch begins only when the one before it is complete. It is split in chunks
-//! that all workers share; a launch of one chunk is done by whichever worker looks
-//! first, and nobody else is woken for it.
+//! [`Queue::submit`] returns once a launch is queued; workers execute it. A launch begins
+//! only when its predecessor is complete. It is split into chunks that all workers share; a
+//! launch of a single chunk is executed by the first worker that finds it, without waking
+//! another.
 //!
-//! Waking a thread takes longer than a small kernel. So, for a moment after it ran
-//! out of work, *one* worker looks for more without sleeping, and so does a thread
-//! that waits for the queue; after [`SPIN`] both sleep, and no core is burnt by an
-//! idle queue. The queue knows chunks of work and nothing of what they do.
+//! Waking a thread takes longer than a small kernel. After it runs out of work, *one*
+//! worker therefore polls for more without sleeping, and so does a thread that waits for
+//! the queue; after [`SPIN`] both go to sleep, so that an idle queue uses no CPU time. The
+//! queue only knows chunks of work, not what they do.
 
 mod state;
 
@@ -22,23 +22,23 @@ use std::time::{Duration, Instant};
 use self::state::{Launch, State};
 use super::host::cores;
 
-/// How long a thread looks for work before it sleeps: about what waking costs.
+/// The time a thread polls before it sleeps: about the cost of waking it.
 const SPIN: Duration = Duration::from_micros(30);
 
 /// Fewer indices than this are not worth a second worker.
 const MIN_CHUNK: usize = 256;
 
-/// How many chunks each worker gets of a large launch, so that one that was held up
-/// does not hold up all.
+/// Chunks per worker in a large launch, so that one delayed worker does not delay the whole
+/// launch.
 const CHUNKS_PER_WORKER: usize = 4;
 
-/// What is queued: something that can be done for any range of its indices.
+/// Work that can be executed for any range of its indices.
 pub(crate) trait Work: Send + Sync {
-    /// Do it for the indices from `begin` up to and without `end`.
+    /// Executes the indices `begin..end`.
     fn run(&self, begin: usize, end: usize);
 }
 
-/// Worker threads and their work. Dropped, it finishes what is queued.
+/// Worker threads and their queue. Dropping it completes all queued work.
 pub(crate) struct Queue {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
@@ -46,21 +46,21 @@ pub(crate) struct Queue {
 
 struct Shared {
     state: Mutex<State>,
-    /// For workers that sleep.
+    /// For sleeping workers.
     work: Condvar,
-    /// For threads that wait for the queue and sleep.
+    /// For threads that sleep until the queue makes progress.
     done: Condvar,
-    /// `State::completed`, for those who look without the lock.
+    /// `State::completed`, for readers without the lock.
     completed: AtomicU64,
-    /// Whether there is a chunk to take, for the one who looks without the lock.
+    /// True if a chunk can be claimed, for the worker that polls without the lock.
     claimable: AtomicBool,
-    /// Whether a worker looks for work without sleeping.
+    /// True if a worker is polling instead of sleeping.
     spinning: AtomicBool,
     spin: Duration,
 }
 
 impl Queue {
-    /// A queue with its own threads: `workers` of them, at least one.
+    /// Starts a queue with `workers` threads, at least one.
     pub fn new(workers: usize) -> io::Result<Queue> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -69,7 +69,7 @@ impl Queue {
             completed: AtomicU64::new(0),
             claimable: AtomicBool::new(false),
             spinning: AtomicBool::new(false),
-            // On a single core, looking keeps the one who works from working.
+            // On a single core, polling would only slow down the thread that works.
             spin: if cores() > 1 { SPIN } else { Duration::ZERO },
         });
         let mut queue = Queue {
@@ -79,13 +79,13 @@ impl Queue {
         for index in 0..workers.max(1) {
             let shared = Arc::clone(&queue.shared);
             let thread = Builder::new().name(format!("preheat-cpu-{index}"));
-            // If this fails, dropping the queue ends the threads that there are.
+            // If this fails, dropping the queue ends the threads started so far.
             queue.workers.push(thread.spawn(move || shared.serve())?);
         }
         Ok(queue)
     }
 
-    /// Queue `work` for all indices below `indices`.
+    /// Queues `work` for all indices below `indices`.
     pub fn submit(&self, work: Arc<dyn Work>, indices: usize) {
         if indices == 0 {
             return;
@@ -98,7 +98,7 @@ impl Queue {
             indices,
             chunk: share.max(MIN_CHUNK),
         });
-        // A worker that is awake looks again before it sleeps.
+        // A worker that is awake checks again before it sleeps.
         let all_sleep = state.parked == self.workers.len();
         self.shared.publish(&state);
         if all_sleep {
@@ -106,11 +106,11 @@ impl Queue {
         }
     }
 
-    /// Wait until everything that was queued so far is complete.
+    /// Waits until everything queued so far is complete.
     pub fn wait(&self) {
         let shared = &*self.shared;
         let goal = shared.lock().submitted;
-        // Acquire: what the workers wrote before is seen after.
+        // Acquire: makes the workers' earlier writes visible.
         if spin_until(shared.spin, || {
             shared.completed.load(Ordering::Acquire) >= goal
         }) {
@@ -133,7 +133,8 @@ impl Drop for Queue {
         self.shared.wake(&mut state, everyone);
         drop(state);
         for worker in self.workers.drain(..) {
-            // A worker runs machine code, which cannot panic; there is nothing to tell.
+            // Workers run machine code, which cannot panic, so there are no errors to
+            // report.
             let _ = worker.join();
         }
     }
@@ -141,11 +142,11 @@ impl Drop for Queue {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it holds the lock, so the state is always whole.
+        // Nothing panics while holding the lock, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker's life.
+    /// The main loop of a worker.
     fn serve(&self) {
         let mut state = self.lock();
         loop {
@@ -157,8 +158,8 @@ impl Shared {
                 }
                 drop(state);
                 chunk.work.run(chunk.begin, chunk.end);
-                // The launch's own reference goes with `finish`; this one before it,
-                // so that a complete launch holds nothing any more.
+                // Drop this reference before `finish` drops the launch's, so that a
+                // complete launch holds nothing any more.
                 drop(chunk);
                 state = self.lock();
                 let complete = state.finish().is_some();
@@ -167,8 +168,8 @@ impl Shared {
                     self.done.notify_all();
                 }
             } else if state.stop {
-                // Whoever does the last chunk of a launch goes on with the next one,
-                // so nothing that is queued is left behind.
+                // The worker that finishes the last chunk of a launch continues with the
+                // next launch, so no queued work is lost.
                 return;
             } else {
                 state = self.rest(state);
@@ -176,7 +177,7 @@ impl Shared {
         }
     }
 
-    /// Look for work a moment longer if no other worker does, then sleep until woken.
+    /// Polls for work a little longer if no other worker does, then sleeps until woken.
     fn rest<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         drop(state);
         if !self.spinning.swap(true, Ordering::Relaxed) {
@@ -184,7 +185,7 @@ impl Shared {
             self.spinning.store(false, Ordering::Relaxed);
         }
         let mut state = self.lock();
-        // What came in between was left to this worker, which was awake.
+        // Nobody was woken for work that arrived in between, since this worker was awake.
         if state.can_claim() || state.stop {
             return state;
         }
@@ -196,7 +197,7 @@ impl Shared {
         state
     }
 
-    /// Wake up to `count` of the workers that sleep.
+    /// Wakes up to `count` of the sleeping workers.
     fn wake(&self, state: &mut State, count: usize) {
         let count = count.min(state.parked);
         state.parked -= count;
@@ -206,7 +207,7 @@ impl Shared {
         }
     }
 
-    /// Show the state to those who look without the lock.
+    /// Publishes the state to threads that poll without the lock.
     fn publish(&self, state: &State) {
         self.claimable.store(state.can_claim(), Ordering::Relaxed);
         self.completed.store(state.completed, Ordering::Release);
@@ -219,10 +220,10 @@ fn wait_on<'s>(condition: &Condvar, state: MutexGuard<'s, State>) -> MutexGuard<
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether `ready` came true within `limit`.
+/// Returns true if `ready` became true within `limit`.
 ///
-/// Whoever is to make it true may be waiting for this very core, so the core is
-/// offered to others all the while; where nobody wants it that costs next to nothing.
+/// The thread that will make it true may need this very core, so the loop keeps yielding;
+/// without contention that costs almost nothing.
 fn spin_until(limit: Duration, ready: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -246,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    /// Work made of a function.
+    /// Work given as a closure.
     struct Run<F>(F);
 
     impl<F: Fn(usize, usize) + Send + Sync> Work for Run<F> {
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_launch_is_one_piece() {
+    fn a_small_launch_is_one_chunk() {
         let queue = queue(4);
         let (sender, pieces): (Sender<_>, Receiver<_>) = channel();
         let work = Run(move |begin, end| {
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing_to_wait_for() {
+    fn an_empty_launch_completes_immediately() {
         let queue = queue(1);
         queue.submit(Arc::new(Run(|_, _| ())), 0);
         queue.wait();
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_finishes_what_is_queued() {
+    fn dropping_completes_queued_work() {
         for workers in [1, 3] {
             let done = Arc::new(AtomicUsize::new(0));
             let queue = queue(workers);

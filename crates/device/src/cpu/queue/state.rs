@@ -1,6 +1,6 @@
-//! The queue's bookkeeping: which launch is under way and which part of it is next.
+//! The queue's bookkeeping: the current launch and its next chunk.
 //!
-//! Nothing here waits, wakes or runs; everything happens under the queue's lock.
+//! Nothing here waits, wakes or executes; everything happens under the queue's lock.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use super::Work;
 
 #[derive(Default)]
 pub(super) struct State {
-    /// The first one is under way.
+    /// The first one is in progress.
     pub launches: VecDeque<Launch>,
-    /// The first index of the first launch that no worker has taken.
+    /// The first index of the current launch that no worker has claimed.
     pub next: usize,
-    /// Chunks of the first launch that workers are doing.
+    /// Chunks of the current launch that workers are executing.
     pub running: usize,
     pub submitted: u64,
     pub completed: u64,
-    /// Workers that sleep and were not told to wake.
+    /// Sleeping workers that have not been woken.
     pub parked: usize,
-    /// Workers that were told to wake and did not yet.
+    /// Workers that were woken but have not resumed yet.
     pub wakes: usize,
-    /// Threads that sleep until the queue has done something.
+    /// Threads that sleep until the queue makes progress.
     pub waiting: usize,
     pub stop: bool,
 }
@@ -32,7 +32,7 @@ pub(super) struct Launch {
     pub chunk: usize,
 }
 
-/// A part of the first launch.
+/// Part of the current launch.
 pub(super) struct Chunk {
     pub work: Arc<dyn Work>,
     pub begin: usize,
@@ -52,7 +52,7 @@ impl State {
         })
     }
 
-    /// Take the next chunk of the first launch.
+    /// Claims the next chunk of the current launch.
     pub fn claim(&mut self) -> Option<Chunk> {
         let launch = self.launches.front()?;
         let begin = self.next;
@@ -69,7 +69,7 @@ impl State {
         })
     }
 
-    /// A chunk is done; with the last one, its launch is complete and returned.
+    /// Records a finished chunk; after the last one, returns the completed launch.
     pub fn finish(&mut self) -> Option<Launch> {
         self.running -= 1;
         if self.running > 0 || self.can_claim() {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_with_chunks_to_take_is_not_complete() {
+    fn a_launch_with_unclaimed_chunks_is_not_complete() {
         let mut state = State::default();
         state.launches.push_back(launch(4, 2));
         assert_eq!(claim(&mut state), Some((0, 2)));

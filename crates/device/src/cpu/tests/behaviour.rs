@@ -1,4 +1,4 @@
-//! What callers rely on besides right results: order, lifetimes, errors.
+//! Behaviour that callers rely on besides correct results: ordering, lifetimes, errors.
 
 use super::{Bench, device, noise};
 use crate::Argument::{Buffer, F32, I32};
@@ -8,7 +8,7 @@ use crate::{Cache, Context, Device, Error, From, Kernel, KernelName, StageName};
 fn initialization_has_two_stages_once() {
     let mut cpu = super::Cpu::new(&crate::Options::default());
     assert!(cpu.info().is_err() && cpu.context().is_err());
-    let stages = cpu.initialize().expect("the cpu is always here");
+    let stages = cpu.initialize().expect("the cpu is always available");
     let names: Vec<StageName> = stages.iter().map(|stage| stage.name).collect();
     assert_eq!(names, [StageName::InitializeDriver, StageName::QueryDevice]);
     assert_eq!(cpu.initialize(), Ok(vec![]));
@@ -25,7 +25,7 @@ fn dependent_launches_run_in_order() {
         let [x, y] = [noise(1, n), noise(2, n)].map(|values| bench.buffer(&values));
         let (mut expected_x, mut expected_y) = (noise(1, n), noise(2, n));
         for round in 0..300 {
-            // y depends on x and then x on y: any other order gives other numbers.
+            // y depends on x and x on y: any other order gives different numbers.
             let a = 0.01 * (round % 7) as f32 - 0.03;
             let count = I32(n as i32);
             bench.launch(
@@ -81,7 +81,7 @@ fn buffers_modules_and_contexts_may_be_dropped_while_work_is_queued() {
 }
 
 #[test]
-fn a_released_pool_block_is_used_again_until_the_pool_is_trimmed() {
+fn a_released_pool_block_is_reused_until_the_pool_is_trimmed() {
     let bench = Bench::new(1);
     let context = &bench.context;
     let big = context.allocate_pooled(1 << 20).expect("there is memory");
@@ -90,9 +90,7 @@ fn a_released_pool_block_is_used_again_until_the_pool_is_trimmed() {
     drop(big);
     let small = context.allocate_pooled(1000).expect("there is memory");
     assert_eq!((small.raw(), small.bytes()), (address, 1000));
-    context
-        .trim_pool()
-        .expect("the segment is in use and stays");
+    context.trim_pool().expect("the segment in use stays");
     bench.fill(&*small, &noise(1, 250));
     assert_eq!(bench.values(&*small), noise(1, 250));
     drop(small);
@@ -106,19 +104,22 @@ fn a_released_pool_block_is_used_again_until_the_pool_is_trimmed() {
 }
 
 #[test]
-fn more_memory_than_there_is_is_refused() {
+fn allocating_too_much_memory_fails() {
     let bench = Bench::new(1);
-    let total = bench.context.memory().expect("Linux tells").total as usize;
+    let total = bench.context.memory().expect("Linux reports it").total as usize;
     for bytes in [total, 10 * total, usize::MAX / 2, usize::MAX] {
         for result in [
             bench.context.allocate(bytes),
             bench.context.allocate_pooled(bytes),
         ] {
-            let error = result.err().expect("nobody has that much");
+            let error = result.err().expect("no machine has that much");
             assert!(error.is_out_of_memory(), "{error}");
         }
     }
-    let buffer = bench.context.allocate(0).expect("none is always there");
+    let buffer = bench
+        .context
+        .allocate(0)
+        .expect("an empty buffer always fits");
     assert_eq!(buffer.bytes(), 0);
     assert_eq!(bench.context.upload(&*buffer, &[]), Ok(()));
 }
@@ -127,15 +128,15 @@ fn more_memory_than_there_is_is_refused() {
 fn copies_are_checked() {
     let bench = Bench::new(1);
     let buffer = bench.buffer(&[1.0, 2.0]);
-    let told = |result: crate::Result<()>| match result {
+    let reason_of = |result: crate::Result<()>| match result {
         Err(Error::Failed { answer, .. }) => answer,
-        other => panic!("it should fail and did {other:?}"),
+        other => panic!("expected a failure, got {other:?}"),
     };
-    let answer = told(bench.context.upload(&*buffer, &[0; 9]));
+    let answer = reason_of(bench.context.upload(&*buffer, &[0; 9]));
     assert_eq!(answer, "9 bytes do not fit a buffer of 8");
-    let answer = told(bench.context.download(&mut [0; 9], &*buffer));
-    assert_eq!(answer, "a buffer of 8 bytes has no 9 bytes");
-    // Less than all of it is fine, and the rest stays as it is.
+    let answer = reason_of(bench.context.download(&mut [0; 9], &*buffer));
+    assert_eq!(answer, "a buffer of 8 bytes is shorter than 9 bytes");
+    // Copying less than the whole buffer is fine; the rest is unchanged.
     bench
         .context
         .upload(&*buffer, &3f32.to_ne_bytes())
@@ -147,18 +148,18 @@ fn copies_are_checked() {
     assert_eq!(bench.values(&*buffer), [7.0, 2.0]);
     bench.context.copy(&*buffer, &*buffer).expect("onto itself");
     assert_eq!(bench.values(&*buffer), [7.0, 2.0]);
-    let answer = told(bench.context.copy(&*buffer, &*long));
+    let answer = reason_of(bench.context.copy(&*buffer, &*long));
     assert_eq!(answer, "12 bytes do not fit a buffer of 8");
 
     let elsewhere = Bench::new(1);
     let foreign = elsewhere.buffer(&[1.0]);
     for (target, source) in [(&buffer, &foreign), (&foreign, &buffer)] {
-        let answer = told(bench.context.copy(&**target, &**source));
+        let answer = reason_of(bench.context.copy(&**target, &**source));
         assert!(answer.contains("not allocated in this context"), "{answer}");
     }
-    let answer = told(elsewhere.context.upload(&*buffer, &[0; 4]));
+    let answer = reason_of(elsewhere.context.upload(&*buffer, &[0; 4]));
     assert!(answer.contains("not allocated in this context"), "{answer}");
-    let answer = told(elsewhere.context.download(&mut [0; 4], &*buffer));
+    let answer = reason_of(elsewhere.context.download(&mut [0; 4], &*buffer));
     assert!(answer.contains("not allocated in this context"), "{answer}");
 }
 
@@ -167,34 +168,34 @@ fn launches_are_checked() {
     let bench = Bench::new(1);
     let y = bench.buffer(&noise(1, 10));
     let fill = bench.module.kernel(KernelName::Fill).expect("it is there");
-    let told = |kernel: &dyn Kernel, threads, arguments: &[_]| {
+    let error_of = |kernel: &dyn Kernel, threads, arguments: &[_]| {
         let error = bench.context.launch(kernel, threads, arguments);
         error.expect_err("it is wrong").to_string()
     };
     let right = [Buffer(&*y), F32(1.0), I32(10)];
     assert_eq!(
-        told(&*fill, 10, &right[..2]),
-        "launching fill failed: it takes 3 arguments, and 2 were given"
+        error_of(&*fill, 10, &right[..2]),
+        "launching fill failed: expected 3 arguments, got 2"
     );
     assert_eq!(
-        told(&*fill, 10, &[Buffer(&*y), I32(1), I32(10)]),
+        error_of(&*fill, 10, &[Buffer(&*y), I32(1), I32(10)]),
         "launching fill failed: argument 2 must be a float, not an int"
     );
     assert_eq!(
-        told(&*fill, 10, &[F32(1.0), F32(1.0), I32(10)]),
+        error_of(&*fill, 10, &[F32(1.0), F32(1.0), I32(10)]),
         "launching fill failed: argument 1 must be a buffer, not a float"
     );
-    assert!(told(&*fill, 1 << 31, &right).contains("threads are too many"));
+    assert!(error_of(&*fill, 1 << 31, &right).contains("threads are too many"));
 
     let elsewhere = Bench::new(1);
     let foreign = elsewhere.buffer(&noise(1, 10));
-    let answer = told(&*fill, 10, &[Buffer(&*foreign), F32(1.0), I32(10)]);
+    let answer = error_of(&*fill, 10, &[Buffer(&*foreign), F32(1.0), I32(10)]);
     assert!(answer.contains("not allocated in this context"), "{answer}");
     let kernel = elsewhere
         .module
         .kernel(KernelName::Fill)
         .expect("it is there");
-    let answer = told(&*kernel, 10, &right);
+    let answer = error_of(&*kernel, 10, &right);
     assert!(answer.contains("not compiled in this context"), "{answer}");
 
     assert_eq!(bench.context.launch(&*fill, 0, &right), Ok(()));
@@ -202,7 +203,7 @@ fn launches_are_checked() {
 }
 
 #[test]
-fn streams_events_and_pinned_memory_are_made_and_destroyed() {
+fn streams_events_and_pinned_memory_are_created_and_destroyed() {
     let bench = Bench::new(1);
     for _ in 0..100 {
         let stream = bench.context.stream();
@@ -228,14 +229,14 @@ fn memory_in_use_grows_with_a_buffer() {
     let bench = Bench::new(1);
     let bytes = 64 << 20;
     let buffer = bench.context.allocate(bytes);
-    let memory = bench.context.memory().expect("Linux tells");
+    let memory = bench.context.memory().expect("Linux reports it");
     assert!(buffer.is_ok());
     assert!(memory.used >= bytes as u64 && memory.used <= memory.total);
 }
 
 #[test]
-fn compiling_has_its_stages_and_from_makes_no_difference() {
-    let context = device(Cache::Off).context().expect("it can be made");
+fn compile_stages_do_not_depend_on_from() {
+    let context = device(Cache::Off).context().expect("it can be created");
     for from in [From::Source, From::Shipped] {
         let (_, stages) = context.compile(from).expect("the source compiles");
         let names: Vec<StageName> = stages.iter().map(|stage| stage.name).collect();

@@ -9,11 +9,11 @@ use crate::{Cache, Context, From, KernelName, StageName};
 
 const HIT: [StageName; 2] = [StageName::ReadCache, StageName::Load];
 
-/// A fresh device that keeps its code in `directory`: the stages of a compilation
-/// and what a kernel then calculates.
+/// Compiles with a fresh device whose cache is `directory`; returns the stages and the
+/// results of a kernel.
 fn start(directory: &Path) -> (Vec<StageName>, Vec<f32>) {
     let device = device(Cache::Directory(directory.to_owned()));
-    let context = device.context_with(2).expect("a context can be made");
+    let context = device.context_with(2).expect("a context can be created");
     let (module, stages) = context.compile(From::Source).expect("the source compiles");
     let bench = Bench { context, module };
     let [x, y] = [noise(1, 700), noise(2, 700)].map(|values| bench.buffer(&values));
@@ -24,7 +24,7 @@ fn start(directory: &Path) -> (Vec<StageName>, Vec<f32>) {
 }
 
 #[test]
-fn a_filled_cache_replaces_the_compilation_and_changes_no_result() {
+fn a_filled_cache_replaces_compilation_without_changing_results() {
     let scratch = Scratch::new();
     let directory = scratch.path().join("cache");
     let (cold, expected) = start(&directory);
@@ -44,7 +44,7 @@ fn a_damaged_file_is_compiled_again_and_replaced() {
         .map(|entry| entry.expect("it can be read").path())
         .collect();
     let [file] = &files[..] else {
-        panic!("one file is kept, not {files:?}");
+        panic!("expected one file, found {files:?}");
     };
     let whole = fs::read(file).expect("it is ours");
     let mut flipped = whole.clone();
@@ -61,7 +61,7 @@ fn a_damaged_file_is_compiled_again_and_replaced() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_only_means_no_cache() {
+fn an_unusable_cache_directory_disables_the_cache() {
     let scratch = Scratch::new();
     let file = scratch.path().join("file");
     fs::write(&file, "").expect("it can be written");

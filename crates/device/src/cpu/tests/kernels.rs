@@ -1,27 +1,27 @@
-//! Each kernel against the same calculation in Rust.
+//! Compares each kernel with the same computation in Rust.
 //!
-//! Both sides calculate in the same order and precision, so they agree to the bit.
-//! Every kernel is launched with more threads than it has elements, and every
-//! target is longer than it must be, so that a write past the end is seen.
+//! Both sides compute in the same order and precision, so results are bit-identical. Every
+//! kernel is launched with more threads than it has elements, and every target is longer
+//! than needed, so that writes past the end are detected.
 
 use super::{Bench, noise};
 use crate::Argument::{Buffer, F32, I32};
 use crate::KernelName;
 
-/// How much longer than needed every target is, and how many threads too many run.
+/// Number of surplus elements in every target, and of surplus threads.
 const EXTRA: usize = 300;
 
-/// Whether the first values of `found` are `expected`, and the rest of it is `before`.
+/// Checks that `found` starts with `expected` and that the rest is unchanged.
 fn check(found: &[f32], expected: &[f32], before: &[f32], what: &str) {
     assert_eq!(&found[..expected.len()], expected, "{what}");
     assert_eq!(
         &found[expected.len()..],
         &before[expected.len()..],
-        "{what}: written past the end"
+        "{what}: wrote past the end"
     );
 }
 
-/// With one worker and with several, since chunks are cut differently.
+/// Runs `test` with one worker and with several, since the chunks differ.
 fn on_benches(test: impl Fn(&Bench)) {
     for workers in [1, 3] {
         test(&Bench::new(workers));
@@ -112,7 +112,7 @@ fn reductions() {
     });
 }
 
-/// `sum` over `count` products, in the kernels' order.
+/// Adds `count` products to `start`, in the kernels' order.
 fn dot(start: f32, count: usize, product: impl Fn(usize) -> f32) -> f32 {
     (0..count).fold(start, |sum, k| sum + product(k))
 }

@@ -1,4 +1,4 @@
-//! What the language means, where the kernels themselves do not show it.
+//! Language semantics that the kernels themselves do not exercise.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::cpu::compiler;
 use crate::cpu::host::target;
 use crate::cpu::queue::Work;
 
-/// What `y` holds after `body` ran for the indices 0 to 3, with `a` = 0.5 and `n` = -7.
+/// The content of `y` after running `body` for the indices 0 to 3, with `a` = 0.5 and `n` =
+/// -7.
 fn run(body: &str) -> [f32; 4] {
     let source = format!("KERNEL void k(GLOBAL float *y, float a, int n) {{ {body} }}");
     let isa = target().expect("this processor is supported");
@@ -21,7 +22,7 @@ fn run(body: &str) -> [f32; 4] {
         u64::from(0.5f32.to_bits()),
         u64::from((-7i32).cast_unsigned()),
     ];
-    // SAFETY: the slots are of the kinds that the source above declares; no body below
+    // SAFETY: the slots have the types that the source above declares; no body below
     // touches more than four elements, and `y` outlives the call, which is not queued.
     let call = unsafe { Call::new(Arc::clone(&code), &object.symbols[0], slots.into()) };
     call.run(0, 4);
@@ -29,7 +30,7 @@ fn run(body: &str) -> [f32; 4] {
 }
 
 #[test]
-fn arithmetic_is_c() {
+fn arithmetic_follows_c() {
     for (expression, value) in [
         ("7 / 2 + 0.0f", 3.0),
         ("n / 2", -3.0),
@@ -69,7 +70,7 @@ fn comparisons_are_numbers() {
 }
 
 #[test]
-fn no_comparison_with_a_nan_but_unequal_is_true() {
+fn with_nan_only_unequal_is_true() {
     let nan = "float z = 0.0f / 0.0f;";
     for (expression, value) in [
         ("z < z", 0.0),
@@ -100,14 +101,14 @@ fn a_division_never_traps() {
 }
 
 #[test]
-fn branches_are_taken() {
+fn branches_follow_their_conditions() {
     let body = "int i = GLOBAL_ID;
         if (i == 0) { y[i] = 10; } else if (i % 2 == 0) { y[i] = 20; } else { y[i] = 30; }";
     assert_eq!(run(body), [10.0, 30.0, 20.0, 30.0]);
 }
 
 #[test]
-fn inner_names_hide_outer_ones() {
+fn inner_names_shadow_outer_ones() {
     let body = "int i = GLOBAL_ID; float v = 1.0f;
         { float v = 2.0f; v = v + 1; y[i] = v; }
         for (int v = 0; v < 3; v = v + 1) { y[i] = y[i] + v; }
@@ -122,7 +123,7 @@ fn each_index_has_its_own_parameters() {
 }
 
 #[test]
-fn a_loop_may_run_never() {
+fn a_loop_may_run_zero_times() {
     let body = "float v = 4; for (int k = 0; k < n; k = k + 1) { v = 0; } y[GLOBAL_ID] = v;";
     assert_eq!(run(body), [4.0; 4]);
 }

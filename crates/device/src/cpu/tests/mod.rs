@@ -1,4 +1,4 @@
-//! The device as a whole, through its traits.
+//! Tests of the whole device, through its traits.
 
 mod behaviour;
 mod compile_cache;
@@ -12,7 +12,7 @@ use super::Cpu;
 use super::context::CpuContext;
 use crate::{Argument, Buffer, Cache, Context, Device, From, KernelName, Module, Options};
 
-/// A directory of the test's own, removed when dropped.
+/// A temporary directory, removed on drop.
 pub(super) struct Scratch {
     path: PathBuf,
 }
@@ -23,7 +23,7 @@ impl Scratch {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("preheat-cpu-test-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).expect("a scratch directory can be made");
+        std::fs::create_dir(&path).expect("a scratch directory can be created");
         Scratch { path }
     }
 
@@ -40,11 +40,11 @@ impl Drop for Scratch {
 
 fn device(cache: Cache) -> Cpu {
     let mut device = Cpu::new(&Options { cache });
-    device.initialize().expect("the cpu is always here");
+    device.initialize().expect("the cpu is always available");
     device
 }
 
-/// A context with so many workers and the kernels compiled.
+/// A context and its compiled kernels.
 struct Bench {
     context: CpuContext,
     module: Box<dyn Module>,
@@ -54,12 +54,12 @@ impl Bench {
     fn new(workers: usize) -> Bench {
         let context = device(Cache::Off)
             .context_with(workers)
-            .expect("a context can be made");
+            .expect("a context can be created");
         let (module, _) = context.compile(From::Source).expect("the source compiles");
         Bench { context, module }
     }
 
-    /// A buffer that holds `values`.
+    /// Allocates a buffer with `values`.
     fn buffer(&self, values: &[f32]) -> Box<dyn Buffer> {
         let buffer = self
             .context
@@ -81,7 +81,7 @@ impl Bench {
             .expect("the arguments are right");
     }
 
-    /// What the buffer holds once all work is done.
+    /// The content of the buffer after all work is done.
     fn values(&self, buffer: &dyn Buffer) -> Vec<f32> {
         let mut bytes = vec![0; buffer.bytes()];
         self.context
@@ -94,7 +94,7 @@ impl Bench {
     }
 }
 
-/// Values between -1 and 1 that are the same in every run (Knuth's MMIX generator).
+/// Reproducible values between -1 and 1 (Knuth's MMIX generator).
 fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     (0..count)

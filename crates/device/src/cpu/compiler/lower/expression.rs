@@ -1,9 +1,9 @@
-//! Expressions to Cranelift's intermediate form: types, conversions, arithmetic.
+//! Lowers expressions to Cranelift IR: types, conversions, arithmetic.
 //!
-//! An `int` becomes a `float` where the two meet, as in C; the other way round is
-//! refused, since it would drop a fraction silently. Integer arithmetic wraps, and
-//! an integer division by zero gives some number instead of a trap: so do GPUs, and
-//! a trap would end the process.
+//! As in C, an `int` is converted to `float` where the two meet; the other direction is
+//! rejected, since it would silently drop the fraction. Integer arithmetic wraps, and
+//! integer division by zero yields some number instead of a trap: GPUs do the same, and a
+//! trap would end the process.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
@@ -13,7 +13,7 @@ use super::super::ast::{Expression, ExpressionKind, Operator, Type};
 use super::super::lexer::Position;
 use super::Lowering;
 
-/// A value and whether it is an `int` or a `float`.
+/// A value with its type.
 #[derive(Clone, Copy)]
 enum Typed {
     Int(Value),
@@ -21,7 +21,7 @@ enum Typed {
 }
 
 impl<'s> Lowering<'_, 's> {
-    /// The expression as a value of type `ty`.
+    /// Lowers the expression to a value of type `ty`.
     pub(super) fn converted(
         &mut self,
         expression: &Expression<'s>,
@@ -32,7 +32,7 @@ impl<'s> Lowering<'_, 's> {
             (typed @ Typed::Int(_), Type::Float) => Ok(self.float(typed)),
             (Typed::Float(_), Type::Int) => Err(SourceError::new(
                 expression.at,
-                "a float does not become an int by itself here",
+                "a float is not converted to an int implicitly",
             )),
             (_, Type::Pointer { .. }) => Err(SourceError::new(
                 expression.at,
@@ -41,7 +41,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// The expression as something to branch on.
+    /// Lowers the expression to a branch condition.
     pub(super) fn condition(&mut self, expression: &Expression<'s>) -> Result<Value, SourceError> {
         match self.expression(expression)? {
             Typed::Int(value) => Ok(value),
@@ -52,7 +52,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// The address of `name[index]` and whether it may be assigned.
+    /// The address of `name[index]`, and whether it can be assigned.
     pub(super) fn element(
         &mut self,
         name: &'s str,
@@ -148,7 +148,7 @@ impl<'s> Lowering<'_, 's> {
         self.builder.ins().uextend(types::I32, truth)
     }
 
-    /// A division that never traps: in 64 bits the smallest `int` by -1 does not
+    /// A division that never traps: in 64 bits, the smallest `int` divided by -1 does not
     /// overflow, and a zero divisor is replaced by one.
     fn division(&mut self, operator: Operator, left: Value, right: Value) -> Value {
         let one = self.builder.ins().iconst(types::I32, 1);

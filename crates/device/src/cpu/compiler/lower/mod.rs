@@ -1,4 +1,4 @@
-//! A kernel's tree to Cranelift's intermediate form: scopes and statements.
+//! Lowers a kernel's syntax tree to Cranelift IR: scopes and statements.
 //!
 //! A kernel becomes one function over a *range* of indices:
 //!
@@ -6,9 +6,9 @@
 //! extern "C" fn kernel(arguments: *const u64, begin: i64, end: i64)
 //! ```
 //!
-//! with one eight-byte slot for each argument (an address, or the bits of a `float`
-//! or an `int` in its low half). The loop over the indices is part of the machine
-//! code, so a launch costs one call for each chunk and not one for each index.
+//! with one eight-byte slot per argument (an address, or a `float` or `int` in the low
+//! half). The loop over the indices is part of the machine code, so a launch costs one call
+//! per chunk, not one per index.
 
 mod expression;
 
@@ -28,7 +28,7 @@ use super::lexer::Position;
 /// The size of an argument's slot.
 const SLOT: usize = 8;
 
-/// The kernel as a function.
+/// Lowers the kernel to a function.
 pub(crate) fn lower(kernel: &Kernel<'_>, isa: &dyn TargetIsa) -> Result<Function, SourceError> {
     let mut signature = Signature::new(isa.default_call_conv());
     signature.params = [isa.pointer_type(), types::I64, types::I64]
@@ -42,7 +42,7 @@ pub(crate) fn lower(kernel: &Kernel<'_>, isa: &dyn TargetIsa) -> Result<Function
     Ok(function)
 }
 
-/// What a name stands for.
+/// A declared variable.
 #[derive(Clone, Copy)]
 struct Named {
     ty: Type,
@@ -72,7 +72,7 @@ impl<'f, 's> Lowering<'f, 's> {
         }
     }
 
-    /// The loop over the indices, with the kernel's body in it.
+    /// Emits the loop over the indices around the kernel's body.
     fn kernel(&mut self, kernel: &Kernel<'s>) -> Result<(), SourceError> {
         let entry = self.builder.create_block();
         self.builder.append_block_params_for_function_params(entry);
@@ -82,7 +82,7 @@ impl<'f, 's> Lowering<'f, 's> {
             [slots, begin, end] => [slots, begin, end],
             _ => unreachable!("the signature has three parameters"),
         };
-        // Nobody writes to the slots while the kernel runs.
+        // Nothing writes to the slots while the kernel runs.
         let flags = MemFlagsData::trusted().with_readonly();
         let mut arguments = Vec::with_capacity(kernel.parameters.len());
         for (index, parameter) in kernel.parameters.iter().enumerate() {
@@ -104,7 +104,7 @@ impl<'f, 's> Lowering<'f, 's> {
 
         self.open(body);
         self.global_id = Some(self.builder.ins().ireduce(types::I32, current));
-        // Each index has its own copy of the parameters, since a body may assign them.
+        // Each index gets its own copy of the parameters, since a body may assign to them.
         for (parameter, value) in kernel.parameters.iter().zip(arguments) {
             let variable = self.declare(parameter.name, parameter.ty, parameter.at)?;
             self.builder.def_var(variable, value);
@@ -120,7 +120,7 @@ impl<'f, 's> Lowering<'f, 's> {
         Ok(())
     }
 
-    /// Go on in a block that all its predecessors already jump to.
+    /// Continues in a block whose predecessors are all complete.
     fn open(&mut self, block: Block) {
         self.builder.switch_to_block(block);
         self.builder.seal_block(block);
@@ -134,7 +134,7 @@ impl<'f, 's> Lowering<'f, 's> {
         }
     }
 
-    /// A new name in the innermost scope.
+    /// Declares a name in the innermost scope.
     fn declare(&mut self, name: &'s str, ty: Type, at: Position) -> Result<Variable, SourceError> {
         let machine_type = self.machine_type(ty);
         let variable = self.builder.declare_var(machine_type);
@@ -143,12 +143,12 @@ impl<'f, 's> Lowering<'f, 's> {
             None => Ok(variable),
             Some(_) => Err(SourceError::new(
                 at,
-                format!("`{name}` is declared already in this block"),
+                format!("`{name}` is already declared in this block"),
             )),
         }
     }
 
-    /// What `name` stands for here.
+    /// Resolves `name` in the current scopes.
     fn look_up(&self, name: &str, at: Position) -> Result<Named, SourceError> {
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
         found

@@ -1,12 +1,12 @@
-//! Tokens to a tree: expressions, with operators that bind as in C.
+//! Parses expressions, with C operator precedence.
 
 use super::super::SourceError;
 use super::super::ast::{Expression, ExpressionKind, Operator};
 use super::super::lexer::{Keyword, Token, TokenKind};
 use super::Parser;
 
-/// How many operators one statement may have, for the same reason: `a + b + c`
-/// needs no bracket and yet makes a tree that is as deep as it is long.
+/// Limits the operators in one statement, also to bound the stack: `a + b + c` needs no
+/// brackets, but its tree is as deep as the expression is long.
 const MAX_OPERATORS: usize = 256;
 
 impl<'s> Parser<'s> {
@@ -23,8 +23,8 @@ impl<'s> Parser<'s> {
         self.nested(|parser| parser.operation(1))
     }
 
-    /// Operands joined by operators that bind at least as tightly as `least`. All
-    /// of them group to the left.
+    /// Parses operands joined by operators of at least precedence `least`. All operators
+    /// are left-associative.
     fn operation(&mut self, least: u8) -> Result<Expression<'s>, SourceError> {
         let mut left = self.operand()?;
         loop {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::cpu::compiler::ast::Statement;
 
-    /// The expression with all its brackets.
+    /// Formats the expression fully parenthesised.
     fn show(expression: &Expression<'_>) -> String {
         match &expression.kind {
             ExpressionKind::Int(value) => value.to_string(),
@@ -121,7 +121,7 @@ mod tests {
             let source = format!("KERNEL void k(int n) {{ int v = {source}; }}");
             let kernels = parse(&source).expect("it is well formed");
             let Statement::Declare { value, .. } = &kernels[0].body[0] else {
-                panic!("a declaration was written");
+                panic!("it is a declaration");
             };
             assert_eq!(show(value), shown);
         }

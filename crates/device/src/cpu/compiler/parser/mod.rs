@@ -1,8 +1,8 @@
-//! Tokens to a tree, by recursive descent: kernels and statements.
+//! A recursive-descent parser: kernels and statements.
 //!
-//! The grammar is the part of C that the kernels need. A `for` has all three of
-//! its parts, an assignment is a statement and not an expression, and a body is
-//! always in braces: each of these leaves one way to write a thing.
+//! The grammar is the subset of C that the kernels need. A `for` must have all three parts,
+//! an assignment is a statement and not an expression, and a body is always in braces, so
+//! there is only one way to write each construct.
 
 mod expression;
 
@@ -10,10 +10,10 @@ use super::SourceError;
 use super::ast::{Kernel, Parameter, Statement, Type};
 use super::lexer::{Keyword, Position, Token, TokenKind, tokens};
 
-/// How deep brackets and blocks may nest, so that no source exhausts the stack.
+/// Limits the nesting of brackets and blocks, so that no source can exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
-/// All kernels of `source`.
+/// Parses all kernels in `source`.
 pub(crate) fn parse(source: &str) -> Result<Vec<Kernel<'_>>, SourceError> {
     let mut parser = Parser {
         tokens: tokens(source)?,
@@ -29,11 +29,11 @@ pub(crate) fn parse(source: &str) -> Result<Vec<Kernel<'_>>, SourceError> {
 }
 
 struct Parser<'s> {
-    /// Never empty: the last one is the end.
+    /// Never empty: the last token is the end marker.
     tokens: Vec<Token<'s>>,
     next: usize,
     depth: usize,
-    /// In this statement.
+    /// Number of operators in the current statement.
     operators: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'s> Parser<'s> {
         token
     }
 
-    /// Go on if `kind` is next.
+    /// Advances if `kind` is next.
     fn accept(&mut self, kind: TokenKind<'static>) -> bool {
         let accepted = self.peek().kind == kind;
         self.next += usize::from(accepted);
@@ -72,10 +72,7 @@ impl<'s> Parser<'s> {
 
     fn unexpected(&self, wanted: &str) -> SourceError {
         let found = self.peek();
-        SourceError::new(
-            found.at,
-            format!("{wanted} was expected here, not {}", found.kind),
-        )
+        SourceError::new(found.at, format!("expected {wanted}, found {}", found.kind))
     }
 
     fn name(&mut self, what: &str) -> Result<(&'s str, Position), SourceError> {
@@ -85,7 +82,7 @@ impl<'s> Parser<'s> {
         Ok((name, self.advance().at))
     }
 
-    /// `inner`, one level deeper.
+    /// Runs `inner` one nesting level deeper.
     fn nested<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<T, SourceError>,
@@ -247,9 +244,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_are_told_where_they_stand() {
+    fn syntax_errors_are_reported_at_their_position() {
         for (source, at, what) in [
-            ("void k() {}", (1, 1), "`KERNEL` was expected"),
+            ("void k() {}", (1, 1), "expected `KERNEL`"),
             (
                 "KERNEL void k() {}",
                 (1, 15),
@@ -258,43 +255,35 @@ mod tests {
             (
                 "KERNEL void k(GLOBAL int *x) {}",
                 (1, 22),
-                "`float` was expected",
+                "expected `float`",
             ),
             (
                 "KERNEL void k(int n) {\n n++;\n}",
                 (2, 3),
-                "`=` was expected here, not `+`",
+                "expected `=`, found `+`",
             ),
             (
                 "KERNEL void k(int n) { n = n",
                 (1, 29),
-                "not the end of the source",
+                "found the end of the source",
             ),
-            (
-                "KERNEL void k(int n) { int i; }",
-                (1, 29),
-                "`=` was expected",
-            ),
+            ("KERNEL void k(int n) { int i; }", (1, 29), "expected `=`"),
             (
                 "KERNEL void k(int n) { n = * 2; }",
                 (1, 28),
-                "a value was expected",
+                "expected a value",
             ),
             (
                 "KERNEL void k(int n) { if (n) n = 1; }",
                 (1, 31),
-                "`{` was expected",
+                "expected `{`",
             ),
             (
                 "KERNEL void k(int n) { for (;;) {} }",
                 (1, 29),
-                "an assignment was expected",
+                "expected an assignment",
             ),
-            (
-                "KERNEL void k(int n) { return; }",
-                (1, 30),
-                "`=` was expected",
-            ),
+            ("KERNEL void k(int n) { return; }", (1, 30), "expected `=`"),
         ] {
             let error = parse(source).expect_err("it is wrong");
             assert_eq!((error.at.line, error.at.column), at, "{source}");
@@ -303,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn no_nesting_exhausts_the_stack() {
+    fn deep_nesting_does_not_exhaust_the_stack() {
         for (open, close) in [("(", ")"), ("-", ""), ("x[", "]")] {
             let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
             let source = format!("KERNEL void k(int n) {{ n = {deep}; }}");
