@@ -1,6 +1,6 @@
-//! What one timed sample costs, beside the shortest things that are timed.
+//! The cost of one timed sample, compared with the shortest operations that are timed.
 //!
-//! The share says how much of a steady sample may be the clock itself.
+//! The share shows how much of a steady sample may be the clock itself.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -9,10 +9,10 @@ use std::time::Instant;
 use preheat_device::{Argument, Device, From, KernelName, Kind, Options};
 use preheat_lab::timed;
 
-/// Rounds of which the fastest counts: what else runs on the machine only adds.
+/// The fastest of these rounds counts: other load on the machine can only add time.
 const ROUNDS: usize = 15;
 
-/// Nanoseconds that one call of `work` takes.
+/// Nanoseconds per call of `work`.
 fn cost(calls: usize, mut work: impl FnMut()) -> f64 {
     let round = |work: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -35,7 +35,7 @@ fn main() {
         black_box(timed);
     });
     let mut device = preheat_device::open(Kind::Cpu, &Options::default());
-    let (pool, launch) = shortest(device.as_mut()).expect("the cpu device is always there");
+    let (pool, launch) = shortest(device.as_mut()).expect("the cpu device is always available");
 
     println!("one timed sample, and the shortest steady samples on the cpu device");
     println!("{:<34} {:>10}  {:>14}", "", "ns", "timed sample is");
@@ -52,7 +52,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds of a pool hit and of a launch to its result.
+/// Nanoseconds of a pool hit, and of a launch with its synchronization.
 fn shortest(device: &mut dyn Device) -> preheat_device::Result<(f64, f64)> {
     device.initialize()?;
     let context = device.context()?;

@@ -1,4 +1,4 @@
-//! The other side of a native start: this program, started by itself.
+//! The child side of a native start: preheat as its own child process.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,32 +9,32 @@ use crate::experiments;
 use crate::job::Job;
 use crate::recorder::Recorder;
 
-/// The first argument that makes this program a start of the lab.
+/// The first argument that turns this program into a lab start.
 pub const CHILD_ARGUMENT: &str = "__lab-start";
 
-/// Run the one experiment that the arguments describe. Never prints: what there
-/// is to tell goes to the job's output file.
+/// Runs the experiment that the arguments describe. Results and failures go to the job's
+/// output file; nothing is printed to stdout.
 pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let job = arguments
         .next()
         .and_then(|text| text.into_string().ok())
         .and_then(|text| serde_json::from_str::<Job>(&text).ok());
     let Some(job) = job else {
-        eprintln!("preheat: {CHILD_ARGUMENT} is for preheat's own use; see `preheat lab --help`");
+        eprintln!("preheat: {CHILD_ARGUMENT} is for internal use; see `preheat lab --help`");
         return ExitCode::from(2);
     };
     let mut recorder = match Recorder::create(&job.output) {
         Ok(recorder) => recorder,
         Err(why) => {
             eprintln!(
-                "the result file {} cannot be made: {why}",
+                "cannot create the result file {}: {why}",
                 job.output.display()
             );
             return ExitCode::from(125);
         }
     };
     let Some(kind) = Kind::from_id(&job.device) else {
-        eprintln!("there is no device {}", job.device);
+        eprintln!("unknown device {}", job.device);
         return ExitCode::from(125);
     };
     let options = Options {
@@ -48,7 +48,7 @@ pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("the result could not be written: {why}");
+            eprintln!("cannot write the result: {why}");
             ExitCode::from(125)
         }
     }

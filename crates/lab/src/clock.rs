@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-/// How long `work` took in seconds, and what it gave. Every native sample is taken
-/// here; what this costs itself is in `benches/sample.rs`.
+/// Returns the duration of `work` in seconds, and its result. All native samples are timed
+/// here; `benches/sample.rs` measures the overhead.
 pub fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
     let start = Instant::now();
     let value = work()?;

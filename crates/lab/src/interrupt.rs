@@ -1,20 +1,20 @@
-//! Ctrl-C: the run ends after what was measured so far.
+//! Ctrl-C ends the run and keeps the results so far.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// The signals that ask a run to end: Ctrl-C, a polite kill, a terminal that is gone.
+/// The signals that end a run: Ctrl-C, SIGTERM, and a closed terminal.
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// From now on the first of these signals asks the run to end; a second one ends the
-/// program at once. A signal that the program was started to ignore (`nohup`) is
-/// ignored still.
+/// From now on, the first of these signals requests the run to end; a second one ends the
+/// program immediately. Signals that were ignored when the program started (`nohup`) stay
+/// ignored.
 pub fn install() {
     for signal in SIGNALS {
-        // SAFETY: a zeroed sigaction is a valid value, and sigaction writes and reads
-        // one; the handler calls nothing but what is async-signal-safe. Without
-        // SA_RESTART a wait is woken.
+        // SAFETY: a zeroed sigaction is a valid value, and sigaction reads and writes one;
+        // the handler calls only async-signal-safe functions. Without SA_RESTART, a signal
+        // interrupts waiting system calls.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut before);
@@ -22,24 +22,24 @@ pub fn install() {
                 continue;
             }
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
+            action.sa_sigaction = handle as extern "C" fn(libc::c_int) as usize;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
-    // SAFETY: the default action is a valid one. Inherited as ignored, it would keep
-    // every child from being waited for.
+    // SAFETY: the default action is valid. If SIGCHLD were inherited as ignored, no child
+    // could be waited for.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-extern "C" fn note(_signal: libc::c_int) {
+extern "C" fn handle(_signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
     for signal in SIGNALS {
         // SAFETY: a zeroed sigaction is a valid value and means the default action;
-        // sigaction is async-signal-safe. Only our own handler is taken back.
+        // sigaction is async-signal-safe. Only our own handler is removed.
         unsafe {
             let mut now: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut now);
-            if now.sa_sigaction == note as extern "C" fn(libc::c_int) as usize {
+            if now.sa_sigaction == handle as extern "C" fn(libc::c_int) as usize {
                 let default: libc::sigaction = std::mem::zeroed();
                 libc::sigaction(signal, &default, std::ptr::null_mut());
             }
@@ -47,7 +47,7 @@ extern "C" fn note(_signal: libc::c_int) {
     }
 }
 
-/// Whether the run was asked to end.
+/// Returns true if the run was requested to end.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

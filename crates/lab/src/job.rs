@@ -1,23 +1,23 @@
-//! What one start is to do.
+//! The description of one start.
 
 use std::path::PathBuf;
 
 use preheat_analyze::lab::ExperimentId;
 use serde::{Deserialize, Serialize};
 
-/// One start's orders, handed over as JSON in its only argument.
+/// The description of one start, passed as JSON in its only argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Which experiment.
+    /// The experiment.
     pub experiment: ExperimentId,
-    /// Which variant of it; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: String,
     /// `cpu`, `cuda` or `opencl`.
     pub device: String,
-    /// Fewer iterations and smaller sweeps.
+    /// If true, run fewer iterations and smaller sweeps.
     pub quick: bool,
-    /// Where compiled kernels are kept; none to compile every time.
+    /// The cache directory for compiled kernels; `None` to compile every time.
     pub cache: Option<PathBuf>,
-    /// The file to write lines to.
+    /// The output file.
     pub output: PathBuf,
 }

@@ -1,13 +1,13 @@
 //! The cold-start experiments.
 //!
-//! The flow, top to bottom: a [`Plan`] says which experiments on which subjects; the
-//! schedule puts their starts into a random order; each start is a fresh process
-//! ([`Job`]), either this program itself ([`child_main`], native experiments) or a
-//! Python that runs one of the framework scripts; what each tells comes back line
-//! by line, so that a start that crashes keeps what it measured until then; the
-//! sum is [`preheat_analyze::lab::Measured`].
+//! The flow, top to bottom: a [`Plan`] lists the experiments and their subjects; the
+//! schedule arranges their starts in random order; each start is a fresh process ([`Job`]),
+//! either this program itself ([`child_main`], native experiments) or a Python that runs
+//! one of the framework scripts; results come back line by line, so that a start that
+//! crashes keeps what it measured before; together they form
+//! [`preheat_analyze::lab::Measured`].
 //!
-//! This room measures and judges nothing: that is `analyze`.
+//! This crate measures; judging the results is `analyze`'s job.
 
 mod child;
 mod clock;

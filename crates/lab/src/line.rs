@@ -1,5 +1,4 @@
-//! What a start tells its parent: one JSON object a line, each line complete as
-//! soon as it is written.
+//! The output of a start: one JSON object per line, each complete once written.
 
 use preheat_analyze::lab::{Sample, Skipped};
 use serde::{Deserialize, Serialize};
@@ -8,25 +7,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
-    /// A series was measured.
+    /// A measured series.
     Sample(Sample),
-    /// Something could not be measured.
+    /// A quantity that could not be measured.
     Skipped(Skipped),
-    /// The start cannot go on, for a reason that it knows.
+    /// The start failed for a known reason.
     Failed {
-        /// What happened and what to try.
+        /// The reason and a suggestion.
         why: String,
     },
-    /// What was measured is not what was asked for, and none of it counts.
+    /// The start measured something else than requested, and its samples are discarded.
     Void {
-        /// What it was instead, and what to try.
+        /// A description of what it measured instead, with a suggestion.
         why: String,
     },
-    /// All was measured: a start without this line ended too early.
+    /// The start is complete; without this line it ended early.
     End,
 }
 
-/// The lines of a start's output; a last line that was cut off is left out.
+/// Parses a start's output; a truncated last line is ignored.
 pub fn parse(text: &str) -> Vec<Line> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())

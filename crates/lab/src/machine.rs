@@ -1,11 +1,11 @@
-//! The machine, as far as it matters to a cold start.
+//! The machine properties that matter to a cold start.
 
 use std::fs;
 use std::time::SystemTime;
 
 use preheat_analyze::lab::Machine;
 
-/// This machine.
+/// Describes this machine.
 pub fn machine() -> Machine {
     let os = read("/etc/os-release");
     let os = field(&os, "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned());
@@ -31,7 +31,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// This process's resident memory in bytes; 0 where the system does not tell.
+/// This process's resident memory in bytes; 0 if the system does not report it.
 pub fn resident_bytes() -> f64 {
     let status = read("/proc/self/status");
     field(&status, "VmRSS:")
@@ -45,7 +45,7 @@ pub fn resident_bytes() -> f64 {
         .map_or(0.0, |kib| kib * 1024.0)
 }
 
-/// The time now, as RFC 3339 in UTC.
+/// The current time in UTC, formatted as RFC 3339.
 pub fn now_rfc3339() -> String {
     let seconds = SystemTime::UNIX_EPOCH
         .elapsed()
@@ -55,8 +55,8 @@ pub fn now_rfc3339() -> String {
 
 fn rfc3339(unix_seconds: u64) -> String {
     let (days, rest) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    // Days to a date in the Gregorian calendar: count years and months from
-    // 1 March 0000, so that the leap day is the last of its year.
+    // Days to a Gregorian date: counts years and months from 1 March 0000, so that the leap
+    // day is the last day of its year.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

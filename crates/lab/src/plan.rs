@@ -1,4 +1,4 @@
-//! From what was asked for to what will be run.
+//! Turns a request into a plan.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,60 +12,61 @@ use crate::experiments;
 use crate::frameworks::{Framework, find_python};
 use crate::schedule::Priority;
 
-/// Starts of each native unit, unless a number was asked for.
+/// Starts of each native unit, unless the user chose a number.
 const NATIVE_STARTS: usize = 10;
-/// Starts of each framework unit, which take seconds each.
+/// Starts of each framework unit; each lasts seconds.
 const FRAMEWORK_STARTS: usize = 6;
-/// Starts of each native unit that takes a second or more: the first apart, three
-/// for an interval.
+/// Starts of each native unit that takes a second or more: the first, reported separately,
+/// and three for an interval.
 const HEAVY_STARTS: usize = 4;
-/// Starts of each unit in a short run: the first apart, three for an interval.
+/// Starts of each unit in a quick run: the first, reported separately, and three for an
+/// interval.
 const QUICK_STARTS: usize = 4;
 
-/// Which device was asked for.
+/// The requested device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// CUDA, else OpenCL on a GPU, else the cpu device.
     Auto,
-    /// This one.
+    /// This device.
     Kind(Kind),
 }
 
-/// Which frameworks were asked for.
+/// The requested frameworks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameworkChoice {
-    /// All that the Python has; none in a short run.
+    /// All that the Python has; none in a quick run.
     Auto,
     /// None.
     None,
-    /// This one, or it is an error.
+    /// This one; an error if it is missing.
     One(Framework),
 }
 
-/// What was asked for.
+/// The user's request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which experiments; empty for all.
+    /// The experiments; empty for all.
     pub experiments: Vec<ExperimentId>,
-    /// On which devices.
+    /// The devices.
     pub devices: Vec<DeviceChoice>,
-    /// With which frameworks.
+    /// The frameworks.
     pub framework: FrameworkChoice,
-    /// With which Python.
+    /// The Python of the frameworks.
     pub python: Option<PathBuf>,
-    /// How many starts of each unit.
+    /// The number of starts of each unit.
     pub starts: Option<usize>,
-    /// The short form.
+    /// True for a quick run.
     pub quick: bool,
     /// Seeds the order and the statistics.
     pub seed: u64,
-    /// After this long no further start is begun.
+    /// No further start begins after this time.
     pub budget: Option<Duration>,
-    /// A start that takes longer is ended.
+    /// A start that takes longer is killed.
     pub start_limit: Duration,
 }
 
-/// Why nothing can be run.
+/// The reason why nothing can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError(pub String);
 
@@ -77,31 +78,31 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// One experiment in one variant on one subject, and how often.
+/// One experiment in one variant on one subject, and its number of starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedUnit {
-    /// Which experiment.
+    /// The experiment.
     pub experiment: ExperimentId,
-    /// Which variant; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: &'static str,
-    /// On what.
+    /// The subject.
     pub subject: Subject,
     /// The framework of the subject.
     pub framework: Option<Framework>,
-    /// How many starts.
+    /// The number of starts.
     pub starts: usize,
-    /// What comes first where time is short.
+    /// The priority when time is short.
     pub priority: Priority,
 }
 
-/// Variants that no claim rests on alone.
+/// Variants that no claim depends on alone.
 const DETAILS: [&str; 4] = [
     names::SWEEP,
     names::CONV,
     names::PINNED_OR_RANDN,
     names::MODEL_AFTER_PAUSE,
 ];
-/// Variants that a short run has no time for: claims that prefer them do without.
+/// Variants that a quick run has no time for; claims that prefer them use others.
 const NOT_QUICK: [&str; 6] = [
     names::RANDN,
     names::NO_OPTIMIZER_ON_DEVICE,
@@ -123,39 +124,39 @@ fn priority(
     match (detail, framework) {
         (true, _) => Priority::Detail,
         (false, Some(_)) => Priority::Slow,
-        // A gibibyte takes seconds.
+        // Allocating a gibibyte takes seconds.
         (false, None) if experiment == ExperimentId::Prealloc => Priority::Slow,
         (false, None) => Priority::Quick,
     }
 }
 
-/// What will be run.
+/// The experiments to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The units, in the order in which they are shown.
+    /// The units, in display order.
     pub units: Vec<PlannedUnit>,
-    /// The devices, the one that was asked for first.
+    /// The devices, the requested one first.
     pub devices: Vec<MeasuredDevice>,
     /// The frameworks.
     pub frameworks: Vec<MeasuredFramework>,
     /// The Python of the frameworks.
     pub python: Option<PathBuf>,
-    /// What was asked for but is not part of the plan, in sentences.
+    /// Notes on parts of the request that are not in the plan.
     pub remarks: Vec<String>,
-    /// The short form.
+    /// True for a quick run.
     pub quick: bool,
     /// Seeds the order and the statistics.
     pub seed: u64,
     /// Starts of each native unit.
     pub starts: usize,
-    /// After this long no further start is begun, once each unit had one.
+    /// No further start begins after this time, once each unit has had one.
     pub budget: Option<Duration>,
-    /// A start that takes longer is ended.
+    /// A start that takes longer is killed.
     pub start_limit: Duration,
 }
 
 impl Plan {
-    /// Look at the machine and decide.
+    /// Inspects the machine and creates the plan.
     pub fn new(request: &Request) -> Result<Plan, PlanError> {
         let found = choose_devices(&request.devices)?;
         let on_gpu = found.iter().any(|found| found.is_gpu);
@@ -197,7 +198,7 @@ impl Plan {
                 request.quick,
             );
         }
-        // "On the CPU too": that claim needs the cpu device beside a GPU.
+        // The claim "on the CPU too" needs the cpu device in addition to a GPU.
         if devices.iter().all(|device| device.kind != "cpu") {
             let training: Vec<_> = experiments
                 .iter()
@@ -233,8 +234,8 @@ impl Plan {
                 }
             }
         }
-        // Away from a GPU each further device takes as long again, and so does a
-        // framework that was named in a short run.
+        // Without a GPU, each further device takes as long again, and so does a framework
+        // that was requested in a quick run.
         let named = match request.framework {
             FrameworkChoice::One(_) if request.quick => 1,
             _ => 0,
@@ -310,7 +311,7 @@ fn choose_devices(choices: &[DeviceChoice]) -> Result<Vec<FoundDevice>, PlanErro
     }
     if devices.is_empty() {
         return Err(PlanError(
-            "no device was asked for; try --device auto".to_owned(),
+            "no device was selected; try --device auto".to_owned(),
         ));
     }
     Ok(devices)
@@ -325,7 +326,7 @@ fn choose_frameworks(
 ) -> Result<Chosen, PlanError> {
     let wanted: Vec<Framework> = match request.framework {
         FrameworkChoice::None => return Ok((None, vec![])),
-        // A short run has no time for imports; a Python that was named is wanted.
+        // A quick run has no time for imports, unless the user named a Python.
         FrameworkChoice::Auto if request.quick && request.python.is_none() => {
             return Ok((None, vec![]));
         }
@@ -334,14 +335,14 @@ fn choose_frameworks(
     };
     let python = match find_python(request.python.as_deref()) {
         Ok(python) => python,
-        // Nobody asked for a Python or a framework: the lab does without.
+        // The user asked for neither a Python nor a framework: run without.
         Err(why) if request.python.is_none() && wanted.len() > 1 => {
             remarks.push(format!("no frameworks were measured: {why}"));
             return Ok((None, vec![]));
         }
         Err(why) => return Err(PlanError(why)),
     };
-    let place = python.path.display().to_string();
+    let shown = python.path.display().to_string();
     if let FrameworkChoice::One(framework) = request.framework
         && !python
             .frameworks
@@ -349,7 +350,7 @@ fn choose_frameworks(
             .any(|(known, _)| *known == framework)
     {
         return Err(PlanError(format!(
-            "{place} (Python {}) has no {}; install it ({}) or name another Python with --python PATH",
+            "{shown} (Python {}) has no {}; install it ({}) or choose another Python with --python PATH",
             python.version,
             framework.id(),
             framework.install_hint()
@@ -364,7 +365,7 @@ fn choose_frameworks(
             let measured = MeasuredFramework {
                 name: framework.id().to_owned(),
                 version,
-                python: format!("{place} ({})", python.version),
+                python: format!("{shown} ({})", python.version),
                 device: if on_cuda { "cuda" } else { "cpu" }.to_owned(),
             };
             (framework, measured)
@@ -372,7 +373,7 @@ fn choose_frameworks(
         .collect();
     if found.is_empty() {
         remarks.push(format!(
-            "no frameworks were measured: {place} (Python {}) has neither torch nor tensorflow nor jax; name another Python with --python PATH",
+            "no frameworks were measured: {shown} (Python {}) has neither torch nor tensorflow nor jax; choose another Python with --python PATH",
             python.version
         ));
     }

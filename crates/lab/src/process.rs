@@ -1,4 +1,4 @@
-//! One start as its parent sees it: a fresh process with a time limit.
+//! The parent side of a start: a fresh process with a time limit.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,23 +12,23 @@ use preheat_analyze::lab::{Outcome, Start};
 use crate::interrupt::interrupted;
 use crate::line::{self, Line};
 
-/// How a process ended.
+/// The way a process ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself.
+    /// It exited or was killed by a signal.
     Exited(ExitStatus),
-    /// It was ended because its time was up.
+    /// It was killed because its time was up.
     TimedOut,
-    /// It was ended because the run was asked to end.
+    /// It was killed because the run was interrupted.
     Interrupted,
 }
 
-/// Run `command`, which writes lines to `output`, and gather what it told. `None`
-/// if the run was interrupted meanwhile: half a start is no start.
+/// Runs `command`, which writes lines to `output`, and collects its results. Returns `None`
+/// if the run was interrupted meanwhile: a partial start does not count.
 pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result<Option<Start>> {
     let printed = output.with_extension("log");
     let ended = run_limited(&mut command, &printed, limit)?;
-    // A line that was cut inside a character is one line lost, not all of them.
+    // A line truncated within a character loses only that line.
     let bytes = fs::read(output).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut start = Start {
@@ -37,15 +37,15 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
         skipped: Vec::new(),
     };
     let mut complete = false;
-    let mut told = None;
+    let mut reason = None;
     for line in line::parse(&text) {
         match line {
             Line::Sample(sample) => start.samples.push(sample),
             Line::Skipped(skipped) => start.skipped.push(skipped),
-            Line::Failed { why } => told = Some(why),
+            Line::Failed { why } => reason = Some(why),
             Line::Void { why } => {
                 start.samples.clear();
-                told = Some(why);
+                reason = Some(why);
             }
             Line::End => complete = true,
         }
@@ -53,10 +53,10 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
     let failure = match ended {
         Ended::Interrupted => return Ok(None),
         Ended::TimedOut => Some(format!(
-            "it did not end within {} s and was stopped; --start-limit gives it longer",
+            "it did not finish within {} s and was killed; allow more time with --start-limit",
             limit.as_secs_f64()
         )),
-        Ended::Exited(_) if told.is_some() => told,
+        Ended::Exited(_) if reason.is_some() => reason,
         Ended::Exited(status) if !complete || !status.success() => {
             Some(describe(status, &last_lines(&printed)))
         }
@@ -70,9 +70,9 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
     Ok(Some(start))
 }
 
-/// Run a process in a group of its own, what it prints going to a file; end the
-/// whole group when the process has ended, its time is up or the run is asked to end:
-/// what it left running would disturb the starts after it.
+/// Runs a process in its own process group, with its output going to a file; kills the
+/// whole group when the process has ended, its time is up or the run is interrupted:
+/// anything left running would disturb later starts.
 pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io::Result<Ended> {
     let log = File::create(printed)?;
     command
@@ -80,7 +80,7 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
         .stdout(log.try_clone()?)
         .stderr(log)
         .process_group(0);
-    // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
+    // SAFETY: only prctl is called between fork and exec, and it is async-signal-safe.
     unsafe { command.pre_exec(end_with_parent) };
     let mut child = command.spawn()?;
     let deadline = Instant::now() + limit;
@@ -96,8 +96,8 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
         };
         wait_for_end(&child, left.min(Duration::from_millis(200)));
     };
-    // SAFETY: kill takes no pointers. The child was not waited for yet, so its id,
-    // which is also its group's, cannot have been given to another process.
+    // SAFETY: kill takes no pointers. The child has not been waited for yet, so its pid,
+    // which is also its group's, cannot have been reused.
     unsafe {
         libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
     }
@@ -105,19 +105,19 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
     Ok(ended.unwrap_or(Ended::Exited(status)))
 }
 
-/// In the child: be killed when the parent ends, however it ends. Its own children are
-/// not; where the system refuses, nothing is lost but that.
+/// In the child: requests to be killed when the parent ends, however it ends. This does not
+/// cover its own children; failure is harmless.
 fn end_with_parent() -> io::Result<()> {
     // SAFETY: prctl with this option takes a signal number and no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     Ok(())
 }
 
-/// Whether the child has ended; it stays there to be waited for.
+/// Returns true if the child has ended; it can still be waited for.
 fn has_ended(child: &Child) -> io::Result<bool> {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one; it stays
-    // zeroed where the child has not ended.
+    // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one; it stays zeroed
+    // if the child has not ended.
     let (code, pid) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let code = libc::waitid(libc::P_PID, child.id(), &mut info, options);
@@ -129,12 +129,12 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     }
 }
 
-/// Block until the child may have ended, a signal came, or the time is over.
+/// Blocks until the child may have ended, a signal arrived, or the time is over.
 fn wait_for_end(child: &Child, at_most: Duration) {
     let timeout = at_most.as_millis().max(1) as libc::c_int;
-    // SAFETY: pidfd_open takes no pointers; the descriptor it gives is closed
-    // below and nowhere else. poll gets one valid pollfd, or none at all where the
-    // kernel has no pidfd and it only passes the time.
+    // SAFETY: pidfd_open takes no pointers; its descriptor is closed below and nowhere
+    // else. poll gets one valid pollfd, or none at all where the kernel has no pidfd, in
+    // which case it only waits.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) as libc::c_int;
         if fd < 0 {
@@ -153,27 +153,29 @@ fn wait_for_end(child: &Child, at_most: Duration) {
 
 fn describe(status: ExitStatus, printed: &str) -> String {
     let how = match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("it was ended by signal {signal}{}", signal_hint(signal)),
-        (None, Some(code)) => format!("it ended with exit code {code} before all was measured"),
-        (None, None) => "it ended before all was measured".to_owned(),
+        (Some(signal), _) => format!("it was killed by signal {signal}{}", signal_hint(signal)),
+        (None, Some(code)) => {
+            format!("it exited with code {code} before the measurement was complete")
+        }
+        (None, None) => "it ended before the measurement was complete".to_owned(),
     };
     if printed.is_empty() {
         how
     } else {
-        format!("{how}; it printed last: {printed}")
+        format!("{how}; last output: {printed}")
     }
 }
 
 fn signal_hint(signal: i32) -> &'static str {
     match signal {
-        libc::SIGKILL => " (SIGKILL: perhaps the machine was short of memory; try --quick)",
+        libc::SIGKILL => " (SIGKILL: the machine may be out of memory; try --quick)",
         libc::SIGSEGV => " (SIGSEGV: a crash in a driver or library)",
         libc::SIGABRT => " (SIGABRT)",
         _ => "",
     }
 }
 
-/// The last lines that a process printed, joined, short enough for a sentence.
+/// The last lines of a process's output, joined and shortened for a message.
 pub fn last_lines(printed: &Path) -> String {
     const MOST: usize = 300;
     let bytes = fs::read(printed).unwrap_or_default();
@@ -207,7 +209,7 @@ mod tests {
         r#"echo '{"line":"sample","name":"n","kind":"stage","values":[1.0]}' > "$1""#;
 
     #[test]
-    fn a_crash_keeps_what_was_measured() {
+    fn a_crash_keeps_earlier_samples() {
         let start = shell(
             &format!("{SAMPLE}; echo it broke >&2; kill -SEGV $$"),
             Duration::from_secs(60),
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_is_ended_with_all_its_children() {
+    fn a_hung_start_is_killed_with_its_children() {
         let start = shell(
             &format!("{SAMPLE}; sleep 1000 & sleep 1000"),
             Duration::from_millis(300),
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_on_another_device_does_not_count() {
+    fn samples_from_another_device_are_discarded() {
         let void = r#"echo '{"line":"void","why":"it was the CPU"}' >> "$1""#;
         let start = shell(&format!("{SAMPLE}; {void}"), Duration::from_secs(60));
         assert_eq!(start.samples, []);
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_start_leaves_running_ends_with_it() {
+    fn background_processes_of_a_start_are_killed() {
         let scratch = Scratch::new().expect("a scratch directory");
         let printed = scratch.path().join("printed");
         let mut command = Command::new("sh");
@@ -250,7 +252,7 @@ mod tests {
         assert!(matches!(ended, Ended::Exited(status) if status.success()));
         let orphan = fs::read_to_string(&printed).expect("it printed");
         let state = format!("/proc/{}/stat", orphan.trim());
-        // Ended, or a zombie that nobody has waited for yet.
+        // Ended, or a zombie that has not been reaped yet.
         let gone = || fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
         while !gone() {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Where an experiment puts what it measured.
+//! Records the results of an experiment.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,15 +8,14 @@ use preheat_analyze::lab::{Sample, SampleKind, Skipped};
 
 use crate::line::Line;
 
-/// Writes each series as soon as it is whole, so that a crash loses only what
-/// came after it.
+/// Writes each series once it is complete, so that a crash loses only later ones.
 #[derive(Debug)]
 pub struct Recorder {
     file: File,
 }
 
 impl Recorder {
-    /// A recorder that writes to `path`.
+    /// Creates a recorder that writes to `path`.
     pub fn create(path: &Path) -> io::Result<Recorder> {
         Ok(Recorder {
             file: File::create(path)?,
@@ -26,7 +25,7 @@ impl Recorder {
     fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
-        // One call for the whole line: a kill between two calls would cut it.
+        // One call for the whole line: a kill between two calls would truncate it.
         self.file.write_all(text.as_bytes())
     }
 
@@ -45,32 +44,32 @@ impl Recorder {
         }))
     }
 
-    /// Times of something that was repeated.
+    /// Records the times of a repeated operation.
     pub fn iterations(&mut self, name: &str, values: Vec<f64>) -> io::Result<()> {
         self.sample(SampleKind::Iterations, name, None, values)
     }
 
-    /// The same at one size of a sweep.
+    /// Records the times at one size of a sweep.
     pub fn sweep(&mut self, name: &str, size: usize, values: Vec<f64>) -> io::Result<()> {
         self.sample(SampleKind::Iterations, name, Some(size as u64), values)
     }
 
-    /// The time of something that happened once.
+    /// Records the time of a single operation.
     pub fn stage(&mut self, name: &str, seconds: f64) -> io::Result<()> {
         self.sample(SampleKind::Stage, name, None, vec![seconds])
     }
 
-    /// Bytes in use, before the first iteration and after each.
+    /// Records bytes in use, before the first iteration and after each.
     pub fn memory(&mut self, name: &str, values: Vec<f64>) -> io::Result<()> {
         self.sample(SampleKind::Memory, name, None, values)
     }
 
-    /// How often something happened in each iteration.
+    /// Records how often something happened in each iteration.
     pub fn count(&mut self, name: &str, values: Vec<f64>) -> io::Result<()> {
         self.sample(SampleKind::Count, name, None, values)
     }
 
-    /// Something could not be measured.
+    /// Records a quantity that could not be measured.
     pub fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) -> io::Result<()> {
         self.write(&Line::Skipped(Skipped {
             what: what.into(),
@@ -78,12 +77,12 @@ impl Recorder {
         }))
     }
 
-    /// The start cannot go on.
+    /// Records that the start failed.
     pub fn failed(&mut self, why: impl Into<String>) -> io::Result<()> {
         self.write(&Line::Failed { why: why.into() })
     }
 
-    /// All was measured.
+    /// Records that the start is complete.
     pub fn end(&mut self) -> io::Result<()> {
         self.write(&Line::End)
     }

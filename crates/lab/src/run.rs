@@ -1,4 +1,4 @@
-//! Run a plan: one fresh process after the other.
+//! Runs a plan, one fresh process after another.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,26 +17,26 @@ use crate::process;
 use crate::schedule::{Priority, Wanted, schedule};
 use crate::scratch::Scratch;
 
-/// A unit that failed this often in a row is given up.
+/// A unit is abandoned after this many consecutive failures.
 const FAILURES_IN_A_ROW: usize = 2;
 
-/// Where a run stands, for a progress bar.
+/// The state of a run, for a progress bar.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Starts done.
+    /// Completed starts.
     pub done: usize,
-    /// Starts planned.
+    /// Planned starts.
     pub total: usize,
-    /// What comes next.
+    /// The next start.
     pub next: String,
-    /// Since the run began.
+    /// Time since the run began.
     pub elapsed: Duration,
-    /// How much of the time budget is used, from 0 to 1, where there is one.
+    /// The used fraction of the time budget, from 0 to 1, if there is one.
     pub budget_used: Option<f64>,
 }
 
-/// Run the plan and hand over what was measured; `command` is kept for the record.
-/// Fails only where no start could be made at all.
+/// Runs the plan and returns the results; `command` is stored with them. Fails only if no
+/// process could be started at all.
 pub fn run(
     plan: &Plan,
     command: Vec<String>,
@@ -64,9 +64,9 @@ pub fn run(
         if unit.given_up() {
             continue;
         }
-        // As long as the last one: the first may have been cold.
+        // Assume the duration of the last one: the first may have been cold.
         let expected = elapsed + unit.last;
-        // Everything is measured once, except for the details of a short run.
+        // Everything is measured once, except for the details of a quick run.
         let detail = plan.units[index].priority == Priority::Detail;
         let may_wait = !unit.starts.is_empty() || plan.quick && detail;
         if may_wait && plan.budget.is_some_and(|budget| expected > budget) {
@@ -76,7 +76,7 @@ pub fn run(
         let start = Instant::now();
         let Some(result) = runner.start(index)? else {
             ended_early = Some(format!(
-                "interrupted after {} of {} starts; what was measured until then is shown",
+                "interrupted after {} of {} starts; the results so far are shown",
                 units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
                 order.len()
             ));
@@ -88,7 +88,7 @@ pub fn run(
     if over_budget > 0 && ended_early.is_none() {
         let budget = plan.budget.map_or(0.0, |budget| budget.as_secs_f64());
         ended_early = Some(format!(
-            "{} of {} starts were run within the time budget of {budget} s; --budget SECONDS allows more, --starts N runs all",
+            "{} of {} starts fit the time budget of {budget} s; use --budget SECONDS for more, or --starts N to run all",
             units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
             order.len()
         ));
@@ -119,7 +119,7 @@ pub fn run(
     })
 }
 
-/// What happened so far to one unit.
+/// The progress of one unit.
 #[derive(Default)]
 struct Running {
     starts: Vec<Start>,
@@ -149,7 +149,7 @@ fn label(unit: &PlannedUnit) -> String {
     }
 }
 
-/// Makes the processes of a plan.
+/// Starts the processes of a plan.
 struct Runner<'a> {
     plan: &'a Plan,
     scratch: Scratch,
@@ -181,7 +181,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// One start of a unit; `None` if the run was interrupted.
+    /// Runs one start of a unit; `None` if the run was interrupted.
     fn start(&mut self, index: usize) -> io::Result<Option<Start>> {
         if interrupted() {
             return Ok(None);
@@ -191,11 +191,11 @@ impl<'a> Runner<'a> {
             names::CACHE_FILLED => match self.filled[index].clone() {
                 Some(directory) => Some(directory),
                 None => {
-                    // A start that is not counted fills the cache.
+                    // An uncounted start fills the cache.
                     let directory = self.new_directory("cache")?;
                     match self.process(index, Some(directory.clone()))? {
                         None => return Ok(None),
-                        // Nothing was filled: that failure is this start's.
+                        // The cache was not filled: report that failure for this start.
                         Some(failed) if failed.outcome != Outcome::Completed => {
                             return Ok(Some(failed));
                         }
@@ -228,16 +228,16 @@ impl<'a> Runner<'a> {
             cache: cache.clone(),
             output: self.scratch.path().join(format!("start-{}", self.serial)),
         };
-        let orders = serde_json::to_string(&job)?;
+        let job_json = serde_json::to_string(&job)?;
         let mut command = match (&self.scripts[index], &self.plan.python) {
             (Some(script), Some(python)) => {
                 let mut command = Command::new(python);
-                command.arg(script).arg(orders);
+                command.arg(script).arg(job_json);
                 command
             }
             _ => {
                 let mut command = Command::new(&self.program);
-                command.arg(CHILD_ARGUMENT).arg(orders);
+                command.arg(CHILD_ARGUMENT).arg(job_json);
                 if let Some(kind) = Kind::from_id(&job.device) {
                     let cache = cache.map_or(Cache::Off, Cache::Directory);
                     command.envs(cache.environment(kind));
@@ -248,9 +248,10 @@ impl<'a> Runner<'a> {
         command.current_dir(self.scratch.path());
         let started = process::start(command, &job.output, self.plan.start_limit);
         started.or_else(|why| {
-            // Too many processes, no memory for one: this start failed, the run goes on.
+            // Too many processes, or no memory for one: this start failed, the run
+            // continues.
             Ok(Some(Start {
-                outcome: Outcome::Failed(format!("its process could not be started: {why}")),
+                outcome: Outcome::Failed(format!("cannot start its process: {why}")),
                 samples: Vec::new(),
                 skipped: Vec::new(),
             }))

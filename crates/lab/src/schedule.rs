@@ -1,36 +1,38 @@
 //! The order in which the starts run.
 //!
-//! A time budget may end the order anywhere, so what decides most comes first: one start of
-//! everything, then as many starts as an interval needs, priority by priority, then the rest.
+//! A time budget may cut the order off anywhere, so the most informative starts come first:
+//! one start of everything, then as many starts as an interval needs, priority by priority,
+//! then the rest.
 
 use preheat_analyze::stats::{FEWEST, Rng};
 
-/// What comes first where time is short.
+/// The priority of a unit when time is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Claims rest on it, and a start takes a fraction of a second.
+    /// Claims depend on it, and a start takes a fraction of a second.
     Quick,
-    /// Claims rest on it, and a start takes seconds: a framework is imported.
+    /// Claims depend on it, and a start takes seconds: a framework is imported.
     Slow,
-    /// No claim rests on it alone.
+    /// No claim depends on it alone.
     Detail,
 }
 
 /// The starts of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// How many.
+    /// Their number.
     pub starts: usize,
-    /// Which come before those of others.
+    /// Their priority over those of other units.
     pub priority: Priority,
 }
 
-/// Starts until there is an interval: the first one does not count.
+/// Starts needed for an interval: the first one does not count.
 const INTERVAL: usize = FEWEST + 1;
 
-/// The units in the order of their starts. They run in rounds in which every unit of a priority
-/// that is not done has one start, each round in another order: a drift of the machine affects
-/// all of them alike. In a `quick` order even the first starts of details wait.
+/// Returns the unit of each start, in order. Starts run in rounds with one start of every
+/// unfinished unit of a priority, each round in a different order, so that drift of the
+/// machine affects all units alike. In a `quick` order, even the first starts of details
+/// wait.
 pub fn schedule(units: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
     use Priority::{Detail, Quick, Slow};
     let mut rng = Rng::new(seed);
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_waits_until_the_others_have_an_interval() {
+    fn slow_units_wait_until_the_others_have_an_interval() {
         let mut units = all(&[6, 6, 6]);
         units[0].priority = Priority::Detail;
         units[1].priority = Priority::Slow;
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn the_seed_determines_the_order() {
         let units = all(&[5; 9]);
         assert_eq!(schedule(&units, 1, false), schedule(&units, 1, false));
         assert_ne!(schedule(&units, 1, false), schedule(&units, 2, false));

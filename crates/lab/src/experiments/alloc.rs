@@ -1,4 +1,4 @@
-//! `alloc`: the first allocation, later ones, the pool, and sizes.
+//! `alloc`: the first allocation, later ones, the pool, and a sweep over sizes.
 
 use preheat_analyze::lab::names;
 use preheat_device::Context;
@@ -14,7 +14,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     bench.recorder.stage(names::INITIALIZE, setup)?;
     let count = bench.pick(30, 12);
 
-    // Kept until the end of the block, so that each one needs new memory.
+    // All are kept until the end of this block, so that each needs new memory.
     {
         let mut kept = Vec::with_capacity(count);
         let mut times = Vec::with_capacity(count);
@@ -26,8 +26,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
         bench
             .recorder
             .iterations(names::CONTEXT_READY, times.clone())?;
-        // The same series as a fresh program sees it: its first allocation pays
-        // for bringing the device up.
+        // The same series as a fresh program sees it: its first allocation includes device
+        // initialization.
         times[0] += setup;
         bench.recorder.iterations(names::FROM_NOTHING, times)?;
     }
@@ -75,7 +75,7 @@ fn sweep(bench: &mut Bench<'_>, context: &dyn Context) -> Result {
         match times {
             Ok(times) => bench.recorder.sweep(names::ALLOCATE, size, times)?,
             Err(why) if why.is_out_of_memory() => {
-                // Larger ones would fail too; what was measured stays.
+                // Larger ones would fail too; keep the results so far.
                 let what = format!("{} of {} MiB and more", names::ALLOCATE, size >> 20);
                 bench.recorder.skip(what, why.to_string())?;
                 break;

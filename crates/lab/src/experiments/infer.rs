@@ -1,8 +1,9 @@
-//! `infer`: first and later inferences, and the memory at each.
+//! `infer`: first and later inferences, and memory use after each.
 //!
-//! From nothing, the first inference finds a network on the host and an untouched device;
-//! later ones alternate between sending their input anew and leaving it on the device. With
-//! the model on the device, network and input are there before the timer starts.
+//! From nothing, the first inference starts with a network on the host and an untouched
+//! device; later ones alternate between uploading their input and reusing input on the
+//! device. With the model on the device, network and input are already there before the
+//! timer starts.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::machine::resident_bytes;
 use crate::native::network::{Loaded, Network};
 use crate::native::ops::{HostFloats, Ops};
 
-/// Seconds of the parts of one inference.
+/// The durations of the parts of one inference, in seconds.
 #[derive(Clone, Copy, Default)]
 struct Parts {
     copy: f64,
@@ -54,13 +55,13 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let mut times = vec![start.elapsed().as_secs_f64()];
 
     let mut compute = vec![parts.compute];
-    // Before anything was there, nothing was in use: a context that could be asked
-    // would itself be part of the answer.
+    // Memory in use before the device is initialized counts as 0: querying it would need a
+    // context, which itself uses most of that memory.
     let mut device_memory = vec![0.0];
     let mut resident = Vec::with_capacity(count);
     for input in &inputs[1..] {
-        // Interleaved, each after the same reading of memory, so that neither kind of
-        // input finds the machine in another state than the other.
+        // Interleaved, each after the same memory reading, so that both kinds of input find
+        // the machine in the same state.
         host_memory.push(resident_bytes());
         device_memory.extend(used(&ops));
         let start = Instant::now();
@@ -85,15 +86,15 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     recorder.stage(names::FIRST_COPY, weights + parts.copy)?;
     recorder.stage(names::FIRST_COMPUTE, parts.compute)?;
     recorder.memory(names::HOST_MEMORY, host_memory)?;
-    // On the cpu device both are one memory.
+    // On the cpu device, host and device memory are the same.
     if bench.device.kind() != Kind::Cpu && device_memory.len() == count + 1 {
         recorder.memory(names::DEVICE_MEMORY, device_memory)?;
     }
     Ok(())
 }
 
-/// Inferences of a network that is on the device, with its input; the first of them loads
-/// the kernels.
+/// Runs inferences with the network and its input on the device; the first one loads the
+/// kernels.
 fn on_device(bench: &mut Bench<'_>, network: &Network, count: usize) -> Result {
     let (up, context) = bench.bring_up()?;
     bench.recorder.stage(names::INITIALIZE, up)?;
@@ -130,7 +131,7 @@ fn on_device(bench: &mut Bench<'_>, network: &Network, count: usize) -> Result {
     Ok(())
 }
 
-/// One inference to its result on the host; `fresh` sends new input first.
+/// Runs one inference and downloads the result; `fresh` is uploaded first.
 fn inference(ops: &Ops, loaded: &Loaded, fresh: Option<&HostFloats>) -> Result<Parts> {
     let mut parts = Parts::default();
     if let Some(values) = fresh {

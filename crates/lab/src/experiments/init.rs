@@ -1,4 +1,4 @@
-//! `init`: what has to happen before a device can do anything.
+//! `init`: the steps before a device can do any work.
 
 use preheat_analyze::lab::names;
 
@@ -17,8 +17,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let (seconds, _event) = timed(|| context.event())?;
     bench.recorder.stage(names::CREATE_EVENT, seconds)?;
 
-    // A context of its own again, while the first lives: what a second model
-    // server in the same process would pay.
+    // Another context while the first is alive: the cost of a second model server in the
+    // same process.
     let (seconds, _second) = timed(|| bench.device.context())?;
     bench.recorder.stage(names::SECOND_CONTEXT, seconds)?;
     Ok(())

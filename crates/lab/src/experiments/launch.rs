@@ -1,18 +1,17 @@
 //! `launch`: one kernel from its source to its steady launch, stage by stage.
 //!
-//! The variants differ only in what the process finds: an empty compile cache or
-//! one that an earlier process filled.
+//! The variants differ only in the compile cache: empty, or filled by an earlier process.
 
 use preheat_analyze::lab::names;
 use preheat_device::{Argument, Buffer, Context, From, Kernel, KernelName};
 
 use super::{Bench, Result, timed};
 
-/// Elements of the short launch: enough to be real, too few to take long.
+/// Elements of the short launch: real work, but short.
 const SHORT: usize = 1 << 10;
 /// Elements of the long launch.
 const LONG: usize = 1 << 16;
-/// A long launch takes at least this many seconds: far longer than to queue it.
+/// A long launch takes at least this many seconds, far longer than queueing it.
 const LONG_ENOUGH: f64 = 2e-3;
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result {
@@ -56,8 +55,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     long_launches(bench, context, busy.as_ref())
 }
 
-/// Launches that outlast their own cost, timed to their end and, as is often
-/// done, only to the return of the launching call.
+/// Launches that last much longer than queueing them, timed until completion and, as is
+/// often done, only until the launch call returns.
 fn long_launches(bench: &mut Bench<'_>, context: &dyn Context, busy: &dyn Kernel) -> Result {
     let y = context.allocate(LONG * 4)?;
     let launch = |y: &dyn Buffer, rounds: i32| {

@@ -1,9 +1,8 @@
 //! The native experiments, one file each.
 //!
-//! Each gets a device that nobody has touched yet in this process, does its steps
-//! in order and hands the times to the recorder. Device work is asynchronous:
-//! what is timed ends with a synchronization, except where the missing one is
-//! the point.
+//! Each gets a device that this process has not touched yet, executes its steps in order
+//! and passes the times to the recorder. Device work is asynchronous: timed work ends with
+//! a synchronization, except where its absence is the point.
 
 mod alloc;
 mod infer;
@@ -25,13 +24,13 @@ use crate::clock::timed;
 use crate::job::Job;
 use crate::recorder::Recorder;
 
-/// The 1024×1024 float32 tensor that the claims speak of.
+/// The 1024×1024 float32 tensor that the claims refer to.
 const TENSOR: usize = 4 << 20;
 
-/// Why an experiment ended before its end.
+/// The reason an experiment ended early.
 #[derive(Debug)]
 pub enum Stop {
-    /// The device could not do it.
+    /// A device operation failed.
     Device(Error),
     /// The result could not be written.
     Output(io::Error),
@@ -41,7 +40,7 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Stop::Device(error) => error.fmt(f),
-            Stop::Output(error) => write!(f, "the result could not be written: {error}"),
+            Stop::Output(error) => write!(f, "cannot write the result: {error}"),
         }
     }
 }
@@ -60,7 +59,7 @@ impl From<io::Error> for Stop {
 
 type Result<T = (), E = Stop> = std::result::Result<T, E>;
 
-/// The variants of a native experiment: each needs processes of its own.
+/// The variants of a native experiment; each runs in its own processes.
 pub fn variants(experiment: ExperimentId) -> &'static [&'static str] {
     match experiment {
         ExperimentId::Alloc | ExperimentId::Transfer => &["", names::SWEEP],
@@ -92,7 +91,7 @@ pub fn variants(experiment: ExperimentId) -> &'static [&'static str] {
     }
 }
 
-/// Run the job's experiment on a device that was not touched yet.
+/// Runs the job's experiment on an untouched device.
 pub fn run(job: &Job, device: Box<dyn Device>, recorder: &mut Recorder) -> Result {
     let mut bench = Bench {
         device,
@@ -113,7 +112,7 @@ pub fn run(job: &Job, device: Box<dyn Device>, recorder: &mut Recorder) -> Resul
     }
 }
 
-/// What every experiment works with.
+/// Everything an experiment works with.
 struct Bench<'a> {
     device: Box<dyn Device>,
     recorder: &'a mut Recorder,
@@ -127,12 +126,12 @@ impl Bench<'_> {
         if self.quick { quick } else { full }
     }
 
-    /// Whether model and input are on the device before the timer starts.
+    /// Returns true if model and input are on the device before the timer starts.
     fn model_on_device(&self) -> bool {
         self.variant.contains(names::MODEL_ON_DEVICE)
     }
 
-    /// Bring the device up to a context, with the seconds that it took.
+    /// Initializes the device and creates a context; returns the seconds it took.
     fn bring_up(&mut self) -> Result<(f64, Box<dyn Context>)> {
         let start = Instant::now();
         self.device.initialize()?;
@@ -141,14 +140,14 @@ impl Bench<'_> {
     }
 }
 
-/// The sizes of a sweep: 4 KiB and on by factors of four, up to `largest`.
+/// The sizes of a sweep: from 4 KiB in factors of four, up to `largest`.
 fn sizes(largest: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(4 << 10), |size| Some(size * 4))
         .take_while(move |&size| size <= largest)
 }
 
-/// Iterations at one size of a sweep: as many as move about `volume` bytes, within
-/// bounds that keep both the statistics and the run time sensible.
+/// Iterations at one size of a sweep: enough to move about `volume` bytes, within bounds
+/// that keep both the statistics and the run time sensible.
 fn repetitions(size: usize, volume: usize, fewest: usize, most: usize) -> usize {
     (volume / size).clamp(fewest, most)
 }
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweeps_hit_the_sizes_that_the_claims_speak_of() {
+    fn sweeps_include_the_sizes_of_the_claims() {
         let all: Vec<usize> = sizes(1 << 30).collect();
         assert_eq!(all.len(), 10);
         assert!(all.contains(&TENSOR));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stages_that_the_floor_leaves_out_are_stages_of_the_devices() {
+    fn stages_excluded_from_the_floor_are_device_stages() {
         let stages = StageName::ALL.map(StageName::as_str);
         assert!(names::COMPILATION.iter().all(|name| stages.contains(name)));
         let others = stages
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn big_sizes_are_repeated_less() {
+    fn large_sizes_are_repeated_less() {
         assert_eq!(repetitions(1 << 30, 1 << 29, 3, 20), 3);
         assert_eq!(repetitions(4 << 10, 1 << 29, 3, 20), 20);
     }

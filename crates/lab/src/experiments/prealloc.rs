@@ -1,4 +1,4 @@
-//! `prealloc`: does one big allocation make the later small ones cheaper?
+//! `prealloc`: does one large allocation make later small ones cheaper?
 
 use preheat_analyze::lab::names;
 
@@ -15,7 +15,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     } else {
         let (seconds, block) = timed(|| context.allocate_pooled(BIG))?;
         bench.recorder.stage(names::BIG_BLOCK, seconds)?;
-        // Released, it goes back to the pool and not to the driver.
+        // When freed, it returns to the pool and not to the driver.
         (bench.variant == names::AFTER_HELD).then_some(block)
     };
 

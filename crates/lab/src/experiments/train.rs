@@ -1,8 +1,8 @@
 //! `train`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
 //!
-//! *From nothing*, the first iteration finds a process that has not touched the device
+//! *From nothing*, the first iteration runs in a process that has not touched the device
 //! yet. With the *model on the device*, as most scripts time it, device, model and input
-//! are there before the timer starts; the kernels are loaded when they are launched.
+//! are ready before the timer starts; the kernels are loaded when they are launched.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ const SHAPE: LinearShape = LinearShape {
 };
 const RATE: f32 = 0.01;
 
-/// Which parts of an iteration are done.
+/// The executed parts of an iteration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
     ForwardBackwardStep,
@@ -48,7 +48,7 @@ impl Training {
         })
     }
 
-    /// The forward pass alone; whether it recorded a graph.
+    /// Runs the forward pass alone; returns whether it recorded a graph.
     pub(super) fn forward(&self, recording: bool) -> Result<bool> {
         let mut tape = Tape::new(&self.ops, recording);
         let x = tape.leaf(&self.input);
@@ -59,12 +59,12 @@ impl Training {
         Ok(tape.is_recorded())
     }
 
-    /// Send an input.
+    /// Uploads an input.
     fn send(&self, input: &HostFloats) -> Result {
         Ok(self.ops.upload(&self.input, input)?)
     }
 
-    /// One iteration, to its end on the device.
+    /// Runs one iteration until it is complete on the device.
     pub(super) fn iterate(&self, parts: Parts) -> Result {
         if parts == Parts::Forward {
             self.forward(false)?;
@@ -88,8 +88,8 @@ impl Training {
     }
 }
 
-/// The training loop; `make` brings the device up, as far as it is not. Model and input are
-/// moved in the first iteration, or before it where the variant has them on the device.
+/// The training loop; `make` initializes the device if necessary. Model and input are moved
+/// in the first iteration, or before it where the variant has them on the device.
 pub(super) fn train_loop(
     bench: &mut Bench<'_>,
     parts: Parts,
@@ -129,7 +129,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     Ok(())
 }
 
-/// Bring up the device.
+/// Initializes the device.
 pub(super) fn from_nothing(bench: &mut Bench<'_>) -> Result<Ops> {
     bench.device.initialize()?;
     Ok(Ops::new(bench.device.context()?))
@@ -145,7 +145,9 @@ mod tests {
     #[test]
     fn training_brings_the_loss_down() {
         let mut device = preheat_device::open(Kind::Cpu, &Options::default());
-        device.initialize().expect("the cpu device is always there");
+        device
+            .initialize()
+            .expect("the cpu device is always available");
         let training =
             Training::new(Ops::new(device.context().expect("context"))).expect("a model");
         let before = training.ops.download(&training.weight).expect("download");
@@ -166,7 +168,9 @@ mod tests {
     #[test]
     fn without_the_optimizer_nothing_is_learned() {
         let mut device = preheat_device::open(Kind::Cpu, &Options::default());
-        device.initialize().expect("the cpu device is always there");
+        device
+            .initialize()
+            .expect("the cpu device is always available");
         let training =
             Training::new(Ops::new(device.context().expect("context"))).expect("a model");
         training.send(&HostFloats::noise(10, 0)).expect("an input");

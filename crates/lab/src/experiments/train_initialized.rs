@@ -1,4 +1,4 @@
-//! `train-initialized`: the same training after a dummy tensor brought the device up, with
+//! `train-initialized`: the same training after a dummy tensor initialized the device, with
 //! and without a pause after it.
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::train::{Parts, train_loop};
 use super::{Bench, Result};
 use crate::native::ops::Ops;
 
-/// As long as one of the articles waits.
+/// The pause that one of the articles behind the claims uses.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result {

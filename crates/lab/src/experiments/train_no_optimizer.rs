@@ -1,5 +1,5 @@
-//! `train-no-optimizer`: the same training without the step, and the forward pass
-//! alone; with the latter, what recording the graph and the backward pass cost in every
+//! `train-no-optimizer`: the same training without the optimizer step, and the forward pass
+//! alone; the latter also measures what graph recording and the backward pass cost in every
 //! iteration.
 
 use preheat_analyze::lab::names;
@@ -18,7 +18,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     let mut plain = Vec::with_capacity(count);
     let mut recordings = Vec::with_capacity(count);
     let mut whole = Vec::with_capacity(count);
-    // Interleaved, so that a drift of the machine affects all three alike.
+    // Interleaved, so that drift of the machine affects all three alike.
     for _ in 0..count {
         let (seconds, recorded) = timed(|| training.forward(true))?;
         recording.push(seconds);

@@ -1,5 +1,5 @@
-//! `transfer`: copies both ways, from pageable and from page-locked memory, and within the
-//! device.
+//! `transfer`: copies in both directions, from pageable and page-locked memory, and within
+//! the device.
 
 use preheat_analyze::lab::names;
 use preheat_device::{Buffer, Context, HostBuffer};
@@ -23,8 +23,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
         };
         let count = repetitions(size, bench.pick(256, 64) << 20, 4, bench.pick(30, 10));
 
-        // Written once before it is timed: a copy should not pay for the page
-        // faults of its host side.
+        // Written once before timing, so that a copy does not pay for page faults on its
+        // host side.
         let mut pageable = vec![1_u8; size];
         copies(
             bench,
@@ -42,7 +42,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
     Ok(())
 }
 
-/// Copies from one buffer of the device to another.
+/// Copies from one device buffer to another.
 fn within(
     bench: &mut Bench<'_>,
     context: &dyn Context,
@@ -66,8 +66,8 @@ fn within(
     Ok(())
 }
 
-/// The same from page-locked memory, with the cost of locking it. False if no
-/// memory can be locked here.
+/// The same copies from page-locked memory, with the cost of locking it. Returns false if
+/// no memory can be locked here.
 fn pinned(
     bench: &mut Bench<'_>,
     context: &dyn Context,

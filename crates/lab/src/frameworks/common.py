@@ -1,4 +1,4 @@
-# Put before each framework's script: the orders, the clock and the lines to write.
+# Prepended to each framework's script: the job, the clock and the output lines.
 import json
 import sys
 import time
@@ -45,7 +45,7 @@ def fail(why):
 
 
 def void(why):
-    """Nothing that was measured counts."""
+    """Invalidates everything measured so far."""
     write(line="void", why=why)
     sys.exit(1)
 
@@ -64,7 +64,7 @@ def resident():
 
 
 def nvml_device():
-    """NVML and its handle of the first visible GPU, or None. NVML needs no context."""
+    """NVML and its handle for the first visible GPU, or None. NVML needs no context."""
     import ctypes
     import os
 
@@ -83,11 +83,11 @@ def nvml_device():
     return (nvml, device) if code == 0 else None
 
 
-NVML = []  # asked for once, after the first inference
+NVML = []  # initialized once, after the first inference
 
 
 def device_memory():
-    """Bytes in use on the GPU, whoever uses them: for frameworks that cannot tell."""
+    """Bytes in use on the GPU by all processes, for frameworks that do not report it."""
     import ctypes
 
     class Memory(ctypes.Structure):
@@ -104,8 +104,8 @@ def device_memory():
 
 
 class MemoryReadings:
-    """Memory before the first inference and after each. On a GPU nothing is in use before
-    the first: a context that could be asked would itself be part of the answer."""
+    """Memory before the first inference and after each. On a GPU, memory in use before the
+    first counts as 0: querying it would need a context, which itself uses most of it."""
 
     def __init__(self, of_device=device_memory, of_arrays=lambda: None):
         self.of = {"device memory": of_device, "device memory, arrays": of_arrays}
@@ -115,7 +115,7 @@ class MemoryReadings:
         self.device = {name: [read() if ON_DEVICE else 0.0] for name, read in self.of.items()}
 
     def read(self):
-        """Read and forget: so that what is timed next always follows a reading."""
+    """Reads and discards, so that a timed inference always follows a reading."""
         resident()
         for read in self.of.values():
             read()
@@ -151,8 +151,8 @@ ON_DEVICE = "model on the device" in VARIANT
 MODEL = VARIANT.replace(", model on the device", "")
 # The MLPs: batch, inputs, width.
 MLP_SHAPE = (16, 512, 512) if MODEL == "mlp, large" else (1, 64, 128)
-# The U-Net, whose activations are far larger than its weights: the channels of its
-# levels, and the width and height of its input.
+# The U-Net, whose activations are far larger than its weights: the channels of its levels,
+# and the width and height of its input.
 UNET_CHANNELS = (16, 32, 64)
 UNET_SIZE = 256
 

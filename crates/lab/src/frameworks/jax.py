@@ -1,4 +1,4 @@
-# The experiments with JAX. Each runs in a fresh process.
+# The JAX experiments. Each runs in a fresh process.
 start = clock()
 import os
 
@@ -41,7 +41,7 @@ def convolve(x, w):
 
 
 def unet_shapes():
-    """The weights in the order of their use; without biases."""
+    """The weights in order of use; without biases."""
     a, b, c = UNET_CHANNELS
     twice = lambda inputs, outputs: [(outputs, inputs, 3, 3), (outputs, outputs, 3, 3)]
     up = lambda inputs, outputs: [(inputs, outputs, 2, 2)]
@@ -86,7 +86,7 @@ def on_device(values):
 
 
 def of_arrays():
-    """Bytes of JAX's arrays: the device memory that JAX reserves is far more."""
+    """Bytes in JAX arrays; JAX reserves far more device memory than that."""
     found = jax.local_devices()[0].memory_stats() or {}
     return float(found["bytes_in_use"]) if "bytes_in_use" in found else None
 
@@ -127,7 +127,8 @@ def infer_from_nothing(model, weights, shapes, inputs):
     def infer_on(value):
         return timed(lambda: np.asarray(model(placed, value)))[0]
 
-    # The first inference brings the device up and moves the weights: in steps, each timed.
+    # The first inference initializes the device and moves the weights, in separately timed
+    # steps.
     began = clock()
     jax.local_devices()
     up = clock()
@@ -141,7 +142,7 @@ def infer_from_nothing(model, weights, shapes, inputs):
     stage("first inference: trace, compile and run", began + fresh[0] - there)
     kept = jax.device_put(inputs[0])
     for value in inputs[1:]:
-        # Interleaved, each after the same reading of memory.
+        # Interleaved, each after the same memory reading.
         before = recordings
         readings.keep()
         fresh.append(infer_on(value))
@@ -153,8 +154,8 @@ def infer_from_nothing(model, weights, shapes, inputs):
     iterations("inference, resident input", kept_times)
     count("graph recordings", counts)
     readings.write()
-    # The same arithmetic on weights that are new to the device, in a process where all else
-    # is set up: what is left of a first inference then.
+    # The same computation with weights that are new to the device, in a process where
+    # everything else is set up: shows what then remains of a first inference.
     if MODEL == "mlp":
         others = [weights_of(shapes) for _ in range(6)]
         again = lambda other: np.asarray(model(on_device(other), inputs[0]))
@@ -165,8 +166,8 @@ if EXPERIMENT == "infer":
     infer()
 else:
     fail("the script for jax has no experiment " + EXPERIMENT)
-# Asked last: asking brings the device up, which is part of what was measured. A
+# Checked last: the query initializes the device, which is part of the measurement. A
 # framework that fell back to the CPU measured something else.
 if DEVICE == "cuda" and jax.default_backend() != "gpu":
-    void("this JAX finds no GPU; install jax[cuda13], or use --device cpu")
+    void("this JAX does not find a GPU; install jax[cuda13], or use --device cpu")
 write(line="end")

@@ -1,7 +1,7 @@
-//! The frameworks that a Python has, and the experiments that each can run.
+//! The frameworks of a Python installation, and the experiments that each can run.
 //!
-//! Each script here runs one experiment in one fresh Python and writes the same
-//! lines as a native start. `common.py` is put before each of them.
+//! Each script here runs one experiment in a fresh Python process and writes the same lines
+//! as a native start. `common.py` is prepended to each.
 
 mod bytecode;
 
@@ -20,7 +20,7 @@ use crate::experiments;
 use crate::process::{Ended, last_lines, run_limited};
 use crate::scratch::Scratch;
 
-/// A framework that the lab knows.
+/// A framework that the lab supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Framework {
     /// PyTorch.
@@ -32,10 +32,10 @@ pub enum Framework {
 }
 
 impl Framework {
-    /// All of them.
+    /// All frameworks.
     pub const ALL: [Framework; 3] = [Framework::Torch, Framework::Tensorflow, Framework::Jax];
 
-    /// The word for it on the command line and in JSON, and its module's name.
+    /// The name on the command line and in JSON, and the Python module.
     pub fn id(self) -> &'static str {
         match self {
             Framework::Torch => "torch",
@@ -44,11 +44,11 @@ impl Framework {
         }
     }
 
-    /// How a user gets it.
+    /// A hint on how to install it.
     pub fn install_hint(self) -> &'static str {
         match self {
             Framework::Torch => {
-                "`pip install torch`, or Debian's python3-torch with --python /usr/bin/python3"
+                "`pip install torch`, or the Debian package python3-torch with --python /usr/bin/python3"
             }
             Framework::Tensorflow => "`pip install tensorflow`, or tensorflow-cpu without a GPU",
             Framework::Jax => "`pip install jax`, or `pip install jax[cuda13]` for a GPU",
@@ -63,7 +63,7 @@ impl Framework {
         }
     }
 
-    /// Put the script into `directory`. Its name must not be the module's own, or
+    /// Writes the script into `directory`. Its name must differ from the module's, or
     /// Python would import the script instead of the framework.
     pub fn write_script(self, directory: &Path) -> io::Result<PathBuf> {
         let path = directory.join(format!("preheat_lab_{}.py", self.id()));
@@ -71,15 +71,15 @@ impl Framework {
         Ok(path)
     }
 
-    /// The variants of `experiment` that it can run on `device`; none if it cannot
-    /// run the experiment at all.
+    /// The variants of `experiment` that it can run on `device`; empty if it cannot run the
+    /// experiment at all.
     pub fn variants(self, experiment: ExperimentId, device: &str) -> &'static [&'static str] {
         use ExperimentId::{
             Alloc, Infer, Prealloc, Train, TrainInitialized, TrainNoOptimizer, Transfer,
         };
         let runs = match (self, experiment) {
             (Framework::Torch, Alloc | Train | TrainInitialized | TrainNoOptimizer | Infer) => true,
-            // On the CPU a tensor needs no copy, and there is no pool.
+            // On the CPU, tensors need no copies, and PyTorch has no pool.
             (Framework::Torch, Transfer | Prealloc) => device == "cuda",
             (Framework::Tensorflow, Train | Infer) | (Framework::Jax, Infer) => true,
             _ => false,
@@ -90,7 +90,8 @@ impl Framework {
             Alloc if device == "cpu" => &["", names::RANDN],
             Alloc => &["", names::RANDN, names::SWEEP],
             Transfer => &["", names::PINNED_OR_RANDN, names::SWEEP],
-            // On the CPU there is nothing to initialize or to move: one of each is enough.
+            // On the CPU there is nothing to initialize or move: one variant of each is
+            // enough.
             TrainInitialized if device == "cpu" => &[names::MODEL_ON_DEVICE],
             TrainNoOptimizer if device == "cpu" => &[names::NO_OPTIMIZER, names::FORWARD_ONLY],
             Infer if device == "cpu" => &[
@@ -113,7 +114,8 @@ impl Framework {
         }
     }
 
-    /// Whether it can compute on the CUDA device. Importing it is the only way to know.
+    /// Returns true if it can compute on the CUDA device. The only way to know is to import
+    /// it.
     pub fn computes_on_cuda(self, python: &Path) -> bool {
         let script = match self {
             Framework::Torch => "import torch; ok = torch.cuda.is_available()",
@@ -123,14 +125,14 @@ impl Framework {
             Framework::Jax => "import jax; ok = jax.default_backend() == 'gpu'",
         };
         let script = format!("{script}\nraise SystemExit(0 if ok else 1)");
-        ask(python, &script, IMPORTS).is_ok()
+        ask(python, &script, IMPORT_LIMIT).is_ok()
     }
 }
 
-/// A Python and the frameworks that it has.
+/// A Python installation and its frameworks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonFound {
-    /// What to execute.
+    /// The executable.
     pub path: PathBuf,
     /// Its version.
     pub version: String,
@@ -144,8 +146,8 @@ struct Answer {
     frameworks: Vec<(String, String)>,
 }
 
-/// Looks for modules without importing them: that takes milliseconds instead of seconds.
-const QUESTION: &str = r#"
+/// Finds modules without importing them, which takes milliseconds instead of seconds.
+const FIND_FRAMEWORKS: &str = r#"
 import importlib.metadata, importlib.util, json, platform
 found = []
 for name in ("torch", "tensorflow", "jax"):
@@ -162,29 +164,29 @@ for name in ("torch", "tensorflow", "jax"):
 print(json.dumps({"version": platform.python_version(), "frameworks": found}))
 "#;
 
-/// Look at a Python: the one that was named, else the active virtual environment's,
-/// else `python3`.
+/// Inspects a Python installation: `named`, else the active virtual environment's, else
+/// `python3`.
 pub fn find_python(named: Option<&Path>) -> Result<PythonFound, String> {
     let path = named.map_or_else(
         || match std::env::var_os("VIRTUAL_ENV") {
             Some(venv) => Path::new(&venv).join("bin/python"),
             None => PathBuf::from("python3"),
         },
-        // Starts run in a directory of their own: a relative path would not be found.
-        // A bare name is looked up in PATH and stays as it is.
+        // Starts run in their own directories, so a relative path would not be found. A
+        // bare name is looked up in PATH and kept unchanged.
         |named| match named.components().count() {
             1 => named.to_path_buf(),
             _ => std::path::absolute(named).unwrap_or_else(|_| named.to_path_buf()),
         },
     );
-    let text = ask(&path, QUESTION, ANSWERS)?;
+    let text = ask(&path, FIND_FRAMEWORKS, PROBE_LIMIT)?;
     let answer: Answer = text
         .lines()
         .last()
         .and_then(|line| serde_json::from_str(line).ok())
         .ok_or_else(|| {
             format!(
-                "{} does not answer like a Python 3.8 or later; name another with --python PATH",
+                "{} does not seem to be Python 3.8 or later; choose another with --python PATH",
                 path.display()
             )
         })?;
@@ -205,40 +207,39 @@ pub fn find_python(named: Option<&Path>) -> Result<PythonFound, String> {
     })
 }
 
-/// A Python that has not told its version by then will not.
-const ANSWERS: Duration = Duration::from_secs(20);
-/// A framework that is not imported by then will not be.
-const IMPORTS: Duration = Duration::from_secs(120);
+/// A Python that does not report its version within this time is considered hung.
+const PROBE_LIMIT: Duration = Duration::from_secs(20);
+/// A framework that is not imported within this time is considered hung.
+const IMPORT_LIMIT: Duration = Duration::from_secs(120);
 
-/// What a short script prints.
+/// Runs a short script and returns its output.
 fn ask(python: &Path, script: &str, limit: Duration) -> Result<String, String> {
-    let place = python.display();
+    let shown = python.display();
     let scratch = Scratch::new().map_err(|why| why.to_string())?;
     let printed = scratch.path().join("printed");
     let mut command = Command::new(python);
-    // Away from the user's directory, whose files Python would take for modules.
+    // Not in the user's directory, whose files Python could import as modules.
     command.arg("-c").arg(script).current_dir(scratch.path());
     match run_limited(&mut command, &printed, limit) {
         Ok(Ended::Exited(status)) if status.success() => {
             fs::read_to_string(&printed).map_err(|why| why.to_string())
         }
         Ok(Ended::Exited(status)) => Err(format!(
-            "{place} ended with {status} when it was asked for its frameworks; it printed last: {}",
+            "{shown} exited with {status} while listing its frameworks; last output: {}",
             last_lines(&printed)
         )),
         Ok(Ended::TimedOut) => Err(format!(
-            "{place} did not answer within {} s",
+            "{shown} did not answer within {} s",
             limit.as_secs()
         )),
         Ok(Ended::Interrupted) => Err("interrupted".to_owned()),
         Err(why) => Err(format!(
-            "the Python {place} cannot be started: {why}; name one that is there with --python PATH"
+            "cannot start the Python {shown}: {why}; choose another with --python PATH"
         )),
     }
 }
 
-/// The names of series that scripts use as well: kept here so that a change of one
-/// is noticed in the other.
+/// Series names that the scripts use too, so that a test notices a change on one side only.
 #[cfg(test)]
 const SHARED_NAMES: &[&str] = &[
     names::IMPORT,
@@ -304,14 +305,14 @@ mod tests {
         for name in SHARED_NAMES {
             assert!(
                 all.contains(&format!("\"{name}\"")),
-                "no script says \"{name}\""
+                "no script contains \"{name}\""
             );
         }
     }
 
     #[test]
-    fn a_python_that_is_not_there_is_a_sentence() {
-        let why = find_python(Some(Path::new("/nowhere/python"))).expect_err("it is not there");
+    fn a_missing_python_is_an_error_with_its_path() {
+        let why = find_python(Some(Path::new("/nowhere/python"))).expect_err("it does not exist");
         assert!(
             why.contains("/nowhere/python") && why.contains("--python"),
             "{why}"
@@ -319,8 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_python_is_a_sentence() {
-        let why = find_python(Some(Path::new("/bin/true"))).expect_err("it is no Python");
+    fn a_program_that_is_not_python_is_an_error_with_its_path() {
+        let why = find_python(Some(Path::new("/bin/true"))).expect_err("it is not Python");
         assert!(why.contains("/bin/true"), "{why}");
     }
 }

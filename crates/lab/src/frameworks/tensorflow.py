@@ -1,4 +1,4 @@
-# The experiments with TensorFlow and Keras. Each runs in a fresh process.
+# The TensorFlow and Keras experiments. Each runs in a fresh process.
 start = clock()
 import os
 
@@ -7,14 +7,14 @@ if DEVICE == "cpu":
 import numpy as np
 import tensorflow as tf
 
-keras = tf.keras  # loaded lazily: part of what an import costs
+keras = tf.keras  # loaded lazily: part of the import cost
 stage("import", clock() - start)
 
 recordings = 0
 
 
 class Counted(keras.layers.Layer):
-    """Passes its input on; its Python code runs only while a graph is recorded."""
+    """Passes its input through; its Python code runs only while a graph is recorded."""
 
     def call(self, inputs):
         global recordings
@@ -23,7 +23,7 @@ class Counted(keras.layers.Layer):
 
 
 def unet():
-    """A functional model: a sequence cannot skip."""
+    """A functional model: a sequential one cannot have skip connections."""
     a, b, c = UNET_CHANNELS
 
     def twice(x, channels):
@@ -68,7 +68,7 @@ def network():
 
 
 def counted(work, n):
-    """Times and recordings of each of n calls."""
+    """Times and graph recordings of n calls."""
     times, counts = [], []
     for index in range(n):
         before = recordings
@@ -88,8 +88,8 @@ def train():
 
     inputs = [np.random.randn(1, 10).astype("float32") for _ in range(16)]
     target = np.zeros((1, 10), "float32")
-    # Building the model brings the device up, as that is where its variables are: it is a
-    # part of the first iteration where nothing is there before.
+    # Building the model initializes the device, since its variables live there: it is part
+    # of the first iteration from nothing.
     building, model = timed(build)
     compiling, _ = timed(compile_model)
     built = building + compiling
@@ -123,8 +123,8 @@ def infer():
         times.append(seconds)
         counts.append(recorded)
         readings.keep()
-    # Building the model brings the device up, as that is where its variables are: it is a
-    # part of the first inference where nothing is there before.
+    # Building the model initializes the device, since its variables live there: it is part
+    # of the first inference from nothing.
     if ON_DEVICE:
         iterations("inference, resident input", times)
     else:
@@ -133,8 +133,8 @@ def infer():
         iterations("inference, fresh input", [built + times[0]] + times[1:])
     count("graph recordings", counts)
     readings.write()
-    # The same arithmetic on new weights, in a process where all else is set up: what is left
-    # of a first inference then.
+    # The same computation with new weights, in a process where everything else is set up:
+    # shows what then remains of a first inference.
     if MODEL == "mlp" and not ON_DEVICE:
         weights = [np.random.randn(*w.shape).astype("float32") for w in model.get_weights()]
 
@@ -151,8 +151,8 @@ elif EXPERIMENT == "infer":
     infer()
 else:
     fail("the script for tensorflow has no experiment " + EXPERIMENT)
-# Asked last: asking brings the device up, which is part of what was measured. A
+# Checked last: the query initializes the device, which is part of the measurement. A
 # framework that fell back to the CPU measured something else.
 if DEVICE == "cuda" and not tf.config.list_physical_devices("GPU"):
-    void("this TensorFlow finds no GPU; install a build with CUDA, or use --device cpu")
+    void("this TensorFlow does not find a GPU; install a build with CUDA, or use --device cpu")
 write(line="end")

@@ -1,4 +1,4 @@
-# The experiments with PyTorch. Each runs in a fresh process: exactly one is called.
+# The PyTorch experiments. Each runs in a fresh process: exactly one is called.
 start = clock()
 import torch
 import torch.nn as nn
@@ -15,7 +15,7 @@ def synchronize():
 
 
 def tensor(size_in_bytes):
-    """Memory that is really there: on the CPU an empty tensor has no pages yet."""
+    """Allocates memory with pages: on the CPU, an empty tensor has none yet."""
     elements = size_in_bytes // 4
     made = torch.empty(elements, device=dev) if ON_GPU else torch.zeros(elements)
     synchronize()
@@ -56,7 +56,7 @@ def alloc():
         seconds, held = timed(lambda: tensor(four))
         times.append(seconds)
     del held
-    # PyTorch frees into its own pool on a GPU: free and allocate is the pool.
+    # On a GPU, PyTorch frees into its pool: freeing and allocating measures the pool.
     iterations("allocate 4 MiB from the pool" if ON_GPU else "free 4 MiB, allocate again", times)
     if ON_GPU:
         times = []
@@ -73,7 +73,7 @@ def randn():
 
 
 def alloc_randn():
-    """As many scripts allocate: with a kernel that fills the memory, and is loaded first."""
+    """Allocates as many scripts do: with a kernel that fills the memory and must be loaded."""
     setup = 0.0
     if ON_GPU:
         setup, _ = timed(bring_up)
@@ -106,8 +106,8 @@ def alloc_sweep():
 
 
 def pinned_or_randn():
-    """Moving a pinned tensor, then a tensor that is made on the device: two different things,
-    which one of the articles compares. Pinning brings the device up, before any timer."""
+    """Moves a pinned tensor, then creates a tensor on the device: two different operations
+    that one of the articles compares. Pinning initializes the device, before any timer."""
     pinned = torch.zeros(TENSOR, TENSOR).pin_memory()
     kept, moves, randns = [], [], []
 
@@ -147,7 +147,7 @@ def transfer():
             iterations(down, [timed(fetch)[0] for _ in range(n)], size)
 
         copies(pageable, "host to device, pageable", "device to host, pageable")
-        # All are held: PyTorch would give freed pinned memory out again.
+        # All are held: PyTorch would reuse freed pinned memory.
         times, held = [], []
         for _ in range(min(max((64 << 20) // size, 3), pick(10, 6))):
             seconds, pinned = timed(lambda: torch.empty(size // 4, pin_memory=True))
@@ -210,7 +210,7 @@ def train(initialized=False, optimize=True, backward=True):
     loss_of = nn.MSELoss()
     optimizer = None
     if optimize:
-        # The first optimizer imports much of what `import torch` left out.
+        # The first optimizer imports many modules that `import torch` left out.
         seconds, optimizer = timed(lambda: torch.optim.SGD(model.parameters(), lr=0.01))
         stage("build the optimizer", seconds)
 
@@ -232,7 +232,7 @@ def train(initialized=False, optimize=True, backward=True):
 
     def first():
         if resident_input is None:
-            model.to(dev)  # which brings the device up
+            model.to(dev)  # which initializes the device
         iterate()
 
     later = pick(200, 60) - 1
@@ -260,7 +260,7 @@ def autograd(model, loss_of):
         synchronize()
 
     recorded, not_recorded, whole = [], [], []
-    # Interleaved, so that a drift of the machine affects all three alike.
+    # Interleaved, so that drift of the machine affects all three alike.
     for _ in range(pick(200, 60)):
         recorded.append(timed(recording)[0])
         not_recorded.append(timed(plain)[0])
@@ -268,7 +268,7 @@ def autograd(model, loss_of):
         for parameter in model.parameters():
             parameter.grad = None
     iterations("forward, recording the graph", recorded)
-    # All graphs are alive, so equal ids would mean one graph that was used again.
+    # All graphs are alive, so equal ids would mean that a graph was reused.
     graphs = [loss_of(model(x), target).grad_fn for _ in range(20)]
     count("graph recordings", [int(id(g) not in map(id, graphs[:i])) for i, g in enumerate(graphs)])
     iterations("forward, not recording", not_recorded)
@@ -361,7 +361,8 @@ def infer_from_nothing(model, inputs):
     def infer_on(value):
         return timed(lambda: model(value.to(dev)).cpu())[0]
 
-    # The first inference brings the device up and moves the model: in steps, each timed.
+    # The first inference initializes the device and moves the model, in separately timed
+    # steps.
     began = clock()
     if ON_GPU:
         bring_up()
@@ -381,7 +382,7 @@ def infer_from_nothing(model, inputs):
     stage("first inference: forward", done - there)
     kept = inputs[0].to(dev)
     for value in inputs[1:]:
-        # Interleaved, each after the same reading of memory.
+        # Interleaved, each after the same memory reading.
         readings.keep()
         fresh.append(infer_on(value))
         readings.read()
@@ -390,8 +391,8 @@ def infer_from_nothing(model, inputs):
     iterations("inference, fresh input", fresh)
     iterations("inference, resident input", resident_times)
     readings.write()
-    # The same arithmetic on weights that are new to the device, in a process where all else
-    # is set up: what is left of a first inference then.
+    # The same computation with weights that are new to the device, in a process where
+    # everything else is set up: shows what then remains of a first inference.
     if MODEL == "mlp":
         others = [network()[0] for _ in range(6)]
         times = [timed(lambda: other.to(dev)(inputs[0].to(dev)).cpu())[0] for other in others]
@@ -401,7 +402,7 @@ def infer_from_nothing(model, inputs):
 
 
 def long_launches():
-    """Work that outlasts its own launch, timed with and without waiting for it."""
+    """Work that takes longer than its launch, timed with and without waiting for it."""
     a = torch.randn(4096, 4096, device=dev)
     torch.mm(a, a)
     torch.cuda.synchronize()
@@ -442,8 +443,8 @@ def main():
 try:
     main()
 except (AssertionError, RuntimeError):
-    # Asked only now: asking initializes the driver, which is part of what is measured.
+    # Checked only now: the query initializes the driver, which is part of the measurement.
     if ON_GPU and not torch.cuda.is_available():
-        fail("this PyTorch finds no CUDA device; install a build with CUDA, or use --device cpu")
+        fail("this PyTorch does not find a CUDA device; install a build with CUDA, or use --device cpu")
     raise
 write(line="end")

@@ -1,4 +1,4 @@
-//! The models of the native experiments, on our own kernels.
+//! The models of the native experiments, built on our kernels.
 
 pub mod network;
 pub mod ops;

@@ -1,4 +1,4 @@
-//! The networks of the `infer` experiment: a plan on the host, then on a device.
+//! The networks of the `infer` experiment, on the host and on a device.
 
 use preheat_device::Result;
 
@@ -19,7 +19,7 @@ pub struct Network {
     layers: Vec<Layer>,
     /// Weight and bias of each layer that has them, in order.
     weights: Vec<HostFloats>,
-    /// Floats of the input.
+    /// Number of floats in the input.
     pub input_len: usize,
 }
 
@@ -44,7 +44,7 @@ impl Network {
         Network::new(layers, batch * inputs)
     }
 
-    /// Two 3×3 convolutions over one 28×28 image, a mean over what is left, 10 outputs.
+    /// Two 3×3 convolutions over one 28×28 image, a mean over the result, 10 outputs.
     pub fn conv() -> Network {
         let conv = |inputs, outputs, size| ConvShape {
             batch: 1,
@@ -94,7 +94,7 @@ impl Network {
         }
     }
 
-    /// Room on the device for weights, input and every layer's output.
+    /// Allocates weights, input and every layer's output on the device.
     pub fn allocate(&self, ops: &Ops) -> Result<Loaded> {
         let weights: Result<_> = self.weights.iter().map(|w| ops.tensor(w.len())).collect();
         let outputs: Result<_> = self
@@ -116,7 +116,7 @@ impl Network {
         })
     }
 
-    /// Send the weights.
+    /// Uploads the weights.
     pub fn upload_weights(&self, ops: &Ops, loaded: &Loaded) -> Result<()> {
         for (tensor, values) in loaded.weights.iter().zip(&self.weights) {
             ops.upload(tensor, values)?;
@@ -130,12 +130,12 @@ pub struct Loaded {
     layers: Vec<Layer>,
     weights: Vec<Tensor>,
     outputs: Vec<Tensor>,
-    /// Where the input goes.
+    /// The input tensor.
     pub input: Tensor,
 }
 
 impl Loaded {
-    /// Launch every layer; the output is there after a synchronization.
+    /// Launches every layer; the output is valid after a synchronization.
     pub fn forward(&self, ops: &Ops) -> Result<&Tensor> {
         let mut weights = self.weights.iter();
         let mut next = || weights.next().unwrap_or(&self.input);

@@ -1,4 +1,4 @@
-//! Tensors and the operations on them: one kernel launch each.
+//! Tensors and operations on them, one kernel launch each.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use preheat_device::{Argument, Buffer, Context, Error, From, Kernel, KernelName,
 #[derive(Clone)]
 pub struct Tensor {
     buffer: Rc<dyn Buffer>,
-    /// How many floats.
+    /// Number of floats.
     pub len: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct LinearShape {
 /// The shape of a convolution without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvShape {
-    /// Images.
+    /// Number of images.
     pub batch: usize,
     /// Channels of the input.
     pub inputs: usize,
@@ -40,28 +40,28 @@ pub struct ConvShape {
 }
 
 impl ConvShape {
-    /// Floats of the output.
+    /// Number of floats in the output.
     pub fn output_len(self) -> usize {
         let width = self.size - self.taps + 1;
         self.batch * self.outputs * width * width
     }
 }
 
-/// A context and its kernels, which are loaded when the first of them is launched.
+/// A context and its kernels, which are loaded on the first launch.
 pub struct Ops {
-    // Dropped before the context that it belongs to.
+    // Dropped before the context it belongs to.
     loaded: OnceCell<Loaded>,
     context: Box<dyn Context>,
 }
 
-/// The kernels by name, and the module that they are in.
+/// The kernels by name, and their module.
 struct Loaded {
     kernels: Vec<Box<dyn Kernel>>,
     _module: Box<dyn Module>,
 }
 
 impl Ops {
-    /// The operations of a context; nothing is loaded yet.
+    /// Creates the operations of a context; nothing is loaded yet.
     pub fn new(context: Box<dyn Context>) -> Ops {
         Ops {
             loaded: OnceCell::new(),
@@ -69,8 +69,8 @@ impl Ops {
         }
     }
 
-    /// Compile and load the kernels, from the furthest form that is shipped: what a
-    /// framework does that brings its kernels along. A second call does nothing.
+    /// Compiles and loads the kernels from their most compiled shipped form, as frameworks
+    /// do that ship their kernels. A second call does nothing.
     pub fn load(&self) -> Result<()> {
         self.loaded().map(|_| ())
     }
@@ -96,7 +96,7 @@ impl Ops {
         self.context.as_ref()
     }
 
-    /// Room for `len` floats, from the pool.
+    /// Allocates `len` floats from the pool.
     pub fn tensor(&self, len: usize) -> Result<Tensor> {
         Ok(Tensor {
             buffer: self.context.allocate_pooled(len * 4)?.into(),
@@ -104,12 +104,12 @@ impl Ops {
         })
     }
 
-    /// Send values to a tensor.
+    /// Uploads values to a tensor.
     pub fn upload(&self, target: &Tensor, values: &HostFloats) -> Result<()> {
         self.context.upload(target.buffer.as_ref(), &values.0)
     }
 
-    /// Fetch a tensor's values.
+    /// Downloads a tensor's values.
     pub fn download(&self, source: &Tensor) -> Result<Vec<f32>> {
         let mut bytes = vec![0; source.len * 4];
         self.context.download(&mut bytes, source.buffer.as_ref())?;
@@ -119,7 +119,7 @@ impl Ops {
             .collect())
     }
 
-    /// Wait for all that was launched.
+    /// Waits for all launched work.
     pub fn synchronize(&self) -> Result<()> {
         self.context.synchronize()
     }
@@ -279,20 +279,19 @@ impl Ops {
     }
 }
 
-/// One launch argument, short to write.
+/// A launch argument, with short names.
 enum Value<'a> {
     T(&'a Tensor),
     F(f32),
     N(usize),
 }
 
-/// Floats on the host in the form that travels, so that no timed copy pays for a
-/// conversion.
+/// Floats on the host, already as bytes, so that no timed copy includes a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFloats(Vec<u8>);
 
 impl HostFloats {
-    /// These values.
+    /// Converts these values.
     pub fn new(values: &[f32]) -> HostFloats {
         HostFloats(
             values
@@ -302,13 +301,13 @@ impl HostFloats {
         )
     }
 
-    /// Values between −0.5 and 0.5, the same on every machine: no start should
-    /// differ from another in what it computes.
+    /// Values between −0.5 and 0.5, the same on every machine, so that all starts compute
+    /// the same.
     pub fn noise(len: usize, seed: u32) -> HostFloats {
         HostFloats::new(&noise(len, seed))
     }
 
-    /// How many floats.
+    /// Number of floats.
     pub fn len(&self) -> usize {
         self.0.len() / 4
     }

@@ -1,7 +1,7 @@
-//! A tape: forward operations are recorded, backward replays them in reverse.
+//! A tape: records forward operations and replays them in reverse for the backward pass.
 //!
-//! As in the dynamic frameworks the tape is made anew in every iteration; that this
-//! costs something each time is one of the claims under test.
+//! As in dynamic frameworks, the tape is rebuilt in every iteration; one of the tested
+//! claims is that this has a cost each time.
 
 use preheat_device::Result;
 
@@ -33,7 +33,7 @@ pub struct Tape<'a> {
     nodes: Vec<Node>,
 }
 
-/// Gradients by variable; none where nothing flowed.
+/// Gradients by variable; `None` where no gradient flowed.
 pub struct Gradients(Vec<Option<Tensor>>);
 
 impl Gradients {
@@ -44,7 +44,7 @@ impl Gradients {
 }
 
 impl<'a> Tape<'a> {
-    /// An empty tape; if it is not recording, backward has nothing to replay.
+    /// Creates an empty tape; if it is not recording, backward has nothing to replay.
     pub fn new(ops: &'a Ops, recording: bool) -> Tape<'a> {
         Tape {
             ops,
@@ -54,7 +54,7 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// An input or a parameter.
+    /// Adds an input or a parameter.
     pub fn leaf(&mut self, tensor: &Tensor) -> Var {
         self.push(tensor.clone())
     }
@@ -100,12 +100,12 @@ impl<'a> Tape<'a> {
         Ok(loss)
     }
 
-    /// Whether anything was recorded.
+    /// Returns true if anything was recorded.
     pub fn is_recorded(&self) -> bool {
         !self.nodes.is_empty()
     }
 
-    /// The gradients of the loss that was recorded last.
+    /// The gradients of the last recorded loss.
     pub fn backward(&self) -> Result<Gradients> {
         let mut gradients: Vec<Option<Tensor>> = vec![None; self.values.len()];
         for node in self.nodes.iter().rev() {
@@ -142,7 +142,7 @@ impl<'a> Tape<'a> {
         Ok(Gradients(gradients))
     }
 
-    /// A variable that was used twice gets the sum of both gradients.
+    /// Sums the gradients of a variable that is used more than once.
     fn accumulate(
         &self,
         gradients: &mut [Option<Tensor>],
@@ -168,11 +168,13 @@ mod tests {
 
     fn ops() -> Ops {
         let mut device = preheat_device::open(Kind::Cpu, &Options::default());
-        device.initialize().expect("the cpu device is always there");
+        device
+            .initialize()
+            .expect("the cpu device is always available");
         Ops::new(device.context().expect("it has a context"))
     }
 
-    /// The loss of Linear → Linear for these values.
+    /// The loss of Linear → Linear for these values, and its gradients.
     fn loss(ops: &Ops, host: &[Vec<f32>; 5]) -> (f32, Vec<Vec<f32>>) {
         let first = LinearShape {
             batch: 3,
@@ -236,7 +238,7 @@ mod tests {
                 let exact = gradients[which][index];
                 assert!(
                     (numeric - exact).abs() < 2e-2 * (1.0 + exact.abs()),
-                    "leaf {which}[{index}]: {numeric} by differences, {exact} by the tape"
+                    "leaf {which}[{index}]: {numeric} from differences, {exact} from the tape"
                 );
             }
         }
