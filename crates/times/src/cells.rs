@@ -1,4 +1,4 @@
-//! Lines of cells between commas, cell by cell: a row may have millions of them.
+//! Reads comma-separated lines cell by cell: a row may have millions of cells.
 
 use std::borrow::Cow;
 
@@ -6,25 +6,25 @@ use crate::Result;
 use crate::error::Error;
 use crate::source::Source;
 
-/// The longest cell.
+/// The maximum length of a cell.
 const LONGEST: usize = 4096;
 
-/// A row that is being read.
+/// A row being read.
 pub(crate) struct Row {
-    /// Where the row begins.
+    /// The position of the row's start.
     pub begin: (u64, u64),
-    place: (u64, u64),
+    position: (u64, u64),
     cell: Vec<u8>,
     ended: bool,
 }
 
 impl Row {
-    /// The next row that is not blank, if there is one.
+    /// Advances to the next row that is not blank, if there is one.
     pub fn next(source: &mut Source) -> Result<Option<Row>> {
         while let Some(byte) = source.peek()? {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => source.next()?,
-                // A comment, as lines of numbers have them.
+                // A comment, as in lines of numbers.
                 b'#' => {
                     while source.peek()?.is_some_and(|byte| byte != b'\n') {
                         source.next()?;
@@ -32,10 +32,10 @@ impl Row {
                     None
                 }
                 _ => {
-                    let begin = source.place();
+                    let begin = source.position();
                     return Ok(Some(Row {
                         begin,
-                        place: begin,
+                        position: begin,
                         cell: Vec::new(),
                         ended: false,
                     }));
@@ -45,7 +45,7 @@ impl Row {
         Ok(None)
     }
 
-    /// Reads the next cell; false behind the last.
+    /// Reads the next cell; returns false after the last one.
     pub fn cell(&mut self, source: &mut Source) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -54,7 +54,7 @@ impl Row {
         while matches!(source.peek()?, Some(b' ' | b'\t')) {
             source.next()?;
         }
-        self.place = source.place();
+        self.position = source.position();
         let mut quoted = source.peek()? == Some(b'"');
         if quoted {
             source.next()?;
@@ -89,14 +89,14 @@ impl Row {
         Ok(())
     }
 
-    /// The cell that was read last.
+    /// The last cell read.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.cell.trim_ascii())
     }
 
-    /// An error in that cell.
+    /// An error at the last cell read.
     pub fn fail(&self, what: impl Into<String>) -> Error {
-        Error::at(self.place, what)
+        Error::at(self.position, what)
     }
 }
 
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_told() {
-        let said = rows("a,\"b\n").unwrap_err().to_string();
+    fn endless_cells_are_rejected() {
+        let error = rows("a,\"b\n").unwrap_err().to_string();
         assert_eq!(
-            said,
+            error,
             "line 1, column 3: this quotation mark is never closed"
         );
-        let said = rows(&"9".repeat(5000)).unwrap_err().to_string();
-        assert!(said.contains("longer than 4096"), "{said}");
+        let error = rows(&"9".repeat(5000)).unwrap_err().to_string();
+        assert!(error.contains("longer than 4096"), "{error}");
     }
 }

@@ -1,8 +1,8 @@
-//! The CSV of warmup_stats: a header, then a row for each start.
+//! warmup_stats CSV: a header, then one row per start.
 //!
-//! `process_exec_idx, bench_name, 0, 1, …`, times in seconds. The names in the header are
-//! free, and rows of several benchmarks may be mixed. A start that crashed has the word
-//! `crash` in place of its times.
+//! `process_exec_idx, bench_name, 0, 1, …`, times in seconds. The header names can be
+//! anything, and rows of several benchmarks can be mixed. A crashed start has the word
+//! `crash` instead of its times.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use preheat_analyze::classify::{Format, Measures, Times};
 
 use crate::cells::Row;
 use crate::error::{Error, quoted};
-use crate::held::Held;
 use crate::notes::Notes;
+use crate::quota::Quota;
 use crate::source::Source;
 use crate::starts::Starts;
 use crate::{Result, Settings, number};
 
-/// Cells before the times: which start, which benchmark.
+/// Cells before the times: the start and the benchmark.
 const NAMES: usize = 2;
 
 pub(crate) fn read(
     source: &mut Source,
     settings: &Settings,
-    take: &mut dyn FnMut(Format, Times),
+    emit: &mut dyn FnMut(Format, Times),
 ) -> Result<Vec<String>> {
     let mut header = 0;
     if let Some(mut row) = Row::next(source)? {
@@ -35,21 +35,21 @@ pub(crate) fn read(
         expected: usize::saturating_sub(header, NAMES),
         benchmarks: Vec::new(),
         index: HashMap::new(),
-        held: Held::default(),
+        quota: Quota::default(),
     };
     while let Some(row) = Row::next(source)? {
         table.add(row, source)?;
     }
     if table.benchmarks.is_empty() {
         return Err(Error::new(
-            "it has a header and no rows; it was read as CSV of warmup_stats: a header, then a \
-             row for each start. Bare numbers go one a line",
+            "it has a header but no rows; it was read as warmup_stats CSV: a header, then a \
+             row for each start. Bare numbers belong on separate lines",
         ));
     }
     let mut notes = Notes::default();
     for (name, starts) in table.benchmarks {
         match starts.finish(name.clone(), Measures::Iterations, Vec::new()) {
-            Some(times) => take(Format::WarmupStats, times),
+            Some(times) => emit(Format::WarmupStats, times),
             None => notes.add(|| format!("all starts of {name} crashed")),
         }
     }
@@ -58,25 +58,25 @@ pub(crate) fn read(
 
 struct Table<'a> {
     settings: &'a Settings,
-    /// Times that the header promises in each row.
+    /// The number of times per row, according to the header.
     expected: usize,
-    /// In the order in which they appear.
+    /// In order of appearance.
     benchmarks: Vec<(String, Starts)>,
     index: HashMap<String, usize>,
-    held: Held,
+    quota: Quota,
 }
 
 impl Table<'_> {
     fn add(&mut self, mut row: Row, source: &mut Source) -> Result<()> {
         row.cell(source)?;
         if !row.cell(source)? || row.text().is_empty() {
-            return Err(Error::at(row.begin, "this row has no name of a benchmark"));
+            return Err(Error::at(row.begin, "this row has no benchmark name"));
         }
         let mixed = self.settings.mixed_lengths;
         let in_a_second = self.settings.unit.unwrap_or_default().in_a_second();
         let at = self.find(&row.text()).map_err(|why| row.fail(why))?;
         let starts = &mut self.benchmarks[at].1;
-        (starts.begin(&mut self.held)).map_err(|why| row.fail(why))?;
+        (starts.begin(&mut self.quota)).map_err(|why| row.fail(why))?;
         let (mut count, mut crashed, mut ended) = (0, false, false);
         while row.cell(source)? {
             count += 1;
@@ -84,19 +84,19 @@ impl Table<'_> {
             if count == 1 && text.eq_ignore_ascii_case("crash") {
                 crashed = true;
             } else if text.is_empty() && (crashed || mixed) {
-                // Rows are filled up with empty cells where lengths differ.
+                // Where lengths differ, rows are padded with empty cells.
                 ended = true;
             } else if crashed || ended {
                 let what = quoted(text.as_bytes());
-                return Err(row.fail(format!("{what} stands behind the end of its start")));
+                return Err(row.fail(format!("{what} follows the end of its start")));
             } else if let Some(value) = number::parse(&text) {
                 number::time(value, in_a_second, &text)
-                    .and_then(|seconds| starts.push(seconds, &mut self.held))
+                    .and_then(|seconds| starts.push(seconds, &mut self.quota))
                     .map_err(|why| row.fail(why))?;
             } else if text.is_empty() {
-                return Err(
-                    row.fail("this cell is empty; --mixed-lengths takes rows as long as they are")
-                );
+                return Err(row.fail(
+                    "this cell is empty; --mixed-lengths accepts rows of different lengths",
+                ));
             } else {
                 let what = quoted(text.as_bytes());
                 return Err(row.fail(format!("{what} is no number")));
@@ -110,21 +110,21 @@ impl Table<'_> {
                 row.begin,
                 format!(
                     "this row has {count} times and the header has {expected}: was it cut off? \
-                     --mixed-lengths takes rows as long as they are"
+                     --mixed-lengths accepts rows of different lengths"
                 ),
             ));
         }
         Ok(())
     }
 
-    /// Where the benchmark of this name is.
+    /// The index of the benchmark with this name; adds it if necessary.
     fn find(&mut self, name: &str) -> Result<usize, String> {
         if let Some(at) = self.index.get(name) {
             return Ok(*at);
         }
         let at = self.benchmarks.len();
-        self.held.benchmark()?;
-        self.held.text(name)?;
+        self.quota.benchmark()?;
+        self.quota.text(name)?;
         self.index.insert(name.to_owned(), at);
         self.benchmarks.push((name.to_owned(), Starts::default()));
         Ok(at)
@@ -176,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_are_reported_with_their_position() {
         for (rows, why) in [
-            ("", "it has a header and no rows"),
+            ("", "it has a header but no rows"),
             (
                 "0, a, 1, 2\n",
                 "line 2, column 1: this row has 2 times and the header has 3",
@@ -194,18 +194,21 @@ mod tests {
                 "0, a, 1, -2, 3\n",
                 "line 2, column 10: -2 is no time: it is below 0",
             ),
-            ("0, a, crash, 2, 3\n", "\"2\" stands behind the end"),
-            ("0\n", "line 2, column 1: this row has no name"),
-            ("0, , 1, 2, 3\n", "line 2, column 1: this row has no name"),
+            ("0, a, crash, 2, 3\n", "\"2\" follows the end"),
+            ("0\n", "line 2, column 1: this row has no benchmark name"),
+            (
+                "0, , 1, 2, 3\n",
+                "line 2, column 1: this row has no benchmark name",
+            ),
         ] {
-            let said = all(&format!("{HEADER}{rows}"), false)
+            let error = all(&format!("{HEADER}{rows}"), false)
                 .unwrap_err()
                 .to_string();
-            assert!(said.contains(why), "{rows:?}: {said}");
+            assert!(error.contains(why), "{rows:?}: {error}");
         }
-        let said = all("1.0,2.0,3.0\n", false).unwrap_err().to_string();
-        assert!(said.contains("Bare numbers go one a line"), "{said}");
-        let said = all(&format!("{HEADER}0, a, crash\n"), false).unwrap_err();
-        assert_eq!(said.to_string(), "it has no times");
+        let error = all("1.0,2.0,3.0\n", false).unwrap_err().to_string();
+        assert!(error.contains("Bare numbers belong"), "{error}");
+        let error = all(&format!("{HEADER}0, a, crash\n"), false).unwrap_err();
+        assert_eq!(error.to_string(), "it has no times");
     }
 }

@@ -1,37 +1,37 @@
-//! Why a file cannot be read: a sentence, with the place.
+//! Reading errors, with their position.
 
 use std::fmt;
 use std::io;
 
-/// Why a file cannot be read. Shown as a sentence that follows the file's name.
+/// The reason a file cannot be read. Displayed as a message that follows the file name.
 #[derive(Debug)]
 pub struct Error {
     what: String,
     /// Line and column, counted from 1.
-    place: Option<(u64, u64)>,
-    /// Where in the document: `.benchmarks[0].runs[3]`.
+    position: Option<(u64, u64)>,
+    /// The path in the document: `.benchmarks[0].runs[3]`.
     path: String,
 }
 
 impl Error {
-    /// Of the file as a whole.
+    /// An error that concerns the whole file.
     pub(crate) fn new(what: impl Into<String>) -> Error {
         Error {
             what: what.into(),
-            place: None,
+            position: None,
             path: String::new(),
         }
     }
 
-    /// At a line and column.
-    pub(crate) fn at(place: (u64, u64), what: impl Into<String>) -> Error {
+    /// An error at a line and column.
+    pub(crate) fn at(position: (u64, u64), what: impl Into<String>) -> Error {
         Error {
-            place: Some(place),
+            position: Some(position),
             ..Error::new(what)
         }
     }
 
-    /// With the path in the document, if it has none yet.
+    /// Adds the path in the document, if the error has none yet.
     pub(crate) fn within(mut self, path: impl FnOnce() -> String) -> Error {
         if self.path.is_empty() {
             self.path = path();
@@ -42,7 +42,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((line, column)) = self.place {
+        if let Some((line, column)) = self.position {
             write!(f, "line {line}, column {column}")?;
             if !self.path.is_empty() {
                 write!(f, ", {}", self.path)?;
@@ -58,8 +58,8 @@ impl std::error::Error for Error {}
 impl From<io::Error> for Error {
     fn from(why: io::Error) -> Error {
         match why.kind() {
-            // What reads from a whole stream never asks for an exact count, so this comes
-            // from unpacking alone.
+            // Reading a whole stream never requests an exact number of bytes, so this can
+            // only come from decompression.
             io::ErrorKind::UnexpectedEof => {
                 Error::new("its compressed data ends too early: was it cut off?")
             }
@@ -71,7 +71,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What a sentence quotes of a file: short, and nothing that would steer a terminal.
+/// Quotes file content for a message: short, and without terminal control characters.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(text);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_comes_first() {
+    fn the_position_comes_first() {
         let error = Error::at((3, 14), "a").within(|| ".b[1]".to_owned());
         assert_eq!(error.to_string(), "line 3, column 14, .b[1]: a");
         let error = error.within(|| ".outer".to_owned());

@@ -1,26 +1,26 @@
-//! Iteration times that other tools wrote: bytes → [`Times`], benchmark by benchmark.
+//! Reads iteration times written by other tools: bytes → [`Times`], benchmark by benchmark.
 //!
-//! What a file is is told by what it holds, never by its name. It is read once, from
-//! front to back: a benchmark is handed over as soon as it is complete, and what a reader
-//! holds is bounded whatever the file says. Nothing is judged here and nothing printed; a
-//! file that cannot be read gives a sentence with the place in it.
+//! The format is detected from the content, never from the file name. A file is read once,
+//! front to back: each benchmark is delivered once it is complete, and memory use is
+//! bounded whatever the file contains. This crate neither judges nor prints anything; a
+//! file that cannot be read yields a message with the position.
 //!
-//! - `source` – bytes with their place, unpacked (`unpack`) where they are compressed
-//! - `recognise` – which form it is
-//! - `csv` (of `cells`), `lines`, `json` – the forms; `json` has a file for each tool
-//! - `number` – what a time may be; `starts`, `held`, `notes` – how many there may be, and
-//!   how much of all else
+//! - `source` – bytes with their position, decompressed (`unpack`) if necessary
+//! - `recognise` – format detection
+//! - `csv` (built on `cells`), `lines`, `json` – the formats; `json` has one file per tool
+//! - `number` – the valid range of times; `starts`, `quota`, `notes` – limits on the number of
+//!   times and everything else
 
 #![forbid(unsafe_code)]
 
 mod cells;
 mod csv;
 mod error;
-mod held;
 mod json;
 mod lines;
 mod notes;
 mod number;
+mod quota;
 mod recognise;
 mod source;
 mod starts;
@@ -37,33 +37,33 @@ pub use unit::Unit;
 /// The result of reading.
 type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How a file is to be read.
+/// Settings for reading a file.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What a benchmark is called where the file does not say.
+    /// The name of benchmarks that have none in the file.
     pub name: String,
-    /// The unit of files that do not say theirs; seconds if none is named.
+    /// The unit of files that do not define one; seconds by default.
     pub unit: Option<Unit>,
-    /// Whether the starts of a benchmark may have different numbers of iterations.
+    /// If true, the starts of a benchmark may have different numbers of iterations.
     pub mixed_lengths: bool,
 }
 
-/// Reads a file and hands over each benchmark as soon as it is complete. What is returned
-/// is worth telling of the file as a whole.
+/// Reads a file and passes each benchmark to `emit` once it is complete. Returns notes on
+/// the whole file.
 ///
-/// What was handed over before an error is complete and sound.
+/// Benchmarks that were delivered before an error are complete and valid.
 pub fn read(
     input: impl Read,
     settings: &Settings,
-    take: &mut dyn FnMut(Format, Times),
+    emit: &mut dyn FnMut(Format, Times),
 ) -> Result<Vec<String>> {
-    let mut taken = 0;
+    let mut count = 0;
     let mut counting = |format, times| {
-        taken += 1;
-        take(format, times);
+        count += 1;
+        emit(format, times);
     };
     let notes = recognise::read(input, settings, &mut counting)?;
-    match taken {
+    match count {
         0 => Err(Error::new("it has no times")),
         _ => Ok(notes),
     }

@@ -1,27 +1,27 @@
-//! One number a line. An empty line ends a start; `#` begins a comment.
+//! One number per line. An empty line ends a start; `#` begins a comment.
 
 use preheat_analyze::classify::{Format, Measures, Times};
 
 use crate::error::{Error, quoted};
-use crate::held::Held;
+use crate::quota::Quota;
 use crate::source::Source;
 use crate::starts::Starts;
 use crate::{Result, Settings, number};
 
-/// The longest line: a number, and a comment perhaps.
+/// The maximum length of a line: a number, possibly with a comment.
 const LONGEST: usize = 4096;
 
 pub(crate) fn read(
     source: &mut Source,
     settings: &Settings,
-    take: &mut dyn FnMut(Format, Times),
+    emit: &mut dyn FnMut(Format, Times),
 ) -> Result<Vec<String>> {
     let in_a_second = settings.unit.unwrap_or_default().in_a_second();
-    let (mut starts, mut held) = (Starts::default(), Held::default());
+    let (mut starts, mut quota) = (Starts::default(), Quota::default());
     let mut line = Vec::new();
     loop {
-        let place = (source.place().0, 1);
-        let at = |why: String| Error::at(place, why);
+        let position = (source.position().0, 1);
+        let at = |why: String| Error::at(position, why);
         let more = next_line(source, &mut line)?;
         let text = line.split(|byte| *byte == b'#').next().unwrap_or_default();
         let comment = text.len() < line.len();
@@ -30,15 +30,15 @@ pub(crate) fn read(
             let text = std::str::from_utf8(text).ok();
             let value = text.and_then(number::parse);
             let (Some(text), Some(value)) = (text, value) else {
-                return Err(at(no_number(&line)));
+                return Err(at(not_a_number(&line)));
             };
             number::time(value, in_a_second, text)
-                .and_then(|seconds| starts.push(seconds, &mut held))
+                .and_then(|seconds| starts.push(seconds, &mut quota))
                 .map_err(at)?;
         } else if !(starts.last_is_empty() || comment && more) {
             starts.mixed(settings).map_err(at)?;
             if more {
-                starts.begin(&mut held).map_err(at)?;
+                starts.begin(&mut quota).map_err(at)?;
             }
         }
         if !more {
@@ -46,13 +46,13 @@ pub(crate) fn read(
         }
     }
     if let Some(times) = starts.finish(settings.name.clone(), Measures::Iterations, Vec::new()) {
-        take(Format::Lines, times);
+        emit(Format::Lines, times);
     }
     Ok(Vec::new())
 }
 
-/// The next line, without its end; false if it is the end of the file, which may stand for
-/// an empty line.
+/// Reads the next line, without its end; returns false at the end of the file, which counts
+/// as an empty line.
 fn next_line(source: &mut Source, line: &mut Vec<u8>) -> Result<bool> {
     line.clear();
     loop {
@@ -61,8 +61,8 @@ fn next_line(source: &mut Source, line: &mut Vec<u8>) -> Result<bool> {
             None | Some(b'\n') => return Ok(true),
             Some(_) if line.len() == LONGEST => {
                 return Err(source.fail(format!(
-                    "this line is longer than {LONGEST} characters; one number belongs on a line, \
-                     or a JSON list in the file"
+                    "this line is longer than {LONGEST} characters; write one number per line, \
+                     or a JSON list"
                 )));
             }
             Some(byte) => line.push(byte),
@@ -70,8 +70,8 @@ fn next_line(source: &mut Source, line: &mut Vec<u8>) -> Result<bool> {
     }
 }
 
-fn no_number(line: &[u8]) -> String {
-    let said = quoted(line.trim_ascii());
+fn not_a_number(line: &[u8]) -> String {
+    let shown = quoted(line.trim_ascii());
     let words: Vec<&[u8]> = line
         .split(|byte| byte.is_ascii_whitespace() || *byte == b',' || *byte == b';')
         .filter(|word| !word.is_empty())
@@ -81,9 +81,11 @@ fn no_number(line: &[u8]) -> String {
         .filter(|word| std::str::from_utf8(word).is_ok_and(|w| number::parse(w).is_some()))
         .count();
     match (numbers, words.len()) {
-        (2.., _) => format!("{said} is more than one number; one belongs on a line"),
-        (1, 2) => format!("{said} is no bare number; --unit s|ms|us|ns names the unit of all"),
-        _ => format!("{said} is no number"),
+        (2.., _) => format!("{shown} is more than one number; write one per line"),
+        (1, 2) => {
+            format!("{shown} is not a bare number; set the unit of all with --unit s|ms|us|ns")
+        }
+        _ => format!("{shown} is no number"),
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_made_seconds() {
+    fn units_are_converted_to_seconds() {
         let settings = Settings {
             unit: Some(Unit::Nanoseconds),
             ..Settings::default()
@@ -130,15 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         let long = "1 ".repeat(3000);
         for (text, why) in [
             ("1\nx\n", "line 2, column 1: \"x\" is no number"),
             (
                 "1 2\n",
-                "line 1, column 1: \"1 2\" is more than one number; one belongs on a line",
+                "line 1, column 1: \"1 2\" is more than one number; write one per line",
             ),
-            ("1\n12 ms\n", "\"12 ms\" is no bare number; --unit"),
+            ("1\n12 ms\n", "\"12 ms\" is not a bare number; set the unit"),
             ("1\nnan\n", "line 2, column 1: nan is no time"),
             ("1\n-3\n", "line 2, column 1: -3 is no time: it is below 0"),
             ("0\n", "line 1, column 1: 0 is no time"),
@@ -152,8 +154,8 @@ mod tests {
             ("1\n2\n\n3\n\n4\n5\n", "line 5, column 1: start 2 has 1"),
             ("\u{e9}\n", "is no number"),
         ] {
-            let said = all(text, &Settings::default()).unwrap_err().to_string();
-            assert!(said.contains(why), "{text:?}: {said}");
+            let error = all(text, &Settings::default()).unwrap_err().to_string();
+            assert!(error.contains(why), "{text:?}: {error}");
         }
     }
 }

@@ -1,33 +1,33 @@
-//! What is worth telling of a file as a whole: so many notes, and how many more there are.
+//! Notes on a whole file, limited in number.
 
-/// So many are told.
+/// The maximum number of notes.
 const MOST: usize = 100;
 
-/// Notes, in their order.
+/// Notes, in order.
 #[derive(Default)]
 pub(crate) struct Notes {
-    told: Vec<String>,
+    shown: Vec<String>,
     more: usize,
 }
 
 impl Notes {
-    /// One more; it is written only if it is told.
+    /// Adds a note; `note` is called only if it is kept.
     pub fn add(&mut self, note: impl FnOnce() -> String) {
-        if self.told.len() == MOST {
+        if self.shown.len() == MOST {
             self.more += 1;
         } else {
-            self.told.push(note());
+            self.shown.push(note());
         }
     }
 
-    /// All of them.
+    /// Returns the notes, with a count of the others.
     pub fn finish(mut self) -> Vec<String> {
         match self.more {
             0 => {}
-            1 => self.told.push("and 1 more of the kind".to_owned()),
-            more => self.told.push(format!("and {more} more of the kind")),
+            1 => self.shown.push("and 1 more like this".to_owned()),
+            more => self.shown.push(format!("and {more} more like this")),
         }
-        self.told
+        self.shown
     }
 }
 
@@ -36,11 +36,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_told_is_counted() {
+    fn further_notes_are_counted() {
         let mut notes = Notes::default();
         (0..MOST + 3).for_each(|at| notes.add(|| format!("note {at}")));
         let all = notes.finish();
         assert_eq!((all.len(), &*all[MOST - 1]), (MOST + 1, "note 99"));
-        assert_eq!(all[MOST], "and 3 more of the kind");
+        assert_eq!(all[MOST], "and 3 more like this");
     }
 }

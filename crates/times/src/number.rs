@@ -1,12 +1,13 @@
-//! What a time may be.
+//! Valid times and numbers.
 
 use std::ops::RangeInclusive;
 
-/// Seconds that an iteration can take: from a picosecond to thirty years. What is outside is
-/// in another unit, or no time.
+/// The possible duration of an iteration in seconds: from a picosecond to thirty years.
+/// Anything else is in another unit, or not a time.
 const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e9;
 
-/// The time in seconds; else why it is none. `text` is how the file writes it.
+/// Converts a time to seconds, or returns why it is invalid. `text` is its spelling in the
+/// file.
 pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, String> {
     let seconds = value / in_a_second;
     if value.is_nan() {
@@ -30,7 +31,7 @@ pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, Stri
     }
 }
 
-/// A number as text writes it, without what only Rust takes for one.
+/// Parses a number as files contain it, without forms that only Rust accepts.
 pub(crate) fn parse(text: &str) -> Option<f64> {
     let usual = |b: u8| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
     let named = ["nan", "inf", "infinity"];
@@ -60,10 +61,10 @@ mod tests {
             (3e12, "thirty years; --unit"),
             (1e-13, "picosecond; --unit"),
         ] {
-            let said = time(value, 1.0, "this").unwrap_err();
+            let error = time(value, 1.0, "this").unwrap_err();
             assert!(
-                said.starts_with("this is no time") && said.contains(why),
-                "{said}"
+                error.starts_with("this is no time") && error.contains(why),
+                "{error}"
             );
         }
     }

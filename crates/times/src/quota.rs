@@ -1,74 +1,74 @@
-//! What a reader may hold: so many benchmarks, times and texts, whatever the file says.
+//! Limits on the benchmarks, times and text in memory, whatever a file contains.
 //!
-//! Errors are sentences without a place: who reads knows it.
+//! Errors are messages without a position; the reader adds it.
 
-/// The most benchmarks of a file.
+/// The maximum number of benchmarks in a file.
 const MOST_BENCHMARKS: usize = 100_000;
-/// The most times that are held at once, 128 MiB of them.
+/// The maximum number of times in memory at once: 128 MiB.
 const MOST_TIMES: usize = 1 << 24;
-/// What a start takes beside its times, in times: many have only one.
+/// The overhead of a start, counted in times: many starts have only one.
 const A_START: usize = 8;
-/// The most bytes of names and notes that are held at once.
+/// The maximum size of names and notes in memory at once, in bytes.
 const MOST_TEXT: usize = 32 << 20;
-/// What a text takes beside its bytes: many have none.
+/// The overhead of a text in bytes: many texts are empty.
 const A_TEXT: usize = 48;
-/// The most bytes of a name that is put together.
+/// The maximum size of a composed name, in bytes.
 const LONGEST_NAME: usize = 1 << 20;
 
-/// How much is held, over all benchmarks that are not complete yet, or were handed over.
-pub(crate) struct Held {
+/// Usage of all benchmarks that are incomplete or have been delivered.
+pub(crate) struct Quota {
     benchmarks: usize,
     times: usize,
-    /// How many bytes of text may still come.
-    room: usize,
+    /// The remaining bytes for text.
+    text_left: usize,
 }
 
-impl Default for Held {
-    fn default() -> Held {
-        Held {
+impl Default for Quota {
+    fn default() -> Quota {
+        Quota {
             benchmarks: 0,
             times: 0,
-            room: MOST_TEXT,
+            text_left: MOST_TEXT,
         }
     }
 }
 
-impl Held {
-    /// What a single name is put together of.
-    pub fn of_a_name() -> Held {
-        Held {
-            room: LONGEST_NAME,
-            ..Held::default()
+impl Quota {
+    /// The limits for the parts of a single name.
+    pub fn for_name() -> Quota {
+        Quota {
+            text_left: LONGEST_NAME,
+            ..Quota::default()
         }
     }
 
-    /// One more benchmark.
+    /// Counts a benchmark.
     pub fn benchmark(&mut self) -> Result<(), String> {
         if self.benchmarks == MOST_BENCHMARKS {
             return Err(format!(
-                "a file has at most {MOST_BENCHMARKS} benchmarks here; split it"
+                "a file can have at most {MOST_BENCHMARKS} benchmarks; split it"
             ));
         }
         self.benchmarks += 1;
         Ok(())
     }
 
-    /// One more text.
+    /// Counts a text.
     pub fn text(&mut self, text: &str) -> Result<(), String> {
-        let room = self.room.checked_sub(text.len() + A_TEXT);
-        self.room = room.ok_or(
-            "there is more text in names and parameters than is held at once; split the file, \
-             or leave some of them out",
+        let text_left = self.text_left.checked_sub(text.len() + A_TEXT);
+        self.text_left = text_left.ok_or(
+            "names and parameters have too much text; split the file, or remove some of \
+             them",
         )?;
         Ok(())
     }
 
-    /// One more start.
+    /// Counts a start.
     pub fn start(&mut self) -> Result<(), String> {
         self.add(A_START)
     }
 
-    /// One more time.
+    /// Counts a time.
     pub fn time(&mut self) -> Result<(), String> {
         self.add(1)
     }
@@ -76,7 +76,7 @@ impl Held {
     fn add(&mut self, times: usize) -> Result<(), String> {
         if self.times + times > MOST_TIMES {
             return Err(format!(
-                "at most {MOST_TIMES} times are held at once; split the file"
+                "more than {MOST_TIMES} times at once; split the file"
             ));
         }
         self.times += times;
@@ -89,15 +89,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_bounds() {
-        let mut held = Held::default();
-        (0..MOST_BENCHMARKS).for_each(|_| held.benchmark().unwrap());
-        assert!(held.benchmark().unwrap_err().contains("100000 benchmarks"));
-        (0..MOST_TIMES / A_START).for_each(|_| held.start().unwrap());
-        assert!(held.time().unwrap_err().contains("split the file"));
-        let mut held = Held::of_a_name();
+    fn limits_are_enforced() {
+        let mut quota = Quota::default();
+        (0..MOST_BENCHMARKS).for_each(|_| quota.benchmark().unwrap());
+        assert!(quota.benchmark().unwrap_err().contains("100000 benchmarks"));
+        (0..MOST_TIMES / A_START).for_each(|_| quota.start().unwrap());
+        assert!(quota.time().unwrap_err().contains("split the file"));
+        let mut quota = Quota::for_name();
         let long = "x".repeat(LONGEST_NAME - A_TEXT);
-        held.text(&long).unwrap();
-        assert!(held.text("").unwrap_err().contains("more text"));
+        quota.text(&long).unwrap();
+        assert!(quota.text("").unwrap_err().contains("too much text"));
     }
 }

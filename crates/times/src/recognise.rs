@@ -1,4 +1,4 @@
-//! Which form a file has, by what it begins with.
+//! Detects the format of a file by its first bytes.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, quoted};
 use crate::source::{BUFFER, Source};
 use crate::{Result, Settings, csv, json, lines, unpack};
 
-/// What is unpacked elsewhere, by its first bytes.
+/// Unsupported compression formats, by their first bytes.
 const PACKED: [(&[u8], &str, &str); 4] = [
     (b"\x1f\x8b", "gzip", "gunzip -c"),
     (b"\x28\xb5\x2f\xfd", "Zstandard", "zstd -dc"),
@@ -16,11 +16,11 @@ const PACKED: [(&[u8], &str, &str); 4] = [
     (b"PK\x03\x04", "zip", "unzip -p"),
 ];
 
-/// Reads a file of whatever form.
+/// Reads a file in any format.
 pub(crate) fn read(
     input: impl Read,
     settings: &Settings,
-    take: &mut dyn FnMut(Format, Times),
+    emit: &mut dyn FnMut(Format, Times),
 ) -> Result<Vec<String>> {
     let mut source = Source::new(Box::new(input));
     if source.ahead(3)?.starts_with(b"BZh") {
@@ -49,7 +49,7 @@ pub(crate) fn read(
     if ahead.starts_with(b"\xef\xbb\xbf") {
         source.skip(3);
     }
-    // However much of it there is.
+    // Skip leading whitespace, however long.
     while source
         .peek()?
         .is_some_and(|byte| byte.is_ascii_whitespace())
@@ -59,20 +59,20 @@ pub(crate) fn read(
     let ahead = source.ahead(BUFFER)?;
     match ahead.first() {
         None => Err(Error::new("it is empty")),
-        Some(b'{' | b'[') => json::read(&mut source, settings, take),
-        Some(_) if is_table(ahead) => csv::read(&mut source, settings, take),
-        Some(_) => lines::read(&mut source, settings, take),
+        Some(b'{' | b'[') => json::read(&mut source, settings, emit),
+        Some(_) if is_table(ahead) => csv::read(&mut source, settings, emit),
+        Some(_) => lines::read(&mut source, settings, emit),
     }
 }
 
-/// Whether the first line that says something has three cells or more.
+/// Returns true if the first significant line has at least three cells.
 fn is_table(ahead: &[u8]) -> bool {
     let mut lines = ahead.split(|byte| *byte == b'\n');
-    let says = |line: &&[u8]| {
+    let significant = |line: &&[u8]| {
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#")
     };
-    let first = lines.find(says).unwrap_or_default();
+    let first = lines.find(significant).unwrap_or_default();
     first.iter().filter(|byte| **byte == b',').count() >= 2
 }
 
@@ -81,13 +81,13 @@ mod tests {
     use super::*;
 
     fn refused(bytes: &[u8]) -> String {
-        let mut take = |_, _| panic!("nothing can be read");
-        let error = read(bytes, &Settings::default(), &mut take).unwrap_err();
+        let mut emit = |_, _| panic!("nothing can be read");
+        let error = read(bytes, &Settings::default(), &mut emit).unwrap_err();
         error.to_string()
     }
 
     #[test]
-    fn what_is_no_times_is_told() {
+    fn unsupported_files_are_rejected() {
         assert_eq!(refused(b""), "it is empty");
         assert_eq!(refused(b" \n\t\r\n"), "it is empty");
         assert_eq!(refused(b"\xef\xbb\xbf"), "it is empty");
@@ -95,7 +95,7 @@ mod tests {
         assert!(refused(b"PK\x03\x04").contains("zip"));
         assert!(refused(b"\xff\xfe1\0").contains("no text of a known form"));
         assert!(refused(b"\x7fELF\x02\x01\0\0").ends_with("it begins with \" ELF    \""));
-        assert!(refused(b"BZh9 is no compressed data").contains("damaged"));
+        assert!(refused(b"BZh9 is not compressed data").contains("damaged"));
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Bytes with their place, and a look ahead.
+//! Bytes with their position, and lookahead.
 //!
-//! Everything is read through this one buffer, so that the memory of reading does not
-//! depend on the file, and every error knows its line and column.
+//! Everything is read through this one buffer, so that memory use does not depend on the
+//! file, and every error has its line and column.
 
 use std::io::{self, Read};
 
 use crate::error::Error;
 
-/// Bytes that are buffered, and so the furthest look ahead.
+/// The buffer size, and so the maximum lookahead.
 pub(crate) const BUFFER: usize = 64 << 10;
 
-/// Where the bytes come from.
+/// A stream of bytes.
 pub(crate) struct Source<'a> {
     input: Box<dyn Read + 'a>,
     buffer: Box<[u8]>,
@@ -18,7 +18,7 @@ pub(crate) struct Source<'a> {
     end: usize,
     ended: bool,
     line: u64,
-    /// How many bytes of the line are behind.
+    /// The number of bytes of the line already read.
     column: u64,
 }
 
@@ -36,17 +36,17 @@ impl<'a> Source<'a> {
     }
 
     /// The line and column of the next byte, counted from 1.
-    pub fn place(&self) -> (u64, u64) {
+    pub fn position(&self) -> (u64, u64) {
         (self.line, self.column + 1)
     }
 
-    /// An error here.
+    /// An error at the current position.
     pub fn fail(&self, what: impl Into<String>) -> Error {
-        Error::at(self.place(), what)
+        Error::at(self.position(), what)
     }
 
-    /// What comes next, as far as is known and at least `count` bytes (no more than
-    /// [`BUFFER`]), if the file has as many.
+    /// Returns the buffered bytes, at least `count` of them (limited to [`BUFFER`]) if the
+    /// file has as many.
     pub fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         let count = count.min(BUFFER);
         if self.at + count > BUFFER {
@@ -59,7 +59,7 @@ impl<'a> Source<'a> {
         Ok(&self.buffer[self.at..self.end])
     }
 
-    /// The next byte, which stays the next one.
+    /// Peeks at the next byte.
     #[inline]
     pub fn peek(&mut self) -> io::Result<Option<u8>> {
         while self.at == self.end {
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
         Ok(Some(self.buffer[self.at]))
     }
 
-    /// The next byte, if there is one.
+    /// Reads the next byte, if there is one.
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<u8>> {
         let next = self.peek()?;
@@ -88,7 +88,7 @@ impl<'a> Source<'a> {
         Ok(next)
     }
 
-    /// Passes over bytes that were looked at and are no part of the text.
+    /// Skips bytes that were peeked at and are not part of the text.
     pub fn skip(&mut self, count: usize) {
         self.at = (self.at + count).min(self.end);
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_over_the_buffers_edge() {
+    fn positions_are_counted_across_buffers() {
         let text = "abc\n".repeat(BUFFER / 4) + "xyz";
         let mut source = Source::new(Box::new(text.as_bytes()));
         assert_eq!(source.ahead(BUFFER).unwrap().len(), BUFFER);
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(source.peek().unwrap(), Some(expected));
             assert_eq!(source.next().unwrap(), Some(expected));
         }
-        assert_eq!(source.place(), (BUFFER as u64 / 4 + 1, 4));
+        assert_eq!(source.position(), (BUFFER as u64 / 4 + 1, 4));
         assert_eq!(source.next().unwrap(), None);
         assert_eq!(source.ahead(5).unwrap(), b"");
     }

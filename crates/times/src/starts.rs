@@ -1,59 +1,59 @@
-//! The starts of one benchmark while they are read, and how many there may be.
+//! Collects the starts of one benchmark, within limits.
 
 use preheat_analyze::classify::{MOST_STARTS, Measures, Times};
 
 use crate::Settings;
-use crate::held::Held;
+use crate::quota::Quota;
 
-/// The most iterations of one start. Finding where it settles takes time that grows with their
-/// square: this many take twenty seconds.
+/// The maximum number of iterations in a start. The time to find the steady state grows
+/// with the square of the iterations: this many need twenty seconds.
 const MOST_ITERATIONS: usize = 1 << 18;
-/// The most squares of iterations that the starts of a benchmark have together: eight of the
-/// longest, so that it is judged within minutes.
+/// The maximum sum of squared iteration counts of a benchmark's starts: eight of the
+/// longest, so that classification takes minutes at most.
 const MOST_WORK: usize = 8 * MOST_ITERATIONS * MOST_ITERATIONS;
 
-/// Starts, time by time. Errors are sentences without a place: who reads knows it.
+/// Starts, filled time by time. Errors are messages without a position; the reader adds it.
 #[derive(Default)]
 pub(crate) struct Starts {
     starts: Vec<Vec<f64>>,
     /// Starts that ended before their first iteration.
     crashed: usize,
-    /// The squares of their iterations, together.
+    /// The sum of the squared iteration counts.
     work: usize,
 }
 
 impl Starts {
     /// Begins a start.
-    pub fn begin(&mut self, held: &mut Held) -> Result<(), String> {
+    pub fn begin(&mut self, quota: &mut Quota) -> Result<(), String> {
         if self.starts.len() == MOST_STARTS {
             return Err(format!(
-                "a benchmark has at most {MOST_STARTS} starts here; leave some out"
+                "a benchmark can have at most {MOST_STARTS} starts; remove some"
             ));
         }
-        held.start()?;
+        quota.start()?;
         self.starts.push(Vec::new());
         Ok(())
     }
 
-    /// Adds a time to the start that began last, to the first if none began.
-    pub fn push(&mut self, seconds: f64, held: &mut Held) -> Result<(), String> {
+    /// Adds a time to the last start; begins the first start if there is none.
+    pub fn push(&mut self, seconds: f64, quota: &mut Quota) -> Result<(), String> {
         if self.starts.is_empty() {
-            self.begin(held)?;
+            self.begin(quota)?;
         }
         let Some(start) = self.starts.last_mut() else {
             return Ok(());
         };
         if start.len() == MOST_ITERATIONS {
             return Err(format!(
-                "a start has at most {MOST_ITERATIONS} iterations here; give the first of them"
+                "a start has at most {MOST_ITERATIONS} iterations here; use only the first ones"
             ));
         }
-        held.time()?;
-        // From one square to the next.
+        quota.time()?;
+        // The difference between two consecutive squares.
         self.work += 2 * start.len() + 1;
         if self.work > MOST_WORK {
             return Err(format!(
-                "{} starts of so many iterations would take many minutes to judge; give fewer \
+                "{} starts of so many iterations would take many minutes to classify; use fewer \
                  starts, or the first iterations of each",
                 self.starts.len()
             ));
@@ -62,25 +62,25 @@ impl Starts {
         Ok(())
     }
 
-    /// Adds what another one holds, already counted, to the start that began last.
+    /// Adds the times of another value, which were already counted, to the last start.
     pub fn append(&mut self, other: Starts) -> Result<(), String> {
         let mut times = other.starts.into_iter().flatten();
-        times.try_for_each(|seconds| self.push(seconds, &mut Held::default()))
+        times.try_for_each(|seconds| self.push(seconds, &mut Quota::default()))
     }
 
-    /// Whether the start that began last has no iterations, or none began.
+    /// Returns true if the last start has no iterations, or there is none.
     pub fn last_is_empty(&self) -> bool {
         self.starts.last().is_none_or(Vec::is_empty)
     }
 
-    /// Takes the start that began last for one that crashed, if it has no iterations.
+    /// Marks the last start as crashed, if it has no iterations.
     pub fn end_crashed(&mut self) {
         if self.starts.pop_if(|start| start.is_empty()).is_some() {
             self.crashed += 1;
         }
     }
 
-    /// What is wrong if the start that began last is not as long as the first.
+    /// Checks that the last start is as long as the first.
     pub fn mixed(&self, settings: &Settings) -> Result<(), String> {
         let length = |start: Option<&Vec<f64>>| start.map_or(0, Vec::len);
         let (first, last) = (length(self.starts.first()), length(self.starts.last()));
@@ -90,12 +90,12 @@ impl Starts {
         let iterations = if last == 1 { "iteration" } else { "iterations" };
         Err(format!(
             "start {} has {last} {iterations} and the first has {first}: was one cut off? \
-             --mixed-lengths takes starts as long as they are",
+             --mixed-lengths accepts starts of different lengths",
             self.starts.len()
         ))
     }
 
-    /// The benchmark; none if no start has iterations.
+    /// Builds the benchmark; `None` if no start has iterations.
     pub fn finish(
         mut self,
         name: String,
@@ -124,26 +124,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_bounds() {
-        let mut held = Held::default();
+    fn limits_are_enforced() {
+        let mut quota = Quota::default();
         let mut starts = Starts::default();
         for _ in 0..MOST_ITERATIONS {
-            starts.push(1.0, &mut held).unwrap();
+            starts.push(1.0, &mut quota).unwrap();
         }
-        let said = starts.push(1.0, &mut held).unwrap_err();
-        assert!(said.contains("262144 iterations"), "{said}");
+        let error = starts.push(1.0, &mut quota).unwrap_err();
+        assert!(error.contains("262144 iterations"), "{error}");
         for _ in 1..8 {
-            starts.begin(&mut held).unwrap();
-            (0..MOST_ITERATIONS).for_each(|_| starts.push(1.0, &mut held).unwrap());
+            starts.begin(&mut quota).unwrap();
+            (0..MOST_ITERATIONS).for_each(|_| starts.push(1.0, &mut quota).unwrap());
         }
-        starts.begin(&mut held).unwrap();
-        let said = starts.push(1.0, &mut held).unwrap_err();
-        assert!(said.starts_with("9 starts of so many"), "{said}");
+        starts.begin(&mut quota).unwrap();
+        let error = starts.push(1.0, &mut quota).unwrap_err();
+        assert!(error.starts_with("9 starts of so many"), "{error}");
         let mut starts = Starts::default();
-        (0..MOST_STARTS).for_each(|_| starts.begin(&mut held).unwrap());
+        (0..MOST_STARTS).for_each(|_| starts.begin(&mut quota).unwrap());
         assert!(
             starts
-                .begin(&mut held)
+                .begin(&mut quota)
                 .unwrap_err()
                 .contains("10000 starts")
         );
@@ -151,14 +151,14 @@ mod tests {
 
     #[test]
     fn crashed_starts_are_counted_and_left_out() {
-        let mut held = Held::default();
+        let mut quota = Quota::default();
         let mut starts = Starts::default();
-        starts.begin(&mut held).unwrap();
+        starts.begin(&mut quota).unwrap();
         starts.end_crashed();
-        starts.begin(&mut held).unwrap();
-        starts.push(1.0, &mut held).unwrap();
+        starts.begin(&mut quota).unwrap();
+        starts.push(1.0, &mut quota).unwrap();
         starts.end_crashed();
-        starts.begin(&mut held).unwrap();
+        starts.begin(&mut quota).unwrap();
         starts.end_crashed();
         let times = starts
             .finish("b".to_owned(), Measures::Iterations, Vec::new())

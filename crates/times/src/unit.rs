@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// In which unit the times of a file are.
+/// The unit of a file's times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Every unit.
+    /// All units.
     pub const ALL: [Unit; 4] = [
         Unit::Seconds,
         Unit::Milliseconds,
@@ -25,7 +25,7 @@ impl Unit {
         Unit::Nanoseconds,
     ];
 
-    /// Its sign, in ASCII.
+    /// The unit symbol, in ASCII.
     pub fn as_str(self) -> &'static str {
         match self {
             Unit::Seconds => "s",
@@ -35,8 +35,8 @@ impl Unit {
         }
     }
 
-    /// How many of it a second has. Dividing by a whole number rounds once; multiplying by
-    /// 1e-9, which no float is, would round twice.
+    /// The number of these units in a second. Dividing by a whole number rounds once;
+    /// multiplying by 1e-9, which is not exactly representable, would round twice.
     pub(crate) fn in_a_second(self) -> f64 {
         match self {
             Unit::Seconds => 1.0,
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_by_their_signs() {
+    fn units_are_parsed() {
         for unit in Unit::ALL {
             assert_eq!(unit.as_str().parse(), Ok(unit));
         }

@@ -1,8 +1,8 @@
 //! Compressed files: bzip2, as Krun writes it.
 //!
-//! A few bytes can be made to unpack to terabytes. What is unpacked is never held, so it
-//! would cost time alone, but a reader should learn soon that a file is not what it seems:
-//! real results unpack to tens of times their size.
+//! A few bytes can decompress to terabytes. Decompressed data is never kept in memory, so
+//! it would only cost time, but users should learn soon that such a file is not what it
+//! seems: real results expand to tens of times their size.
 
 use std::cell::Cell;
 use std::io::{self, BufReader, Read};
@@ -10,12 +10,12 @@ use std::rc::Rc;
 
 use bzip2::bufread::MultiBzDecoder;
 
-/// So much may always be unpacked.
+/// This much may always be decompressed,
 const ALWAYS: u64 = 16 << 20;
-/// And so many times what was read.
+/// plus this many times the bytes read.
 const TIMES: u64 = 250;
 
-/// The unpacked bytes.
+/// Decompresses bzip2 data.
 pub(crate) fn bzip2<'a>(packed: impl Read + 'a) -> impl Read + 'a {
     let read = Rc::new(Cell::new(0));
     let counted = Counted {
@@ -25,7 +25,7 @@ pub(crate) fn bzip2<'a>(packed: impl Read + 'a) -> impl Read + 'a {
     Bounded {
         inner: MultiBzDecoder::new(BufReader::new(counted)),
         read,
-        given: 0,
+        unpacked: 0,
     }
 }
 
@@ -45,7 +45,7 @@ impl<R: Read> Read for Counted<R> {
 struct Bounded<R> {
     inner: R,
     read: Rc<Cell<u64>>,
-    given: u64,
+    unpacked: u64,
 }
 
 impl<R: Read> Read for Bounded<R> {
@@ -56,10 +56,10 @@ impl<R: Read> Read for Bounded<R> {
             }
             _ => why,
         })?;
-        self.given += count as u64;
-        if self.given > ALWAYS + TIMES * self.read.get() {
+        self.unpacked += count as u64;
+        if self.unpacked > ALWAYS + TIMES * self.read.get() {
             return Err(io::Error::other(format!(
-                "it unpacks to more than {TIMES} times its size, as no real results do"
+                "it decompresses to more than {TIMES} times its size, unlike real results"
             )));
         }
         Ok(count)

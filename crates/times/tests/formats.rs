@@ -1,4 +1,4 @@
-//! Every form as its tool writes it: what is read, and what a person is told of it.
+//! Every format as its tool writes it: the benchmarks and notes read from it.
 
 mod support;
 
@@ -43,7 +43,7 @@ fn results_of_krun_packed_and_plain() {
 }
 
 #[test]
-fn streams_behind_one_another_are_one_file() {
+fn concatenated_streams_are_one_file() {
     let text = sample("krun.json");
     let (front, back) = text.split_at(text.len() / 2);
     let both = [support::packed(front), support::packed(back)].concat();
@@ -68,7 +68,7 @@ fn times_of_hyperfine_are_starts() {
 }
 
 #[test]
-fn warm_ups_of_pyperf_are_first_iterations_and_calibrations_no_starts() {
+fn pyperf_warm_ups_are_first_iterations_and_calibrations_are_not_starts() {
     let (format, found) = all(&sample("pyperf.json"));
     assert_eq!(format, Format::Pyperf);
     assert_eq!(found[0].name, "sort");
@@ -79,13 +79,16 @@ fn warm_ups_of_pyperf_are_first_iterations_and_calibrations_no_starts() {
     ];
     assert_eq!(found[0].starts, starts);
     assert!(found[0].notes[0].contains("the mean of many loops"));
-    assert_eq!(found[0].notes[1], "1 run that only calibrated is no start");
+    assert_eq!(
+        found[0].notes[1],
+        "1 calibration run is not counted as a start"
+    );
     assert_eq!(found[1].starts, [[0.5, 0.25, 0.25]]);
     assert!(found[1].notes.is_empty());
 }
 
 #[test]
-fn throughputs_and_histograms_of_jmh_are_made_times() {
+fn jmh_throughputs_and_histograms_are_converted_to_times() {
     let (format, found) = all(&sample("jmh.json"));
     assert_eq!(format, Format::Jmh);
     assert_eq!(
@@ -96,8 +99,8 @@ fn throughputs_and_histograms_of_jmh_are_made_times() {
         found[0].starts,
         [[5e-4, 2.5e-4, 2e-4], [4e-4, 2.5e-4, 1.25e-4]]
     );
-    assert!(found[0].notes[0].contains("does not keep its 3 warm-up iterations"));
-    assert!(found[0].notes[1].contains("within 10 s"));
+    assert!(found[0].notes[0].contains("does not store its 3 warm-up iterations"));
+    assert!(found[0].notes[1].contains("the mean over 10 s"));
     assert_eq!(
         found[1].name,
         "org.example.Lists.sort (kind=linked, size=100) [sample]"
@@ -107,7 +110,7 @@ fn throughputs_and_histograms_of_jmh_are_made_times() {
     assert_eq!(found[2].starts, [[180.0, 120.0, 120.0]]);
     assert_eq!(
         found[2].notes,
-        ["it ran without forks: its start is no fresh process"]
+        ["it ran without forks: its start is not a fresh process"]
     );
 }
 
@@ -121,7 +124,7 @@ fn starts_of_a_run_by_their_temperature() {
         [vec![0.5, 0.1, 0.1], vec![0.5, 0.1, 0.1, 0.1]]
     );
     assert!(found[0].notes[0].contains("first start is left out"));
-    assert!(found[0].notes[1].contains("1 of its starts nothing repeats"));
+    assert!(found[0].notes[1].contains("1 of its starts have no repeated iterations"));
     assert_eq!(found[1].name, "python train.py [disk]");
     assert_eq!(found[1].starts, [[0.75, 0.1, 0.1]]);
 }
@@ -141,7 +144,7 @@ fn bare_numbers_as_json_and_in_lines() {
 }
 
 #[test]
-fn halves_of_pairs_are_replaced_and_what_follows_stands_for_itself() {
+fn lone_surrogates_are_replaced() {
     let name = |escapes: &str| {
         let text = format!(r#"{{"results": [{{"command": "{escapes}", "times": [1, 1]}}]}}"#);
         all(text.as_bytes()).1[0].name.clone()
@@ -160,7 +163,7 @@ fn halves_of_pairs_are_replaced_and_what_follows_stands_for_itself() {
 }
 
 #[test]
-fn a_unit_is_for_files_that_do_not_say_theirs() {
+fn a_unit_is_only_accepted_for_files_without_one() {
     for name in SAMPLES {
         let in_milliseconds = Settings {
             unit: Some(Unit::Milliseconds),
@@ -169,10 +172,10 @@ fn a_unit_is_for_files_that_do_not_say_theirs() {
         let (seconds, _) = read_with(&sample(name), &plain());
         let (found, result) = read_with(&sample(name), &in_milliseconds);
         if seconds[0].0.has_unit() {
-            let said = result.unwrap_err().to_string();
+            let error = result.unwrap_err().to_string();
             assert!(
-                said.contains("says its unit itself; leave --unit ms"),
-                "{name}: {said}"
+                error.contains("defines its unit; --unit ms"),
+                "{name}: {error}"
             );
         } else {
             let expected = seconds[0].1.starts[0][0] / 1e3;

@@ -1,4 +1,4 @@
-//! How much memory reading takes: what is kept, and no more; and what is kept is bounded.
+//! Memory use of reading: only what is needed, within fixed limits.
 
 use std::sync::Mutex;
 
@@ -13,14 +13,14 @@ use support::{endless, packed, plain};
 #[global_allocator]
 static COUNTING: memory::Counting = memory::Counting;
 
-/// What another test takes at the same time would count.
+/// Serialized: allocations of other tests would count too.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// What such files take at most, however long they are.
+/// The maximum memory for such files, however long they are.
 const BOUND: usize = 160 << 20;
 
 #[test]
-fn much_that_is_passed_over_takes_no_memory() {
+fn skipped_content_takes_no_memory() {
     let _one = ONE.lock();
     let long = "x".repeat(32 << 20);
     let config = format!("{{\"config\": \"{long}\", \"wallclock_times\": {{\"a\": [[1, 2, 3]]}}}}");
@@ -37,7 +37,7 @@ fn much_that_is_passed_over_takes_no_memory() {
 }
 
 #[test]
-fn however_much_there_is_to_keep_memory_is_bounded() {
+fn memory_is_bounded_for_endless_files() {
     let _one = ONE.lock();
     let mixed = Settings {
         mixed_lengths: true,
@@ -46,8 +46,8 @@ fn however_much_there_is_to_keep_memory_is_bounded() {
     let x = "x".repeat(60_000);
     let none = "[],".repeat(9_000);
     let pyperf = "{\"benchmarks\": [";
-    let many = "a file has at most 100000 benchmarks";
-    let text = "there is more text in names and parameters";
+    let many = "a file can have at most 100000 benchmarks";
+    let text = "names and parameters have too much text";
     for (head, body, why) in [
         (pyperf.to_owned(), "{\"runs\":[]},".to_owned(), many),
         (
@@ -66,7 +66,7 @@ fn however_much_there_is_to_keep_memory_is_bounded() {
             format!(
                 "{{\"benchmark\":\"a\",\"primaryMetric\":{{\"scoreUnit\":\"s/op\",\"rawData\":[{none}[1]]}}}},"
             ),
-            "times are held at once; split the file",
+            "times at once; split the file",
         ),
         (
             "[{\"benchmark\":\"a\",\"params\":{".to_owned(),
@@ -92,18 +92,18 @@ fn however_much_there_is_to_keep_memory_is_bounded() {
         let (result, peak) =
             memory::peak_of(|| read(endless(&head, &body), &mixed, &mut |_, _| {}));
         let shown = &body[..body.len().min(60)];
-        let said = result.unwrap_err().to_string();
-        assert!(said.contains(why), "{head}{shown}…: {said}");
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(why), "{head}{shown}…: {error}");
         assert!(peak < BOUND, "{peak} bytes for {head}{shown}…");
     }
 }
 
 #[test]
-fn small_files_with_much_in_them_are_bounded_too() {
+fn memory_is_bounded_for_compressed_and_dense_files() {
     let _one = ONE.lock();
     let empty = "{\"runs\":[]},".repeat(1 << 20);
     let bomb = packed(format!("{{\"benchmarks\": [{empty}").as_bytes());
-    // Ninety thousand notes, each with a long name that stands there once.
+    // Ninety thousand notes, each with a long name that the file contains once.
     let (empty, long) = (&empty[..90_000 * 12 - 1], "x".repeat(60_000));
     let shared = format!("{{\"benchmarks\":[{empty}],\"metadata\":{{\"name\":\"{long}\"}}}}");
     let one = "{\"runs\":[{\"values\":[1]}]},".repeat(90_000);
@@ -113,20 +113,23 @@ fn small_files_with_much_in_them_are_bounded_too() {
         .map(|row| format!("0,{row}{},crash\n", &long[..4_000]))
         .collect();
     for (bytes, why) in [
-        (bomb, "a file has at most 100000 benchmarks"),
+        (bomb, "a file can have at most 100000 benchmarks"),
         (shared.into_bytes(), "it has no times"),
-        (named.into_bytes(), "there is more text in names"),
+        (
+            named.into_bytes(),
+            "names and parameters have too much text",
+        ),
         (
             format!("i,b,0\n{rows}").into_bytes(),
-            "there is more text in names",
+            "names and parameters have too much text",
         ),
     ] {
         let (result, peak) = memory::peak_of(|| {
             let mut found = Vec::new();
             read(&*bytes, &plain(), &mut |_, times| found.push(times))
         });
-        let said = result.unwrap_err().to_string();
-        assert!(said.contains(why), "{said}");
-        assert!(peak < BOUND, "{peak} bytes: {said}");
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+        assert!(peak < BOUND, "{peak} bytes: {error}");
     }
 }

@@ -1,5 +1,5 @@
-//! Whatever is damaged, reading ends without a panic, with little memory, and takes nothing for
-//! a time that is none.
+//! Reading any damaged file ends without a panic, with little memory, and never yields an
+//! invalid time.
 //!
 //! This is the bounded, deterministic sibling of the fuzz target in `fuzz/`.
 
@@ -34,7 +34,7 @@ impl Numbers {
     }
 }
 
-/// Reads a damaged file; checks what must hold of whatever was read.
+/// Reads a damaged file and checks the invariants of the result.
 fn survives(bytes: &[u8], mixed_lengths: bool) -> bool {
     let settings = Settings {
         name: "file".to_owned(),
@@ -42,14 +42,14 @@ fn survives(bytes: &[u8], mixed_lengths: bool) -> bool {
         ..Settings::default()
     };
     let mut found = Vec::new();
-    // What another test takes at the same time would count.
+    // Serialized: allocations of other tests would count too.
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock();
     let (result, peak) =
         memory::peak_of(|| read(bytes, &settings, &mut |_, times| found.push(times)));
     drop(one);
     let shown = || String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
-    // Two buffers, what unpacking needs, and what the file's size justifies.
+    // Two buffers, the decompressor, and what the file's size justifies.
     assert!(
         peak < (8 << 20) + 64 * bytes.len(),
         "{peak} bytes for {}",
@@ -82,7 +82,7 @@ fn survives(bytes: &[u8], mixed_lengths: bool) -> bool {
             assert!(!why.chars().any(char::is_control), "{why:?}");
         }
     }
-    // What is taken for JSON here is JSON to others as well.
+    // Anything accepted as JSON here must be valid JSON.
     let json = bytes
         .trim_ascii_start()
         .first()
@@ -95,7 +95,7 @@ fn survives(bytes: &[u8], mixed_lengths: bool) -> bool {
 }
 
 #[test]
-fn any_damage_is_survived() {
+fn random_damage_does_not_panic() {
     let words: [&[u8]; 27] = [
         b"NaN",
         b"-",
@@ -159,15 +159,15 @@ fn any_damage_is_survived() {
             count.1 += usize::from(survives(&bytes, round % 2 == 0));
         }
     }
-    println!("tried and read: {read:?}");
+    println!("attempts and successes: {read:?}");
     for (name, (_, good)) in &read {
-        // Some damage is harmless; were none, the files would be too easy to refuse.
+        // Some damage is harmless; otherwise the files would be too easy to reject.
         assert!(*good > 0 || name.ends_with("bz2"), "{read:?}");
     }
 }
 
 #[test]
-fn files_that_are_cut_anywhere_are_survived() {
+fn truncated_files_do_not_panic() {
     for name in SAMPLES {
         let sound = sample(name);
         for length in 0..sound.len() {
@@ -177,7 +177,7 @@ fn files_that_are_cut_anywhere_are_survived() {
 }
 
 #[test]
-fn numbers_are_those_that_others_read() {
+fn numbers_agree_with_serde_json() {
     let mut numbers = Numbers(7);
     for _ in 0..2000 {
         let bits = numbers.next();

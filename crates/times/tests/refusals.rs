@@ -1,4 +1,4 @@
-//! Files that cannot be read: what a person is told, with the place.
+//! Errors for files that cannot be read, with their position.
 
 mod support;
 
@@ -6,7 +6,7 @@ use preheat_times::{Settings, read};
 use support::{endless, plain, read_with, refused, sample};
 
 #[test]
-fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
+fn json_errors_have_line_column_and_path() {
     for (text, why) in [
         (
             "[1, 2",
@@ -51,29 +51,26 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ("[1e999]", "1e999 is no time"),
         ("[1e300]", "it would take over thirty years; --unit"),
         ("[01]", "\"01\" is no number"),
-        (
-            "[1,]",
-            "line 1, column 4: a value is expected behind a comma",
-        ),
+        ("[1,]", "line 1, column 4: expected a value after the comma"),
         ("[1 2]", "line 1, column 4: a comma or ] is expected here"),
         (
             "[1] 2",
-            "line 1, column 5: something follows the end of the document",
+            "line 1, column 5: unexpected content after the end of the document",
         ),
         ("{}", "it is a JSON object of no known form"),
         (
             "{\"a\": 1}",
-            "there are results of Krun (wallclock_times), hyperfine",
+            "expected results of Krun (wallclock_times), hyperfine",
         ),
-        ("{\"a\" 1}", "a colon is expected behind a key"),
+        ("{\"a\" 1}", "expected a colon after the key"),
         (
             r#"{"results": [{"command": "\ud800\u12", "times": [1]}]}"#,
             "\\u needs four hexadecimal digits",
         ),
-        ("{a: 1}", "a key in quotation marks is expected here"),
+        ("{a: 1}", "expected a key in quotation marks"),
         (
             "{\"a\": tru}",
-            "line 1, column 7, .a: \"tru\" is no JSON value",
+            "line 1, column 7, .a: \"tru\" is not a JSON value",
         ),
         (
             "[[1, 2], [1]]",
@@ -85,7 +82,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "{\"schema\": \"preheat.run/9\"}",
-            "only preheat.run/1 has iterations",
+            "only preheat.run/1 is supported",
         ),
         (
             "{\"schema\": \"preheat.run/1\", \"starts\": [{\"temperature\": \"lukewarm\"}]}",
@@ -102,7 +99,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "{\"results\": [{\"times\": [1, 0.0]}]}",
-            ".results[0].times[1]: 0 is no time: hyperfine takes off what the shell needs",
+            ".results[0].times[1]: 0 is no time: hyperfine subtracted the shell's startup time",
         ),
         (
             "{\"results\": [{\"times\": [1, -1]}]}",
@@ -114,7 +111,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "{\"benchmarks\": [{\"runs\": [{\"values\": [4096]}], \"metadata\": {\"unit\": \"byte\"}}]}",
-            "benchmark 1, \"file\", is measured in \"byte\", and that is no time",
+            "benchmark 1, \"file\", is measured in \"byte\", which is not a unit of time",
         ),
         (
             "{\"wallclock_times\": {\"a b:c\": [[1], [1, 2]]}}",
@@ -135,7 +132,7 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
         ),
         (
             "[{\"benchmark\": \"a\", \"primaryMetric\": {\"scoreUnit\": \"B/op\", \"rawData\": [[1]]}}]",
-            "\"B/op\" is no unit of time",
+            "\"B/op\" is not a unit of time",
         ),
         (
             "[{\"benchmark\": \"a\", \"primaryMetric\": {\"scoreUnit\": \"ops/s\", \"rawData\": [[1, 0]]}}]",
@@ -146,13 +143,13 @@ fn what_is_wrong_in_json_is_told_with_line_column_and_path() {
             "[0].primaryMetric.rawData[0][0]: a number is expected here, and this is a text",
         ),
     ] {
-        let said = refused(text.as_bytes());
-        assert!(said.contains(why), "{text}\n  {said}\n  {why}");
+        let error = refused(text.as_bytes());
+        assert!(error.contains(why), "{text}\n  {error}\n  {why}");
     }
 }
 
 #[test]
-fn what_came_before_a_mistake_is_sound() {
+fn benchmarks_before_an_error_are_delivered() {
     let text = r#"{"wallclock_times": {"good": [[1, 2, 3]], "bad": [[1, -2, 3]], "later": [[1]]}}"#;
     let (found, result) = read_with(text.as_bytes(), &plain());
     assert!(
@@ -190,7 +187,7 @@ fn lengths_may_differ_where_that_is_allowed() {
 }
 
 #[test]
-fn files_that_are_cut_off_say_so() {
+fn truncated_files_are_reported_as_such() {
     for name in [
         "krun.json",
         "hyperfine.json",
@@ -202,14 +199,14 @@ fn files_that_are_cut_off_say_so() {
         let bytes = sample(name);
         let end = bytes.trim_ascii_end().len();
         for length in (2..end).step_by(7) {
-            let said = refused(&bytes[..length]);
-            assert!(said.starts_with("line "), "{name} to {length}: {said}");
+            let error = refused(&bytes[..length]);
+            assert!(error.starts_with("line "), "{name} to {length}: {error}");
         }
     }
     let packed = sample("krun.json.bz2");
     for length in [packed.len() - 1, packed.len() / 2, 20] {
-        let said = refused(&packed[..length]);
-        assert_eq!(said, "its compressed data ends too early: was it cut off?");
+        let error = refused(&packed[..length]);
+        assert_eq!(error, "its compressed data ends too early: was it cut off?");
     }
     let mut damaged = packed.clone();
     let middle = damaged.len() / 2;
@@ -219,12 +216,12 @@ fn files_that_are_cut_off_say_so() {
 }
 
 #[test]
-fn what_never_ends_is_refused() {
+fn endless_files_are_rejected() {
     for (head, body, why) in [
         ("[1", ",1", "a start has at most 262144 iterations here"),
         ("", "1\n", "a start has at most 262144 iterations here"),
-        ("", "1\n\n", "a benchmark has at most 10000 starts here"),
-        ("[[1]", ",[1]", "a benchmark has at most 10000 starts here"),
+        ("", "1\n\n", "a benchmark can have at most 10000 starts"),
+        ("[[1]", ",[1]", "a benchmark can have at most 10000 starts"),
         ("", "1 ", "this line is longer than 4096"),
         (
             "i,b,0\n0,a",
@@ -236,27 +233,27 @@ fn what_never_ends_is_refused() {
         ("", "[", "a number is expected here, and this is a list"),
         ("{\"a\": ", "[", "nested more than 128 levels deep"),
         ("{\"a\": ", "{\"a\":", "nested more than 128 levels deep"),
-        ("[", "9", "no number has 512 digits"),
+        ("[", "9", "this number has more than 512 digits"),
         ("{\"", "a", "this text is longer than 65536 bytes"),
         (
             "{\"results\": [{\"times\": [1",
             "]},{\"times\":[1",
-            "a file has at most 100000 benchmarks",
+            "a file can have at most 100000 benchmarks",
         ),
     ] {
-        let said = read(endless(head, body), &plain(), &mut |_, _| {})
+        let error = read(endless(head, body), &plain(), &mut |_, _| {})
             .unwrap_err()
             .to_string();
-        assert!(said.contains(why), "{head}{body}…: {said}");
+        assert!(error.contains(why), "{head}{body}…: {error}");
     }
 }
 
 #[test]
-fn what_unpacks_without_end_is_refused() {
-    // A hundred MiB of blanks are a few hundred bytes.
+fn decompression_bombs_are_rejected() {
+    // A hundred MiB of blanks compress to a few hundred bytes.
     let blanks = vec![b' '; 100 << 20];
     let packed = support::packed(&blanks);
     assert!(packed.len() < 1000);
-    let said = refused(&packed);
-    assert!(said.contains("more than 250 times its size"), "{said}");
+    let error = refused(&packed);
+    assert!(error.contains("more than 250 times its size"), "{error}");
 }

@@ -1,23 +1,23 @@
-//! JMH's JSON (`-rf json`): a list of `{"benchmark", "mode", "params", "primaryMetric":
+//! JMH JSON (`-rf json`): a list of `{"benchmark", "mode", "params", "primaryMetric":
 //! {"scoreUnit", "rawData": [[…], …]}}`.
 //!
-//! A fork is a start, and JMH does not keep its warm-up iterations: what is first here is the
-//! first after them. Throughputs are turned into times. With `sample` there is a histogram for
-//! each iteration in place of a number; its mean is taken.
+//! A fork is a start. JMH does not store its warm-up iterations: the first iteration here
+//! is the first one after them. Throughputs are converted to times. In `sample` mode, each
+//! iteration has a histogram instead of a number; its mean is used.
 
 use std::collections::HashSet;
 
 use preheat_analyze::classify::{Format, Measures, Times};
 
 use super::pull::{Json, Kind};
-use super::{Reading, kept, own_unit, parameter};
+use super::{Reading, own_unit, parameter, stored_text};
 use crate::Result;
 use crate::error::quoted;
-use crate::held::Held;
 use crate::number;
+use crate::quota::Quota;
 use crate::starts::Starts;
 
-/// What was read of it.
+/// The benchmarks read so far.
 #[derive(Default)]
 pub(super) struct Jmh {
     /// Benchmarks with their modes.
@@ -25,7 +25,7 @@ pub(super) struct Jmh {
     read: bool,
 }
 
-/// An entry while it is read. The unit may stand behind the numbers.
+/// An entry being read. Its unit may come after the numbers.
 #[derive(Default)]
 struct Entry {
     name: String,
@@ -43,22 +43,24 @@ impl Jmh {
         !self.read
     }
 
-    /// An object of the list.
+    /// Reads one object of the list.
     pub fn add(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Jmh, reading.settings)?;
         self.read = true;
-        (reading.held.benchmark()).map_err(|why| json.fail(why))?;
+        (reading.quota.benchmark()).map_err(|why| json.fail(why))?;
         let mut entry = Entry::default();
-        let mut of_name = Held::of_a_name();
+        let mut name_quota = Quota::for_name();
         json.object(|json, key| {
             match (key, json.kind()?) {
-                ("benchmark", Kind::Text) => entry.name = kept(json, &mut of_name)?,
-                ("mode", Kind::Text) => entry.mode = kept(json, &mut reading.held)?,
-                ("measurementTime", Kind::Text) => entry.time = kept(json, &mut reading.held)?,
+                ("benchmark", Kind::Text) => entry.name = stored_text(json, &mut name_quota)?,
+                ("mode", Kind::Text) => entry.mode = stored_text(json, &mut reading.quota)?,
+                ("measurementTime", Kind::Text) => {
+                    entry.time = stored_text(json, &mut reading.quota)?
+                }
                 ("forks", Kind::Number) => entry.forks = Some(json.number()?),
                 ("warmupIterations", Kind::Number) => entry.warmups = json.number()?,
                 ("params", Kind::Object) => json.object(|json, name| {
-                    entry.params.push(parameter(json, name, &mut of_name)?);
+                    entry.params.push(parameter(json, name, &mut name_quota)?);
                     Ok(())
                 })?,
                 ("primaryMetric", Kind::Object) => entry.metric(json, reading)?,
@@ -67,19 +69,20 @@ impl Jmh {
             Ok(())
         })?;
         if entry.name.is_empty() {
-            return Err(json.fail("this object has no benchmark and rawData, as those of JMH have"));
+            return Err(json.fail("this object has no benchmark and rawData, unlike JMH results"));
         }
         if entry.raw.last_is_empty() {
             return Err(json.fail("this benchmark has no rawData"));
         }
         let mode = entry.mode.clone();
         let times = entry.finish(json)?;
-        (reading.held.text(&times.name)).map_err(|why| json.fail(why))?;
+        (reading.quota.text(&times.name)).map_err(|why| json.fail(why))?;
         self.benchmarks.push((times, mode));
         Ok(())
     }
 
-    /// All of it is there. A benchmark that was run in several modes is called by them.
+    /// Delivers all benchmarks. A benchmark that ran in several modes gets the mode in its
+    /// name.
     pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
         let mut seen = HashSet::new();
         let twice: HashSet<String> = (self.benchmarks.iter())
@@ -90,7 +93,7 @@ impl Jmh {
             if twice.contains(&times.name) && !mode.is_empty() {
                 times.name = format!("{} [{mode}]", times.name);
             }
-            reading.give(json, Format::Jmh, times)?;
+            reading.deliver(json, Format::Jmh, times)?;
         }
         Ok(())
     }
@@ -104,14 +107,14 @@ impl Entry {
                 Ok(())
             }
             "rawData" | "rawDataHistogram" => json.array(|json, _| {
-                (self.raw.begin(&mut reading.held)).map_err(|why| json.fail(why))?;
+                (self.raw.begin(&mut reading.quota)).map_err(|why| json.fail(why))?;
                 json.array(|json, _| {
                     let value = match json.kind()? {
                         Kind::Array => mean(json)?,
                         _ => json.number()?,
                     };
-                    // Whether it is a time is known when the unit is.
-                    (self.raw.push(value, &mut reading.held)).map_err(|why| json.fail(why))
+                    // Checked later, when the unit is known.
+                    (self.raw.push(value, &mut reading.quota)).map_err(|why| json.fail(why))
                 })?;
                 (self.raw.mixed(reading.settings)).map_err(|why| json.fail(why))
             }),
@@ -119,11 +122,11 @@ impl Entry {
         })
     }
 
-    /// The benchmark, in seconds.
+    /// Converts the entry to a benchmark, in seconds.
     fn finish(self, json: &Json) -> Result<Times> {
         let Some((inverse, in_a_second)) = unit(&self.unit) else {
             return Err(json.fail(format!(
-                "{} is no unit of time (s/op, ms/op, …) or of throughput (ops/s, …)",
+                "{} is not a unit of time (s/op, ms/op, …) or throughput (ops/s, …)",
                 quoted(self.unit.as_bytes())
             )));
         };
@@ -137,19 +140,19 @@ impl Entry {
         let mut notes = Vec::new();
         match self.warmups {
             count if count > 0.0 => notes.push(format!(
-                "JMH does not keep its {count} warm-up iterations: the first here is the first \
+                "JMH does not store its {count} warm-up iterations: the first here is the first \
                  after them; `-wi 0` shows them"
             )),
             _ => {}
         }
         if self.mode != "ss" && !self.time.is_empty() {
             notes.push(format!(
-                "each iteration is the mean of what ran within {}; `-bm ss` times single ones",
+                "each iteration is the mean over {}; `-bm ss` times single calls",
                 self.time
             ));
         }
         if self.forks == Some(0.0) {
-            notes.push("it ran without forks: its start is no fresh process".to_owned());
+            notes.push("it ran without forks: its start is not a fresh process".to_owned());
         }
         let no_starts = || json.fail("this benchmark has no rawData");
         let times = self.raw.finish(name, Measures::Iterations, notes);
@@ -175,8 +178,8 @@ fn mean(json: &mut Json) -> Result<f64> {
         let mut pair = [0.0; 2];
         json.array(|json, at| {
             let value = json.number()?;
-            if let Some(place) = pair.get_mut(at) {
-                *place = value;
+            if let Some(slot) = pair.get_mut(at) {
+                *slot = value;
             }
             Ok(())
         })?;
@@ -187,7 +190,7 @@ fn mean(json: &mut Json) -> Result<f64> {
     Ok(sum / count)
 }
 
-/// Whether it is a throughput, and how many of the unit of time a second has.
+/// Returns true for a throughput, and the number of its time units in a second.
 fn unit(text: &str) -> Option<(bool, f64)> {
     let (inverse, unit) = match (text.strip_prefix("ops/"), text.strip_suffix("/op")) {
         (Some(unit), _) => (true, unit),

@@ -1,27 +1,27 @@
-//! Results of Krun: `{"wallclock_times": {"bench:vm:variant": [[…], …]}}`, in seconds.
+//! Krun results: `{"wallclock_times": {"bench:vm:variant": [[…], …]}}`, in seconds.
 //!
-//! Each inner list is a process execution, a start; one that crashed is empty. A benchmark
-//! is handed over as soon as it is read: such files are large. Versions before 2016 call the
-//! times `data`.
+//! Each inner list is a process execution, that is, a start; a crashed one is empty. A
+//! benchmark is delivered once it is read, since these files are large. Versions before
+//! 2016 call the times `data`.
 
 use preheat_analyze::classify::{Format, Measures};
 
 use super::pull::Json;
 use super::{Reading, own_unit, times};
 use crate::Result;
-use crate::held::Held;
+use crate::quota::Quota;
 use crate::starts::Starts;
 
-/// The object of times.
+/// Reads the object with the times.
 pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
     own_unit(json, Format::Krun, reading.settings)?;
     let mut without = 0;
     json.object(|json, name| {
         let mut starts = Starts::default();
-        let mut held = Held::default();
+        let mut quota = Quota::default();
         json.array(|json, _| {
-            starts.begin(&mut held).map_err(|why| json.fail(why))?;
-            times(json, &mut starts, 1.0, &mut held)?;
+            starts.begin(&mut quota).map_err(|why| json.fail(why))?;
+            times(json, &mut starts, 1.0, &mut quota)?;
             if starts.last_is_empty() {
                 starts.end_crashed();
                 return Ok(());
@@ -29,7 +29,7 @@ pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {
             starts.mixed(reading.settings).map_err(|why| json.fail(why))
         })?;
         match starts.finish(name.to_owned(), Measures::Iterations, Vec::new()) {
-            Some(times) => reading.give(json, Format::Krun, times),
+            Some(times) => reading.deliver(json, Format::Krun, times),
             None => {
                 without += 1;
                 Ok(())

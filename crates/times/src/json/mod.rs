@@ -1,7 +1,7 @@
-//! JSON of several tools, told apart by what the document holds.
+//! JSON of several tools, distinguished by the document's content.
 //!
-//! A list has numbers, or lists of numbers, or JMH's objects. An object is recognised by the
-//! key that holds its times: each tool has its own.
+//! A list contains numbers, lists of numbers, or JMH objects. An object is recognised by
+//! the key of its times, which differs between tools.
 
 mod hyperfine;
 mod jmh;
@@ -14,32 +14,32 @@ mod run;
 use preheat_analyze::classify::{Format, Times};
 
 use crate::error::Error;
-use crate::held::Held;
 use crate::notes::Notes;
+use crate::quota::Quota;
 use crate::source::Source;
 use crate::starts::Starts;
 use crate::{Result, Settings, number};
 use pull::{Json, Kind};
 
-/// What is read into: how, and where complete benchmarks go.
+/// The settings, and the destination of complete benchmarks.
 struct Reading<'a> {
     settings: &'a Settings,
-    take: &'a mut dyn FnMut(Format, Times),
-    /// What went there: how many benchmarks, under what names.
-    given: Held,
-    /// What is held until it is complete.
-    held: Held,
-    /// What is worth telling of the file as a whole.
+    emit: &'a mut dyn FnMut(Format, Times),
+    /// Benchmarks delivered so far, and their names.
+    delivered: Quota,
+    /// Data in memory until it is complete.
+    quota: Quota,
+    /// Notes on the whole file.
     notes: Notes,
 }
 
 impl Reading<'_> {
-    /// Hands over a benchmark.
-    fn give(&mut self, json: &Json, format: Format, times: Times) -> Result<()> {
-        (self.given.benchmark())
-            .and_then(|()| self.given.text(&times.name))
+    /// Delivers a benchmark.
+    fn deliver(&mut self, json: &Json, format: Format, times: Times) -> Result<()> {
+        (self.delivered.benchmark())
+            .and_then(|()| self.delivered.text(&times.name))
             .map_err(|why| json.fail(why))?;
-        (self.take)(format, times);
+        (self.emit)(format, times);
         Ok(())
     }
 }
@@ -47,13 +47,13 @@ impl Reading<'_> {
 pub(crate) fn read(
     source: &mut Source,
     settings: &Settings,
-    take: &mut dyn FnMut(Format, Times),
+    emit: &mut dyn FnMut(Format, Times),
 ) -> Result<Vec<String>> {
     let mut reading = Reading {
         settings,
-        take,
-        given: Held::default(),
-        held: Held::default(),
+        emit,
+        delivered: Quota::default(),
+        quota: Quota::default(),
         notes: Notes::default(),
     };
     let mut json = Json::new(source);
@@ -65,14 +65,14 @@ pub(crate) fn read(
     Ok(reading.notes.finish())
 }
 
-/// A document that is a list.
+/// Reads a document that is a list.
 fn list(json: &mut Json, reading: &mut Reading) -> Result<()> {
     let mut plain = plain::Plain::default();
     let mut jmh = jmh::Jmh::default();
     json.array(|json, at| match json.kind()? {
         Kind::Object if plain.is_empty() => jmh.add(json, reading),
         Kind::Object => Err(json.fail("numbers and objects are mixed in this list")),
-        _ if !jmh.is_empty() => Err(json.fail("an object is expected here, as before")),
+        _ if !jmh.is_empty() => Err(json.fail("expected an object, like the ones before")),
         _ => plain.add(json, at, reading),
     })?;
     if jmh.is_empty() {
@@ -82,7 +82,7 @@ fn list(json: &mut Json, reading: &mut Reading) -> Result<()> {
     }
 }
 
-/// A document that is an object.
+/// Reads a document that is an object.
 fn object(json: &mut Json, reading: &mut Reading) -> Result<()> {
     let mut known = false;
     let mut pyperf = pyperf::Pyperf::default();
@@ -104,7 +104,7 @@ fn object(json: &mut Json, reading: &mut Reading) -> Result<()> {
     })?;
     if !known {
         return Err(Error::new(
-            "it is a JSON object of no known form: there are results of Krun (wallclock_times), \
+            "it is a JSON object of no known form: expected results of Krun (wallclock_times), \
              hyperfine (results), pyperf (benchmarks) and `preheat run` (schema)",
         ));
     }
@@ -112,39 +112,39 @@ fn object(json: &mut Json, reading: &mut Reading) -> Result<()> {
     run.finish(json, reading)
 }
 
-/// The unit of a file that says its own cannot be another one.
+/// Rejects `--unit` for formats that define their unit.
 fn own_unit(json: &Json, format: Format, settings: &Settings) -> Result<()> {
     match settings.unit {
         Some(unit) => Err(json.fail(format!(
-            "{format} says its unit itself; leave --unit {} to files of bare numbers",
+            "{format} defines its unit; --unit {} is for files of bare numbers",
             unit.as_str()
         ))),
         None => Ok(()),
     }
 }
 
-/// A text that is kept.
-fn kept(json: &mut Json, held: &mut Held) -> Result<String> {
+/// Reads a text and counts it.
+fn stored_text(json: &mut Json, quota: &mut Quota) -> Result<String> {
     let text = json.text()?;
-    held.text(&text).map_err(|why| json.fail(why))?;
+    quota.text(&text).map_err(|why| json.fail(why))?;
     Ok(text)
 }
 
-/// A text that is kept with its key.
-fn parameter(json: &mut Json, key: &str, held: &mut Held) -> Result<(String, String)> {
-    held.text(key).map_err(|why| json.fail(why))?;
-    Ok((key.to_owned(), kept(json, held)?))
+/// Reads a text with its key and counts both.
+fn parameter(json: &mut Json, key: &str, quota: &mut Quota) -> Result<(String, String)> {
+    quota.text(key).map_err(|why| json.fail(why))?;
+    Ok((key.to_owned(), stored_text(json, quota)?))
 }
 
-/// A list of times, added to the start that began last.
-fn times(json: &mut Json, starts: &mut Starts, in_a_second: f64, held: &mut Held) -> Result<()> {
-    json.array(|json, _| time(json, starts, in_a_second, held))
+/// Reads a list of times into the last start.
+fn times(json: &mut Json, starts: &mut Starts, in_a_second: f64, quota: &mut Quota) -> Result<()> {
+    json.array(|json, _| time(json, starts, in_a_second, quota))
 }
 
-/// A time, added to the start that began last.
-fn time(json: &mut Json, starts: &mut Starts, in_a_second: f64, held: &mut Held) -> Result<()> {
+/// Reads a time into the last start.
+fn time(json: &mut Json, starts: &mut Starts, in_a_second: f64, quota: &mut Quota) -> Result<()> {
     let value = json.number()?;
     number::time(value, in_a_second, &json.digits)
-        .and_then(|seconds| starts.push(seconds, held))
+        .and_then(|seconds| starts.push(seconds, quota))
         .map_err(|why| json.fail_number(why))
 }

@@ -7,11 +7,11 @@ use super::{Reading, time, times};
 use crate::Result;
 use crate::starts::Starts;
 
-/// What was read of it.
+/// The starts read so far.
 #[derive(Default)]
 pub(super) struct Plain {
     starts: Starts,
-    /// What the elements are.
+    /// The type of the elements.
     of: Option<Kind>,
 }
 
@@ -20,7 +20,7 @@ impl Plain {
         self.of.is_none()
     }
 
-    /// An element of the outer list.
+    /// Reads one element of the outer list.
     pub fn add(&mut self, json: &mut Json, at: usize, reading: &mut Reading) -> Result<()> {
         let in_a_second = reading.settings.unit.unwrap_or_default().in_a_second();
         let kind = json.kind()?;
@@ -29,21 +29,21 @@ impl Plain {
         }
         self.of = Some(kind);
         if kind != Kind::Array {
-            return time(json, &mut self.starts, in_a_second, &mut reading.held);
+            return time(json, &mut self.starts, in_a_second, &mut reading.quota);
         }
-        (self.starts.begin(&mut reading.held)).map_err(|why| json.fail(why))?;
-        times(json, &mut self.starts, in_a_second, &mut reading.held)?;
+        (self.starts.begin(&mut reading.quota)).map_err(|why| json.fail(why))?;
+        times(json, &mut self.starts, in_a_second, &mut reading.quota)?;
         if self.starts.last_is_empty() {
             return Err(json.fail("this start has no iterations"));
         }
         (self.starts.mixed(reading.settings)).map_err(|why| json.fail(why))
     }
 
-    /// All of it is there.
+    /// Delivers the benchmark.
     pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
         let name = reading.settings.name.clone();
         match self.starts.finish(name, Measures::Iterations, Vec::new()) {
-            Some(times) => reading.give(json, Format::Json, times),
+            Some(times) => reading.deliver(json, Format::Json, times),
             None => Err(json.fail("this list is empty")),
         }
     }

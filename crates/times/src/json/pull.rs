@@ -1,22 +1,22 @@
-//! JSON, value by value, as far as files of times need it.
+//! A JSON pull parser with the features that files of times need.
 //!
-//! A reader says what it expects next and what it does with it; what it does not care for is
-//! passed over. So a document of any size is read with the memory of what is kept of it, every
-//! error has line, column and path, and a `NaN` (which Python writes, and JSON does not
-//! know) is told by its name. That is why this is not serde_json.
+//! A caller states what it expects next and processes it; anything else is skipped. A
+//! document of any size is therefore read with only the memory of what is used, every error
+//! has line, column and path, and `NaN` (which Python writes, but JSON does not allow) gets
+//! a specific message. That is why this is not serde_json.
 
 use crate::Result;
 use crate::error::{Error, quoted};
 use crate::source::Source;
 
-/// The longest text that is kept: names and units.
+/// The maximum length of a text that is used: names and units.
 const LONGEST: usize = 64 << 10;
-/// The longest number, in digits.
+/// The maximum number of digits in a number.
 const LONGEST_NUMBER: usize = 512;
-/// The deepest nesting of what is passed over.
+/// The maximum nesting of skipped values.
 const DEEPEST: usize = 128;
 
-/// What comes next.
+/// The type of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -45,11 +45,11 @@ enum Step {
     Index(usize),
 }
 
-/// A document that is being read.
+/// A document being read.
 pub(crate) struct Json<'a, 's> {
     source: &'a mut Source<'s>,
     path: Vec<Step>,
-    /// The number that was read last, as it is written, and where.
+    /// The last number read, as written, and its position.
     pub digits: String,
     began: (u64, u64),
 }
@@ -64,18 +64,18 @@ impl<'a, 's> Json<'a, 's> {
         }
     }
 
-    /// An error at this place.
+    /// An error at the current position.
     pub fn fail(&self, what: impl Into<String>) -> Error {
-        self.source.fail(what).within(|| self.place())
+        self.source.fail(what).within(|| self.path())
     }
 
-    /// An error of the number that was read last.
+    /// An error at the last number read.
     pub fn fail_number(&self, what: impl Into<String>) -> Error {
-        Error::at(self.began, what).within(|| self.place())
+        Error::at(self.began, what).within(|| self.path())
     }
 
-    /// The path to this place: `.benchmarks[0].runs[3]`.
-    fn place(&self) -> String {
+    /// The path to the current value: `.benchmarks[0].runs[3]`.
+    fn path(&self) -> String {
         let plain = |key: &str| {
             !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
@@ -87,7 +87,7 @@ impl<'a, 's> Json<'a, 's> {
         self.path.iter().map(step).collect()
     }
 
-    /// The next byte that says something, which stays the next one.
+    /// Peeks at the next byte that is not whitespace.
     fn peek(&mut self) -> Result<u8> {
         loop {
             match self.source.peek()? {
@@ -100,21 +100,23 @@ impl<'a, 's> Json<'a, 's> {
         }
     }
 
-    /// What comes next.
+    /// The type of the next value.
     pub fn kind(&mut self) -> Result<Kind> {
         Ok(match self.peek()? {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
             b'"' => Kind::Text,
-            b'-' if self.source.ahead(2)?.get(1) == Some(&b'I') => return Err(self.no_value()?),
+            b'-' if self.source.ahead(2)?.get(1) == Some(&b'I') => {
+                return Err(self.invalid_value()?);
+            }
             b'-' | b'0'..=b'9' => Kind::Number,
             b't' | b'f' | b'n' => Kind::Word,
-            _ => return Err(self.no_value()?),
+            _ => return Err(self.invalid_value()?),
         })
     }
 
-    /// That what comes next is no value.
-    fn no_value(&mut self) -> Result<Error> {
+    /// The error for something that is not a value.
+    fn invalid_value(&mut self) -> Result<Error> {
         let ahead = self.source.ahead(64)?;
         let end = |byte: &u8| byte.is_ascii_whitespace() || b",:[]{}\"".contains(byte);
         let length = ahead.iter().position(end).unwrap_or(ahead.len()).max(1);
@@ -123,11 +125,11 @@ impl<'a, 's> Json<'a, 's> {
             b"NaN" | b"nan" | b"Infinity" | b"-Infinity" | b"inf" | b"Inf" => {
                 format!("{} is no time", String::from_utf8_lossy(&word))
             }
-            _ => format!("{} is no JSON value", quoted(&word)),
+            _ => format!("{} is not a JSON value", quoted(&word)),
         }))
     }
 
-    /// That something else was expected.
+    /// Checks the type of the next value.
     fn expected(&mut self, expected: Kind) -> Result<()> {
         match self.kind()? {
             kind if kind == expected => Ok(()),
@@ -139,7 +141,7 @@ impl<'a, 's> Json<'a, 's> {
         }
     }
 
-    /// An object, key by key; `each` reads the value.
+    /// Reads an object key by key; `each` reads the value.
     pub fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
         self.expected(Kind::Object)?;
         self.source.next()?;
@@ -147,11 +149,11 @@ impl<'a, 's> Json<'a, 's> {
         while self.another(b'}', first)? {
             first = false;
             if self.peek()? != b'"' {
-                return Err(self.fail("a key in quotation marks is expected here"));
+                return Err(self.fail("expected a key in quotation marks"));
             }
             let key = self.text()?;
             if self.peek()? != b':' {
-                return Err(self.fail("a colon is expected behind a key"));
+                return Err(self.fail("expected a colon after the key"));
             }
             self.source.next()?;
             self.path.push(Step::Key(key.clone()));
@@ -161,7 +163,7 @@ impl<'a, 's> Json<'a, 's> {
         Ok(())
     }
 
-    /// A list, element by element; `each` reads the value.
+    /// Reads a list element by element; `each` reads the value.
     pub fn array(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
         self.expected(Kind::Array)?;
         self.source.next()?;
@@ -175,7 +177,7 @@ impl<'a, 's> Json<'a, 's> {
         Ok(())
     }
 
-    /// Passes over what separates values; false at the end.
+    /// Skips the separator between values; returns false at the end.
     fn another(&mut self, end: u8, first: bool) -> Result<bool> {
         let byte = self.peek()?;
         if byte == end {
@@ -191,22 +193,22 @@ impl<'a, 's> Json<'a, 's> {
         }
         self.source.next()?;
         if self.peek()? == end {
-            return Err(self.fail("a value is expected behind a comma"));
+            return Err(self.fail("expected a value after the comma"));
         }
         Ok(true)
     }
 
-    /// A number; `digits` has it as it is written.
+    /// Reads a number; `digits` keeps its spelling.
     pub fn number(&mut self) -> Result<f64> {
         self.expected(Kind::Number)?;
         self.digits.clear();
-        self.began = self.source.place();
+        self.began = self.source.position();
         while let Some(byte) = self.source.peek()? {
             if !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
                 break;
             }
             if self.digits.len() == LONGEST_NUMBER {
-                return Err(self.fail(format!("no number has {LONGEST_NUMBER} digits")));
+                return Err(self.fail(format!("this number has more than {LONGEST_NUMBER} digits")));
             }
             self.digits.push(char::from(byte));
             self.source.next()?;
@@ -217,7 +219,7 @@ impl<'a, 's> Json<'a, 's> {
         }
     }
 
-    /// A text.
+    /// Reads a text.
     pub fn text(&mut self) -> Result<String> {
         self.expected(Kind::Text)?;
         let mut text = Vec::new();
@@ -225,27 +227,28 @@ impl<'a, 's> Json<'a, 's> {
             text.push(byte);
             text.len() <= LONGEST
         })?;
-        String::from_utf8(text).map_err(|_| self.fail("this text is no UTF-8"))
+        String::from_utf8(text).map_err(|_| self.fail("this text is not UTF-8"))
     }
 
-    /// The bytes of a text, its marks and escapes taken away. `take` says whether it can
-    /// take more.
-    fn characters(&mut self, take: &mut dyn FnMut(u8) -> bool) -> Result<()> {
+    /// Passes the unescaped bytes of a text to `consume`, which returns whether it accepts
+    /// more.
+    fn characters(&mut self, consume: &mut dyn FnMut(u8) -> bool) -> Result<()> {
         self.source.next()?;
         loop {
             let more = match self.source.next()? {
-                None => return Err(self.fail("the file ends within a text: was it cut off?")),
+                None => return Err(self.fail("the file ends within a text: is it truncated?")),
                 Some(b'"') => return Ok(()),
                 Some(b'\\') => {
                     let c = self.escape()?;
                     let mut bytes = [0; 4];
-                    c.encode_utf8(&mut bytes).bytes().all(&mut *take)
+                    c.encode_utf8(&mut bytes).bytes().all(&mut *consume)
                 }
                 Some(byte @ ..0x20) => {
-                    let what = format!("a text has no bare control character such as {byte:#04x}");
+                    let what =
+                        format!("a text must not contain a control character such as {byte:#04x}");
                     return Err(self.fail(what));
                 }
-                Some(byte) => take(byte),
+                Some(byte) => consume(byte),
             };
             if !more {
                 return Err(self.fail(format!("this text is longer than {LONGEST} bytes")));
@@ -275,12 +278,12 @@ impl<'a, 's> Json<'a, 's> {
                         let both = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
                         char::from_u32(both).unwrap_or(char::REPLACEMENT_CHARACTER)
                     }
-                    // Half of a pair, as names cut in the middle have it; what follows stands
-                    // for itself.
+                    // A lone surrogate, as in names that were truncated; what follows is
+                    // read on its own.
                     None => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
                 }
             }
-            _ => return Err(self.fail("there is no such escape in JSON")),
+            _ => return Err(self.fail("unknown escape sequence")),
         })
     }
 
@@ -296,7 +299,7 @@ impl<'a, 's> Json<'a, 's> {
         Ok(value)
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any type.
     pub fn skip(&mut self) -> Result<()> {
         self.skip_within(0)
     }
@@ -314,7 +317,7 @@ impl<'a, 's> Json<'a, 's> {
         }
     }
 
-    /// `true`, `false` or `null`.
+    /// Reads `true`, `false` or `null`.
     pub fn word(&mut self) -> Result<Option<bool>> {
         self.expected(Kind::Word)?;
         for (word, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
@@ -327,14 +330,14 @@ impl<'a, 's> Json<'a, 's> {
                 return Ok(value);
             }
         }
-        Err(self.no_value()?)
+        Err(self.invalid_value()?)
     }
 
-    /// The end of the document.
+    /// Checks that the document ends here.
     pub fn end(&mut self) -> Result<()> {
         while let Some(byte) = self.source.peek()? {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
-                return Err(self.fail("something follows the end of the document"));
+                return Err(self.fail("unexpected content after the end of the document"));
             }
             self.source.next()?;
         }
@@ -342,7 +345,7 @@ impl<'a, 's> Json<'a, 's> {
     }
 }
 
-/// The second half of a pair, if it is what comes next.
+/// The low surrogate, if it comes next.
 fn low_half(ahead: &[u8]) -> Option<u32> {
     let digits = ahead.strip_prefix(b"\\u")?.get(..4)?;
     digits
@@ -353,7 +356,8 @@ fn low_half(ahead: &[u8]) -> Option<u32> {
         .filter(|unit| (0xdc00..0xe000).contains(unit))
 }
 
-/// Whether JSON writes a number so: no leading zero or plus, digits around a point.
+/// Returns true if the number is valid JSON: no leading zero or plus, digits around the
+/// point.
 fn is_json(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let text = text.strip_prefix(b"-").unwrap_or(text);

@@ -1,20 +1,20 @@
-//! pyperf's JSON: `{"benchmarks": [{"runs": [{"warmups": [[loops, time], …], "values":
-//! […]}], "metadata": …}], "metadata": …}`, in seconds.
+//! pyperf JSON: `{"benchmarks": [{"runs": [{"warmups": [[loops, time], …], "values": […]}],
+//! "metadata": …}], "metadata": …}`, in seconds.
 //!
 //! A run is a start, and its warm-ups are its first iterations. A run without values only
-//! calibrated how many loops the others make: it is no start. The metadata that all
-//! benchmarks share stand behind them, so all are held until those are known.
+//! calibrated the number of loops and is not a start. The metadata shared by all benchmarks
+//! comes after them, so all benchmarks stay in memory until it is known.
 
 use preheat_analyze::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
-use super::{Reading, kept, own_unit, time, times};
+use super::{Reading, own_unit, stored_text, time, times};
 use crate::Result;
 use crate::error::quoted;
-use crate::held::Held;
+use crate::quota::Quota;
 use crate::starts::Starts;
 
-/// What was read of it.
+/// The benchmarks read so far.
 #[derive(Default)]
 pub(super) struct Pyperf {
     benchmarks: Vec<Entry>,
@@ -26,7 +26,7 @@ struct Entry {
     starts: Starts,
     own: Metadata,
     calibrations: usize,
-    /// The most loops that a warm-up says it made.
+    /// The largest number of loops of any warm-up.
     loops: f64,
 }
 
@@ -38,15 +38,15 @@ struct Metadata {
 }
 
 impl Pyperf {
-    /// The list of benchmarks.
+    /// Reads the list of benchmarks.
     pub fn benchmarks(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Pyperf, reading.settings)?;
         json.array(|json, _| {
-            (reading.held.benchmark()).map_err(|why| json.fail(why))?;
+            (reading.quota.benchmark()).map_err(|why| json.fail(why))?;
             let mut entry = Entry::default();
             let mut has_runs = false;
             json.object(|json, key| match key {
-                "metadata" => metadata(json, &mut entry.own, &mut reading.held),
+                "metadata" => metadata(json, &mut entry.own, &mut reading.quota),
                 "runs" => {
                     has_runs = true;
                     json.array(|json, _| entry.run(json, reading))
@@ -54,19 +54,19 @@ impl Pyperf {
                 _ => json.skip(),
             })?;
             if !has_runs {
-                return Err(json.fail("this benchmark has no runs, as those of pyperf have"));
+                return Err(json.fail("this benchmark has no runs, unlike pyperf results"));
             }
             self.benchmarks.push(entry);
             Ok(())
         })
     }
 
-    /// What all benchmarks share.
+    /// Reads the metadata that all benchmarks share.
     pub fn metadata(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
-        metadata(json, &mut self.common, &mut reading.held)
+        metadata(json, &mut self.common, &mut reading.quota)
     }
 
-    /// All of it is there.
+    /// Delivers all benchmarks.
     pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
         for (at, entry) in self.benchmarks.into_iter().enumerate() {
             let (own, common) = (entry.own, &self.common);
@@ -75,7 +75,7 @@ impl Pyperf {
             let unit = own.unit.as_ref().or(common.unit.as_ref());
             if let Some(unit) = unit.filter(|unit| *unit != "second") {
                 return Err(json.fail(format!(
-                    "benchmark {}, {}, is measured in {}, and that is no time",
+                    "benchmark {}, {}, is measured in {}, which is not a unit of time",
                     at + 1,
                     quoted(name.as_bytes()),
                     quoted(unit.as_bytes())
@@ -85,21 +85,21 @@ impl Pyperf {
             let mut notes = Vec::new();
             if loops > 1.0 {
                 notes.push(
-                    "each time is the mean of many loops: what the very first call costs is \
-                     spread over them; `--loops 1` of pyperf shows it"
+                    "each time is the mean of many loops, over which the cost of the very first \
+                     call is spread; `--loops 1` of pyperf shows it"
                         .to_owned(),
                 );
             }
             match entry.calibrations {
                 0 => {}
-                1 => notes.push("1 run that only calibrated is no start".to_owned()),
-                n => notes.push(format!("{n} runs that only calibrated are no starts")),
+                1 => notes.push("1 calibration run is not counted as a start".to_owned()),
+                n => notes.push(format!("{n} calibration runs are not counted as starts")),
             }
             match entry
                 .starts
                 .finish(name.clone(), Measures::Iterations, notes)
             {
-                Some(times) => reading.give(json, Format::Pyperf, times)?,
+                Some(times) => reading.deliver(json, Format::Pyperf, times)?,
                 None => reading.notes.add(|| format!("{name} has no values")),
             }
         }
@@ -109,19 +109,19 @@ impl Pyperf {
 
 impl Entry {
     fn run(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
-        // Warm-ups come first in time, and behind the values in the file.
+        // Warm-ups come first in time, but after the values in the file.
         let mut values = Starts::default();
         let mut warmups = Starts::default();
-        let held = &mut reading.held;
+        let quota = &mut reading.quota;
         json.object(|json, key| match key {
-            "values" => times(json, &mut values, 1.0, held),
+            "values" => times(json, &mut values, 1.0, quota),
             "warmups" => json.array(|json, _| {
                 json.array(|json, at| match at {
                     0 => {
                         self.loops = self.loops.max(json.number()?);
                         Ok(())
                     }
-                    _ => time(json, &mut warmups, 1.0, held),
+                    _ => time(json, &mut warmups, 1.0, quota),
                 })
             }),
             _ => json.skip(),
@@ -130,7 +130,7 @@ impl Entry {
             self.calibrations += 1;
             return Ok(());
         }
-        (self.starts.begin(held))
+        (self.starts.begin(quota))
             .and_then(|()| self.starts.append(warmups))
             .and_then(|()| self.starts.append(values))
             .and_then(|()| self.starts.mixed(reading.settings))
@@ -138,11 +138,11 @@ impl Entry {
     }
 }
 
-fn metadata(json: &mut Json, to: &mut Metadata, held: &mut Held) -> Result<()> {
+fn metadata(json: &mut Json, to: &mut Metadata, quota: &mut Quota) -> Result<()> {
     json.object(|json, key| {
         match (key, json.kind()?) {
-            ("name", Kind::Text) => to.name = Some(kept(json, held)?),
-            ("unit", Kind::Text) => to.unit = Some(kept(json, held)?),
+            ("name", Kind::Text) => to.name = Some(stored_text(json, quota)?),
+            ("unit", Kind::Text) => to.unit = Some(stored_text(json, quota)?),
             ("loops", Kind::Number) => to.loops = Some(json.number()?),
             _ => json.skip()?,
         }

@@ -1,33 +1,33 @@
 //! `preheat run --json`: the iterations of every start of `preheat.run/1`.
 //!
-//! The first start is left out where there are others, as `preheat run` itself does: it may
-//! have found cold disks and caches. Starts of several temperatures are benchmarks of their
-//! own. How many iterations a start has is found and not planned, so lengths may differ.
+//! The first start is omitted if there are others, as in `preheat run`: it may have run
+//! with cold disks and caches. Starts of several temperatures become separate benchmarks.
+//! The number of iterations in a start is detected and not planned, so lengths may differ.
 
 use preheat_analyze::classify::{Format, Measures};
 use preheat_analyze::run::{RUN_SCHEMA, Temperature};
 
 use super::pull::{Json, Kind};
-use super::{Reading, kept, own_unit, times};
+use super::{Reading, own_unit, stored_text, times};
 use crate::Result;
 use crate::error::quoted;
-use crate::held::Held;
+use crate::quota::Quota;
 use crate::starts::Starts;
 
-/// What was read of it.
+/// The starts read so far.
 #[derive(Default)]
 pub(super) struct Run {
     is_run: bool,
     command: Vec<String>,
-    /// By temperature, in the order in which they appear.
-    starts: Vec<(Option<Temperature>, Found)>,
+    /// By temperature, in order of appearance.
+    starts: Vec<(Option<Temperature>, AtTemperature)>,
 }
 
-/// The starts of one temperature.
+/// The starts at one temperature.
 #[derive(Default)]
-struct Found {
+struct AtTemperature {
     starts: Starts,
-    /// The first start, apart.
+    /// The very first start.
     first: Option<Starts>,
     without: usize,
 }
@@ -37,34 +37,34 @@ impl Run {
         self.is_run
     }
 
-    /// What document this is.
+    /// Checks the type of the document.
     pub fn schema(&mut self, json: &mut Json) -> Result<()> {
         let schema = json.text()?;
         self.is_run = schema == RUN_SCHEMA;
         match schema.as_str() {
             RUN_SCHEMA => Ok(()),
             lab if lab.starts_with("preheat.lab/") => Err(json.fail(
-                "it is a result of `preheat lab`, which has its classes already; `preheat report` \
+                "it is a result of `preheat lab`, which already has classes; `preheat report` \
                  shows them",
             )),
             _ => Err(json.fail(format!(
-                "it is {}, and only {RUN_SCHEMA} has iterations that are read here",
+                "it is {}; only {RUN_SCHEMA} is supported here",
                 quoted(schema.as_bytes())
             ))),
         }
     }
 
-    /// The words of the command.
+    /// Reads the command line.
     pub fn command(&mut self, json: &mut Json) -> Result<()> {
-        let mut of_name = Held::of_a_name();
+        let mut name_quota = Quota::for_name();
         self.command.clear();
         json.array(|json, _| {
-            self.command.push(kept(json, &mut of_name)?);
+            self.command.push(stored_text(json, &mut name_quota)?);
             Ok(())
         })
     }
 
-    /// The list of starts.
+    /// Reads the list of starts.
     pub fn starts(&mut self, json: &mut Json, reading: &mut Reading) -> Result<()> {
         own_unit(json, Format::Run, reading.settings)?;
         json.array(|json, _| {
@@ -75,7 +75,7 @@ impl Run {
                     ("temperature", Kind::Text) => temperature = Some(self::temperature(json)?),
                     ("first_start", Kind::Word) => first = json.word()? == Some(true),
                     ("iterations", Kind::Array) => {
-                        times(json, &mut start, 1.0, &mut reading.held)?;
+                        times(json, &mut start, 1.0, &mut reading.quota)?;
                     }
                     _ => json.skip()?,
                 }
@@ -88,7 +88,7 @@ impl Run {
             {
                 Some(at) => at,
                 None => {
-                    self.starts.push((temperature, Found::default()));
+                    self.starts.push((temperature, AtTemperature::default()));
                     self.starts.len() - 1
                 }
             };
@@ -100,14 +100,14 @@ impl Run {
                 found.first = Some(start);
                 Ok(())
             } else {
-                (found.starts.begin(&mut reading.held))
+                (found.starts.begin(&mut reading.quota))
                     .and_then(|()| found.starts.append(start))
                     .map_err(|why| json.fail(why))
             }
         })
     }
 
-    /// All of it is there.
+    /// Delivers one benchmark per temperature.
     pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
         let several = self.starts.len() > 1;
         for (temperature, mut found) in self.starts {
@@ -129,7 +129,7 @@ impl Run {
             }
             if found.without > 0 {
                 notes.push(format!(
-                    "in {} of its starts nothing repeats",
+                    "{} of its starts have no repeated iterations",
                     found.without
                 ));
             }
@@ -137,15 +137,17 @@ impl Run {
                 .starts
                 .finish(name.clone(), Measures::Iterations, notes)
             {
-                Some(times) => reading.give(json, Format::Run, times)?,
-                None => reading.notes.add(|| format!("in {name} nothing repeats")),
+                Some(times) => reading.deliver(json, Format::Run, times)?,
+                None => reading
+                    .notes
+                    .add(|| format!("{name} has no repeated iterations")),
             }
         }
         Ok(())
     }
 }
 
-/// How cold a start was made. What preheat does not know is no temperature of it.
+/// Reads the temperature of a start; rejects unknown ones.
 fn temperature(json: &mut Json) -> Result<Temperature> {
     let text = json.text()?;
     Temperature::from_name(&text)

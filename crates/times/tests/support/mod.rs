@@ -1,4 +1,4 @@
-//! A small file of every form, as their tools write them.
+//! A small file of every format, as its tool writes it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use preheat_analyze::classify::{Format, Times};
 use preheat_times::{Error, Settings, read};
 
-/// The sample of a form. Krun's is packed here, so that its text can be read.
+/// The sample of a format. Krun's is compressed here, so that its text stays readable.
 pub fn sample(name: &str) -> Vec<u8> {
     let bytes: &[u8] = match name {
         "warmup_stats.csv" => include_bytes!("../samples/warmup_stats.csv"),
@@ -22,12 +22,12 @@ pub fn sample(name: &str) -> Vec<u8> {
         "list.json" => b"[0.5, 0.25, 0.125]\n",
         "lists.json" => b"[[0.5, 0.25],\n [0.5, 0.125]]\n",
         "lines.txt" => b"# warm\n0.5\n0.25\n\n0.5\n0.125\n",
-        _ => panic!("there is no sample {name}"),
+        _ => panic!("unknown sample {name}"),
     };
     bytes.to_vec()
 }
 
-/// Every sample.
+/// All samples.
 pub const SAMPLES: [&str; 11] = [
     "warmup_stats.csv",
     "krun.json",
@@ -48,11 +48,11 @@ pub fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("it is memory")
 }
 
-/// The benchmarks of a file, and how reading it ended.
-type Found = (Vec<(Format, Times)>, Result<Vec<String>, Error>);
+/// The benchmarks of a file, and the result of reading it.
+type ReadResult = (Vec<(Format, Times)>, Result<Vec<String>, Error>);
 
-/// What is read of it, with these settings.
-pub fn read_with(bytes: &[u8], settings: &Settings) -> Found {
+/// Reads a file with these settings.
+pub fn read_with(bytes: &[u8], settings: &Settings) -> ReadResult {
     let mut found = Vec::new();
     let result = read(bytes, settings, &mut |format, times| {
         found.push((format, times))
@@ -60,7 +60,7 @@ pub fn read_with(bytes: &[u8], settings: &Settings) -> Found {
     (found, result)
 }
 
-/// Settings of a file that is called `file`.
+/// Settings for a file named `file`.
 pub fn plain() -> Settings {
     Settings {
         name: "file".to_owned(),
@@ -68,7 +68,7 @@ pub fn plain() -> Settings {
     }
 }
 
-/// All benchmarks of a file that can be read.
+/// All benchmarks of a valid file.
 pub fn all(bytes: &[u8]) -> (Format, Vec<Times>) {
     let (found, result) = read_with(bytes, &plain());
     result.expect("it can be read");
@@ -77,7 +77,7 @@ pub fn all(bytes: &[u8]) -> (Format, Vec<Times>) {
     (format, found.into_iter().map(|(_, times)| times).collect())
 }
 
-/// Why a file cannot be read.
+/// The error of an invalid file.
 pub fn refused(bytes: &[u8]) -> String {
     let (_, result) = read_with(bytes, &plain());
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
