@@ -1,72 +1,72 @@
-//! The file's own header and that of a chunk.
+//! The file header and the chunk header.
 
-/// What every process file begins with.
+/// The first bytes of every process file.
 pub const MAGIC: [u8; 8] = *b"preheat\n";
 
-/// A reader refuses a file with another major version.
+/// A reader rejects a file with a different major version.
 pub const MAJOR: u16 = 1;
 
-/// A reader takes a file with another minor version and skips what it does not know.
+/// A reader accepts a file with a different minor version and skips what it does not know.
 pub const MINOR: u16 = 3;
 
-/// Where the first chunk begins.
+/// The offset of the first chunk.
 pub const HEADER_BYTES: usize = 4096;
 
-/// What every chunk begins with.
+/// The first bytes of every chunk.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"chnk");
 
-/// The head of a process file. The rest of its [`HEADER_BYTES`] is zero.
+/// The header of a process file. The rest of its [`HEADER_BYTES`] is zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FileHeader {
     /// Always [`MAGIC`].
     pub magic: [u8; 8],
-    /// The version of the layout.
+    /// The major version of the layout.
     pub major: u16,
-    /// Its smaller changes.
+    /// The minor version of the layout.
     pub minor: u16,
     /// Always [`HEADER_BYTES`].
     pub header_bytes: u32,
-    /// The process.
+    /// The process id.
     pub pid: u32,
-    /// The process that started it.
+    /// The parent's process id.
     pub parent: u32,
-    /// When the recorder woke up in it.
+    /// The time at which the recorder started in the process.
     pub began: u64,
-    /// When the kernel made the process, in clock ticks since boot: field 22 of
-    /// `/proc/PID/stat`. A program that is started by `exec` keeps it.
+    /// The time at which the kernel created the process, in clock ticks since boot: field
+    /// 22 of `/proc/PID/stat`. It does not change across `exec`.
     pub started_ticks: u64,
-    /// `CLOCK_BOOTTIME` − `CLOCK_MONOTONIC` at `began`, so that the ticks can be placed.
+    /// `CLOCK_BOOTTIME` − `CLOCK_MONOTONIC` at `began`, to convert the ticks.
     pub boot_offset: u64,
-    /// Clock ticks in a second.
+    /// Clock ticks per second.
     pub ticks_per_second: u32,
-    /// A [`State`]; written while the process runs.
+    /// A [`State`]; updated while the process runs.
     pub state: u32,
-    /// The most bytes that the file may have.
+    /// The maximum size of the file in bytes.
     pub limit: u64,
-    /// Bytes of the file that were given to chunks, the header included; grows.
+    /// Bytes of the file allocated to chunks, including the header; grows.
     pub allocated: u64,
-    /// Records that were left out because the file was full; grows.
+    /// Records dropped because the file was full; grows.
     pub dropped: u64,
-    /// When the first record was left out; 0 if none was.
+    /// The time of the first dropped record; 0 if there is none.
     pub full_at: u64,
 }
 
-/// How the recorder of a process is.
+/// The state of a process's recorder.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It records.
+    /// It is recording.
     Recording = 0,
     /// The file has reached its limit: calls are only counted, in chunks of totals.
     Full = 1,
-    /// The disk had no room for another chunk; nothing more is recorded.
+    /// The disk has no space for another chunk; recording has stopped.
     NoSpace = 2,
-    /// Something else was wrong; nothing more is recorded.
+    /// Another error occurred; recording has stopped.
     Off = 3,
 }
 
-/// The head of a chunk.
+/// The header of a chunk.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkHeader {
@@ -74,37 +74,37 @@ pub struct ChunkHeader {
     pub magic: u32,
     /// A [`ChunkKind`].
     pub kind: u32,
-    /// The thread that writes it, as the kernel numbers it.
+    /// The kernel id of the thread that writes it.
     pub thread: u32,
-    /// Its size with this header; the next chunk begins there.
+    /// The size including this header; the next chunk begins there.
     pub bytes: u32,
-    /// Slots (or totals) that are in use; grows.
+    /// Slots (or totals) in use; grows.
     pub used: u32,
     /// Not used yet.
     pub reserved: u32,
-    /// The thread's name when the chunk began, padded with zeros.
+    /// The thread's name when the chunk was created, zero-padded.
     pub name: [u8; 16],
     /// Not used yet.
     pub more: [u64; 3],
 }
 
-/// What a chunk holds.
+/// The content of a chunk.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkKind {
     /// Slots of records.
     Records = 1,
-    /// One [`Total`] for each symbol, by its number.
+    /// One [`Total`] per symbol, indexed by its number.
     Totals = 2,
 }
 
-/// How often a function was called after detail had ended, and for how long in all.
+/// Calls of a function, and their total duration, after detailed recording had ended.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Nanoseconds in all of them.
+    /// Their total duration in nanoseconds.
     pub nanoseconds: u64,
 }
 

@@ -1,15 +1,15 @@
-//! The layout of a recording's process files, shared by the recorder inside the
-//! program and by the reader outside it. Nothing else is.
+//! The layout of a recording's process files: everything that the recorder inside the
+//! program and the reader outside it share.
 //!
-//! A process file is a [`FileHeader`] in its first [`HEADER_BYTES`], then chunks one
-//! after another. A chunk belongs to one thread: a [`ChunkHeader`], then slots of
-//! [`SLOT_BYTES`]. A [`Record`] fills one slot and says how many further slots
-//! belong to it. A record is written when what it tells of begins, and completed when
-//! that ends: a program that is killed leaves all that it had begun.
+//! A process file is a [`FileHeader`] in its first [`HEADER_BYTES`], followed by chunks. A
+//! chunk belongs to one thread: a [`ChunkHeader`], then slots of [`SLOT_BYTES`]. A
+//! [`Record`] fills one slot and contains the number of further slots that belong to it. A
+//! record is written when its event begins and completed when it ends, so a killed program
+//! leaves everything that it had begun.
 //!
-//! All times are nanoseconds of `CLOCK_MONOTONIC`; all numbers are little-endian as
-//! the machines are that this runs on. This crate has no dependencies and no code
-//! beyond layouts, so that the recorder stays small.
+//! All times are nanoseconds of `CLOCK_MONOTONIC`; all numbers are little-endian, like the
+//! supported machines. This crate has no dependencies and no code beyond layouts, so that
+//! the recorder stays small.
 
 #![forbid(unsafe_code)]
 

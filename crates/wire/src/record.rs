@@ -1,87 +1,87 @@
-//! One record: a span of time on a thread, or something that happened at an instant.
+//! One record: a span of time on a thread, or an instantaneous event.
 
 /// The size of a slot. A chunk header fills two of them.
 pub const SLOT_BYTES: usize = 32;
 
-/// A slot as it lies in the file.
+/// A slot as stored in the file.
 pub type Slot = [u8; SLOT_BYTES];
 
-/// What fills the first slot of every record.
+/// The first slot of every record.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// When it began.
+    /// The begin time.
     pub begin: u64,
-    /// When it ended; 0 while it has not. Equal to `begin` for an instant.
+    /// The end time; 0 while in progress. Equal to `begin` for an instant.
     pub end: u64,
     /// A [`Kind`].
     pub kind: u8,
-    /// How many of the slots that follow belong to it.
+    /// The number of further slots that belong to it.
     pub more: u8,
-    /// Which symbol, event or iteration, as the kind says.
+    /// The symbol, event or iteration, depending on the kind.
     pub symbol: u16,
-    /// What was returned, or a small number, as the kind says.
+    /// The returned value or a small number, depending on the kind.
     pub status: i32,
-    /// A number, as the kind says.
+    /// A number, depending on the kind.
     pub value: u64,
 }
 
-/// What a record tells of. In brackets: what its further slots are.
+/// The kind of a record. Each description ends with the content of its further slots.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A call of a driver's or library's function. `symbol` is a number that a
-    /// [`Kind::Symbol`] record defines, `status` what it returned; the rest is as
-    /// the symbol's [`Shape`] says.
+    /// A call of a driver or library function. `symbol` is a number that a [`Kind::Symbol`]
+    /// record defines, `status` the returned value; the rest depends on the symbol's
+    /// [`Shape`].
     Call = 1,
-    /// A Python import that found no loaded module. `status` 0, or 1 if it raised;
-    /// `value` the line that asked for it. [`Usage`](crate::Usage), then a text of four
-    /// fields with a NUL between: the module's name, the module that asked, the
-    /// function there, and `file:line` of the main program that led to it.
+    /// A Python import of a module that was not loaded yet. `status` is 0, or 1 if it
+    /// raised; `value` is the importing line. [`Usage`](crate::Usage), then a text of four
+    /// NUL-separated fields: the module's name, the importing module, the function there,
+    /// and `file:line` of the main program that led to it.
     Import = 2,
-    /// A library was loaded by `dlopen`. `status` 0, or 1 if that failed.
-    /// [`Usage`](crate::Usage), then the path as it was asked for.
+    /// A library loaded by `dlopen`. `status` is 0, or 1 on failure.
+    /// [`Usage`](crate::Usage), then the requested path.
     Load = 3,
-    /// A step or model call that Python sees. `symbol` is an [`Iteration`], `value`
-    /// the number of a text with its name.
+    /// A step or model call detected in Python. `symbol` is an [`Iteration`], `value` the
+    /// number of a text with its name.
     Iteration = 4,
-    /// An NVTX range. `value` is the number of a text with its name, `status` that of
-    /// a text with its domain (0: the default domain).
+    /// An NVTX range. `value` is the number of a text with its name, `status` that of a
+    /// text with its domain (0: the default domain).
     Range = 5,
     /// Defines a text: `value` is its number. The text.
     Text = 6,
     /// Defines a symbol: `value` is its number, `status` its [`Shape`]. A text of two
-    /// fields with a NUL between: its name and the file name of its library.
+    /// NUL-separated fields: its name and the file name of its library.
     Symbol = 7,
-    /// Device memory, asked for after something that may have changed it. `value` is
-    /// what is free. [`DeviceMemory`](crate::DeviceMemory).
+    /// Device memory, queried after a call that may have changed it. `value` is the free
+    /// memory. [`DeviceMemory`](crate::DeviceMemory).
     Memory = 8,
-    /// Something that happened. `symbol` is an [`Event`], `value` and text as it says.
+    /// An instantaneous event. `symbol` is an [`Event`], which determines `value` and text.
     Event = 9,
-    /// A framework's own allocator. `value` is the number of a text with its name.
+    /// The state of a framework's allocator. `value` is the number of a text with its name.
     /// [`Allocator`](crate::Allocator).
     Allocator = 10,
-    /// Written by the launcher: a thread was looked at. `status` is the thread,
-    /// `value` its CPU time. [`Sampled`](crate::Sampled).
+    /// Written by the launcher: a sample of a thread. `status` is the thread, `value` its
+    /// CPU time. [`Sampled`](crate::Sampled).
     Thread = 11,
-    /// Written by the launcher: a process was looked at. `status` is the process,
-    /// `value` its resident bytes. [`Sampled`](crate::Sampled).
+    /// Written by the launcher: a sample of a process. `status` is the process, `value` its
+    /// resident bytes. [`Sampled`](crate::Sampled).
     Process = 12,
     /// Written by the launcher: a line of output ends an iteration. `value` is its number.
     Line = 13,
-    /// A stretch without detail: the process repeats what was recorded in detail before,
-    /// and calls that every iteration makes often are not recorded. Since version 1.1.
+    /// An interval without detail: the process repeats what was already recorded in detail,
+    /// and frequent calls of every iteration are not recorded. Since version 1.1.
     Sparse = 14,
     /// The program's own code read a clock. `symbol` is a [`Clock`], `status` the number of
-    /// a text with the place that read it, `value` the reading in nanoseconds. Since
-    /// version 1.2.
+    /// a text with the reading location, `value` the reading in nanoseconds. Since version
+    /// 1.2.
     ///
-    /// The place is the call stack of the program's own code, innermost first: for Python
-    /// three fields per frame with a NUL between (file, line, function), for native code
-    /// `+` and the return address relative to the executable, in decimal.
+    /// The location is the call stack of the program's own code, innermost first: for
+    /// Python, three NUL-separated fields per frame (file, line, function); for native
+    /// code, `+` and the return address relative to the executable, in decimal.
     Clock = 15,
-    /// The program asked for the time between two CUDA events. `status` is the number of
-    /// a text with the place, as in [`Kind::Clock`], `value` the answer in nanoseconds.
+    /// The program queried the time between two CUDA events. `status` is the number of a
+    /// text with the location, as in [`Kind::Clock`], `value` the result in nanoseconds.
     /// [`Elapsed`](crate::Elapsed). Since version 1.2.
     Elapsed = 16,
     /// Written by the launcher: a line of output begins an iteration. `value` is its
@@ -120,32 +120,33 @@ impl Kind {
     }
 }
 
-/// What is recorded of a call beside its time. In brackets: its further slots.
+/// The data recorded with a call besides its time. Each description ends with the content
+/// of its further slots.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing more.
+    /// No further data.
     Plain = 0,
-    /// A call that may take long: initialization, contexts, compilers, handles of
-    /// libraries. [`Usage`](crate::Usage).
+    /// A potentially slow call: initialization, contexts, compilers, library handles.
+    /// [`Usage`](crate::Usage).
     Heavy = 1,
-    /// Memory was allocated: `value` bytes. [`Allocation`](crate::Allocation).
+    /// Allocated memory: `value` bytes. [`Allocation`](crate::Allocation).
     Allocate = 2,
-    /// Memory was freed: `value` is its address.
+    /// Freed memory: `value` is its address.
     Free = 3,
-    /// Memory was copied: `value` bytes. [`Copied`](crate::Copied).
+    /// Copied memory: `value` bytes. [`Copied`](crate::Copied).
     Copy = 4,
-    /// A kernel was launched: `value` is its function's handle.
+    /// Launched a kernel: `value` is the handle of its function.
     Launch = 5,
-    /// Code was loaded: `value` is the handle of the module or library.
+    /// Loaded code: `value` is the handle of the module or library.
     /// [`Usage`](crate::Usage), [`Image`](crate::Image).
     Module = 6,
-    /// A function was looked up in a module: `value` is the handle of the function
-    /// (or kernel). Its name.
+    /// Looked up a function in a module: `value` is the handle of the function (or kernel).
+    /// Its name.
     Lookup = 7,
-    /// A function's handle was asked for of a kernel's: `value` is the function,
-    /// `status` what was returned. [`Allocation`](crate::Allocation), whose `pointer` is
-    /// the kernel.
+    /// Queried the function handle of a kernel handle: `value` is the function, `status`
+    /// the returned value. [`Allocation`](crate::Allocation), whose `pointer` is the
+    /// kernel.
     Alias = 8,
 }
 
@@ -167,21 +168,21 @@ impl Shape {
     }
 }
 
-/// What Python sees of iterations.
+/// Iterations that are detected in Python.
 #[repr(u16)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
-    /// A PyTorch optimizer's step.
+    /// A PyTorch optimizer step.
     OptimizerStep = 1,
     /// An outermost call of a PyTorch model.
     ModelCall = 2,
-    /// A training step of Keras.
+    /// A Keras training step.
     TrainStep = 3,
-    /// A prediction step of Keras.
+    /// A Keras prediction step.
     PredictStep = 4,
-    /// An evaluation step of Keras.
+    /// A Keras evaluation step.
     TestStep = 5,
-    /// A PyTorch data loader's next batch.
+    /// The next batch of a PyTorch data loader.
     DataFetch = 6,
     /// A whole `predict` of a Keras model, with all its steps. Since version 1.2.
     Predict = 7,
@@ -192,7 +193,7 @@ pub enum Iteration {
 }
 
 impl Iteration {
-    /// The one with this number, if this version knows it.
+    /// The iteration kind with this number, if this version knows it.
     pub const fn from_u16(number: u16) -> Option<Iteration> {
         Some(match number {
             1 => Iteration::OptimizerStep,
@@ -209,7 +210,7 @@ impl Iteration {
     }
 }
 
-/// Why the import system could not use a module's `.pyc` file.
+/// The reason the import system could not use a module's `.pyc` file.
 #[repr(u16)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBytecode {
@@ -233,11 +234,11 @@ impl NoBytecode {
     }
 }
 
-/// Whether Python writes a `.pyc` file after compiling a module.
+/// The outcome of writing a `.pyc` file after compiling a module.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BytecodeWrite {
-    /// It does, so the next start finds the file.
+    /// Python writes the file, so the next start finds it.
     Writes = 0,
     /// `sys.dont_write_bytecode` is set.
     TurnedOff = 1,
@@ -246,7 +247,7 @@ pub enum BytecodeWrite {
 }
 
 impl BytecodeWrite {
-    /// The one with this number, if this version knows it.
+    /// The outcome with this number, if this version knows it.
     pub const fn from_i32(number: i32) -> Option<BytecodeWrite> {
         Some(match number {
             0 => BytecodeWrite::Writes,
@@ -263,13 +264,13 @@ impl BytecodeWrite {
 pub enum Clock {
     /// `time.time()` and `time.time_ns()` in Python.
     Time = 1,
-    /// `time.perf_counter()`, which is `timeit`'s timer too.
+    /// `time.perf_counter()`, which is also the timer of `timeit`.
     PerfCounter = 2,
     /// `time.monotonic()`.
     Monotonic = 3,
     /// `time.process_time()`: CPU time, not wall-clock time.
     ProcessTime = 4,
-    /// `time.thread_time()`: likewise, of one thread.
+    /// `time.thread_time()`: CPU time of one thread.
     ThreadTime = 5,
     /// A CUDA event was recorded; `value` identifies the event.
     CudaEvent = 6,
@@ -286,7 +287,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// Every clock.
+    /// All clocks.
     pub const ALL: [Clock; 11] = [
         Clock::Time,
         Clock::PerfCounter,
@@ -307,34 +308,34 @@ impl Clock {
     }
 }
 
-/// Things that happen at an instant.
+/// Instantaneous events.
 #[repr(u16)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// `main` is about to be called: libraries are loaded, their constructors have run.
+    /// `main` is about to be called: libraries are loaded and their constructors have run.
     Main = 1,
-    /// Python is up, and runs its first code of ours.
+    /// Python is initialized and begins to run our first code.
     PythonBegan = 2,
-    /// That code is done; the user's begins. Text: Python's version.
+    /// Our startup code is done; the user's begins. Text: Python's version.
     PythonReady = 3,
-    /// The process ends in an orderly way. `value` is nothing.
+    /// The process exits normally. `value` is unused.
     Exit = 4,
-    /// It forked. `value` is the child.
+    /// The process forked. `value` is the child.
     Forked = 5,
-    /// A file was opened for reading, or a Python module came from it. Its path.
+    /// A file was opened for reading, or a Python module was loaded from it. Its path.
     File = 6,
-    /// A library is mapped. Its path.
+    /// A library was mapped. Its path.
     Library = 7,
-    /// The command line, a NUL after each argument.
+    /// The command line, each argument NUL-terminated.
     Arguments = 8,
     /// The executable's path.
     Program = 9,
-    /// Something is not recorded. A sentence.
+    /// Something is not recorded. A message.
     Note = 10,
 }
 
 impl Event {
-    /// The one with this number, if this version knows it.
+    /// The event with this number, if this version knows it.
     pub const fn from_u16(number: u16) -> Option<Event> {
         Some(match number {
             1 => Event::Main,

@@ -1,26 +1,26 @@
 //! The further slots of a record.
 //!
-//! Each type fills one slot exactly. A text fills as many as it needs; it ends at its
-//! first unused byte, which is 0, and its fields are separated by a NUL that is followed
-//! by another byte: a reader trims the NULs at the end and splits at the others.
+//! Each type fills exactly one slot. A text fills as many as it needs; it ends at its first
+//! unused byte, which is 0, and its fields are separated by a NUL that is followed by
+//! another byte: a reader trims trailing NULs and splits at the others.
 
 use crate::SLOT_BYTES;
 
-/// What the thread used during the span, from `getrusage`.
+/// Resource usage of the thread during the span, from `getrusage`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Nanoseconds on a processor.
+    /// CPU time in nanoseconds.
     pub cpu: u64,
     /// Page faults that had to wait for a disk.
     pub major_faults: u32,
     /// Page faults that did not.
     pub minor_faults: u32,
-    /// Blocks of 512 bytes that were read from a disk.
+    /// Blocks of 512 bytes read from a disk.
     pub blocks_read: u32,
-    /// How often it gave up the processor, to wait for something.
+    /// Voluntary context switches.
     pub waits: u32,
-    /// How often the processor was taken from it.
+    /// Involuntary context switches.
     pub preemptions: u32,
     /// Not used yet.
     pub reserved: u32,
@@ -32,7 +32,7 @@ pub struct Usage {
 pub struct Allocation {
     /// Its address.
     pub pointer: u64,
-    /// The stream that it was made on; 0 for none.
+    /// The stream it was allocated on; 0 for none.
     pub stream: u64,
     /// Not used yet.
     pub reserved: [u64; 2],
@@ -42,9 +42,9 @@ pub struct Allocation {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Where to; 0 where the function's name says enough.
+    /// The destination address; 0 where the function's name is enough.
     pub destination: u64,
-    /// Where from; likewise.
+    /// The source address; likewise.
     pub source: u64,
     /// The stream; 0 for the default one.
     pub stream: u64,
@@ -52,48 +52,48 @@ pub struct Copied {
     pub reserved: u64,
 }
 
-/// What was in the code that was loaded.
+/// The content of loaded code.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// Its size; 0 if that could not be told.
+    /// Its size; 0 if unknown.
     pub bytes: u64,
-    /// Architectures that it has machine code for, as 10 × major + minor; 0: none more.
+    /// Architectures with machine code, as 10 × major + minor; unused entries are 0.
     pub machine_code: [u16; 8],
-    /// Architectures that it has PTX for; likewise.
+    /// Architectures with PTX; likewise.
     pub ptx: [u16; 4],
 }
 
-/// Memory of a device.
+/// Device memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Bytes that it has in all.
+    /// Total bytes.
     pub total: u64,
-    /// Which device.
+    /// The device.
     pub device: u32,
-    /// The symbol whose call was just made.
+    /// The symbol of the preceding call.
     pub after: u32,
     /// Not used yet.
     pub reserved: [u64; 2],
 }
 
-/// What a framework's allocator says of itself, in bytes.
+/// The statistics of a framework's allocator, in bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocator {
-    /// In use by tensors.
+    /// Used by tensors.
     pub used: u64,
-    /// Taken from the device.
+    /// Reserved from the device.
     pub reserved: u64,
-    /// The most that was in use since the last such record.
+    /// The peak use since the last such record.
     pub peak_used: u64,
-    /// The most that was taken since the last such record.
+    /// The peak reservation since the last such record.
     pub peak_reserved: u64,
 }
 
-/// The two CUDA events between which the time was asked for, as [`Clock`](crate::Clock)
-/// readings identify them.
+/// The two CUDA events whose time difference was queried, as identified by
+/// [`Clock`](crate::Clock) readings.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elapsed {
@@ -105,24 +105,24 @@ pub struct Elapsed {
     pub reserved: [u64; 2],
 }
 
-/// What the launcher saw of a thread or a process.
+/// A launcher's sample of a thread or a process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
     /// The process.
     pub process: u32,
-    /// The state's letter as in `/proc`: R, S, D, Z…; 0 if it was not asked for.
+    /// The state letter as in `/proc`: R, S, D, Z…; 0 if unknown.
     pub state: u32,
-    /// A thread: nanoseconds that it waited for a processor. A process: bytes that it
-    /// read from disks.
+    /// For a thread: nanoseconds spent waiting for a CPU. For a process: bytes read from
+    /// disks.
     pub waited_or_read: u64,
-    /// A process: page faults that had to wait for a disk.
+    /// For a process: page faults that had to wait for a disk.
     pub major_faults: u64,
     /// Not used yet.
     pub reserved: u64,
 }
 
-/// How many slots a text of this many bytes fills.
+/// The number of slots that a text of this many bytes fills.
 pub const fn text_slots(bytes: usize) -> usize {
     bytes.div_ceil(SLOT_BYTES)
 }

@@ -1,33 +1,33 @@
-//! The environment variables by which the launcher speaks to the recorder.
+//! The environment variables with which the launcher configures the recorder.
 
-/// The directory that process files are made in. Without it nothing is recorded, until a
-/// forked child begins to.
+/// The directory for process files. Without it nothing is recorded, until a forked child
+/// begins to.
 pub const DIRECTORY: &str = "PREHEAT_DIRECTORY";
 
-/// The most bytes of a process file.
+/// The maximum size of a process file in bytes.
 pub const LIMIT: &str = "PREHEAT_LIMIT";
 
-/// The recorder's own path, by which Python finds it.
+/// The recorder's path, with which Python finds it.
 pub const SHIM: &str = "PREHEAT_SHIM";
 
-/// The directory of our `sitecustomize`, which it takes from `sys.path` again.
+/// The directory of our `sitecustomize`, which removes it from `sys.path` again.
 pub const PYTHON: &str = "PREHEAT_PYTHON";
 
-/// What an iteration is, as the launcher was asked: `auto`, `python`, `nvtx`, `nvtx:NAME`,
-/// `kernels`, `timers`, `lines:REGEX`. For the last three, which only all detail can tell,
-/// nothing is left out; without it, as for `auto`.
+/// The requested iteration rule: `auto`, `python`, `nvtx`, `nvtx:NAME`, `kernels`,
+/// `timers`, `lines:REGEX`. The last three need complete detail, so nothing is left out for
+/// them; unset means `auto`.
 pub const ITERATIONS: &str = "PREHEAT_ITERATIONS";
 
-/// Words with a comma between: `synchronize` (wait for the device at the end of each
-/// iteration that Python sees), `no-python-iterations` (leave the frameworks alone).
+/// Comma-separated options: `synchronize` (wait for the device at the end of each iteration
+/// detected in Python), `no-python-iterations` (do not hook the frameworks).
 pub const OPTIONS: &str = "PREHEAT_OPTIONS";
 
-/// Has a program initialize the driver ahead, in a thread of its own. Lines: the device's
-/// ordinal, the recorder's own path as `LD_PRELOAD` begins with it, the driver's library,
-/// the file of the program that is meant. Whoever is another program passes it on.
+/// Makes a program initialize the driver ahead of time, in a separate thread. Lines: the
+/// device ordinal, the recorder's path as it begins `LD_PRELOAD`, the driver library, and
+/// the intended program's file. Any other program passes it on.
 pub const AHEAD: &str = "PREHEAT_AHEAD";
 
-/// Has the Python that a command becomes execute `preheat start` again. Lines: the process
-/// that the chain began as, the recorder's own path as `LD_PRELOAD` names it, the client, and
-/// the client's words. Programs on the way pass it on, and a Python removes it.
+/// Makes the Python that a command eventually executes run `preheat start` again. Lines: the
+/// first process of the chain, the recorder's path as in `LD_PRELOAD`, the client, and the
+/// client's arguments. Intermediate programs pass it on, and Python removes it.
 pub const CHAIN: &str = "PREHEAT_CHAIN";
