@@ -1,7 +1,7 @@
-//! Whatever bytes a process file has, reading it ends, without a panic and with no more
-//! memory than the file's size justifies (libFuzzer's own limit watches that).
+//! Reading a process file with arbitrary content ends without a panic and with no more
+//! memory than the file's size justifies (enforced by libFuzzer's limit).
 //!
-//! The first eight bytes are when the start began; the rest is the file.
+//! The first eight bytes are the time at which the start began; the rest is the file.
 
 #![no_main]
 

@@ -1,8 +1,8 @@
-//! Whatever bytes a file of times has, reading it ends, without a panic, with bounded memory
-//! (libFuzzer's own limit watches that), and takes nothing for a time that is none.
+//! Reading a file of times with arbitrary content ends without a panic, with bounded memory
+//! (enforced by libFuzzer's limit), and never yields an invalid time.
 //!
-//! The first byte says how the file is to be read; the rest is the file. The samples in
-//! crates/times/tests/samples, with any byte before them, are a good corpus.
+//! The first byte selects the settings; the rest is the file. The samples in
+//! crates/times/tests/samples, prefixed with any byte, are a good corpus.
 
 #![no_main]
 
