@@ -1,19 +1,19 @@
-//! From raw times to findings.
+//! Turns raw times into findings.
 //!
-//! Everything here is pure: no I/O, no clock, and randomness only from a seed, so
-//! that the same measurements always give the same findings, on any machine.
+//! Everything here is pure: no I/O, no clock, and randomness only from a seed, so that the
+//! same measurements always give the same findings, on any machine.
 //!
-//! - [`stats`] knows series of numbers: where warm-up ends, which class a series
-//!   has, ratios with their intervals.
-//! - [`run`] knows recorded programs: causes ([`run::Cause`]), what follows from a
-//!   recording ([`run::RunReport`]), remedies.
-//! - [`check`] knows budgets: the limits of a recorded program, and whether it keeps them.
-//! - [`compare`] knows two of them: what changed, how sure that is, and why
+//! - [`stats`]: series of numbers; where warm-up ends, the class of a series, ratios with
+//!   their intervals.
+//! - [`run`]: recorded programs; causes ([`run::Cause`]), findings ([`run::RunReport`]),
+//!   remedies.
+//! - [`check`]: budgets; the limits of a recorded program, and whether it meets them.
+//! - [`compare`]: two measurements; what changed, how significant it is, and why
 //!   ([`compare::CompareReport`]).
-//! - [`tried`] knows remedies that were tried on one, what they saved, and which are kept.
-//! - [`classify`] knows iteration times from elsewhere, and what follows from them.
-//! - [`lab`] knows the experiments: what was measured ([`lab::Measured`]), and what
-//!   follows from it ([`lab::LabReport`], with a verdict on every claim).
+//! - [`tried`]: measured remedies; what they saved, and which are kept.
+//! - [`classify`]: iteration times from other tools.
+//! - [`lab`]: the experiments; the measurements ([`lab::Measured`]) and the findings
+//!   ([`lab::LabReport`], with a verdict on every claim).
 
 #![forbid(unsafe_code)]
 

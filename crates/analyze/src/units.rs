@@ -1,11 +1,11 @@
-//! How a number is written for a person: three significant digits and a unit.
+//! Formats numbers for display: three significant digits and a unit.
 //!
-//! A value that is not a number is written as a dash: a renderer never has to ask.
+//! A value that is not a number is shown as a dash, so that renderers need no special case.
 
-/// What stands where there is no number.
+/// The placeholder for a missing number.
 pub const ABSENT: &str = "–";
 
-/// A duration: `1.23 ms`, `110 µs`, `2.4 s`, and minutes from 120 s.
+/// Formats a duration: `1.23 ms`, `110 µs`, `2.4 s`, and minutes from 120 s.
 pub fn duration(seconds: f64) -> String {
     match duration_parts(seconds) {
         None => ABSENT.to_owned(),
@@ -13,7 +13,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A duration as number and unit, all three digits kept: for columns.
+/// A duration as number and unit, with all three digits: for columns.
 pub fn duration_parts(seconds: f64) -> Option<(String, &'static str)> {
     const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
     if !seconds.is_finite() {
@@ -31,7 +31,7 @@ pub fn duration_parts(seconds: f64) -> Option<(String, &'static str)> {
     Some((significant(seconds / scale), unit))
 }
 
-/// A size in memory: `4 MiB`, `835 MiB`, `1.5 GiB`.
+/// Formats a memory size: `4 MiB`, `835 MiB`, `1.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -48,7 +48,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {}", trim(&number), UNITS[unit])
 }
 
-/// A size that was kept as a float, or a dash.
+/// Formats a memory size stored as a float; a dash if it is not a number.
 pub fn bytes_f64(value: f64) -> String {
     if !value.is_finite() {
         ABSENT.to_owned()
@@ -59,7 +59,7 @@ pub fn bytes_f64(value: f64) -> String {
     }
 }
 
-/// A speed of transfer in decimal units: `55 GB/s`.
+/// Formats a bandwidth in decimal units: `55 GB/s`.
 pub fn bandwidth(bytes_per_second: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")];
     if !bytes_per_second.is_finite() {
@@ -70,7 +70,7 @@ pub fn bandwidth(bytes_per_second: f64) -> String {
     format!("{} {unit}", number(bytes_per_second / scale))
 }
 
-/// A ratio: `252×`, `1.05×`.
+/// Formats a ratio: `252×`, `1.05×`.
 pub fn ratio(value: f64) -> String {
     if value.is_finite() {
         format!("{}×", ratio_digits(value))
@@ -79,7 +79,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// A ratio's digits. Between 0.1 and 1 two of them: `0.93` is as exact as `1.05`.
+/// The digits of a ratio. Between 0.1 and 1 two of them: `0.93` is as precise as `1.05`.
 fn ratio_digits(value: f64) -> String {
     if (0.1..1.0).contains(&value) {
         format!("{value:.2}")
@@ -88,8 +88,8 @@ fn ratio_digits(value: f64) -> String {
     }
 }
 
-/// The two ends of a ratio's interval, `231–270`; none unless both are numbers. Ends far
-/// out are short: nobody reads more from `0.03–118k` than that there were too few starts.
+/// Formats the bounds of a ratio's interval, `231–270`; `None` unless both are numbers.
+/// Extreme bounds are shortened: `0.03–118k` only shows that there were too few starts.
 pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
     let end = |value: f64| match value {
         large if large.abs() >= 1e8 => format!("{large:.0e}"),
@@ -104,7 +104,7 @@ pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
     }
 }
 
-/// A bare number with three significant digits, or a dash.
+/// Formats a bare number with three significant digits; a dash if it is not a number.
 pub fn number(value: f64) -> String {
     if value.is_finite() {
         trim(&significant(value)).to_owned()
@@ -113,10 +113,11 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A space that no line is broken at.
+/// A non-breaking space.
 pub const TIE: char = '\u{a0}';
 
-/// `text` with every number tied to its unit, for renderers that break lines.
+/// `text` with non-breaking spaces between numbers and units, for renderers that wrap
+/// lines.
 pub fn tie(text: &str) -> String {
     const UNITS: [&str; 15] = [
         "ns", "µs", "ms", "s", "min", "B", "KiB", "MiB", "GiB", "TiB", "B/s", "kB/s", "MB/s",
@@ -162,7 +163,7 @@ fn magnitude(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-/// Without the zeros that end a fraction.
+/// Removes trailing zeros of a fraction.
 fn trim(number: &str) -> &str {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.')
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_three_digits_and_the_fitting_unit() {
+    fn durations_have_three_digits_and_a_suitable_unit() {
         for (seconds, text) in [
             (1.23e-3, "1.23 ms"),
             (110e-6, "110 µs"),
@@ -250,11 +251,11 @@ mod tests {
             "takes 2.8\u{a0}s, or 1 of 3 (5\u{a0}%)"
         );
         assert_eq!(tie("4 MiB take"), "4\u{a0}MiB take");
-        assert_eq!(tie("s is no unit"), "s is no unit");
+        assert_eq!(tie("s is not a unit"), "s is not a unit");
     }
 
     #[test]
-    fn what_is_no_number_is_a_dash() {
+    fn values_that_are_not_numbers_are_dashes() {
         for text in [
             duration(f64::NAN),
             duration(f64::INFINITY),

@@ -1,4 +1,4 @@
-//! Classes of generated series, for which the right answer is known.
+//! Classes of generated series with known answers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn summary(values: &[f64]) -> StartSummary {
     summarize_start(values).unwrap()
 }
 
-/// How many of a thousand series have each class.
+/// Counts the classes of a thousand series.
 fn tally(seed: u64, mut generate: impl FnMut(&mut Rng) -> Vec<f64>) -> BTreeMap<Class, usize> {
     let mut rng = Rng::new(seed);
     let mut counts = BTreeMap::new();
@@ -67,7 +67,7 @@ fn series_without_warm_up_rarely_raise_an_alarm() {
         println!("{n}: 1 % {gaussian:?}, 5 % {loud:?}, skewed {skewed:?}, spiked {spiked:?}");
         assert!(count(&gaussian, Class::Flat) >= 950, "{gaussian:?}");
         assert!(count(&loud, Class::Flat) >= 950, "{loud:?}");
-        // One in fifty iterations is a spike, and so is one first in fifty.
+        // One in fifty iterations is a spike, and so is one in fifty first iterations.
         for noise in [&skewed, &spiked] {
             assert!(count(noise, Class::ColdFirst) <= 60, "{n}: {noise:?}");
             assert!(count(noise, Class::Flat) >= 880, "{n}: {noise:?}");
@@ -101,7 +101,7 @@ fn a_second_slow_iteration_is_warm_up() {
         assert_eq!(found.steady_start, Some(2), "{n}");
         assert_eq!(found.steady, Some(0.01));
     }
-    // Each iteration three times as fast as the one before, then settled.
+    // Each iteration is three times as fast as the one before, then settled.
     let falling = (0..40).map(|i| 0.01 * 3f64.powi(4 - i.min(4)));
     let found = summary(&series::noisy(&mut Rng::new(5), falling, 0.01));
     assert_eq!((found.class, found.steady_start), (Class::Warmup, Some(4)));
@@ -118,13 +118,13 @@ fn slower_than_before_is_a_slowdown() {
     let mut values = series::slow_prefix(&mut rng, 200, 50, 0.5, 0.02);
     values[0] = 3.0;
     assert_eq!(summary(&values).class, Class::Slowdown);
-    // A fast first alone slows nothing down.
+    // A fast first iteration alone is not a slowdown.
     let values = series::slow_prefix(&mut rng, 50, 1, 0.5, 0.02);
     assert_eq!(summary(&values).class, Class::Flat);
 }
 
 #[test]
-fn what_does_not_settle_has_no_steady_state() {
+fn series_that_do_not_settle_have_no_steady_state() {
     let mut rng = Rng::new(7);
     for n in [20, 50, 300, 3000] {
         let falling = (0..n).map(|i| (-2.0 * f64::from(i) / f64::from(n)).exp());
@@ -208,7 +208,7 @@ fn constant_and_ticking_clocks() {
     for n in [3, 10, 100, 3000] {
         assert_eq!(summary(&vec![1e-7; n]).class, Class::Flat);
     }
-    // Decimal fractions that differ in their last digits are constant as well.
+    // Decimal fractions that differ in their last digits are constant too.
     let almost: Vec<f64> = (0..60).map(|i| 0.1 + f64::from(i % 3) * 1e-17).collect();
     assert_eq!(summary(&almost).class, Class::Flat);
     // About 3.5 ticks of 100 ns.

@@ -1,8 +1,9 @@
-//! Our changepoints against those of PyPI's `ruptures`, an independent implementation.
+//! Compares our changepoints with those of `ruptures` on PyPI, an independent
+//! implementation.
 //!
-//! Takes Python from the virtual environment that PREHEAT_TEST_VENV names. Without it,
-//! or without ruptures in it, the test says so and passes, unless
-//! PREHEAT_TEST_REQUIRE contains "ruptures".
+//! Uses the Python in the virtual environment PREHEAT_TEST_VENV. Without it, or without
+//! ruptures in it, the test prints a note and passes, unless PREHEAT_TEST_REQUIRE contains
+//! "ruptures".
 
 #[path = "../../../tests/missing.rs"]
 mod missing;
@@ -32,7 +33,7 @@ for case in json.load(sys.stdin):
 json.dump(answers, sys.stdout)
 "#;
 
-/// The Python to ask, or why there is none.
+/// The Python to use, or why there is none.
 fn python() -> Result<PathBuf, String> {
     let venv = env::var_os("PREHEAT_TEST_VENV").ok_or("PREHEAT_TEST_VENV is not set")?;
     let python = PathBuf::from(venv).join("bin/python");
@@ -46,10 +47,10 @@ fn python() -> Result<PathBuf, String> {
     }
 }
 
-/// Stretches of (length, level, spread).
-fn series(rng: &mut Rng, stretches: &[(usize, f64, f64)]) -> Vec<f64> {
+/// A series of segments with these (length, level, spread).
+fn series(rng: &mut Rng, segments: &[(usize, f64, f64)]) -> Vec<f64> {
     let mut values = Vec::new();
-    for (length, level, spread) in stretches {
+    for (length, level, spread) in segments {
         values.extend((0..*length).map(|_| level + spread * rng.normal()));
     }
     values
@@ -73,19 +74,19 @@ fn all_series() -> Vec<Vec<f64>> {
         let back = [(a, 1.0, 0.02), (b, 1.2, 0.1), (n - a - b, 1.0, 0.02)];
         all.push(series(&mut rng, &back));
     }
-    // Many stretches of any length and size.
+    // Many segments of any length and size.
     for _ in 0..20 {
         let count = 2 + rng.below(12);
-        let stretches: Vec<_> = (0..count)
+        let segments: Vec<_> = (0..count)
             .map(|_| (3 + rng.below(30), rng.normal(), 0.2 * rng.normal().exp()))
             .collect();
-        all.push(series(&mut rng, &stretches));
+        all.push(series(&mut rng, &segments));
     }
     all
 }
 
 #[test]
-fn finds_what_ruptures_finds() {
+fn changepoints_agree_with_ruptures() {
     let python = match python() {
         Ok(python) => python,
         Err(why) => {
@@ -95,7 +96,7 @@ fn finds_what_ruptures_finds() {
     };
     let mut cases = Vec::new();
     for (i, values) in all_series().into_iter().enumerate() {
-        // The penalty that classes rest on, and a low one with many changepoints.
+        // The penalty that classes use, and a low one with many changepoints.
         let usual = 15.0 * (values.len() as f64).ln();
         for (penalty, min_size) in [(usual, 2), (8.0, 2 + i % 4)] {
             let ours = pelt::breakpoints(&values, penalty, min_size);
@@ -104,7 +105,7 @@ fn finds_what_ruptures_finds() {
             }));
         }
     }
-    let answers = ask(&python, &json!(cases));
+    let answers = run_ruptures(&python, &json!(cases));
     assert_eq!(answers.len(), cases.len());
 
     let (mut same, mut cuts) = (0, 0);
@@ -115,9 +116,9 @@ fn finds_what_ruptures_finds() {
             same += 1;
             continue;
         }
-        // ruptures drops a start at once, also while a segment that begins where it
-        // lost could not be long enough yet, and so misses the best cut now and then
-        // when segments are about as short as they may be.
+        // ruptures drops a start immediately, even while a segment beginning there could
+        // not be long enough yet, and so occasionally misses the best cut when segments are
+        // about as short as allowed.
         let (ours, theirs) = (number("our_cost"), number("their_cost"));
         assert_eq!(case["penalty"], 8.0, "{case} {answer}");
         println!(
@@ -135,7 +136,7 @@ fn finds_what_ruptures_finds() {
     assert!(cuts > 100, "the series are too easy: {cuts} changepoints");
 }
 
-fn ask(python: &PathBuf, cases: &Value) -> Vec<Value> {
+fn run_ruptures(python: &PathBuf, cases: &Value) -> Vec<Value> {
     let mut child = Command::new(python)
         .args(["-c", SCRIPT])
         .stdin(Stdio::piped())

@@ -1,10 +1,10 @@
-//! The regularized incomplete beta function, which the tails of Student's t are made of.
+//! The regularized incomplete beta function, used for the tails of Student's t.
 //!
-//! By its continued fraction (DLMF 8.17.22), evaluated as Lentz and Thompson & Barnett
-//! do; the gamma function by Lanczos' approximation (g = 7, nine coefficients). Relative
-//! error below 1e-12, also far out in the tails, where p-values live.
+//! Computed by its continued fraction (DLMF 8.17.22), evaluated as by Lentz and Thompson &
+//! Barnett; the gamma function uses Lanczos' approximation (g = 7, nine coefficients). The
+//! relative error is below 1e-12, even far out in the tails, where p-values are.
 
-/// I_x(a, b) for a, b > 0; `x` outside of 0 to 1 counts as the nearer end.
+/// I_x(a, b) for a, b > 0; `x` is clamped to 0 to 1.
 pub(super) fn incomplete(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -12,7 +12,7 @@ pub(super) fn incomplete(x: f64, a: f64, b: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast only on this side; on the other by symmetry.
+    // The fraction converges fast only on this side; use symmetry for the other.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_of(1.0 - x, b, a);
     }
@@ -27,9 +27,9 @@ fn incomplete_of(x: f64, a: f64, b: f64) -> f64 {
 /// The continued fraction, by the modified method of Lentz.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
-    let away = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let nonzero = |value: f64| if value.abs() < TINY { TINY } else { value };
     let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
+    let mut d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0));
     let mut result = d;
     for m in 1..500 {
         let m = f64::from(m);
@@ -37,8 +37,8 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let mut step = 1.0;
         for term in [even, odd] {
-            d = 1.0 / away(1.0 + term * d);
-            c = away(1.0 + term / c);
+            d = 1.0 / nonzero(1.0 + term * d);
+            c = nonzero(1.0 + term / c);
             step = c * d;
             result *= step;
         }
@@ -64,7 +64,7 @@ fn ln_gamma(x: f64) -> f64 {
         1.505_632_735_149_311_6e-7,
     ];
     if x < 0.5 {
-        // Euler's reflection.
+        // Euler's reflection formula.
         let pi = std::f64::consts::PI;
         return (pi / (pi * x).sin()).ln() - ln_gamma(1.0 - x);
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_closed_forms_say() {
+    fn values_agree_with_closed_forms() {
         for x in [0.001, 0.1, 0.37, 0.5, 0.9, 0.9999] {
             // I_x(1, b) = 1 − (1 − x)^b, I_x(a, 1) = x^a.
             assert!((incomplete(x, 1.0, 3.5) - (1.0 - (1.0 - x).powf(3.5))).abs() < 1e-13);

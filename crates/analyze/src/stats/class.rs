@@ -1,15 +1,15 @@
-//! What kinds of series there are.
+//! The classes of series.
 //!
-//! After Barrett et al. 2017, "Virtual machine warmup blows hot and cold", whose
-//! classes are flat, warmup, slowdown and no steady state. `cold-first` is added: a
-//! single slow iteration at the beginning, which is what most GPU programs show and
-//! what a classifier that needs two iterations to see a change cannot see.
+//! After Barrett et al. 2017, "Virtual machine warmup blows hot and cold", whose classes
+//! are flat, warmup, slowdown and no steady state. `cold-first` is added: a single slow
+//! iteration at the beginning, which most GPU programs show and which a classifier that
+//! needs two iterations to detect a change cannot see.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The shape of a series of iteration times, from the best to the worst.
+/// The shape of a series of iteration times, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Class {
     /// As fast from the first iteration on as ever after.
@@ -21,10 +21,10 @@ pub enum Class {
     /// Several iterations are slower before the series settles.
     #[serde(rename = "warmup")]
     Warmup,
-    /// The series settles at a speed below one that it had before.
+    /// The series settles at a lower speed than it had before.
     #[serde(rename = "slowdown")]
     Slowdown,
-    /// The series does not settle, or is too short to tell.
+    /// The series does not settle, or is too short.
     #[serde(rename = "no steady state")]
     NoSteadyState,
 }
@@ -38,7 +38,7 @@ impl Class {
         Class::NoSteadyState,
     ];
 
-    /// The name that people and JSON see.
+    /// The name in output and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Class::Flat => "flat",
@@ -49,8 +49,8 @@ impl Class {
         }
     }
 
-    /// The class that stands for several starts: the most frequent one, of equally
-    /// frequent ones the worst. `None` without starts.
+    /// The class of several starts: the most frequent one; of equally frequent ones the
+    /// worst. `None` without starts.
     pub(super) fn overall(classes: &[Class]) -> Option<Class> {
         let count = |class: Class| classes.iter().filter(|c| **c == class).count();
         let most_frequent = Class::ALL.into_iter().max_by_key(|c| (count(*c), *c));
@@ -64,10 +64,10 @@ impl fmt::Display for Class {
     }
 }
 
-/// Whether the starts of a series agree on its class.
+/// The agreement of a series' starts on its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Consistency {
-    /// All starts have one class.
+    /// All starts have the same class.
     #[serde(rename = "consistent")]
     Consistent,
     /// They differ, but all of them settle at their best speed.
@@ -79,7 +79,7 @@ pub enum Consistency {
 }
 
 impl Consistency {
-    /// The name that people and JSON see.
+    /// The name in output and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Consistency::Consistent => "consistent",
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_has_the_names_that_people_see() {
+    fn json_names_match_the_output() {
         for class in Class::ALL {
             let json = serde_json::to_string(&class).unwrap();
             assert_eq!(json, format!("\"{class}\""));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_class_stands_for_all_and_ties_go_to_the_worse() {
+    fn the_most_frequent_class_wins_and_ties_go_to_the_worse() {
         assert_eq!(Class::overall(&[]), None);
         assert_eq!(Class::overall(&[Flat]), Some(Flat));
         assert_eq!(Class::overall(&[Warmup, Flat, Flat]), Some(Flat));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn disagreement_is_good_while_all_starts_settle_at_their_best() {
+    fn disagreement_is_good_if_all_starts_settle_at_their_best() {
         assert_eq!(Consistency::of(&[]), Consistency::Consistent);
         assert_eq!(Consistency::of(&[Slowdown; 3]), Consistency::Consistent);
         let good = [Flat, ColdFirst, Warmup];

@@ -1,11 +1,11 @@
-//! Many comparisons at once.
+//! Adjusts p-values for multiple comparisons.
 //!
-//! Of twenty quantities that did not change, one has a p-value below 0.05 in two
-//! comparisons of three. Holm 1979, "A simple sequentially rejective multiple test
-//! procedure", adjusts the p-values so that the chance of *any* false alarm is at most
-//! 5 %, however the quantities depend on each other: the smallest of m is multiplied by
-//! m, the next by m − 1, and so on, never below the one before. It finds all that
-//! Bonferroni's correction finds, and more.
+//! Of twenty quantities that did not change, one has a p-value below 0.05 in two of three
+//! comparisons. Holm 1979, "A simple sequentially rejective multiple test procedure",
+//! adjusts the p-values so that the chance of *any* false alarm is at most 5 %, however the
+//! quantities depend on each other: the smallest of m is multiplied by m, the next by m −
+//! 1, and so on, never below the previous one. It finds everything that Bonferroni's
+//! correction finds, and more.
 
 /// The adjusted p-values, in the order of `p`.
 pub fn holm(p: &[f64]) -> Vec<f64> {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_r_says() {
+    fn values_agree_with_r() {
         // p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")
         let found = holm(&[0.01, 0.04, 0.03, 0.005]);
         for (found, expected) in found.iter().zip([0.03, 0.06, 0.06, 0.02]) {

@@ -1,18 +1,18 @@
 //! Estimates with 95 % intervals, replicated by start.
 //!
-//! Iterations of one start share its luck (clocks, placement, caches), so the start is
-//! the unit of replication: the bootstrap resamples starts, then iterations within
-//! each. A start's value is the median of its iterations; the estimate is the
-//! geometric mean over starts, because times and ratios err by factors.
+//! Iterations of one start share its conditions (clocks, placement, caches), so the start
+//! is the unit of replication: the bootstrap resamples starts, then iterations within each.
+//! A start's value is the median of its iterations; the estimate is the geometric mean over
+//! starts, because times and ratios have multiplicative errors.
 //!
-//! A percentile bootstrap of n starts is too narrow when n is small. Hesterberg 2015,
-//! "What teachers should know about the bootstrap", widens it to what Student's t would
-//! give: the percentile α/2 becomes Φ(−√(n/(n−1)) · t(α/2, n−1)). With three or four
-//! starts that percentile is beyond all resamples, so their range is taken; and as no
-//! resample can lie outside of the starts' own range, even that misses the truth one
-//! time in four with three starts. So while the percentile rests on fewer than ten
-//! resamples (up to seven starts), the interval is the bootstrap's or the t interval of
-//! the logarithms, whichever reaches further.
+//! A percentile bootstrap of n starts is too narrow when n is small. Hesterberg 2015, "What
+//! teachers should know about the bootstrap", widens it to match Student's t: the
+//! percentile α/2 becomes Φ(−√(n/(n−1)) · t(α/2, n−1)). With three or four starts, that
+//! percentile is beyond all resamples, so their range is used; and since no resample can
+//! lie outside the range of the starts, even that misses the true value one time in four
+//! with three starts. So while the percentile rests on fewer than ten resamples (up to
+//! seven starts), the interval is the wider of the bootstrap interval and the t interval of
+//! the logarithms.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,39 +22,41 @@ use super::resample::Sample;
 use super::rng::Rng;
 use super::student::{normal_cdf, t_quantile};
 
-/// How many resamples are drawn.
+/// The number of resamples.
 pub(super) const RESAMPLES: usize = 2000;
-/// A percentile that fewer resamples than this lie beyond is not trusted alone.
+/// A percentile with fewer resamples than this beyond it is not trusted alone.
 const FEW_BEYOND: f64 = 10.0;
 
 /// An estimate and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The estimate. Of times, ratios and memory it is the geometric mean over starts of each
-    /// start's median ([`interval`]); of what adds up and may be zero, the plain mean over
-    /// starts ([`mean_interval`](super::mean_interval)).
+    /// The estimate. For times, ratios and memory, the geometric mean over starts of each
+    /// start's median ([`interval`]); for amounts that add up and may be zero, the
+    /// arithmetic mean over starts ([`mean_interval`](super::mean_interval)).
     pub median: f64,
-    /// The lower end; `None` with fewer than three starts.
+    /// The lower bound; `None` with fewer than three starts.
     pub low: Option<f64>,
-    /// The upper end; `None` with fewer than three starts.
+    /// The upper bound; `None` with fewer than three starts.
     pub high: Option<f64>,
 }
 
 impl Interval {
-    /// Whether the whole interval is above the threshold; never without an interval.
+    /// Returns true if the whole interval is above the threshold; false without an
+    /// interval.
     pub fn is_above(&self, threshold: f64) -> bool {
         self.low.is_some_and(|low| low > threshold)
     }
 
-    /// Whether the whole interval is below the threshold; never without an interval.
+    /// Returns true if the whole interval is below the threshold; false without an
+    /// interval.
     pub fn is_below(&self, threshold: f64) -> bool {
         self.high.is_some_and(|high| high < threshold)
     }
 }
 
-/// The number of starts whose interval would be clear of the threshold, if they scatter like
-/// the `starts` behind this one; `None` if more than `most`. Without an interval nothing is
-/// known of the scatter: then the fewest that have one.
+/// The number of starts whose interval would be clear of the threshold, if they vary like
+/// the `starts` behind this one; `None` if more than `most`. Without an interval, the
+/// variation is unknown, and this is the minimum that has one.
 pub fn starts_to_clear(
     value: &Interval,
     threshold: f64,
@@ -75,9 +77,9 @@ pub fn starts_to_clear(
     (starts + 1..=most).find(|&more| scatter * width(more.max(2)) < distance)
 }
 
-/// The ratio of two quantities that come from the same starts: `(numerator,
-/// denominator)` for each. `None` without starts, or where a list is empty or has a
-/// value that is not finite and above zero.
+/// The ratio of two quantities from the same starts: `(numerator, denominator)` for each.
+/// `None` without starts, or if a list is empty or has a value that is not finite and above
+/// zero.
 pub fn paired_ratio(pairs: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Interval> {
     let pairs: Vec<(&[f64], &[f64])> = pairs.iter().map(|(a, b)| (&a[..], &b[..])).collect();
     paired_ratio_of(&pairs, seed)
@@ -90,8 +92,8 @@ pub(super) fn paired_ratio_of(pairs: &[(&[f64], &[f64])], seed: u64) -> Option<I
     estimate(&[&units?], seed)
 }
 
-/// The ratio of two quantities that come from different starts. `None` as for
-/// [`paired_ratio`]; the smaller group decides how far the interval is widened.
+/// The ratio of two quantities from different starts. `None` as for [`paired_ratio`]; the
+/// smaller group determines how much the interval is widened.
 pub fn unpaired_ratio(
     numerator: &[Vec<f64>],
     denominator: &[Vec<f64>],
@@ -109,7 +111,7 @@ fn group(lists: &[Vec<f64>]) -> Option<Vec<Unit>> {
     lists.iter().map(|list| Unit::new(list, None)).collect()
 }
 
-/// What one start contributes.
+/// The contribution of one start.
 struct Unit {
     over: Sample,
     under: Option<Sample>,
@@ -126,14 +128,14 @@ impl Unit {
         })
     }
 
-    /// The logarithm of this start's value, with the medians that `median` gives.
+    /// The logarithm of this start's value, with the medians computed by `median`.
     fn log(&self, mut median: impl FnMut(&Sample) -> f64) -> f64 {
         let under = self.under.as_ref().map_or(0.0, |s| median(s).ln());
         median(&self.over).ln() - under
     }
 }
 
-/// The mean logarithm of the first group less that of the second, if there is one.
+/// The mean logarithm of the first group minus that of the second, if there is one.
 fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
     let starts = groups.iter().map(|g| g.len()).min().filter(|n| *n > 0)?;
     let (mut center, mut variance) = (0.0, 0.0);
@@ -156,7 +158,7 @@ fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
     Some(result)
 }
 
-/// The ends of the 95 % interval of logarithms.
+/// The bounds of the 95 % interval of logarithms.
 fn bounds(groups: &[&[Unit]], starts: usize, center: f64, error: f64, seed: u64) -> (f64, f64) {
     let mut rng = Rng::new(seed);
     let mut draws: Vec<f64> = (0..RESAMPLES)
@@ -171,8 +173,8 @@ fn bounds(groups: &[&[Unit]], starts: usize, center: f64, error: f64, seed: u64)
     ends(&mut draws, starts, center, error)
 }
 
-/// The ends of the 95 % interval of a mean over `starts` (at least two), from what its
-/// resamples gave and from its standard error.
+/// The bounds of the 95 % interval of a mean over `starts` (at least two), from its
+/// resamples and its standard error.
 pub(super) fn ends(draws: &mut [f64], starts: usize, center: f64, error: f64) -> (f64, f64) {
     draws.sort_unstable_by(f64::total_cmp);
     let n = starts as f64;
@@ -220,11 +222,11 @@ mod tests {
             .collect()
     }
 
-    /// How often the interval holds the true value 5.
+    /// The share of intervals that contain the true value 5.
     fn coverage(count: usize, paired: bool) -> f64 {
         let mut rng = Rng::new(21);
         let trials = 400;
-        let mut held = 0;
+        let mut covered = 0;
         for trial in 0..trials {
             let over = starts(&mut rng, count, 5.0, 0.2);
             let under = starts(&mut rng, count, 1.0, 0.1);
@@ -235,13 +237,13 @@ mod tests {
                 unpaired_ratio(&over, &under, trial)
             };
             let found = found.unwrap();
-            held += u64::from(!found.is_above(5.0) && !found.is_below(5.0));
+            covered += u64::from(!found.is_above(5.0) && !found.is_below(5.0));
         }
-        held as f64 / trials as f64
+        covered as f64 / trials as f64
     }
 
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         for count in [3, 5, 10] {
             for paired in [true, false] {
                 let share = coverage(count, paired);
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_starts_leave_no_doubt() {
+    fn equal_starts_have_an_interval_without_width() {
         let found = interval(&vec![vec![4.0; 7]; 5], 1).unwrap();
         assert!((found.low.unwrap() - 4.0).abs() < 1e-12);
         assert!((found.high.unwrap() - 4.0).abs() < 1e-12);
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_and_the_scale_does_not() {
+    fn results_depend_on_the_seed_and_not_on_the_scale() {
         let values = starts(&mut Rng::new(3), 6, 1.0, 0.2);
         let found = interval(&values, 9).unwrap();
         assert_eq!(interval(&values, 9), Some(found));
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_has_no_interval() {
+    fn invalid_times_have_no_interval() {
         assert_eq!(interval(&[], 1), None);
         assert_eq!(paired_ratio(&[], 1), None);
         assert_eq!(unpaired_ratio(&[], &[vec![1.0]], 1), None);

@@ -1,15 +1,15 @@
 //! The mean of amounts that add up, with its 95 % interval, replicated by start.
 //!
-//! Times and ratios err by factors, and [`interval`](super::interval) treats them so. An
-//! excess does not, nor does a number of warm-up iterations or a cause that some starts do
-//! not have: they may be 0, and an excess is below 0 where the first iteration happened to
-//! be a fast one. So they are averaged as they are, and the interval is Student's.
+//! Times and ratios have multiplicative errors, as [`interval`](super::interval) assumes.
+//! An excess, a number of warm-up iterations, or a cause that some starts lack does not:
+//! these may be 0, and an excess is negative where the first iteration happened to be fast.
+//! So they are averaged directly, with Student's interval.
 
 use super::interval::Interval;
 use super::welch::mean;
 
-/// The mean over starts of one amount each, of any sign. `None` without amounts, or where one
-/// is not finite or all together are too large to add up.
+/// The mean over starts of one amount each, of any sign. `None` without amounts, or if one
+/// is not finite or their sum overflows.
 pub fn mean_interval(amounts: &[f64]) -> Option<Interval> {
     if !amounts.iter().all(|amount| amount.is_finite()) {
         return None;
@@ -31,20 +31,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         for n in [3, 5, 10, 30] {
-            // Around a value below 0 and one at 0: the sign must not matter.
+            // Negative, zero and positive: the sign must not matter.
             for truth in [-2.0, 0.0, 7.0] {
                 let mut rng = Rng::new(4);
                 let trials = 1000;
-                let held = (0..trials)
+                let covered = (0..trials)
                     .filter(|_| {
                         let amounts: Vec<f64> = (0..n).map(|_| truth + rng.normal()).collect();
                         let found = mean_interval(&amounts).unwrap();
                         !found.is_above(truth) && !found.is_below(truth)
                     })
                     .count();
-                let share = f64::from(u32::try_from(held).unwrap()) / f64::from(trials);
+                let share = f64::from(u32::try_from(covered).unwrap()) / f64::from(trials);
                 assert!((0.93..=0.97).contains(&share), "{n} at {truth}: {share}");
             }
         }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_added_up_has_no_mean() {
+    fn amounts_without_a_finite_sum_have_no_mean() {
         assert_eq!(mean_interval(&[]), None);
         for bad in [f64::NAN, f64::INFINITY] {
             assert_eq!(mean_interval(&[1.0, bad]), None);

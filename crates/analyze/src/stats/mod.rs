@@ -1,21 +1,21 @@
-//! Statistics of iteration times: where warm-up ends, what class a series has, and
-//! ratios with honest intervals.
+//! Statistics of iteration times: where warm-up ends, the class of a series, and ratios
+//! with honest intervals.
 //!
-//! Everything is pure and seeded. Times are plain numbers of any one unit: nothing
-//! here depends on the scale. The path of a series:
+//! Everything is pure and seeded. Times are plain numbers in any one unit: nothing here
+//! depends on the scale. The flow of a series:
 //!
-//! - [`summarize_start`] takes one start. Iteration 0 stands apart; `steady` finds
-//!   where the others settle, from changepoints ([`pelt`]) in the logarithms, cleaned
-//!   of outliers (`outliers`) and judged against their own scatter (`scatter`).
-//! - [`summarize`] takes all starts of a series together: class, consistency, medians
+//! - [`summarize_start`] handles one start. Iteration 0 is treated separately; `steady`
+//!   finds where the others settle, from changepoints ([`pelt`]) in the logarithms, cleaned
+//!   of outliers (`outliers`) and compared with their variation (`scatter`).
+//! - [`summarize`] handles all starts of a series together: class, consistency, medians
 //!   and the ratio with its interval.
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
-//!   iterations within them; claims rest on these. [`mean_interval`] is for what
-//!   adds up and may be zero or below.
-//! - [`welch`] compares two samples, [`geometric_difference`] tells how far apart they are
-//!   where that is known of their logarithms, and [`holm`] judges many such comparisons together.
+//!   iterations within them; claims are based on these. [`mean_interval`] is for amounts
+//!   that add up and may be zero or negative.
+//! - [`welch`] compares two samples, [`geometric_difference`] gives the difference of two
+//!   samples of logarithms in their original unit, and [`holm`] adjusts for many comparisons.
 //!
-//! What a number means for a user is not decided here.
+//! Interpreting the numbers for users is not done here.
 
 mod beta;
 mod class;
@@ -48,5 +48,5 @@ pub use series::{SeriesSummary, summarize, summarize_on};
 pub use start::{StartSummary, firsts, summarize_start};
 pub use welch::{Mean, Welch, by_permutation, mean, welch};
 
-/// From how many starts on there is an interval.
+/// The minimum number of starts for an interval.
 pub const FEWEST: usize = 3;

@@ -1,25 +1,25 @@
-//! How many values there are, their mean and how far they lie around it.
+//! The number of values, their mean and their variance.
 
 /// The mean and the variance of some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moments {
-    /// How many values there are.
+    /// The number of values.
     pub count: f64,
     /// Their mean.
     pub mean: f64,
-    /// Their variance, without bias: 0 of a single value.
+    /// Their unbiased variance: 0 for a single value.
     pub variance: f64,
 }
 
 impl Moments {
-    /// Of some finite values; none of nothing.
+    /// The moments of finite values; `None` for an empty list.
     pub(super) fn of(values: &[f64]) -> Option<Moments> {
         let first = *values.first()?;
         if values.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let count = values.len() as f64;
-        // Relative to the first one: equal values have exactly no variance.
+        // Relative to the first value, so that equal values have exactly zero variance.
         let shift = values.iter().map(|value| value - first).sum::<f64>() / count;
         let mean = first + shift;
         let squares = values.iter().map(|value| (value - mean).powi(2));
@@ -41,10 +41,10 @@ impl Moments {
     }
 }
 
-/// The degrees of freedom of a sum of two variances, each of which comes from so many values
+/// The degrees of freedom of a sum of two variances, estimated from these numbers of values
 /// (Welch and Satterthwaite); at least one of the variances is above zero.
 pub(super) fn freedom(of_a: f64, count_a: f64, of_b: f64, count_b: f64) -> f64 {
-    // Shares of the whole, so that small variances do not underflow when squared.
+    // Shares of the total, so that small variances do not underflow when squared.
     let (share_a, share_b) = (of_a / (of_a + of_b), of_b / (of_a + of_b));
     1.0 / (share_a.powi(2) / (count_a - 1.0) + share_b.powi(2) / (count_b - 1.0))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_values_have_no_variance_and_others_have_that_of_the_book() {
+    fn equal_values_have_zero_variance_and_others_the_unbiased_one() {
         let third = 1.0 / 3.0;
         let same = Moments::of(&[third; 7]).unwrap();
         assert_eq!((same.mean, same.variance), (third, 0.0));

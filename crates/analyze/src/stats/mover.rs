@@ -1,22 +1,22 @@
-//! How far apart two geometric means are, in their own unit.
+//! The difference of two geometric means, in their original unit.
 //!
-//! Logarithms give the interval of a ratio. Times one of the means it would not be that of
-//! the difference, because that mean is an estimate too: with a ratio of 0.2, the base is
-//! nearly all that the difference consists of. So the errors of both sides are put together
-//! (the method of variance estimates recovery, MOVER; Zou and Donner 2008): how far the
-//! difference reaches down follows from how far the second mean reaches down and the first
-//! one up. That keeps the skew of either side.
+//! Logarithms give the interval of a ratio. Multiplying it by one of the means would not
+//! give the interval of the difference, because that mean is an estimate too: with a ratio
+//! of 0.2, the difference is nearly as large as the base. So the errors of both sides are
+//! combined (the method of variance estimates recovery, MOVER; Zou and Donner 2008): the
+//! lower bound of the difference follows from the lower bound of the second mean and the
+//! upper bound of the first. That preserves the skew of both sides.
 //!
-//! How far each mean reaches is by Student's t with the degrees of freedom of the
-//! difference, not by those of its own sample, which is too far where both err alike.
-//! Where the means are nearly the same, this is the interval of the ratio, times the mean.
+//! The bounds of each mean use Student's t with the degrees of freedom of the difference,
+//! not of a single sample, which would be too wide where both have similar errors. Where
+//! the means are nearly equal, this is the interval of the ratio times the mean.
 
 use super::FEWEST;
 use super::moments::{Moments, freedom};
 use super::student::t_factor;
 
-/// The ends of the 95 % interval of exp(mean of `second`) − exp(mean of `first`), of two
-/// samples of logarithms; none with fewer than [`FEWEST`] on a side.
+/// The bounds of the 95 % interval of exp(mean of `second`) − exp(mean of `first`), for two
+/// samples of logarithms; `None` with fewer than [`FEWEST`] on a side.
 pub fn geometric_difference(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
     if first.len().min(second.len()) < FEWEST {
         return None;
@@ -24,8 +24,8 @@ pub fn geometric_difference(first: &[f64], second: &[f64]) -> Option<(f64, f64)>
     let (a, b) = (Moments::of(first)?, Moments::of(second)?);
     let (mean_a, mean_b) = (a.mean.exp(), b.mean.exp());
     let difference = mean_b - mean_a;
-    // What an error of a logarithm is in the unit of the means; relative to the larger one,
-    // so that squares stay numbers.
+    // Converts the error of a logarithm to the unit of the means; relative to the larger
+    // mean, so that squares do not overflow.
     let scale = mean_a.max(mean_b);
     let squared = |of: &Moments, mean: f64| of.squared_error() * (mean / scale).powi(2);
     let (of_a, of_b) = (squared(&a, mean_a), squared(&b, mean_b));
@@ -50,7 +50,7 @@ mod tests {
     use super::super::{Rng, welch};
     use super::*;
 
-    /// The share of intervals that hold the truth.
+    /// The share of intervals that contain the true value.
     fn coverage(starts: (usize, usize), ratio: f64, noise: (f64, f64)) -> f64 {
         let mut rng = Rng::new(5);
         let mut sample = |count: usize, level: f64, noise: f64| -> Vec<f64> {
@@ -59,18 +59,18 @@ mod tests {
                 .collect()
         };
         let rounds = 2000;
-        let held = (0..rounds).filter(|_| {
+        let covered = (0..rounds).filter(|_| {
             let base = sample(starts.0, 3.0, noise.0);
             let new = sample(starts.1, 3.0 * ratio, noise.1);
             let (low, high) = geometric_difference(&base, &new).unwrap();
             let truth = 3.0 * ratio - 3.0;
             low <= truth && truth <= high
         });
-        held.count() as f64 / f64::from(rounds)
+        covered.count() as f64 / f64::from(rounds)
     }
 
     #[test]
-    fn intervals_hold_the_truth_whatever_the_ratio() {
+    fn coverage_does_not_depend_on_the_ratio() {
         for (starts, noise) in [
             ((9, 9), (0.03, 0.03)),
             ((9, 9), (0.2, 0.2)),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn near_zero_it_is_what_the_ratio_says() {
+    fn small_differences_agree_with_the_ratio() {
         let mut rng = Rng::new(6);
         for _ in 0..200 {
             let mut sample =
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_is_exact_and_few_values_have_none() {
+    fn constant_samples_are_exact_and_small_ones_have_no_interval() {
         let found = geometric_difference(&[0.0; 3], &[2f64.ln(); 4]).unwrap();
         assert!((found.0 - 1.0).abs() < 1e-12 && found.0 == found.1);
         assert_eq!(geometric_difference(&[0.0; 2], &[0.0; 9]), None);

@@ -1,16 +1,16 @@
 //! Medians and quantiles.
 //!
-//! Values are ordered by `f64::total_cmp`, so that a NaN among them sorts last
-//! instead of making the order undefined. Nothing here judges the values.
+//! Values are ordered by `f64::total_cmp`, so that a NaN sorts last instead of making the
+//! order undefined. Nothing here validates the values.
 
 /// The middle value, or the mean of the two middle ones; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile `q` (0 to 1; outside of it the nearest end), interpolated linearly
-/// between the two neighbouring values (type 7 of Hyndman & Fan 1996, the default
-/// of R and NumPy). `None` without values or when `q` is NaN.
+/// The quantile `q` (clamped to 0 to 1), interpolated linearly between the two neighbouring
+/// values (type 7 of Hyndman & Fan 1996, the default of R and NumPy). `None` without values
+/// or when `q` is NaN.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if values.is_empty() || q.is_nan() {
         return None;
@@ -25,14 +25,14 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     }
 }
 
-/// [`quantile`] of values that are in order already, of which there is at least one.
+/// [`quantile`] of sorted values, of which there must be at least one.
 pub(super) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
     let (below, part) = position(sorted.len(), q);
     let high = sorted[(below + 1).min(sorted.len() - 1)];
     between(sorted[below], high, part)
 }
 
-/// Where quantile `q` of `n` values lies: the index below it, and how far it is on
+/// The position of quantile `q` among `n` values: the index below it, and the fraction of
 /// the way to the next.
 fn position(n: usize, q: f64) -> (usize, f64) {
     let at = q.clamp(0.0, 1.0) * (n - 1) as f64;
@@ -49,9 +49,8 @@ fn between(low: f64, high: f64, part: f64) -> f64 {
     }
 }
 
-/// What is typical over starts: the geometric mean of the medians of their lists, the
-/// point that intervals are made around. `None` without lists, or if a median is not
-/// above zero.
+/// The typical value over starts: the geometric mean of the medians of their lists, which
+/// is the centre of the intervals. `None` without lists, or if a median is not above zero.
 pub fn geometric_mean(lists: &[Vec<f64>]) -> Option<f64> {
     let logs: Option<Vec<f64>> = lists
         .iter()
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_numpy() {
+    fn quantiles_agree_with_numpy() {
         let values = [15.0, 20.0, 35.0, 40.0, 50.0];
         assert_eq!(quantile(&values, 0.0), Some(15.0));
         assert_eq!(quantile(&values, 0.4), Some(29.0));

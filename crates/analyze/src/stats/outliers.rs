@@ -1,26 +1,27 @@
-//! Iterations that stand out from their neighbours.
+//! Finds iterations that stand out from their neighbours.
 //!
-//! A pause of the machine makes one or two iterations slow without any change of the
-//! program. After Barrett et al. 2017 an outlier lies outside of its window's median ±
-//! 3 · (90th − 10th percentile), but here the window is short: in theirs of 200 a
-//! warm-up of twenty iterations would vanish. Outliers are replaced for finding
-//! segments only; every other number is taken from the values as measured.
+//! A pause of the machine makes one or two iterations slow without any change in the
+//! program. As in Barrett et al. 2017, an outlier lies outside its window's median ± 3 ·
+//! (90th − 10th percentile), but the window here is short: in their window of 200, a
+//! warm-up of twenty iterations would vanish. Outliers are only replaced for finding
+//! segments; all other numbers use the measured values.
 
-/// Iterations in a window. One or two of them can stand out; three are a change.
+/// The number of iterations in a window. One or two of them can be outliers; three are a
+/// change.
 const WINDOW: usize = 21;
-/// With fewer values than this nothing can stand out.
+/// With fewer values than this, there are no outliers.
 const MIN_VALUES: usize = 5;
 
-/// The series with every outlier replaced by the median of the window around it. `least`
-/// is the smallest spread that counts, for series that hardly vary.
+/// The series with every outlier replaced by the median of the window around it. `least` is
+/// the minimum spread, for series that hardly vary.
 pub(super) fn replaced(values: &[f64], least: f64) -> Vec<f64> {
     let n = values.len();
     let width = WINDOW.min(n);
     if n < MIN_VALUES {
         return values.to_vec();
     }
-    // Ranks rounded inwards: in a short window one outlier must not set the range
-    // that it is judged by.
+    // Ranks are rounded inwards: in a short window, one outlier must not determine the
+    // range it is compared with.
     let low = (width - 1).div_ceil(10);
     let high = width - 1 - low;
     let mut window = values[..width].to_vec();
@@ -28,7 +29,7 @@ pub(super) fn replaced(values: &[f64], least: f64) -> Vec<f64> {
     let mut from = 0;
     (0..n)
         .map(|i| {
-            // The window is centred, but stays whole at both ends.
+            // The window is centred, but stays complete at both ends.
             if i > from + width / 2 && from + width < n {
                 slide(&mut window, values[from], values[from + width]);
                 from += 1;
@@ -44,7 +45,7 @@ pub(super) fn replaced(values: &[f64], least: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Replaces one value of an ordered list, which stays in order.
+/// Replaces one value of a sorted list, keeping it sorted.
 fn slide(sorted: &mut [f64], old: f64, new: f64) {
     let out = sorted.partition_point(|v| v.total_cmp(&old).is_lt());
     let at = sorted.partition_point(|v| v.total_cmp(&new).is_lt());
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lone_spikes_go_and_everything_else_stays() {
+    fn lone_spikes_are_replaced_and_nothing_else() {
         let mut rng = Rng::new(4);
         let quiet: Vec<f64> = (0..200).map(|_| 0.01 * rng.normal()).collect();
         assert_eq!(replaced(&quiet, 1e-3), quiet);
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn short_series_lose_one_outlier_and_shorter_ones_none() {
+    fn one_outlier_is_replaced_unless_the_series_is_too_short() {
         let least = 1e-3;
         for n in 5..30 {
             let mut values = vec![0.0; n];
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_stays_in_order() {
+    fn the_window_stays_sorted() {
         let mut rng = Rng::new(6);
         let mut list: Vec<f64> = (0..9).map(f64::from).collect();
         for _ in 0..500 {

@@ -1,42 +1,41 @@
-//! Changepoints in the level or the spread of a series.
+//! Finds changepoints in the level or the spread of a series.
 //!
-//! PELT (Killick, Fearnhead & Eckley 2012, "Optimal detection of changepoints with a
-//! linear computational cost") finds the segmentation that minimises the sum of the
-//! segments' costs plus a penalty for each, and it finds it exactly: F(e), the least
-//! cost of the first e values, is the least F(t) + cost(t, e) + penalty over all
-//! starts t of the last segment, and starts that can never win again are dropped.
+//! PELT (Killick, Fearnhead & Eckley 2012, "Optimal detection of changepoints with a linear
+//! computational cost") finds the exact segmentation that minimises the sum of the
+//! segments' costs plus a penalty for each: F(e), the least cost of the first e values, is
+//! the least F(t) + cost(t, e) + penalty over all starts t of the last segment, and starts
+//! that can never win again are dropped.
 //!
 //! The cost is that of a Gaussian with its own mean and variance, len · ln(variance),
-//! less constants that do not change the outcome (PyPI's `ruptures` calls it
-//! `CostNormal`). A small term is *added* to the variance, so that constant stretches
-//! have a finite cost. Adding keeps "two parts never cost more than the whole", which
-//! dropping relies on; a lower limit, max(variance, floor), would break it.
+//! without constants that do not change the result (`ruptures` on PyPI calls it
+//! `CostNormal`). A small term is *added* to the variance, so that constant segments have a
+//! finite cost. Adding preserves "two parts never cost more than the whole", which dropping
+//! relies on; a lower limit, max(variance, floor), would not.
 //!
-//! **Sleepers.** In a flat series no start is ever dropped, which would make all this
-//! quadratic just where most series are. But the sum of squares of a growing segment
-//! only grows, so a start that is far behind now stays behind for a known while: its
-//! future cost is at least len' · ln(squares now / len' + floor), which is concave in
-//! len', hence above its chord. Starts far behind sleep for a block of ends; one
-//! comparison per end with their common chord proves that none of them matters, and
-//! where the proof fails they are woken and looked at. The result is the same as that
-//! of looking at all of them.
+//! **Sleepers.** In a flat series no start is ever dropped, which would make the algorithm
+//! quadratic in the most common case. But the sum of squares of a growing segment only
+//! grows, so a start that is far behind now stays behind for a known time: its future cost
+//! is at least len' · ln(squares now / len' + floor), which is concave in len', hence above
+//! its chord. Starts that are far behind sleep for a block of ends; one comparison per end
+//! with their common chord proves that none of them matters, and where the proof fails they
+//! are woken and evaluated. The result is the same as evaluating all of them.
 
 use super::sums::Sums;
 
-/// Where segments end: exclusive ends in rising order, the last of them
-/// `values.len()`, as `ruptures` gives them. No segment is shorter than `min_size`
-/// (at least 2: one value has no spread). A series that is too short to cut, constant
-/// or not finite comes back as one segment; an empty one as none.
+/// The ends of the segments: exclusive and ascending, the last of them `values.len()`, as
+/// in `ruptures`. No segment is shorter than `min_size` (at least 2: one value has no
+/// spread). A series that is too short to cut, constant or not finite is returned as one
+/// segment; an empty one as none.
 pub fn breakpoints(values: &[f64], penalty: f64, min_size: usize) -> Vec<usize> {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let reach = values
         .iter()
         .fold(0.0, |r, v| f64::max(r, (v - mean).abs()));
-    // Beyond seven digits of the data's range the sums have only rounding errors.
+    // Beyond seven digits of the data's range, the sums only contain rounding errors.
     segments(values, penalty, min_size, 1e-14 * reach * reach)
 }
 
-/// [`breakpoints`] with a chosen `floor`, the variance that is added to each segment's.
+/// [`breakpoints`] with a given `floor`, the variance that is added to each segment's.
 pub(super) fn segments(values: &[f64], penalty: f64, min_size: usize, floor: f64) -> Vec<usize> {
     let n = values.len();
     let min_size = min_size.max(2);
@@ -51,17 +50,17 @@ pub(super) fn segments(values: &[f64], penalty: f64, min_size: usize, floor: f64
 #[derive(Clone, Copy)]
 struct Start {
     at: usize,
-    /// F(at) + penalty: what the total has before the cost of the last segment.
+    /// F(at) + penalty: the total before the cost of the last segment.
     base: f64,
-    /// The total and the segment's sum of squares when it was last looked at.
+    /// The total and the segment's sum of squares when last evaluated.
     total: f64,
     squares: f64,
-    /// The first end for which this start is known to be of no use.
+    /// The first end for which this start is known to be useless.
     useless_from: usize,
 }
 
-/// What is known of all sleepers together: between two ends their totals are above
-/// the line from the one least total to the other.
+/// A lower bound for all sleepers together: between two ends, their totals are above the
+/// line between the least totals at both ends.
 struct Chord {
     from: usize,
     to: usize,
@@ -86,7 +85,7 @@ struct Search {
     awake: Vec<Start>,
     asleep: Vec<Start>,
     chord: Option<Chord>,
-    /// For how many ends a start may sleep.
+    /// The number of ends that a start may sleep for.
     nap: usize,
 }
 
@@ -103,8 +102,8 @@ impl Search {
             awake: Vec::new(),
             asleep: Vec::new(),
             chord: None,
-            // A typical loser is one penalty behind, and a sleeper's bound falls by
-            // about one per end: half the penalty leaves room for noise.
+            // A typical loser is one penalty behind, and a sleeper's bound falls by about
+            // one per end: half the penalty leaves a margin for noise.
             nap: (penalty / 2.0).clamp(1.0, 64.0) as usize,
         }
     }
@@ -124,7 +123,7 @@ impl Search {
         ends
     }
 
-    /// Finds F(end).
+    /// Computes F(end).
     fn step(&mut self, end: usize) {
         let newest = end - self.min_size;
         if self.best[newest].0.is_finite() {
@@ -137,7 +136,7 @@ impl Search {
             });
         }
         self.awake.retain(|s| s.useless_from > end);
-        let mut best = self.look(end, 0, (f64::INFINITY, 0));
+        let mut best = self.evaluate(end, 0, (f64::INFINITY, 0));
 
         let slack = 1e-9 * (1.0 + best.0.abs());
         let proven = |c: &Chord| end < c.to && c.at(end) > best.0 + slack;
@@ -145,12 +144,12 @@ impl Search {
         if all_awake {
             let first = self.awake.len();
             self.awake.append(&mut self.asleep);
-            best = self.look(end, first, best);
+            best = self.evaluate(end, first, best);
         }
         self.best[end] = best;
 
-        // A start that is behind F(end) even without the penalty for one more segment
-        // loses to a segment that begins at `end`, as soon as one may begin there.
+        // A start that is behind F(end) even without the penalty for another segment loses
+        // to a segment that begins at `end`, as soon as one may begin there.
         for start in &mut self.awake {
             if start.total - self.penalty > best.0 + slack {
                 start.useless_from = start.useless_from.min(end + self.min_size);
@@ -161,9 +160,9 @@ impl Search {
         }
     }
 
-    /// Brings the awake starts from index `first` on up to `end`; the least total of
-    /// them and of `best`, with its start. Among equals the earliest start wins.
-    fn look(&mut self, end: usize, first: usize, mut best: (f64, usize)) -> (f64, usize) {
+    /// Updates the awake starts from index `first` to `end`; returns the least total among
+    /// them and `best`, with its start. Ties go to the earliest start.
+    fn evaluate(&mut self, end: usize, first: usize, mut best: (f64, usize)) -> (f64, usize) {
         for start in &mut self.awake[first..] {
             start.squares = self.sums.squares(start.at, end);
             start.total = start.base + cost(end - start.at, start.squares, self.floor);
@@ -174,8 +173,8 @@ impl Search {
         best
     }
 
-    /// Sends starts to sleep that will not matter before `end + nap`, if the values to
-    /// come look like those of the best last segment. All starts are awake before.
+    /// Puts starts to sleep that will not matter before `end + nap`, if the next values
+    /// resemble those of the best last segment. All starts are awake before.
     fn send_to_sleep(&mut self, end: usize) {
         let (now, at) = self.best[end];
         let expected = cost(end - at, self.sums.squares(at, end), self.floor) / (end - at) as f64;
@@ -216,7 +215,7 @@ mod tests {
     use super::super::Rng;
     use super::*;
 
-    /// All starts, all ends, nothing dropped, nothing asleep.
+    /// The reference: all starts and ends, without dropping or sleeping.
     fn plain(values: &[f64], penalty: f64, min_size: usize, floor: f64) -> Vec<usize> {
         let sums = Sums::new(values);
         let mut best = vec![(f64::INFINITY, 0); values.len() + 1];
@@ -237,7 +236,7 @@ mod tests {
         ends
     }
 
-    /// A series of a few levels and spreads, sometimes rounded, sometimes spiked.
+    /// A series of a few levels and spreads, sometimes rounded, sometimes with spikes.
     fn generate(rng: &mut Rng) -> Vec<f64> {
         let n = 4 + rng.below(400);
         let (mut level, mut spread) = (0.0, 0.01);
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_what_looking_at_every_start_gives() {
+    fn results_agree_with_the_exhaustive_search() {
         let mut rng = Rng::new(11);
         let mut cuts = 0;
         for case in 0..600 {
@@ -285,12 +284,12 @@ mod tests {
         let mut rng = Rng::new(12);
         let values: Vec<f64> = (0..2000).map(|_| 0.01 * rng.normal()).collect();
         let mut search = Search::new(&values, 15.0 * 2000f64.ln(), 2, 1e-6);
-        let mut looked_at = 0;
+        let mut evaluated = 0;
         for end in 2..=2000 {
             search.step(end);
-            looked_at += search.awake.len();
+            evaluated += search.awake.len();
         }
-        assert!(looked_at < 2000 * 200, "{looked_at} of about 2000 · 1000");
+        assert!(evaluated < 2000 * 200, "{evaluated} of about 2000 · 1000");
         assert_eq!(search.best[2000].1, 0);
     }
 

@@ -1,15 +1,15 @@
 //! Medians of resampled lists, without drawing the resamples.
 //!
-//! A bootstrap draws as many values from a list as it has, with replacement, and takes
-//! their median. Drawing by position makes the k-th smallest of the drawn values the
-//! list's value at the k-th smallest of as many uniform positions, and that position
-//! has a beta distribution. So one beta variate replaces thousands of draws and a
-//! sort, with exactly the same distribution of results; long lists need no thinning.
+//! A bootstrap draws as many values from a list as it has, with replacement, and computes
+//! their median. With draws by position, the k-th smallest drawn value is the list's value
+//! at the k-th smallest of as many uniform positions, and that position has a beta
+//! distribution. So one beta variate replaces thousands of draws and a sort, with exactly
+//! the same distribution of results; long lists need no thinning.
 
 use super::order;
 use super::rng::Rng;
 
-/// Interchangeable values of one start, in order.
+/// Interchangeable values of one start, sorted.
 pub(super) struct Sample {
     sorted: Vec<f64>,
 }
@@ -35,7 +35,7 @@ impl Sample {
         if n == 1 {
             return self.sorted[0];
         }
-        // The k-th smallest of n uniform numbers is beta distributed (k, n + 1 − k).
+        // The k-th smallest of n uniform numbers has a beta distribution (k, n + 1 − k).
         let k = n.div_ceil(2);
         let below = rng.gamma(k as f64);
         let above = rng.gamma((n + 1 - k) as f64);
@@ -44,7 +44,7 @@ impl Sample {
         if n % 2 == 1 {
             return value;
         }
-        // The next one is the smallest of the n − k that are left, all above it.
+        // The next one is the smallest of the remaining n − k, all above it.
         let gap = 1.0 - (1.0 - rng.uniform()).powf(1.0 / (n - k) as f64);
         0.5 * value + 0.5 * self.at(position + (1.0 - position) * gap)
     }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_the_distribution_of_drawing_and_sorting() {
+    fn the_distribution_equals_that_of_drawing_and_sorting() {
         let mut rng = Rng::new(5);
         for n in [2, 3, 4, 7, 10, 101] {
             let values: Vec<f64> = (0..n).map(|_| rng.normal().exp()).collect();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_only_times() {
+    fn only_valid_times_are_accepted() {
         for bad in [&[][..], &[0.0], &[1.0, f64::NAN], &[-1.0], &[f64::INFINITY]] {
             assert!(Sample::new(bad).is_none(), "{bad:?}");
         }

@@ -1,8 +1,8 @@
 //! Seeded random numbers, for resampling and for generated test series.
 //!
-//! The generator is xoshiro256++ (Blackman & Vigna 2021), its state filled by
-//! SplitMix64 so that neighbouring seeds give unrelated streams. It is small, it is
-//! the same on every machine, and it is not for secrets.
+//! The generator is xoshiro256++ (Blackman & Vigna 2021), with its state initialized by
+//! SplitMix64, so that neighbouring seeds give unrelated streams. It is small, gives the
+//! same numbers on every machine, and is not suitable for secrets.
 
 /// A seeded generator. The same seed always gives the same numbers.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator for this seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Rng {
         let mut x = seed;
         let state = std::array::from_fn(|_| {
@@ -33,14 +33,14 @@ impl Rng {
         result
     }
 
-    /// A whole number in `0..n`, all equally likely; 0 for `n == 0`.
+    /// A whole number in `0..n`, uniformly distributed; 0 for `n == 0`.
     pub fn below(&mut self, n: usize) -> usize {
         let n = n as u64;
         if n == 0 {
             return 0;
         }
-        // Lemire's multiplication; the few values that would make some results
-        // likelier than others are drawn again.
+        // Lemire's multiplication method; the few values that would introduce a bias are
+        // drawn again.
         let threshold = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
@@ -67,15 +67,15 @@ impl Rng {
         }
     }
 
-    /// Puts the items in a random order, all orders equally likely.
+    /// Shuffles the items, all orders equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }
     }
 
-    /// A gamma variate of scale 1 and a shape of at least 1 (Marsaglia & Tsang
-    /// 2000); the ratio of two of them gives the beta variates of order statistics.
+    /// A gamma variate with scale 1 and a shape of at least 1 (Marsaglia & Tsang 2000);
+    /// ratios of two give the beta variates of order statistics.
     pub(super) fn gamma(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distributions_have_their_moments() {
+    fn distributions_have_the_expected_moments() {
         let mut rng = Rng::new(1);
         let (mean, variance) = moments(|| rng.uniform());
         assert!((mean - 0.5).abs() < 0.005 && (variance - 1.0 / 12.0).abs() < 0.002);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn shuffling_keeps_every_item_and_seeds_decide_the_order() {
+    fn shuffling_keeps_every_item_and_depends_on_the_seed() {
         let mut a: Vec<u32> = (0..50).collect();
         let mut b = a.clone();
         Rng::new(3).shuffle(&mut a);

@@ -1,34 +1,34 @@
-//! How far settled iterations scatter, and what stands clear of it.
+//! The variation of settled iterations, and values that stand out from it.
 //!
-//! Three things keep a difference from being called one: it is below 5 %, the size that
-//! Traini et al. 2022 ("Towards effective assessment of steady state performance in
-//! Java software") take as the least that matters; the clock could not have shown it;
-//! or settled iterations do the same every now and then.
+//! A difference is ignored for three reasons: it is below 5 %, the smallest size that
+//! matters according to Traini et al. 2022 ("Towards effective assessment of steady state
+//! performance in Java software"); the clock could not have resolved it; or settled
+//! iterations show the same now and then.
 
 use std::cmp::Ordering;
 
 use super::order;
 use super::student::t_quantile;
 
-/// Levels within this share of each other are the same.
+/// Levels within this fraction of each other are the same.
 const SAME: f64 = 0.05;
-/// Scatter below this share of the level is not believed, however short the list.
+/// A spread below this fraction of the level is not trusted, however short the list.
 pub(super) const LEAST_SPREAD: f64 = 1e-3;
-/// The median absolute deviation of a Gaussian, as the factor to its σ.
+/// The factor from the median absolute deviation of a Gaussian to its σ.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
-/// Whether two levels are the same, on a clock with this tick.
+/// Returns true if two levels are the same, on a clock with this tick.
 pub(super) fn same_level(a: f64, b: f64, tick: f64) -> bool {
     (a - b).abs() <= tick.max(SAME * a.min(b))
 }
 
-/// The clock's resolution as the values show it: the smallest step between successive
-/// iterations, 0 where steps are too rare to tell. A series that repeats one value and
-/// changes once must not be taken for a clock with a huge tick.
+/// The clock's resolution as visible in the values: the smallest step between successive
+/// iterations; 0 if steps are too rare. A series that repeats one value and changes once
+/// must not be mistaken for a clock with a huge tick.
 pub(super) fn tick(values: &[f64]) -> f64 {
     let steps = values.windows(2).map(|w| (w[1] - w[0]).abs());
     let level = order::median(values).unwrap_or(0.0);
-    // Rounding of decimal fractions makes equal times differ by a few last digits.
+    // Rounding of decimal fractions makes equal times differ in the last digits.
     let steps: Vec<f64> = steps.filter(|s| *s > 1e-9 * level).collect();
     if values.len() < 8 || steps.len() * 10 < values.len() {
         return 0.0;
@@ -39,7 +39,7 @@ pub(super) fn tick(values: &[f64]) -> f64 {
 /// Settled iterations to compare with.
 pub(super) struct Scatter {
     level: f64,
-    /// What a fast iteration must be below, and a slow one above.
+    /// The limits below which an iteration is fast, and above which it is slow.
     limits: (f64, f64),
 }
 
@@ -54,17 +54,17 @@ impl Scatter {
         let logs: Vec<f64> = settled.iter().map(|v| (v / level).ln()).collect();
         let (sigma, freedom) = spread(&logs)?;
         let sigma = sigma.max(tick / level).max(LEAST_SPREAD);
-        // Few values know their own spread badly; Student's t says how badly.
+        // Few values give a poor estimate of the spread; Student's t accounts for it.
         let few = t_quantile(0.98, freedom) * (1.0 + 1.0 / n as f64).sqrt();
         let by_spread = sigma * few.max(3.0);
         let limit = |side: f64| -> Option<f64> {
             let logs: Vec<f64> = logs.iter().map(|v| side * v).collect();
-            // One in twenty settled iterations is beyond this, so at most that many
-            // first ones are called slow by mistake. Where regular spikes reach out
-            // there, a spike at the beginning must also top them clearly.
+            // One in twenty settled iterations is beyond this, so at most that many first
+            // iterations are mistaken for slow. Where regular spikes reach beyond it, a
+            // spike at the beginning must also clearly exceed them.
             let high = order::quantile(&logs, 0.95)?;
             let by_rank = if high > SAME { high + SAME } else { high };
-            // Twice as far out as any of a few is clear without knowing the spread.
+            // Twice as far out as any of a few values is clear without knowing the spread.
             let by_all = logs.iter().copied().fold(0.0, f64::max) + 2f64.ln();
             let limit = by_spread.min(by_all).max(by_rank).max(SAME.ln_1p());
             Some(level * (side * limit).exp())
@@ -79,8 +79,8 @@ impl Scatter {
         self.level
     }
 
-    /// Whether this iteration is faster (less) or slower (greater) than settled ones
-    /// are, or one like them.
+    /// Compares an iteration with settled ones: less is faster, greater is slower, equal is
+    /// similar.
     pub(super) fn compare(&self, value: f64) -> Ordering {
         if value > self.limits.1 {
             Ordering::Greater
@@ -91,15 +91,15 @@ impl Scatter {
         }
     }
 
-    /// Whether this iteration is slower than settled ones are.
+    /// Returns true if this iteration is slower than settled ones.
     pub(super) fn is_slow(&self, value: f64) -> bool {
         self.compare(value).is_gt()
     }
 }
 
-/// The σ of distances from a median, and how many degrees of freedom it rests on. The
-/// median absolute deviation does not mind outliers but uses only 37 % of what the
-/// values tell, too little for a handful; there it is the standard deviation.
+/// The σ of distances from a median, and its degrees of freedom. The median absolute
+/// deviation is robust against outliers but uses only 37 % of the information, too little
+/// for a handful of values; these use the standard deviation.
 fn spread(distances: &[f64]) -> Option<(f64, usize)> {
     let n = distances.len();
     if n < 10 {
@@ -112,9 +112,9 @@ fn spread(distances: &[f64]) -> Option<(f64, usize)> {
     Some((MAD_TO_SIGMA * order::median(&absolute)?, freedom))
 }
 
-/// Whether a stretch still gets faster or slower: its halves have different levels, and
-/// not by chance (rank-sum test of Mann & Whitney 1947, three sigma). Changepoints miss
-/// a steady slope in a short series, where no cut pays for its penalty.
+/// Returns true if an interval still gets faster or slower: its halves have significantly
+/// different levels (rank-sum test of Mann & Whitney 1947, three sigma). Changepoints miss
+/// a steady slope in a short series, where no cut is worth its penalty.
 pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
     let half = values.len() / 2;
     let (early, late) = (&values[..half], &values[values.len() - half..]);
@@ -139,8 +139,8 @@ pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
     let count = half as f64;
     let sum = early.iter().map(wins).sum::<f64>() - 0.5 * count * count;
     let sigma = (count * count * (2.0 * count + 1.0) / 12.0).sqrt();
-    // Up to six against six cannot reach three sigma: there the halves must not
-    // overlap, and must be far apart.
+    // Up to six against six cannot reach three sigma: there, the halves must not overlap
+    // and must be far apart.
     let apart = sum.abs() == 0.5 * count * count && a.max(b) > 1.25 * a.min(b);
     sum.abs() > 3.0 * sigma || apart
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_is_seen_where_values_step_often() {
+    fn a_tick_is_detected_where_values_step_often() {
         let mut rng = Rng::new(1);
         let ticked: Vec<f64> = (0..50).map(|_| 1e-6 * (3 + rng.below(2)) as f64).collect();
         assert!((tick(&ticked) - 1e-6).abs() < 1e-12);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_is_above_five_percent_above_noise_and_above_regular_spikes() {
+    fn slow_means_above_five_percent_noise_and_regular_spikes() {
         let mut rng = Rng::new(2);
         let quiet = Scatter::of(&noise(&mut rng, 100, 0.001), 0.0).unwrap();
         assert!(quiet.is_slow(1.06) && !quiet.is_slow(1.04));

@@ -1,7 +1,7 @@
-//! All starts of a series together.
+//! Summarizes all starts of a series together.
 //!
-//! Each start is summarized by itself, on as many threads as the machine offers when
-//! there is enough to do; the result does not depend on how many.
+//! Each start is summarized separately, on as many threads as the machine has if there is
+//! enough work; the result does not depend on their number.
 
 use std::num::NonZero;
 use std::thread;
@@ -13,44 +13,44 @@ use super::interval::{Interval, paired_ratio_of};
 use super::order::{geometric_mean, median};
 use super::start::{StartSummary, summarize_start};
 
-/// A first iteration is slower than steady from here on.
+/// A first iteration is slower than steady from this ratio on.
 const SLOWER: f64 = 1.05;
 
-/// Fewer iterations than this in all are not worth a thread.
+/// Fewer iterations than this in total are not worth a thread.
 const WORTH_A_THREAD: usize = 2000;
 
-/// What the starts of a series show. Times have the unit of the values.
+/// The summary of a series. Times have the unit of the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesSummary {
-    /// The most frequent class, of equally frequent ones the worst; `cold-first` where most
-    /// starts look flat and the ratio over all of them is clear of 1.05.
+    /// The most frequent class; of equally frequent ones the worst; `cold-first` where most
+    /// starts seem flat but the ratio over all of them is clear of 1.05.
     pub class: Class,
-    /// Whether the starts agree on it.
+    /// The agreement of the starts on the class.
     pub consistency: Consistency,
-    /// The first iteration: the geometric mean of the starts that have a steady state
-    /// (of all, if none has).
+    /// The first iteration: the geometric mean over the starts with a steady state (over
+    /// all, if there are none).
     pub first: f64,
-    /// The steady time: the geometric mean of the starts that have one.
+    /// The steady time: the geometric mean over the starts that have one.
     pub steady: Option<f64>,
-    /// First ÷ steady of the starts that have a steady state.
+    /// First ÷ steady, over the starts with a steady state.
     pub ratio: Option<Interval>,
     /// The median number of warm-up iterations.
     pub warmup: Option<f64>,
     /// The median excess.
     pub excess: Option<f64>,
-    /// Each start by itself, in order.
+    /// The individual starts, in order.
     pub starts: Vec<StartSummary>,
 }
 
-/// Summarizes the iteration times of several starts. `None` without starts, or if one
-/// of them has no iterations or a time that is not finite and above zero.
+/// Summarizes the iteration times of several starts. `None` without starts, or if one of
+/// them has no iterations or a time that is not finite and above zero.
 pub fn summarize(starts: &[Vec<f64>], seed: u64) -> Option<SeriesSummary> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     summarize_on(starts, seed, threads)
 }
 
-/// [`summarize`] on at most this many threads, for callers that have threads of their
-/// own. The result is the same.
+/// [`summarize`] on at most this many threads, for callers with their own threads. The
+/// result is the same.
 pub fn summarize_on(starts: &[Vec<f64>], seed: u64, threads: usize) -> Option<SeriesSummary> {
     let summaries = summarize_each(starts, threads)?;
     let classes: Vec<Class> = summaries.iter().map(|s| s.class).collect();
@@ -63,7 +63,7 @@ pub fn summarize_on(starts: &[Vec<f64>], seed: u64, threads: usize) -> Option<Se
     let pairs: Vec<(&[f64], &[f64])> = (starts.iter().zip(&summaries))
         .filter_map(|(values, s)| Some((&values[..1], &values[s.steady_start?.max(1)..])))
         .collect();
-    // Of the same starts and by the same mean as the ratio, so that they divide to it.
+    // Over the same starts and with the same mean as the ratio, so that they divide to it.
     let (first, steady) = if pairs.is_empty() {
         let firsts: Vec<Vec<f64>> = summaries.iter().map(|s| vec![s.first]).collect();
         (geometric_mean(&firsts)?, None)
@@ -75,7 +75,7 @@ pub fn summarize_on(starts: &[Vec<f64>], seed: u64, threads: usize) -> Option<Se
     };
     let ratio = paired_ratio_of(&pairs, seed);
     let class = match Class::overall(&classes)? {
-        // What no single start can tell from its own noise, all together may.
+        // All starts together may show what is lost in the noise of a single one.
         Class::Flat if ratio.is_some_and(|ratio| ratio.is_above(SLOWER)) => Class::ColdFirst,
         class => class,
     };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_has_no_summary() {
+    fn invalid_times_have_no_summary() {
         assert_eq!(summarize(&[], 7), None);
         for bad in [vec![], vec![1.0, 0.0], vec![f64::NAN], vec![-1.0]] {
             assert_eq!(summarize(&[vec![1.0; 9], bad], 7), None);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn json_can_be_read_back() {
+    fn json_round_trips() {
         let starts = vec![vec![0.5, 0.01, 0.01, 0.01]; 4];
         let found = summarize(&starts, 7).unwrap();
         let json = serde_json::to_string(&found).unwrap();

@@ -1,31 +1,31 @@
-//! One start: its first iteration, its steady state, and what lies between.
+//! Summarizes one start: its first iteration, its steady state, and the warm-up between.
 //!
-//! The published classifiers (Barrett et al. 2017, Traini et al. 2022) merge a single
-//! slow first iteration with the second one and then miss it, whatever its size. Here
-//! iteration 0 is compared with the steady iterations directly.
+//! The published classifiers (Barrett et al. 2017, Traini et al. 2022) merge a single slow
+//! first iteration with the second one and then miss it, whatever its size. Here, iteration
+//! 0 is compared directly with the steady iterations.
 
 use serde::{Deserialize, Serialize};
 
 use super::class::Class;
 use super::steady;
 
-/// What one start shows. Times have the unit of the values.
+/// The summary of one start. Times have the unit of the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartSummary {
     /// The shape of the series.
     pub class: Class,
     /// The first iteration.
     pub first: f64,
-    /// The median iteration after warm-up, iteration 0 never among them.
+    /// The median iteration after warm-up, always without iteration 0.
     pub steady: Option<f64>,
-    /// How many iterations warm-up took: 0 if flat, 1 if only the first is slow.
+    /// The number of warm-up iterations: 0 if flat, 1 if only the first is slow.
     pub steady_start: Option<usize>,
-    /// What warm-up cost over steady, Σ(tᵢ − steady) before `steady_start`.
+    /// The cost of warm-up beyond steady, Σ(tᵢ − steady) before `steady_start`.
     pub excess: Option<f64>,
 }
 
-/// Summarizes the iteration times of one start. `None` if there are none, or one of
-/// them is not finite and above zero.
+/// Summarizes the iteration times of one start. `None` if there are none, or one of them is
+/// not finite and above zero.
 ///
 /// One or two iterations have no steady state; three or more can have one.
 pub fn summarize_start(values: &[f64]) -> Option<StartSummary> {
@@ -58,15 +58,15 @@ pub fn summarize_start(values: &[f64]) -> Option<StartSummary> {
     })
 }
 
-/// The first iterations of the starts that have a steady state (of all, if none has), so that
-/// they divide by the steady ones to the ratio.
+/// The first iterations of the starts with a steady state (of all, if there are none), so
+/// that they divide by the steady ones to the ratio.
 pub fn firsts(starts: &[StartSummary]) -> Vec<f64> {
     let settle = starts.iter().any(|start| start.steady.is_some());
     let counted = (starts.iter()).filter(|start| !settle || start.steady.is_some());
     counted.map(|start| start.first).collect()
 }
 
-/// Whether these can be times: some values, all of them finite and above zero.
+/// Returns true if these are valid times: at least one value, all finite and above zero.
 pub(super) fn are_times(values: &[f64]) -> bool {
     !values.is_empty() && values.iter().all(|v| v.is_finite() && *v > 0.0)
 }

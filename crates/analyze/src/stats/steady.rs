@@ -1,37 +1,37 @@
-//! Where a start settles.
+//! Finds the steady state of a start.
 //!
-//! Changepoints (PELT on the logarithms, penalty 15 · ln n, as Barrett et al. 2017) cut
-//! the iterations after the first into segments. From the last one backwards, segments
-//! at the same level (within 5 %, as Traini et al. 2022) belong to the steady state.
-//! Segments have at least two iterations, so what is shorter is looked at one by one: a
+//! Changepoints (PELT on the logarithms, penalty 15 · ln n, as in Barrett et al. 2017) cut
+//! the iterations after the first into segments. From the last one backwards, segments at
+//! the same level (within 5 %, as in Traini et al. 2022) belong to the steady state.
+//! Segments have at least two iterations, so shorter runs are examined individually: a
 //! warm-up of one or two iterations is neither an outlier nor half of a segment.
 //!
-//! Iteration 0 is not judged here: it is an estimand of its own.
+//! Iteration 0 is not judged here: it is estimated separately.
 
 use super::{order, outliers, pelt, scatter};
 use scatter::{LEAST_SPREAD, Scatter, same_level};
 
-/// The least share of a series that must be steady.
+/// The minimum share of a series that must be steady.
 const LEAST_SHARE: f64 = 0.25;
-/// The least number of steady iterations, where a series has more than this.
+/// The minimum number of steady iterations, where a series has more than this.
 const LEAST_COUNT: usize = 3;
-/// A stretch of at most this share, with the steady level on both sides, interrupts
-/// the steady state and does not end it.
+/// A slow or fast interval of at most this share, with the steady level on both sides,
+/// interrupts the steady state without ending it.
 const INTERRUPTION: f64 = 0.05;
 
 /// The steady state of one start.
 pub(super) struct Steady {
-    /// The first steady iteration, never 0.
+    /// The index of the first steady iteration, never 0.
     pub(super) start: usize,
     /// The median of the steady iterations.
     pub(super) level: f64,
-    /// Whether iteration 0 is slow, compared with steady ones.
+    /// True if iteration 0 is slow compared with steady ones.
     pub(super) first_is_slow: bool,
-    /// Whether a segment before (iteration 0 apart) was faster than steady.
+    /// True if an earlier segment (ignoring iteration 0) was faster than steady.
     pub(super) was_faster: bool,
 }
 
-/// Finds the steady state of positive, finite times; `None` where there is none.
+/// Finds the steady state of positive, finite times, if there is one.
 pub(super) fn find(values: &[f64]) -> Option<Steady> {
     let n = values.len();
     let tick = scatter::tick(values.get(1..)?);
@@ -67,13 +67,13 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
     })
 }
 
-/// Where the segments of the iterations after the first begin; the first is at 1.
+/// The starts of the segments after the first iteration; the first is at 1.
 fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
     let logs: Vec<f64> = values[1..].iter().map(|v| v.ln()).collect();
     let level = order::median(&values[1..]).unwrap_or(1.0);
     let logs = outliers::replaced(&logs, LEAST_SPREAD);
     let penalty = 15.0 * (logs.len() as f64).ln();
-    // A clock that ticks adds the variance of rounding, tick²/12.
+    // A clock with a tick adds the variance of rounding, tick²/12.
     let floor = (tick / level).powi(2) / 12.0 + LEAST_SPREAD.powi(2);
     let mut cuts = pelt::segments(&logs, penalty, 2, floor);
     cuts.pop();
@@ -82,7 +82,7 @@ fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
     starts
 }
 
-/// The earliest segment start from which on all segments have the last one's level.
+/// The earliest segment start after which all segments have the level of the last one.
 fn settle(values: &[f64], cuts: &[usize], tick: f64) -> usize {
     let n = values.len();
     let short = INTERRUPTION * n as f64;
@@ -110,11 +110,11 @@ fn settle(values: &[f64], cuts: &[usize], tick: f64) -> usize {
     start
 }
 
-/// Moves the start past slow (or fast) iterations that no segment could hold alone, and
-/// back over one that is in a segment of two only because no segment is shorter.
+/// Moves the start past slow (or fast) iterations that are too few for a segment, and back
+/// over one that is in a segment of two only because no segment is shorter.
 fn one_by_one(values: &[f64], start: usize, cuts: &[usize], tick: f64) -> usize {
     let n = values.len();
-    // The later half is the least touched by warm-up; of a few, all but one.
+    // The later half is least affected by warm-up; of a few, all but one.
     let skipped = ((n - start) / 2).min((n - start).saturating_sub(2));
     let Some(core) = Scatter::of(&values[start + skipped..], tick) else {
         return start;
@@ -124,7 +124,7 @@ fn one_by_one(values: &[f64], start: usize, cuts: &[usize], tick: f64) -> usize 
     if alone && same_level(values[start - 1], core.level(), tick) {
         start -= 1;
     }
-    // Only in the wake of another one: alone it would be an outlier.
+    // Only following another one: alone it would be an outlier.
     let side = core.compare(values[start - 1]);
     if side.is_ne() {
         while start < n && core.compare(values[start]) == side {
@@ -134,7 +134,7 @@ fn one_by_one(values: &[f64], start: usize, cuts: &[usize], tick: f64) -> usize 
     start
 }
 
-/// Whether a few values are of one size.
+/// Returns true if a few values are of similar size.
 fn close(values: &[f64]) -> bool {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     values.iter().all(|v| *v <= 1.5 * least)
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_that_no_cut_pays_for_is_not_steady() {
+    fn a_slope_without_changepoints_is_not_steady() {
         let falling = noisy((0..20).map(|i| (-0.1 * f64::from(i)).exp()));
         assert_eq!(segment_starts(&falling, 0.0), [1]);
         assert!(find(&falling).is_none());

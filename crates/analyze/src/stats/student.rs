@@ -1,20 +1,20 @@
-//! The normal and Student's t distribution, as far as intervals need them.
+//! The normal distribution and Student's t distribution, as needed for intervals.
 //!
-//! Where degrees of freedom are whole numbers (starts less one), the t distribution has a
-//! closed form (Abramowitz & Stegun 26.7.3 and 26.7.4); where they are not (Welch), its
-//! tails are incomplete beta functions (26.7.1).
+//! For whole degrees of freedom (starts minus one), the t distribution has a closed form
+//! (Abramowitz & Stegun 26.7.3 and 26.7.4); otherwise (Welch), its tails are incomplete
+//! beta functions (26.7.1).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::beta;
 
-/// Φ(x), the share of a standard normal distribution below `x`. Absolute error below
-/// 1e-15, so that tails are right down to about 1e-12.
+/// Φ(x), the share of a standard normal distribution below `x`. The absolute error is below
+/// 1e-15, so tails are accurate down to about 1e-12.
 pub(super) fn normal_cdf(x: f64) -> f64 {
     if x.abs() > 8.0 {
         return if x > 0.0 { 1.0 } else { 0.0 };
     }
-    // Φ(x) = 1/2 + φ(x)·(x + x³/3 + x⁵/(3·5) + …): all terms have one sign.
+    // Φ(x) = 1/2 + φ(x)·(x + x³/3 + x⁵/(3·5) + …): all terms have the same sign.
     let (mut term, mut sum, mut k) = (x, x, 3.0);
     while term.abs() > 1e-17 * sum.abs() {
         term *= x * x / k;
@@ -44,8 +44,8 @@ fn t_within(t: f64, df: usize) -> f64 {
     }
 }
 
-/// The t with P(|T| ≤ t) = `within`: 0.95 gives the factor of a 95 % interval.
-/// `df` 0 counts as 1; from 10 000 degrees on the distribution no longer changes.
+/// The t with P(|T| ≤ t) = `within`: 0.95 gives the factor of a 95 % interval. `df` 0
+/// counts as 1; beyond 10 000 degrees the distribution no longer changes.
 pub(super) fn t_quantile(within: f64, df: usize) -> f64 {
     let df = df.clamp(1, 10_000);
     let (mut low, mut high) = (0.0, 1.0);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn normal_shares_are_those_of_the_tables() {
+    fn normal_shares_agree_with_tables() {
         for (x, share) in [
             (0.0, 0.5),
             (1.0, 0.841_344_746),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn t_factors_are_those_of_the_tables() {
+    fn t_factors_agree_with_tables() {
         for (df, t) in [
             (1, 12.7062),
             (2, 4.3027),
@@ -137,7 +137,7 @@ mod tests {
         }
         let between = t_factor(0.95, 4.5);
         assert!(t_factor(0.95, 5.0) < between && between < t_factor(0.95, 4.0));
-        // Far out it is still a number: scipy.stats.t.sf(30, 8.5) * 2.
+        // Accurate far out in the tail: scipy.stats.t.sf(30, 8.5) * 2.
         let far = t_beyond(30.0, 8.5);
         assert!(
             (far / 6.357_509_021_620_188e-10 - 1.0).abs() < 1e-9,

@@ -1,12 +1,12 @@
-//! Sums over any stretch of a series, in constant time.
+//! Sums over any interval of a series, in constant time.
 //!
-//! Values are taken from their mean, and each running sum keeps its rounding error
-//! beside it (Neumaier 1974), so that a quiet stretch beside a loud one keeps its
-//! digits: a first iteration of 20 s must not blur microseconds of noise.
+//! Values are relative to their mean, and each running sum keeps its rounding error
+//! separately (Neumaier 1974), so that a quiet interval next to a noisy one keeps its
+//! digits: a first iteration of 20 s must not hide microseconds of noise.
 
 /// Running sums of the values and of their squares.
 pub(super) struct Sums {
-    /// What precedes each index: sum, sum of squares, and the errors of both.
+    /// Cumulative values before each index: sum, sum of squares, and the errors of both.
     before: Vec<[f64; 4]>,
 }
 
@@ -25,8 +25,8 @@ impl Sums {
         Sums { before }
     }
 
-    /// The sum of squared distances from their mean of the values `start..end`, of
-    /// which there is at least one.
+    /// The sum of squared deviations from their mean of the values `start..end`, of which
+    /// there must be at least one.
     pub(super) fn squares(&self, start: usize, end: usize) -> f64 {
         let (a, b) = (&self.before[start], &self.before[end]);
         let plain = (b[0] - a[0]) + (b[2] - a[2]);
@@ -35,7 +35,7 @@ impl Sums {
     }
 }
 
-/// Adds to a sum that carries its rounding error.
+/// Adds to a sum that tracks its rounding error.
 fn add((sum, error): (f64, f64), value: f64) -> (f64, f64) {
     let total = sum + value;
     let lost = if sum.abs() >= value.abs() {
@@ -51,11 +51,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quiet_stretch_after_a_loud_one_keeps_its_digits() {
+    fn a_quiet_interval_after_a_noisy_one_keeps_its_digits() {
         let mut values = vec![1e6; 500];
         values.extend((0..500).map(|i| if i % 2 == 0 { 1.0 } else { 1.001 }));
         let sums = Sums::new(&values);
-        // The mean of 500 000 limits a square to about 1e-16 · 2.5e11.
+        // The mean of 500 000 limits the precision of a square to about 1e-16 · 2.5e11.
         let variance = sums.squares(500, 1000) / 500.0;
         assert!((variance - 0.25e-6).abs() < 1e-4, "{variance}");
 
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spread_is_no_squares() {
+    fn constant_values_have_no_squares() {
         let sums = Sums::new(&[0.1; 9]);
         assert_eq!(sums.squares(3, 9), 0.0);
         assert_eq!(sums.squares(3, 4), 0.0);

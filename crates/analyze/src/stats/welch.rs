@@ -1,14 +1,14 @@
-//! Two samples: how far apart their means are, with a 95 % interval and a p-value.
+//! Compares two samples: the difference of their means, with a 95 % interval and a p-value.
 //!
-//! Welch 1947, "The generalization of 'Student's' problem when several different
-//! population variances are involved": neither as many starts nor the same noise are
-//! assumed on both sides, since a change may well make a program noisier. Degrees of
-//! freedom are those of Welch and Satterthwaite.
+//! Welch 1947, "The generalization of 'Student's' problem when several different population
+//! variances are involved", assumes neither equal numbers of starts nor equal noise on both
+//! sides, since a change may well make a program noisier. The degrees of freedom are those
+//! of Welch and Satterthwaite.
 //!
-//! A t interval rather than a bootstrap: with the five to ten starts that people make, the
-//! bootstrap's tails rest on a few values, and p-values that are adjusted for many
-//! quantities come from just those tails. Where noise has heavy tails the t test errs
-//! towards saying nothing, which is the right side.
+//! A t interval instead of a bootstrap: with the usual five to ten starts, the tails of a
+//! bootstrap rest on a few values, and p-values adjusted for many quantities come from
+//! exactly those tails. For heavy-tailed noise, the t test is conservative, which is the
+//! right side to err on.
 
 use super::FEWEST;
 use super::moments::{Moments, freedom};
@@ -19,7 +19,7 @@ use super::student::{t_beyond, t_factor};
 pub struct Mean {
     /// The arithmetic mean.
     pub value: f64,
-    /// The ends of its interval; none with fewer than [`FEWEST`] values.
+    /// The bounds of its interval; `None` with fewer than [`FEWEST`] values.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -28,15 +28,15 @@ pub struct Mean {
 pub struct Welch {
     /// The difference.
     pub difference: f64,
-    /// The lower end of its 95 % interval.
+    /// The lower bound of its 95 % interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper bound.
     pub high: f64,
-    /// How probable so large a difference is, either way, if there is none.
+    /// The two-sided p-value.
     pub p: f64,
 }
 
-/// The mean of some finite values; none of nothing.
+/// The mean of finite values; `None` for an empty list.
 pub fn mean(values: &[f64]) -> Option<Mean> {
     let moments = Moments::of(values)?;
     let interval = (values.len() >= FEWEST).then(|| {
@@ -53,11 +53,12 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     })
 }
 
-/// Compares two samples of finite values; none with fewer than [`FEWEST`] on a side.
+/// Compares two samples of finite values; `None` with fewer than [`FEWEST`] on a side.
 ///
-/// Where neither side varies at all, their difference is exact: equal ones give p = 1,
-/// others p = 0, and no interval has a width. What has few levels, as memory and small
-/// counts do, is often equal by chance, and the caller has to know: [`by_permutation`].
+/// If neither side varies at all, their difference is exact: equal samples give p = 1,
+/// others p = 0, and the interval has no width. Quantities with few levels, such as memory
+/// and small counts, are often equal by chance; callers must handle that with
+/// [`by_permutation`].
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     if first.len().min(second.len()) < FEWEST {
         return None;
@@ -84,8 +85,8 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     })
 }
 
-/// The p-value of two samples of so many values that do not overlap, by the exact
-/// permutation test: 2 ÷ (n + m choose n). No test that looks at ranks alone says less.
+/// The p-value of two samples of these sizes that do not overlap, by the exact permutation
+/// test: 2 ÷ (n + m choose n). No rank test gives a smaller one.
 pub fn by_permutation(first: usize, second: usize) -> f64 {
     let choose: f64 = (1..=first)
         .map(|k| (second + k) as f64 / k as f64)
@@ -99,8 +100,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_scipy_says() {
-        // scipy.stats.ttest_ind(new, base, equal_var=False), its p-value and interval.
+    fn values_agree_with_scipy() {
+        // scipy.stats.ttest_ind(new, base, equal_var=False): its p-value and interval.
         let found = welch(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0, 7.5]).unwrap();
         for (found, expected) in [
             (found.difference, 3.1),
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_is_exact() {
+    fn constant_samples_are_exact() {
         let third = 1.0 / 3.0;
         let same = welch(&[third; 4], &[third; 3]).unwrap();
         assert_eq!((same.difference, same.p), (0.0, 1.0));
@@ -124,7 +125,7 @@ mod tests {
             (other.low, other.high, other.p),
             (0.3 - 0.1, 0.3 - 0.1, 0.0)
         );
-        // One that varies is enough for an interval.
+        // One varying side is enough for an interval.
         let one = welch(&[1.0; 5], &[1.0, 2.0, 3.0]).unwrap();
         assert!(one.low < 0.0 && one.high > 2.0 && one.p > 0.1);
     }
@@ -148,30 +149,30 @@ mod tests {
         assert_eq!(by_permutation(0, 5), 1.0);
     }
 
-    /// The share of intervals that hold the truth.
+    /// The share of intervals that contain the true value.
     fn coverage(starts: (usize, usize), noise: (f64, f64), draw: fn(&mut Rng) -> f64) -> f64 {
         let mut rng = Rng::new(11);
         let mut sample = |count: usize, noise: f64| -> Vec<f64> {
             (0..count).map(|_| noise * draw(&mut rng)).collect()
         };
         let rounds = 2000;
-        let held = (0..rounds).filter(|_| {
+        let covered = (0..rounds).filter(|_| {
             let (a, b) = (sample(starts.0, noise.0), sample(starts.1, noise.1));
             let found = welch(&a, &b).unwrap();
             found.low <= 0.0 && 0.0 <= found.high
         });
-        held.count() as f64 / f64::from(rounds)
+        covered.count() as f64 / f64::from(rounds)
     }
 
     #[test]
-    fn intervals_hold_the_truth_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         let normal: fn(&mut Rng) -> f64 = |rng| rng.normal();
         // Student's t with three degrees of freedom: heavy tails.
         let heavy: fn(&mut Rng) -> f64 = |rng| {
             let chi: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
             rng.normal() / (chi / 3.0).sqrt()
         };
-        for (words, starts, noise, draw, least, most) in [
+        for (label, starts, noise, draw, least, most) in [
             ("10 against 10", (10, 10), (1.0, 1.0), normal, 0.94, 0.965),
             ("5 against 5", (5, 5), (1.0, 1.0), normal, 0.94, 0.975),
             ("3 against 3", (3, 3), (1.0, 1.0), normal, 0.94, 0.99),
@@ -194,10 +195,10 @@ mod tests {
         ] {
             let share = coverage(starts, noise, draw);
             println!(
-                "{words}: {:.1} % of the intervals hold the truth",
+                "{label}: {:.1} % of the intervals contain the true value",
                 100.0 * share
             );
-            assert!((least..=most).contains(&share), "{words}: {share}");
+            assert!((least..=most).contains(&share), "{label}: {share}");
         }
     }
 }
