@@ -1,4 +1,4 @@
-//! From generated measurements with known answers to the report.
+//! Reports on generated measurements with known answers.
 
 use preheat_analyze::lab::{
     Evidence, ExperimentId, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind,
@@ -8,8 +8,7 @@ use preheat_analyze::stats::{Class, Rng};
 
 const STARTS: usize = 8;
 
-/// Builds measurements: each series is its first value and its steady value, with 2 %
-/// of noise.
+/// Builds measurements: each series has a first value and a steady value, with 2 % noise.
 struct Builder {
     rng: Rng,
     units: Vec<Unit>,
@@ -41,14 +40,14 @@ impl Builder {
                 })
                 .collect(),
         });
-        self.units.last_mut().expect("it was just put there")
+        self.units.last_mut().expect("it was just added")
     }
 
     fn noisy(&mut self, value: f64) -> f64 {
         value * (1.0 + 0.02 * self.rng.normal())
     }
 
-    /// A series of the unit that was added last.
+    /// Adds a series to the last unit.
     fn series(&mut self, name: &str, size: Option<u64>, first: f64, steady: f64) -> &mut Builder {
         for start in 0..STARTS {
             let mut values = vec![self.noisy(first)];
@@ -127,8 +126,8 @@ impl Builder {
     }
 }
 
-/// A GPU as the claims picture it.
-fn picture_book_gpu() -> Measured {
+/// A GPU that behaves as the claims expect.
+fn textbook_gpu() -> Measured {
     let mut b = Builder::new();
     b.unit(ExperimentId::Alloc, "");
     b.stage(names::INITIALIZE, 0.25)
@@ -181,15 +180,15 @@ fn picture_book_gpu() -> Measured {
 }
 
 #[test]
-fn the_picture_book_gpu_gets_the_picture_book_verdicts() {
-    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+fn the_textbook_gpu_gets_the_expected_verdicts() {
+    let report = analyze(&textbook_gpu(), "0.0.0").expect("a device was measured");
     let against: Vec<u8> = report
         .claims
         .iter()
         .filter(|claim| claim.verdict != Verdict::Holds)
         .map(|claim| claim.id)
         .collect();
-    // Holding the block helps nothing (8); of recording (13) only a framework can tell.
+    // Holding the block does not help (8); only frameworks can decide on recording (13).
     assert_eq!(against, [8, 13], "{:#?}", report.claims);
     for claim in &report.claims {
         assert_eq!(claim.verdict == Verdict::NotMeasurable, claim.id == 13);
@@ -203,7 +202,7 @@ fn the_picture_book_gpu_gets_the_picture_book_verdicts() {
 
 #[test]
 fn the_floor_leaves_compilation_out() {
-    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let report = analyze(&textbook_gpu(), "0.0.0").expect("a device was measured");
     let floor = &report.floors[0];
     assert!((floor.seconds - 0.223).abs() < 0.02, "{floor:?}");
     assert!(
@@ -215,8 +214,8 @@ fn the_floor_leaves_compilation_out() {
 }
 
 #[test]
-fn the_first_start_stands_apart() {
-    let mut measured = picture_book_gpu();
+fn the_first_start_is_reported_separately() {
+    let mut measured = textbook_gpu();
     let train = measured
         .units
         .iter_mut()
@@ -233,7 +232,7 @@ fn the_first_start_stands_apart() {
     assert_eq!(series.first_start.map(|start| start.first), Some(30.0));
     assert!(
         series.first < 0.4,
-        "the first start does not move the others: {}",
+        "the first start affects the others: {}",
         series.first
     );
     assert_eq!(series.class, Some(Class::ColdFirst));
@@ -241,12 +240,12 @@ fn the_first_start_stands_apart() {
 
 #[test]
 fn few_starts_give_no_verdict() {
-    let mut measured = picture_book_gpu();
+    let mut measured = textbook_gpu();
     for unit in &mut measured.units {
         unit.starts.truncate(2);
     }
     let report = analyze(&measured, "0.0.0").expect("a device was measured");
-    // Of recordings (13) nothing here can tell.
+    // Nothing here can decide on recordings (13).
     let decided = report
         .claims
         .iter()
@@ -255,8 +254,8 @@ fn few_starts_give_no_verdict() {
 }
 
 #[test]
-fn what_was_not_run_is_not_measurable() {
-    let mut measured = picture_book_gpu();
+fn claims_without_experiments_are_not_measurable() {
+    let mut measured = textbook_gpu();
     measured.units.clear();
     let report = analyze(&measured, "0.0.0").expect("a device was named");
     assert!(
@@ -269,8 +268,8 @@ fn what_was_not_run_is_not_measurable() {
 }
 
 #[test]
-fn failures_and_gaps_are_told_once() {
-    let mut measured = picture_book_gpu();
+fn failures_and_gaps_are_reported_once() {
+    let mut measured = textbook_gpu();
     let unit = &mut measured.units[0];
     unit.starts[2].outcome = Outcome::Failed("it broke".into());
     for start in &mut unit.starts {
@@ -289,8 +288,8 @@ fn failures_and_gaps_are_told_once() {
 }
 
 #[test]
-fn nonsense_from_a_start_is_left_out() {
-    let mut measured = picture_book_gpu();
+fn invalid_values_of_a_start_are_left_out() {
+    let mut measured = textbook_gpu();
     let samples = &mut measured.units[0].starts[3].samples;
     samples[1].values[5] = f64::NAN;
     samples[2].values.clear();
@@ -307,8 +306,8 @@ fn nonsense_from_a_start_is_left_out() {
 
 #[test]
 fn a_report_can_be_analysed_again() {
-    let mut measured = picture_book_gpu();
-    // The first start of training failed, one of the launches half-way, and one unit
+    let mut measured = textbook_gpu();
+    // The first start of training failed, one of the launches midway, and one unit
     // altogether.
     let failed = Start {
         outcome: Outcome::Failed("it broke".into()),
@@ -333,7 +332,7 @@ fn a_report_can_be_analysed_again() {
     assert!(again == report, "the report changed");
 }
 
-/// The evidence of a claim, of the only subject.
+/// The evidence for a claim, from the only subject.
 fn evidence(b: Builder, id: u8) -> Evidence {
     let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
     let claim = report.claims.iter().find(|claim| claim.id == id);
@@ -352,7 +351,7 @@ fn with(framework: &str) -> Builder {
 
 #[test]
 fn set_up_is_judged_by_its_share() {
-    // All of the first allocation is set-up, and what is left of it is 32 later ones.
+    // The whole first allocation is set-up, and the remainder equals 32 later ones.
     let mut b = with("torch");
     b.unit(ExperimentId::Alloc, "");
     b.stage(names::INITIALIZE, 0.326)
@@ -405,7 +404,7 @@ fn initializing_is_judged_with_the_model_on_the_device() {
     }
     b.unit(ExperimentId::TrainInitialized, names::MODEL_AFTER_PAUSE);
     b.series(names::ITERATION, None, 0.18, 1e-3);
-    // From nothing two thirds would be removed.
+    // From nothing, two thirds would be removed.
     let found = evidence(b, 11);
     assert_eq!(found.verdict, Verdict::DoesNotHold, "{}", found.sentence);
     assert!((found.value.median - 1.0).abs() < 0.05);
@@ -442,7 +441,7 @@ fn the_excess_is_set_up_in_a_framework_too() {
 }
 
 #[test]
-fn memory_that_is_preallocated_is_called_so() {
+fn preallocated_memory_is_reported_as_such() {
     let gib = f64::from(1 << 30);
     let mut b = with("jax");
     b.unit(ExperimentId::Infer, names::MLP);
@@ -507,7 +506,7 @@ fn the_table_and_the_claims_show_the_same_estimate() {
     let mut b = with("torch");
     b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.3, 1e-3);
-    // All but two starts never settle: each half is half as long as the one before.
+    // All but two starts never settle: their iterations keep getting faster.
     for start in &mut b.units[0].starts[2..] {
         for (index, value) in start.samples[0].values.iter_mut().enumerate().skip(1) {
             *value *= 0.8_f64.powi(index as i32);
@@ -527,8 +526,8 @@ fn the_table_and_the_claims_show_the_same_estimate() {
 }
 
 #[test]
-fn a_verdict_lists_the_series_that_it_rests_on() {
-    let report = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+fn a_verdict_lists_the_series_it_is_based_on() {
+    let report = analyze(&textbook_gpu(), "0.0.0").expect("a device was measured");
     let claim = report.claims.iter().find(|claim| claim.id == 6).expect("6");
     let basis = &claim.evidence[0].basis;
     let names: Vec<&str> = basis.iter().map(|basis| basis.series.as_str()).collect();
@@ -541,7 +540,7 @@ fn a_verdict_lists_the_series_that_it_rests_on() {
 
 #[test]
 fn training_without_a_variant_is_read_as_from_nothing() {
-    let mut measured = picture_book_gpu();
+    let mut measured = textbook_gpu();
     for unit in &mut measured.units {
         if [ExperimentId::Train, ExperimentId::TrainInitialized].contains(&unit.experiment) {
             unit.variant.clear();
@@ -549,6 +548,6 @@ fn training_without_a_variant_is_read_as_from_nothing() {
     }
     let old = analyze(&measured, "0.0.0").expect("a device was measured");
     let again = analyze(&Measured::from_report(&old), "0.0.0").expect("a device was measured");
-    let expected = analyze(&picture_book_gpu(), "0.0.0").expect("a device was measured");
+    let expected = analyze(&textbook_gpu(), "0.0.0").expect("a device was measured");
     assert!(again == expected, "it is read as another variant");
 }

@@ -1,13 +1,13 @@
-//! From a report back to what was measured: a kept report can be analysed again,
-//! with newer statistics or on another machine.
+//! Restores measurements from a report, so that a stored report can be analysed again with
+//! newer statistics or on another machine.
 
 use super::{
     Experiment, ExperimentId, LabReport, Measured, Outcome, Sample, Start, Subject, Unit, names,
 };
 
 impl Measured {
-    /// What the report was made from. Only which variant and start something was
-    /// skipped in is not kept: it is put into the experiment's first start.
+    /// Restores the measurements of a report. The variant and start in which something was
+    /// skipped are not stored: it is assigned to the experiment's first start.
     pub fn from_report(report: &LabReport) -> Measured {
         let mut units: Vec<Unit> = Vec::new();
         for experiment in &report.experiments {
@@ -53,29 +53,29 @@ impl Measured {
     }
 }
 
-/// The variant under its name of today. Training had one variant before it had names.
-fn of_today(experiment: ExperimentId, variant: &str) -> &str {
+/// The current name of a variant. Training had one unnamed variant before.
+fn current_name(experiment: ExperimentId, variant: &str) -> &str {
     match (experiment, variant) {
         (ExperimentId::Train | ExperimentId::TrainInitialized, "") => names::MODEL_FROM_NOTHING,
         _ => variant,
     }
 }
 
-/// That start of the experiment's unit, made if it is not there yet.
+/// Returns that start of the experiment's unit; creates it if necessary.
 fn start_of<'a>(
     units: &'a mut Vec<Unit>,
     experiment: &Experiment,
     variant: &str,
     start: usize,
 ) -> &'a mut Start {
-    let variant = of_today(experiment.id, variant);
-    let place = units.iter().position(|unit| {
+    let variant = current_name(experiment.id, variant);
+    let index = units.iter().position(|unit| {
         unit.experiment == experiment.id
             && unit.subject.device == experiment.device
             && unit.subject.framework == experiment.framework
             && unit.variant == variant
     });
-    let place = place.unwrap_or_else(|| {
+    let index = index.unwrap_or_else(|| {
         units.push(Unit {
             experiment: experiment.id,
             subject: Subject {
@@ -87,7 +87,7 @@ fn start_of<'a>(
         });
         units.len() - 1
     });
-    let starts = &mut units[place].starts;
+    let starts = &mut units[index].starts;
     while starts.len() <= start {
         starts.push(Start {
             outcome: Outcome::Completed,

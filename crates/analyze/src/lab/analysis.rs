@@ -1,4 +1,4 @@
-//! From samples to the report.
+//! Turns samples into the report.
 
 use super::data::{SeriesData, later_starts, values, values_by_start};
 use super::{
@@ -7,9 +7,9 @@ use super::{
 };
 use crate::stats;
 
-/// Find what follows from the measurements; `version` is preheat's own.
+/// Analyses the measurements; `version` is preheat's version.
 ///
-/// `None` if no device was measured, which a plan does not allow.
+/// Returns `None` if no device was measured, which a plan does not allow.
 pub fn analyze(measured: &Measured, version: &str) -> Option<LabReport> {
     let (device, others) = measured.devices.split_first()?;
     let mut report = LabReport {
@@ -32,7 +32,7 @@ pub fn analyze(measured: &Measured, version: &str) -> Option<LabReport> {
     Some(report)
 }
 
-/// The units of one experiment on one subject belong together.
+/// Groups the units of one experiment on one subject.
 fn experiments(measured: &Measured) -> Vec<Experiment> {
     let mut groups: Vec<(ExperimentId, &Subject, Vec<&Unit>)> = Vec::new();
     for unit in measured.units.iter().filter(|unit| !unit.starts.is_empty()) {
@@ -77,13 +77,13 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
     keys.into_iter()
         .filter_map(|(name, size, kind)| {
             let all = values_by_start(unit, name, size);
-            // One list a start: empty where a start has not come to this series.
+            // One list per start; empty where a start did not reach this series.
             let mut iterations = vec![Vec::new(); unit.starts.len()];
             for (index, values) in &all {
                 iterations[*index].clone_from(values);
             }
-            // The first start stands apart only where others stand against it.
-            let apart = all
+            // The first start is reported separately only if there are others.
+            let first_start = all
                 .first()
                 .filter(|(index, _)| *index == 0 && all.len() > 1)
                 .cloned();
@@ -107,8 +107,8 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
             match kind {
                 SampleKind::Iterations => {
                     let summary = stats::summarize(&starts, seed)?;
-                    // The same estimate as the claims': of those starts that settle, or of
-                    // all where few do.
+                    // The same estimate as in the claims: of starts that settle, or of all
+                    // where few do.
                     series.first = SeriesData::typical(&later.firsts());
                     if later.settles() {
                         series.steady = Some(SeriesData::typical(&later.steadies()));
@@ -118,7 +118,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                     series.consistency = Some(summary.consistency);
                     series.warmup = summary.warmup;
                     series.excess = summary.excess;
-                    series.first_start = apart.as_ref().and_then(|(_, values)| {
+                    series.first_start = first_start.as_ref().and_then(|(_, values)| {
                         let start = stats::summarize_start(values)?;
                         Some(FirstStart {
                             first: start.first,
@@ -128,7 +128,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                 }
                 SampleKind::Stage => {
                     series.first = stats::geometric_mean(&starts)?;
-                    series.first_start = apart.as_ref().map(|(_, values)| FirstStart {
+                    series.first_start = first_start.as_ref().map(|(_, values)| FirstStart {
                         first: values[0],
                         steady: None,
                     });
@@ -140,7 +140,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                         .collect();
                     series.first = stats::median(&changes.iter().map(|c| c.0).collect::<Vec<_>>())?;
                     series.steady = stats::median(&changes.iter().map(|c| c.1).collect::<Vec<_>>());
-                    series.first_start = apart
+                    series.first_start = first_start
                         .as_ref()
                         .and_then(|(_, values)| first_and_later(kind, values))
                         .map(|(first, later)| FirstStart {
@@ -149,13 +149,13 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
                         });
                 }
             }
-            // JSON has no word for anything else.
+            // JSON cannot represent other numbers.
             series.first.is_finite().then_some(series)
         })
         .collect()
 }
 
-/// What the first iteration added (or counted), and a typical later one.
+/// The increase (or count) of the first iteration, and of a typical later one.
 fn first_and_later(kind: SampleKind, values: &[f64]) -> Option<(f64, f64)> {
     let steps: Vec<f64> = match kind {
         SampleKind::Memory => values.windows(2).map(|pair| pair[1] - pair[0]).collect(),
@@ -194,8 +194,8 @@ fn failures(unit: &Unit) -> Vec<Failure> {
         .collect()
 }
 
-/// What a native program needs that brings its machine code along: everything up to
-/// the end of the first launch except compilation.
+/// The time that a native program with precompiled code needs: everything up to the end of
+/// the first launch except compilation.
 fn floors(experiments: &[Experiment]) -> Vec<Floor> {
     experiments
         .iter()

@@ -1,4 +1,4 @@
-//! The measurements by subject, experiment, variant and name.
+//! Access to measurements by subject, experiment, variant and name.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ use crate::stats::{self, Interval};
 /// The measurements of one run, and the seed for all resampling.
 pub(super) struct Data<'a> {
     measured: &'a Measured,
-    /// The series that were found since the last [`Data::take_used`].
+    /// The series found since the last [`Data::take_used`].
     used: RefCell<Vec<Basis>>,
 }
 
-/// One series over its starts, the first start left out where there are others: it
-/// may have found cold disks and caches.
+/// One series over its starts, without the first start if there are others: it may have run
+/// with cold disks and caches.
 #[derive(Clone, Debug)]
 pub(super) struct SeriesData {
     /// The values of each start that has the series.
@@ -21,16 +21,16 @@ pub(super) struct SeriesData {
     seed: u64,
 }
 
-/// Values by the index of their start: what comes from one start belongs together,
-/// also where another start failed half-way.
+/// Values by start index: values from the same start belong together, even if another start
+/// failed midway.
 pub(super) type ByStart = Vec<(usize, Vec<f64>)>;
 
-/// The values without their starts.
+/// The values without their start indices.
 pub(super) fn values(by_start: &ByStart) -> Vec<Vec<f64>> {
     by_start.iter().map(|(_, values)| values.clone()).collect()
 }
 
-/// Which series is meant.
+/// Identifies a series.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {
     pub experiment: ExperimentId,
@@ -40,7 +40,7 @@ pub(super) struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// A series of an experiment that has neither variants nor sizes.
+    /// A series of an experiment without variants and sizes.
     pub fn new(experiment: ExperimentId, name: &'a str) -> Key<'a> {
         Key {
             experiment,
@@ -50,12 +50,12 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The same in a variant.
+    /// The same series in a variant.
     pub fn variant(self, variant: &'a str) -> Key<'a> {
         Key { variant, ..self }
     }
 
-    /// The same at one size of a sweep.
+    /// The same series at one size of a sweep.
     pub fn size(self, size: u64) -> Key<'a> {
         Key {
             size: Some(size),
@@ -72,7 +72,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// The series that were found since the last call, each once.
+    /// The series found since the last call, each once.
     pub fn take_used(&self) -> Vec<Basis> {
         self.used.take()
     }
@@ -83,7 +83,7 @@ impl<'a> Data<'a> {
         Some(devices.find(|known| known.kind == device)?.memory)
     }
 
-    /// Everything on which something was planned, each once, in the order of the run.
+    /// All planned subjects, each once, in the order of the run.
     pub fn subjects(&self) -> Vec<&'a Subject> {
         let mut subjects: Vec<&Subject> = Vec::new();
         for unit in &self.measured.units {
@@ -94,7 +94,7 @@ impl<'a> Data<'a> {
         subjects
     }
 
-    /// A ratio of two quantities of different starts.
+    /// A ratio of two quantities from different starts.
     pub fn unpaired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
         let seed = self.measured.settings.seed;
         stats::unpaired_ratio(&values(numerator), &values(denominator), seed)
@@ -151,7 +151,7 @@ fn usable(kind: SampleKind, value: f64) -> bool {
     }
 }
 
-/// All starts but the unit's first, or that one if no other has the series.
+/// All starts except the unit's first, or only that one if no other has the series.
 pub(super) fn later_starts(mut all: ByStart) -> ByStart {
     if all.iter().any(|(index, _)| *index > 0) {
         all.retain(|(index, _)| *index > 0);
@@ -170,7 +170,7 @@ impl SeriesData {
         starts.map(|(index, values)| (*index, of(values))).collect()
     }
 
-    /// The first value of each start that [`SeriesData::steadies`] counts.
+    /// The first value of each start that [`SeriesData::steadies`] includes.
     pub fn firsts(&self) -> ByStart {
         let counted = self.steady_from();
         let mut firsts = self.each(|values| vec![values[0]]);
@@ -185,9 +185,9 @@ impl SeriesData {
         seconds
     }
 
-    /// The steady values of each start, never the first. A start without a steady state
-    /// is left out where enough others have one; where they do not, the later half of
-    /// each such start stands in for it.
+    /// The steady values of each start, always without the first. Starts without a steady
+    /// state are omitted if enough others have one; otherwise, the later half of each such
+    /// start is used instead.
     pub fn steadies(&self) -> ByStart {
         let values = |index: usize| {
             let found = self.starts.iter().find(|(other, _)| *other == index);
@@ -199,7 +199,7 @@ impl SeriesData {
             .collect()
     }
 
-    /// The starts that count, with where their steady values begin.
+    /// The starts that count, with the index of their first steady value.
     fn steady_from(&self) -> Vec<(usize, usize)> {
         let begins: Vec<Option<usize>> = self.starts.iter().map(|of| settles_at(&of.1)).collect();
         let enough = begins.iter().flatten().count() >= stats::FEWEST;
@@ -213,7 +213,7 @@ impl SeriesData {
             .collect()
     }
 
-    /// Whether at least one start has a steady state.
+    /// Returns true if at least one start has a steady state.
     pub fn settles(&self) -> bool {
         self.starts.iter().any(|of| settles_at(&of.1).is_some())
     }
@@ -227,7 +227,7 @@ impl SeriesData {
         })
     }
 
-    /// What the first value cost over the steady ones, in each start; never below a
+    /// The cost of the first value beyond the steady ones, in each start; at least a
     /// thousandth of the first, so that it has a logarithm.
     pub fn first_excess(&self) -> ByStart {
         let first = |index: usize| Some(self.starts.iter().find(|(i, _)| *i == index)?.1[0]);
@@ -245,7 +245,7 @@ impl SeriesData {
         self.paired(&self.firsts(), &self.steadies())
     }
 
-    /// A ratio of two quantities of the same starts.
+    /// A ratio of two quantities from the same starts.
     pub fn paired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
         let of_the_same = |index: usize| {
             let found = denominator.iter().find(|(other, _)| *other == index)?;
@@ -258,8 +258,8 @@ impl SeriesData {
         stats::paired_ratio(&pairs, self.seed)
     }
 
-    /// What is typical over starts: the geometric mean of their medians, so that a
-    /// ratio of two typical values is the typical ratio.
+    /// The typical value over starts: the geometric mean of their medians, so that a ratio
+    /// of two typical values is the typical ratio.
     pub fn typical(by_start: &ByStart) -> f64 {
         stats::geometric_mean(&values(by_start)).unwrap_or(f64::NAN)
     }
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_that_failed_half_way_shifts_no_pair() {
+    fn a_start_that_failed_midway_does_not_shift_pairs() {
         let series = |starts: &[usize]| SeriesData {
             starts: starts.iter().map(|&i| (i, vec![i as f64; 5])).collect(),
             seed: 1,

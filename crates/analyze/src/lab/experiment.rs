@@ -1,8 +1,8 @@
-//! The nine experiments, by name.
+//! The nine experiments.
 
 use serde::{Deserialize, Serialize};
 
-/// An experiment of the lab.
+/// A lab experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExperimentId {
@@ -10,13 +10,13 @@ pub enum ExperimentId {
     Init,
     /// First and later allocations.
     Alloc,
-    /// Copies both ways, pageable and pinned.
+    /// Copies in both directions, pageable and pinned.
     Transfer,
-    /// Allocations after a big one.
+    /// Allocations after a large one.
     Prealloc,
     /// A small training loop, from nothing and with the model on the device.
     Train,
-    /// The same after the device was initialized.
+    /// The same after device initialization.
     TrainInitialized,
     /// The same without the optimizer, and forward only.
     TrainNoOptimizer,
@@ -27,7 +27,7 @@ pub enum ExperimentId {
 }
 
 impl ExperimentId {
-    /// All of them, in the order in which they are shown.
+    /// All experiments, in display order.
     pub const ALL: [ExperimentId; 9] = [
         ExperimentId::Init,
         ExperimentId::Alloc,
@@ -40,7 +40,7 @@ impl ExperimentId {
         ExperimentId::Launch,
     ];
 
-    /// The word for it on the command line and in JSON.
+    /// The name on the command line and in JSON.
     pub fn id(self) -> &'static str {
         match self {
             ExperimentId::Init => "init",
@@ -55,12 +55,12 @@ impl ExperimentId {
         }
     }
 
-    /// The experiment that `id` names.
+    /// Parses an [`ExperimentId::id`].
     pub fn from_id(id: &str) -> Option<ExperimentId> {
         ExperimentId::ALL.into_iter().find(|known| known.id() == id)
     }
 
-    /// What is run, in one line for people.
+    /// A one-line description.
     pub fn title(self) -> &'static str {
         match self {
             ExperimentId::Init => "driver load, driver init, context, stream, event",

@@ -1,101 +1,101 @@
-//! What the lab hands over: raw samples, start by start.
+//! The input from the lab: raw samples, start by start.
 
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentId;
 
-/// Everything that one run of the lab measured.
+/// All measurements of one lab run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The command line, for the record.
+    /// The command line.
     pub command: Vec<String>,
-    /// When the run began, as an RFC 3339 time in UTC.
+    /// The time when the run began, as RFC 3339 in UTC.
     pub created: String,
-    /// How it was run.
+    /// The settings of the run.
     pub settings: Settings,
-    /// On which machine.
+    /// The machine.
     pub machine: Machine,
-    /// On which devices; the first is the one that was asked for.
+    /// The devices; the first is the requested one.
     pub devices: Vec<MeasuredDevice>,
-    /// With which frameworks.
+    /// The frameworks.
     pub frameworks: Vec<MeasuredFramework>,
-    /// What was measured.
+    /// The measurements.
     pub units: Vec<Unit>,
 }
 
-/// How the lab was run.
+/// The settings of a lab run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Seeds the order of the starts and every resampling.
+    /// The seed for the order of the starts and all resampling.
     pub seed: u64,
-    /// Starts that were asked for, of each experiment and variant.
+    /// The requested number of starts of each experiment and variant.
     pub starts: usize,
-    /// Whether the short form was asked for.
+    /// True for a quick run.
     pub quick: bool,
     /// Why the run ended before all starts were done, if it did.
     pub ended_early: Option<String>,
 }
 
-/// The machine, as far as it matters to a cold start.
+/// The machine properties that matter to a cold start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The operating system's own name for itself.
+    /// The operating system's name.
     pub os: String,
-    /// The kernel's release.
+    /// The kernel release.
     pub kernel: String,
-    /// The processor's name.
+    /// The processor name.
     pub cpu: String,
-    /// Cores that this process may use.
+    /// The cores that this process may use.
     pub cores: usize,
     /// Memory in bytes.
     pub memory: u64,
 }
 
-/// A device on which something was measured.
+/// A measured device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredDevice {
     /// `cpu`, `cuda` or `opencl`.
     pub kind: String,
-    /// Its own name.
+    /// The device name.
     pub name: String,
     /// Its driver and version.
     pub driver: String,
     /// Its memory in bytes.
     pub memory: u64,
-    /// Further facts, as (name, value).
+    /// Further details, as (name, value).
     pub facts: Vec<(String, String)>,
 }
 
-/// A framework with which something was measured.
+/// A measured framework.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredFramework {
     /// `torch`, `tensorflow` or `jax`.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The Python that has it.
+    /// The Python it is installed in.
     pub python: String,
-    /// The device that it computes on: `cpu` or `cuda`.
+    /// The device it computes on: `cpu` or `cuda`.
     pub device: String,
 }
 
-/// On what something was measured: a device, natively or through a framework.
+/// The subject of a measurement: a device, natively or through a framework.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
     /// `cpu`, `cuda` or `opencl`.
     pub device: String,
-    /// `torch`, `tensorflow` or `jax`; none for the native experiments.
+    /// `torch`, `tensorflow` or `jax`; `None` for native experiments.
     pub framework: Option<String>,
 }
 
 impl Subject {
-    /// Its name in a sentence: `cuda`, or `torch on cuda`.
+    /// The name in a sentence: `cuda`, or `torch on cuda`.
     pub fn label(&self) -> String {
         subject_label(&self.device, self.framework.as_deref())
     }
 }
 
-/// A subject's name in a sentence: `cuda`, or `torch on cuda`.
+/// The name of a subject in a sentence: `cuda`, or `torch on cuda`.
 pub(super) fn subject_label(device: &str, framework: Option<&str>) -> String {
     match framework {
         None => device.to_owned(),
@@ -106,43 +106,43 @@ pub(super) fn subject_label(device: &str, framework: Option<&str>) -> String {
 /// One experiment in one variant on one subject, with all its starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Which experiment.
+    /// The experiment.
     pub experiment: ExperimentId,
-    /// On what.
+    /// The subject.
     pub subject: Subject,
-    /// Which variant, where the experiment has several that each need a process
-    /// of their own; else empty.
+    /// The variant, where the experiment has several that each need a separate process;
+    /// otherwise empty.
     pub variant: String,
-    /// The starts, in the order in which they ran.
+    /// The starts, in the order they ran.
     pub starts: Vec<Start>,
 }
 
-/// One fresh process and what it told.
+/// One fresh process and its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What it measured until then.
+    /// The samples, up to a failure.
     pub samples: Vec<Sample>,
-    /// What it could not measure, and why.
+    /// The quantities it could not measure.
     pub skipped: Vec<Skipped>,
 }
 
-/// How a start ended.
+/// The outcome of a start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All was measured.
+    /// The measurement is complete.
     Completed,
-    /// It ended before all was measured; the sentence says how.
+    /// It ended early; the message says how.
     Failed(String),
 }
 
-/// Something that could not be measured.
+/// A quantity that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// What was left out.
+    /// The quantity.
     pub what: String,
-    /// Why, and what would change that.
+    /// The reason, and how to fix it.
     pub why: String,
 }
 
@@ -151,25 +151,25 @@ pub struct Skipped {
 pub struct Sample {
     /// Its name; see [`super::names`].
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     pub kind: SampleKind,
-    /// The size that a sweep was at, in bytes.
+    /// The size within a sweep, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// The values in order: seconds, bytes or a count, as the kind says.
+    /// The values in order: seconds, bytes or counts, depending on the kind.
     pub values: Vec<f64>,
 }
 
-/// What the values of a series are.
+/// The type of values in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleKind {
-    /// Seconds of something that is repeated: first and steady are of interest.
+    /// Seconds of a repeated operation: first and steady matter.
     Iterations,
-    /// Seconds of something that happens once a start.
+    /// Seconds of an operation that happens once per start.
     Stage,
     /// Bytes in use, before the first iteration and after each.
     Memory,
-    /// How often something happened in each iteration.
+    /// The number of events in each iteration.
     Count,
 }

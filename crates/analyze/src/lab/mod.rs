@@ -1,7 +1,7 @@
-//! What `preheat lab` measured, and what follows from it.
+//! Analyses the measurements of `preheat lab`.
 //!
-//! The path of the data: [`Measured`] (raw, from the `lab` room) → [`analyze`] →
-//! [`LabReport`] (what every renderer shows and what the JSON document holds).
+//! The data flow: [`Measured`] (raw, from the `lab` crate) → [`analyze`] → [`LabReport`]
+//! (shown by every renderer and stored as JSON).
 
 mod again;
 mod analysis;

@@ -1,11 +1,11 @@
-//! The names of series and variants: the words that experiments, the framework
-//! scripts, claims and renderers share.
+//! The names of series and variants, shared by experiments, framework scripts, claims and
+//! renderers.
 
-/// Bringing the device up: library, driver, device, context.
+/// Initializing the device: library, driver, device, context.
 pub const INITIALIZE: &str = "initialize the device";
 /// Creating a context.
 pub const CREATE_CONTEXT: &str = "create context";
-/// Creating a second one in the same process.
+/// Creating a second context in the same process.
 pub const SECOND_CONTEXT: &str = "create a second context";
 /// Creating a stream.
 pub const CREATE_STREAM: &str = "create stream";
@@ -21,17 +21,17 @@ pub const BUILD_OPTIMIZER: &str = "build the optimizer";
 /// Moving model and input to the device, before any timer.
 pub const MOVE_MODEL: &str = "move the model to the device";
 
-/// 4 MiB in a fresh process: the first includes bringing the device up.
+/// 4 MiB in a fresh process: the first includes device initialization.
 pub const FROM_NOTHING: &str = "allocate 4 MiB, from nothing";
-/// 4 MiB when the context is there.
+/// 4 MiB when the context exists.
 pub const CONTEXT_READY: &str = "allocate 4 MiB, context ready";
 /// 4 MiB after freeing as much.
 pub const FREE_AND_AGAIN: &str = "free 4 MiB, allocate again";
 /// 4 MiB from the pool.
 pub const FROM_POOL: &str = "allocate 4 MiB from the pool";
-/// 4 MiB from the pool just after it was trimmed.
+/// 4 MiB from the pool just after trimming it.
 pub const AFTER_TRIM: &str = "allocate 4 MiB after trimming the pool";
-/// PyTorch's `randn` in a fresh process: the first includes bringing the device up.
+/// PyTorch's `randn` in a fresh process: the first includes device initialization.
 pub const RANDN_FROM_NOTHING: &str = "randn 4 MiB, from nothing";
 /// The same with a context: the first loads the kernel that fills the memory.
 pub const RANDN_CONTEXT_READY: &str = "randn 4 MiB, context ready";
@@ -56,7 +56,7 @@ pub const MOVE_PINNED: &str = "move 4 MiB from pinned memory";
 
 /// Allocations of the prealloc experiment.
 pub const ALLOCATE_4_MIB: &str = "allocate 4 MiB";
-/// The big block that comes before them.
+/// The large block that precedes them.
 pub const BIG_BLOCK: &str = "allocate 1 GiB";
 
 /// One training iteration.
@@ -65,46 +65,47 @@ pub const ITERATION: &str = "iteration";
 pub const FORWARD_RECORDING: &str = "forward, recording the graph";
 /// A forward pass whose graph is not recorded.
 pub const FORWARD_PLAIN: &str = "forward, not recording";
-/// The same with its backward pass.
+/// A forward pass and its backward pass.
 pub const FORWARD_BACKWARD: &str = "forward and backward";
-/// How often the framework traced the program's function.
+/// The number of times the framework traced the program's function.
 pub const RECORDINGS: &str = "graph recordings";
 
-/// An inference on input that is sent each time.
+/// An inference on input that is uploaded each time.
 pub const FRESH_INPUT: &str = "inference, fresh input";
 /// An inference on input that stays on the device.
 pub const RESIDENT_INPUT: &str = "inference, resident input";
-/// An inference with weights that are new to the device, in a process that has done others.
+/// An inference with weights that are new to the device, in a process that has already run
+/// others.
 pub const NEW_WEIGHTS: &str = "inference, new weights";
 /// Device memory in use.
 pub const DEVICE_MEMORY: &str = "device memory";
-/// The part of it that holds the framework's arrays.
+/// The device memory used by the framework's arrays.
 pub const ARRAY_MEMORY: &str = "device memory, arrays";
 /// The process's resident memory.
 pub const HOST_MEMORY: &str = "host memory";
-/// The part of the first inference that is compilation and loading of kernels.
+/// Compiling and loading kernels in the first inference.
 pub const FIRST_KERNELS: &str = "first inference: compile and load kernels";
-/// The part of the first inference that is allocation.
+/// Allocation in the first inference.
 pub const FIRST_ALLOCATE: &str = "first inference: allocate";
-/// The part of the first inference that is copies.
+/// Copies in the first inference.
 pub const FIRST_COPY: &str = "first inference: copy";
-/// The part of the first inference that is launches and arithmetic.
+/// Launches and arithmetic in the first inference.
 pub const FIRST_COMPUTE: &str = "first inference: compute";
-/// In a framework: the part of the first inference that brings the device up.
+/// In a framework: device initialization in the first inference.
 pub const FIRST_INITIALIZE: &str = "first inference: initialize the device";
-/// In a framework: the part that builds the model, where that brings the device up.
+/// In a framework: building the model, where that initializes the device.
 pub const FIRST_BUILD: &str = "first inference: build the model";
-/// In a framework: the part that moves model and input.
+/// In a framework: moving model and input.
 pub const FIRST_MOVE: &str = "first inference: allocate and copy";
 /// In PyTorch: the forward pass, with the kernels and libraries that it loads.
 pub const FIRST_FORWARD: &str = "first inference: forward";
-/// In a framework that compiles: all of that.
+/// In a framework that compiles: tracing, compiling and running.
 pub const FIRST_TRACE: &str = "first inference: trace, compile and run";
 /// The launches and arithmetic of every inference.
 pub const COMPUTE: &str = "compute";
 
-/// The stages of a device that are compilation: a program that brings its machine code
-/// along does without them.
+/// The device stages that are compilation: a program with precompiled code does not have
+/// them.
 pub const COMPILATION: [&str; 5] = [
     "load compiler library",
     "source to intermediate",
@@ -112,19 +113,19 @@ pub const COMPILATION: [&str; 5] = [
     "intermediate to machine code",
     "read compile cache",
 ];
-/// The first launch of the kernel, to its result.
+/// The first launch of the kernel, until its result.
 pub const FIRST_LAUNCH: &str = "first launch";
-/// A launch to its result.
+/// A launch, until its result.
 pub const LAUNCH: &str = "launch";
-/// The same, the first from the source: compile, load, launch.
+/// The same; the first includes compiling and loading the source.
 pub const LAUNCH_FROM_SOURCE: &str = "launch, from source";
-/// A launch that outlasts its own cost, timed to its result.
+/// A launch that takes much longer than queueing it, timed until its result.
 pub const LONG_LAUNCH: &str = "long launch, synchronized";
 /// The same, timed without waiting for it.
 pub const LONG_LAUNCH_NAIVE: &str = "long launch, not synchronized";
 
-/// The variant of alloc and transfer that goes through all sizes; it takes seconds, so
-/// it has processes of its own and fewer of them.
+/// The variant of alloc and transfer that covers all sizes; it takes seconds, so it has
+/// separate processes, and fewer of them.
 pub const SWEEP: &str = "sweep";
 /// The variant of alloc that fills the memory.
 pub const RANDN: &str = "randn";
@@ -132,11 +133,11 @@ pub const RANDN: &str = "randn";
 pub const PINNED_OR_RANDN: &str = "pinned copy or randn";
 /// Variants of prealloc.
 pub const AFTER_NOTHING: &str = "after nothing";
-/// A big block is held meanwhile.
+/// A large block is held meanwhile.
 pub const AFTER_HELD: &str = "1 GiB held";
-/// A big block was released to the pool.
+/// A large block was released to the pool.
 pub const AFTER_RELEASED: &str = "1 GiB released";
-/// Variants of training: the first iteration brings the device up and moves the model.
+/// Variants of training: the first iteration initializes the device and moves the model.
 pub const MODEL_FROM_NOTHING: &str = "from nothing";
 /// Model and input are on the device before the timer starts.
 pub const MODEL_ON_DEVICE: &str = "model on the device";
@@ -164,5 +165,5 @@ pub const MLP_LARGE_ON_DEVICE: &str = "mlp, large, model on the device";
 pub const UNET_ON_DEVICE: &str = "unet, model on the device";
 /// Variants of launch.
 pub const CACHE_EMPTY: &str = "cache empty";
-/// The compile cache was filled by an earlier process.
+/// An earlier process filled the compile cache.
 pub const CACHE_FILLED: &str = "cache filled";

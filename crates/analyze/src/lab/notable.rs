@@ -1,16 +1,16 @@
-//! What is worth knowing about this machine, in a few sentences.
+//! Notable facts about this machine, in a few sentences.
 
 use super::{Experiment, ExperimentId, LabReport, Series, names};
 use crate::units::{bandwidth, bytes, duration, ratio};
 
-/// A steady copy below this share of the pinned one is worth a sentence.
-const PINNING_PAYS: f64 = 1.5;
-/// More of a device's memory than this, whatever the model: the framework preallocates.
+/// Pinned copies that are faster by at least this factor are mentioned.
+const PINNING_HELPS: f64 = 1.5;
+/// A framework that uses more than this share of device memory preallocates.
 pub(super) const PREALLOCATED: f64 = 0.5;
-/// A first import that is slower by this much deserves a word.
-const FIRST_START_APART: f64 = 2.0;
+/// A first import that is slower by at least this factor is mentioned.
+const SLOW_FIRST_IMPORT: f64 = 2.0;
 
-/// Sentences, most striking first.
+/// The sentences, most striking first.
 pub(super) fn notable(report: &LabReport) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(floor(report));
@@ -36,7 +36,7 @@ fn floor(report: &LabReport) -> Option<String> {
     ))
 }
 
-/// The iteration of training or inference whose first is slowest against its steady.
+/// The training or inference iteration with the largest ratio of first to steady.
 fn slowest_first(report: &LabReport) -> Option<String> {
     let (experiment, series) = all(report)
         .filter(|(experiment, series)| {
@@ -52,7 +52,7 @@ fn slowest_first(report: &LabReport) -> Option<String> {
     };
     Some(format!(
         "The first {what} {} takes as long as {} steady ones: {} against {}.",
-        place(experiment),
+        location(experiment),
         ratio(median_ratio(series)).trim_end_matches('×'),
         duration(series.first),
         duration(series.steady?)
@@ -68,14 +68,14 @@ fn imports(report: &LabReport) -> Vec<String> {
                 experiment.framework.as_ref() == Some(&framework.name)
                     && series.name == names::IMPORT
             })?;
-            let apart = series
+            let first_start = series
                 .first_start
-                .filter(|start| start.first > FIRST_START_APART * series.first);
-            let apart = apart.map_or(String::new(), |start| {
+                .filter(|start| start.first > SLOW_FIRST_IMPORT * series.first);
+            let first_start = first_start.map_or(String::new(), |start| {
                 format!(" ({} in the first start)", duration(start.first))
             });
             Some(format!(
-                "Importing {} takes {}{apart}: no timer inside a script sees it.",
+                "Importing {} takes {}{first_start}: timers inside a script do not see it.",
                 framework.name,
                 duration(series.first)
             ))
@@ -83,15 +83,15 @@ fn imports(report: &LabReport) -> Vec<String> {
         .collect()
 }
 
-/// An optimizer that costs more than the first iteration hides in front of the loop.
+/// An optimizer that costs more than the first iteration, hidden before the loop.
 fn optimizers(report: &LabReport) -> Option<String> {
     report.experiments.iter().filter(|e| e.id == ExperimentId::Train).find_map(|experiment| {
         let built = experiment.series.iter().find(|s| s.name == names::BUILD_OPTIMIZER)?;
         let first = experiment.series.iter().find(|s| s.name == names::ITERATION)?;
         (built.first > first.first).then(|| {
             format!(
-                "Building the optimizer {} takes {}, more than the first iteration ({}): it imports what the framework left out.",
-                place(experiment),
+                "Building the optimizer {} takes {}, more than the first iteration ({}): it imports modules that the framework left out.",
+                location(experiment),
                 duration(built.first),
                 duration(first.first)
             )
@@ -100,7 +100,8 @@ fn optimizers(report: &LabReport) -> Option<String> {
 }
 
 fn memory(report: &LabReport) -> Option<String> {
-    // Device memory is scarcer than the host's: of the latter only where there is no other.
+    // Device memory is scarcer than host memory, which is only used if nothing else was
+    // measured.
     let most = |name: &str| {
         all(report)
             .filter(|(_, series)| series.name == name && series.variant == names::MLP)
@@ -117,11 +118,11 @@ fn memory(report: &LabReport) -> Option<String> {
     (series.first > 0.0).then(|| {
         format!(
             "The first inference {} takes {} of {}, for a network of 100 KiB{}.",
-            place(experiment),
+            location(experiment),
             bytes(series.first as u64),
             series.name,
             match preallocated {
-                true => ": it is preallocated, whatever the network needs",
+                true => ": it is preallocated, regardless of the network",
                 false => "",
             }
         )
@@ -136,7 +137,7 @@ fn pinning(report: &LabReport) -> Option<String> {
         fastest(experiment, names::H2D_PINNED)?,
         fastest(experiment, names::H2D_PAGEABLE)?,
     );
-    (pinned > PINNING_PAYS * pageable).then(|| {
+    (pinned > PINNING_HELPS * pageable).then(|| {
         format!(
             "Copies to {} reach {} from pinned memory and {} from pageable memory.",
             experiment.device,
@@ -146,8 +147,8 @@ fn pinning(report: &LabReport) -> Option<String> {
     })
 }
 
-/// The share of recording the graph and the backward pass; of a framework before
-/// the native tape.
+/// The share of graph recording and the backward pass; frameworks come before the native
+/// tape.
 fn autograd(report: &LabReport) -> Option<String> {
     let mut experiments: Vec<&Experiment> = report
         .experiments
@@ -164,14 +165,14 @@ fn autograd(report: &LabReport) -> Option<String> {
         Some(format!(
             "Autograd (recording the graph and the backward pass) is {:.0} % of forward and backward {}: {} without it, {} with it.",
             (whole - plain) / whole * 100.0,
-            place(experiment),
+            location(experiment),
             duration(plain),
             duration(whole)
         ))
     })
 }
 
-/// One of the articles times these two to show what pinned memory is worth.
+/// One of the articles uses these two to show the benefit of pinned memory.
 fn pinned_or_randn(report: &LabReport) -> Option<String> {
     report.experiments.iter().find_map(|experiment| {
         let of = |name: &str| {
@@ -188,8 +189,8 @@ fn pinned_or_randn(report: &LabReport) -> Option<String> {
             format!("{} at first{steady}", duration(series.first))
         };
         Some(format!(
-            "Moving a pinned tensor of 4 MiB {} takes {}; making one there with randn {}. These are two different things and say nothing of pinning: the one allocates and copies, the other allocates and runs a kernel that its first use loads. Pinned against pageable copies do.",
-            place(experiment),
+            "Moving a pinned tensor of 4 MiB {} takes {}; creating one there with randn takes {}. These are different operations and do not show the effect of pinning: one allocates and copies, the other allocates and runs a kernel that is loaded on first use. Compare pinned with pageable copies instead.",
+            location(experiment),
             times(moved),
             times(made)
         ))
@@ -197,7 +198,7 @@ fn pinned_or_randn(report: &LabReport) -> Option<String> {
 }
 
 fn bandwidths(report: &LabReport) -> Option<String> {
-    // The memory of the cpu device is the host's.
+    // The cpu device uses host memory.
     let mut experiments = report.experiments.iter().filter(|experiment| {
         experiment.id == ExperimentId::Transfer
             && experiment.device == report.device.kind
@@ -235,7 +236,7 @@ fn steady(experiment: &Experiment, name: &str) -> Option<f64> {
 }
 
 /// `on cuda`, or `with torch on cuda`.
-fn place(experiment: &Experiment) -> String {
+fn location(experiment: &Experiment) -> String {
     match &experiment.framework {
         None => format!("on {}", experiment.device),
         Some(_) => format!("with {}", experiment.subject()),

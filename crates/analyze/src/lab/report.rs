@@ -1,7 +1,7 @@
-//! The document `preheat.lab/1`: what every renderer shows. Seconds and bytes.
+//! The document `preheat.lab/1`, which every renderer shows. Units are seconds and bytes.
 //!
-//! Its description for people is docs/lab-json.md, for programs
-//! docs/schema/preheat.lab-1.schema.json; the three change together.
+//! Documented in docs/lab-json.md and docs/schema/preheat.lab-1.schema.json; change all
+//! three together.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,49 +11,49 @@ use super::{
 };
 use crate::stats::{Class, Consistency, Interval};
 
-/// The schema that this version writes.
+/// The schema id that this version writes.
 pub const SCHEMA: &str = "preheat.lab/1";
 
-/// The most starts that a run makes; a document with more was not written by one.
+/// The maximum number of starts in a run, and therefore in a valid document.
 pub const MOST_STARTS: usize = 10_000;
 
-/// What a run of the lab found.
+/// The results of a lab run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabReport {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// The version of preheat that wrote it.
     pub preheat: String,
-    /// When the run began, as an RFC 3339 time in UTC.
+    /// The time when the run began, as RFC 3339 in UTC.
     pub created: String,
     /// The command line.
     pub command: Vec<String>,
-    /// How it was run.
+    /// The settings of the run.
     pub settings: Settings,
-    /// On which machine.
+    /// The machine.
     pub machine: Machine,
-    /// On which device.
+    /// The main device.
     pub device: MeasuredDevice,
-    /// Devices that were measured beside it.
+    /// Further measured devices.
     pub other_devices: Vec<MeasuredDevice>,
-    /// With which frameworks.
+    /// The frameworks.
     pub frameworks: Vec<MeasuredFramework>,
-    /// What a minimal native program needs on each device.
+    /// The time that a minimal native program needs on each device.
     pub floors: Vec<Floor>,
     /// The experiments, each on one subject.
     pub experiments: Vec<Experiment>,
     /// The twenty claims.
     pub claims: Vec<Claim>,
-    /// What is worth knowing about this machine, most striking first.
+    /// Notable facts about this machine, most striking first.
     pub notable: Vec<String>,
 }
 
-/// What a minimal native program needs from its first line to its first result.
+/// The time that a minimal native program needs until its first result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
-    /// On this device.
+    /// The device.
     pub device: String,
-    /// In all: the sum of its parts.
+    /// The sum of its parts.
     pub seconds: f64,
     /// Its parts, in order, each the geometric mean over starts.
     pub parts: Vec<(String, f64)>,
@@ -62,78 +62,78 @@ pub struct Floor {
 /// One experiment on one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// Which.
+    /// The experiment id.
     pub id: ExperimentId,
-    /// What is run.
+    /// A one-line description.
     pub title: String,
-    /// On which device.
+    /// The device.
     pub device: String,
-    /// Through which framework; none for a native experiment.
+    /// The framework; `None` for a native experiment.
     pub framework: Option<String>,
-    /// How many starts there were of each variant, the first included.
+    /// The number of starts of each variant, including the first.
     pub starts: usize,
-    /// What was measured.
+    /// The measured series.
     pub series: Vec<Series>,
-    /// What could not be measured.
+    /// The quantities that could not be measured.
     pub skipped: Vec<Skipped>,
-    /// Starts that ended badly.
+    /// Starts that failed.
     pub failures: Vec<Failure>,
 }
 
 impl Experiment {
-    /// Its subject in a sentence: `cuda`, or `torch on cuda`.
+    /// The subject in a sentence: `cuda`, or `torch on cuda`.
     pub fn subject(&self) -> String {
         subject_label(&self.device, self.framework.as_deref())
     }
 }
 
-/// A start that ended badly.
+/// A start that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In which variant; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: String,
-    /// Which start, counted from 0.
+    /// The index of the start, counted from 0.
     pub start: usize,
-    /// What happened and what to try.
+    /// The failure, with a suggestion.
     pub what: String,
 }
 
 /// One series over all starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What was done.
+    /// The name of the series.
     pub name: String,
-    /// In which variant; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: String,
-    /// What the values are.
+    /// The type of the values.
     pub kind: SampleKind,
-    /// The size that a sweep was at, in bytes.
+    /// The size within a sweep, in bytes.
     pub size: Option<u64>,
-    /// The first iteration: the geometric mean over the starts that settle, the first start
-    /// excluded; over all of them where fewer than three settle.
+    /// The first iteration: the geometric mean over the starts that settle, without the
+    /// first start; over all of them if fewer than three settle.
     pub first: f64,
-    /// The steady iteration: the geometric mean over the same starts of their medians; the
-    /// later half of a start that does not settle. None for what happens once, and where
-    /// no start settles.
+    /// The steady iteration: the geometric mean of the medians of the same starts; of the
+    /// later half of starts that do not settle. `None` for single operations, and if no
+    /// start settles.
     pub steady: Option<f64>,
     /// first ÷ steady.
     pub ratio: Option<Interval>,
-    /// How the series behaves.
+    /// The class of the series.
     pub class: Option<Class>,
-    /// Whether all starts behave so.
+    /// The agreement of the starts on this class.
     pub consistency: Option<Consistency>,
     /// Iterations before steady, median over the starts.
     pub warmup: Option<f64>,
-    /// What warm-up cost over steady, median over the starts.
+    /// The cost of warm-up beyond steady, median over the starts.
     pub excess: Option<f64>,
-    /// The first start, which may have found cold disks and caches.
+    /// The first start, which may have run with cold disks and caches.
     pub first_start: Option<FirstStart>,
-    /// The values, a list for each start, the first start's first; an empty list where
-    /// a start did not come so far.
+    /// The values, one list per start, beginning with the first start; an empty list where
+    /// a start did not get that far.
     pub iterations: Vec<Vec<f64>>,
 }
 
-/// The first start of a series, reported apart.
+/// The first start of a series, reported separately.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FirstStart {
     /// Its first iteration.
@@ -142,22 +142,22 @@ pub struct FirstStart {
     pub steady: Option<f64>,
 }
 
-/// A claim and what this machine says of it.
+/// A claim and its verdict on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// 1 to 20.
     pub id: u8,
-    /// What is claimed.
+    /// The statement.
     pub text: String,
-    /// Over all subjects.
+    /// The verdict over all subjects.
     pub verdict: Verdict,
-    /// One sentence for a person.
+    /// A human-readable sentence.
     pub sentence: String,
-    /// Subject by subject.
+    /// The evidence for each subject.
     pub evidence: Vec<Evidence>,
 }
 
-/// What a machine says of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     /// The interval is clear of the threshold, on the claim's side.
@@ -172,13 +172,13 @@ pub enum Verdict {
     /// The interval spans the threshold, or there were too few starts for one.
     #[serde(rename = "inconclusive")]
     Inconclusive,
-    /// Nothing that was run could tell.
+    /// No experiment in the run measures it.
     #[serde(rename = "not measurable here")]
     NotMeasurable,
 }
 
 impl Verdict {
-    /// The words for it.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -190,49 +190,49 @@ impl Verdict {
     }
 }
 
-/// What one subject says of a claim.
+/// The evidence of one subject for or against a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The device.
     pub device: String,
-    /// The framework; none for a native experiment.
+    /// The framework; `None` for a native experiment.
     pub framework: Option<String>,
-    /// What this subject says.
+    /// The verdict for this subject.
     pub verdict: Verdict,
-    /// What was compared, in words.
+    /// The compared quantity, in words.
     pub quantity: String,
     /// Its value with the 95 % interval.
     pub value: Interval,
-    /// The value that decides.
+    /// The threshold.
     pub threshold: f64,
     /// One sentence with the numbers.
     pub sentence: String,
-    /// The series that it rests on.
+    /// The series that it is based on.
     #[serde(default)]
     pub basis: Vec<Basis>,
-    /// For an inconclusive verdict: the starts (as for `--starts`) that would probably decide
-    /// it; none where more starts would probably not.
+    /// For an inconclusive verdict: the number of starts (as for `--starts`) that would
+    /// probably decide it; `None` if more starts would probably not help.
     #[serde(default)]
     pub enough_starts: Option<usize>,
 }
 
-/// A series that a verdict rests on.
+/// A series that a verdict is based on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Basis {
-    /// Of which experiment.
+    /// The experiment.
     pub experiment: ExperimentId,
-    /// In which variant; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: String,
     /// Its name.
     pub series: String,
-    /// The size that a sweep was at, in bytes.
+    /// The size within a sweep, in bytes.
     pub size: Option<u64>,
-    /// The starts that count, the first one excluded where there are others.
+    /// The number of starts that count, without the first one if there are others.
     pub starts: usize,
 }
 
 impl Evidence {
-    /// Its subject in a sentence: `cuda`, or `torch on cuda`.
+    /// The subject in a sentence: `cuda`, or `torch on cuda`.
     pub fn subject(&self) -> String {
         subject_label(&self.device, self.framework.as_deref())
     }

@@ -6,13 +6,13 @@ use super::{Finding, SAME, above, below};
 use crate::stats;
 use crate::units::{duration, ratio};
 
-/// The tensor that the claims speak of, in bytes.
+/// The tensor that the claims refer to, in bytes.
 const TENSOR: u64 = 4 << 20;
-/// "Far longer".
+/// The threshold for "far longer".
 const FAR: f64 = 10.0;
-/// The most of it.
+/// The threshold for "most of it".
 const MOST: f64 = 0.5;
-/// "Cold again".
+/// The threshold for "cold again".
 const COLD: f64 = 1.5;
 
 fn alloc(data: &Data<'_>, subject: &Subject, name: &str) -> Option<SeriesData> {
@@ -32,7 +32,7 @@ pub(super) fn setup_not_allocation(data: &Data<'_>, subject: &Subject) -> Option
         threshold: MOST,
         also: vec![],
         sentence: format!(
-            "set-up takes {} of the {} of the first allocation; the {} that are left are {} a later one",
+            "set-up takes {} of the {} of the first allocation; the remaining {} are {} a later one",
             percent(share.median),
             first(&nothing),
             first(&ready),
@@ -46,7 +46,7 @@ pub(super) fn first_with_context(data: &Data<'_>, subject: &Subject) -> Option<F
     let value = ready.first_to_steady()?;
     Some(Finding {
         verdict: above(value, SAME),
-        quantity: "first ÷ later allocation once the context is there",
+        quantity: "first ÷ later allocation once the context exists",
         value,
         threshold: SAME,
         also: vec![],
@@ -66,13 +66,13 @@ pub(super) fn first_tensor(data: &Data<'_>, subject: &Subject) -> Option<Finding
         first(&nothing),
         second(&nothing)
     );
-    // As the scripts allocate that people time: with a kernel that fills the memory.
+    // Like the scripts that people time: with a kernel that fills the memory.
     let key = Key::new(ExperimentId::Alloc, names::RANDN_FROM_NOTHING).variant(names::RANDN);
     let (series, sentence) = match data.series(subject, key) {
         None => (nothing, plain),
         Some(filled) => {
             let sentence = format!(
-                "the first randn takes {}, the second {}; of memory that is not filled {plain}",
+                "the first randn takes {}, the second {}; without filling the memory, {plain}",
                 first(&filled),
                 second(&filled)
             );
@@ -134,7 +134,7 @@ pub(super) fn pinning_costs(data: &Data<'_>, subject: &Subject) -> Option<Findin
         copy(data, subject, names::H2D_PINNED)?,
     );
     let pin = copy(data, subject, names::PIN)?;
-    // Pin and copy once, against just copying: no difference of noisy numbers, which
+    // Pinning and copying once is compared with just copying; a difference of noisy numbers
     // could be negative.
     let with_pinning: ByStart = pin
         .steadies()
@@ -153,18 +153,18 @@ pub(super) fn pinning_costs(data: &Data<'_>, subject: &Subject) -> Option<Findin
     let saving =
         SeriesData::typical(&pageable.steadies()) - SeriesData::typical(&pinned.steadies());
     let cost = SeriesData::typical(&pin.steadies());
-    let pays = if saving > 0.0 {
+    let payback = if saving > 0.0 {
         format!("paid back after {} copies", (cost / saving).ceil())
     } else {
         "never paid back, as pinned copies are not faster".to_owned()
     };
     Some(Finding {
         verdict: above(value, 1.0),
-        quantity: "allocating 4 MiB pinned and one copy from there ÷ one copy from pageable memory that is there",
+        quantity: "allocating 4 MiB pinned and copying once ÷ copying once from existing pageable memory",
         value,
         threshold: 1.0,
         also: vec![],
-        sentence: format!("pinning 4 MiB takes {}, {pays}", duration(cost)),
+        sentence: format!("pinning 4 MiB takes {}, {payback}", duration(cost)),
     })
 }
 
@@ -192,7 +192,7 @@ pub(super) fn prealloc_held(data: &Data<'_>, subject: &Subject) -> Option<Findin
     })
 }
 
-/// The block helps more than the first: it stays in the pool.
+/// The block helps later allocations too, since it stays in the pool.
 pub(super) fn prealloc_released(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let compared = Preallocated::new(data, subject, names::AFTER_RELEASED)?;
     let (after, nothing) = (compared.after.later(), compared.nothing.later());
@@ -212,7 +212,7 @@ pub(super) fn prealloc_released(data: &Data<'_>, subject: &Subject) -> Option<Fi
     })
 }
 
-/// Allocations after a big block and without one.
+/// Allocations with and without a preceding large block.
 struct Preallocated {
     nothing: SeriesData,
     after: SeriesData,
@@ -238,7 +238,7 @@ impl Preallocated {
         })
     }
 
-    /// The one that decides, then the other, each with the block and without it.
+    /// The allocation that decides, then the other, each with and without the block.
     fn sentence(
         &self,
         what: &str,

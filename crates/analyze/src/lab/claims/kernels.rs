@@ -5,32 +5,32 @@ use super::super::{ExperimentId, Subject, names};
 use super::{Finding, above, below};
 use crate::units::duration;
 
-/// A time that is wrong by a fifth is misjudged.
+/// A time that is off by a fifth is misjudged.
 const MISJUDGED: f64 = 0.8;
-/// Compilation that costs as much as a launch would not matter.
+/// Compilation that costs no more than a launch would not matter.
 const SKIPPED: f64 = 2.0;
 /// A cache that leaves half of the compilation has not removed it.
 const REMOVED: f64 = 0.5;
 
 pub(super) fn naive_timing(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
-    let places = [
+    let keys = [
         Key::new(ExperimentId::Launch, "").variant(names::CACHE_EMPTY),
         Key::new(ExperimentId::Infer, "").variant(names::MLP_LARGE),
     ];
-    let (naive, whole) = places.into_iter().find_map(|place| {
+    let (naive, whole) = keys.into_iter().find_map(|key| {
         Some((
             data.series(
                 subject,
                 Key {
                     name: names::LONG_LAUNCH_NAIVE,
-                    ..place
+                    ..key
                 },
             )?,
             data.series(
                 subject,
                 Key {
                     name: names::LONG_LAUNCH,
-                    ..place
+                    ..key
                 },
             )?,
         ))
@@ -43,7 +43,7 @@ pub(super) fn naive_timing(data: &Data<'_>, subject: &Subject) -> Option<Finding
         threshold: MISJUDGED,
         also: vec![],
         sentence: format!(
-            "work of {} looks like {} when nobody waits for it",
+            "work of {} appears to take {} without synchronization",
             duration(SeriesData::typical(&whole.steadies())),
             duration(SeriesData::typical(&naive.steadies()))
         ),

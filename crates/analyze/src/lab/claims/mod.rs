@@ -1,9 +1,9 @@
-//! Twenty common claims about cold start, and what this machine says of each.
+//! Twenty common claims about cold start, and their verdicts on this machine.
 //!
-//! A claim is judged subject by subject: a quantity with its 95 % interval against a
-//! threshold. Only an interval that is clear of the threshold decides; else the
-//! claim is inconclusive there. Over all subjects it holds, does not hold, or
-//! *depends*: the evidence says on what.
+//! A claim is judged for each subject: a quantity with its 95 % interval is compared with a
+//! threshold. Only an interval that is clear of the threshold decides; otherwise the claim
+//! is inconclusive there. Over all subjects, it holds, does not hold, or *depends*, with
+//! the reasons in the evidence.
 
 mod allocation;
 mod kernels;
@@ -13,11 +13,11 @@ use super::data::Data;
 use super::{Basis, Claim, Evidence, Measured, Settings, Subject, Verdict};
 use crate::stats::{self, Interval};
 
-/// A claim as it is put.
+/// A claim as commonly stated.
 pub struct ClaimText {
     /// 1 to 20.
     pub id: u8,
-    /// What is claimed.
+    /// The statement.
     pub text: &'static str,
     judge: fn(&Data<'_>, &Subject) -> Option<Finding>,
 }
@@ -52,19 +52,19 @@ claims! {
     20 "The excess grows with the size of the model and the input." => models::excess_grows,
 }
 
-/// What one subject says, before it has the subject's name on it.
+/// The result for one subject, before the subject's name is added.
 struct Finding {
     verdict: Verdict,
     quantity: &'static str,
     value: Interval,
     threshold: f64,
     sentence: String,
-    /// Further values with their thresholds that the verdict rests on.
+    /// Further values with their thresholds that the verdict depends on.
     also: Vec<(Interval, f64)>,
 }
 
 impl Finding {
-    /// Whether more starts would probably decide: as many as `--starts` should ask for.
+    /// The value for `--starts` that would probably decide the claim, if there is one.
     fn enough_starts(&self, basis: &[Basis]) -> Option<usize> {
         if self.verdict != Verdict::Inconclusive {
             return None;
@@ -75,17 +75,17 @@ impl Finding {
         values.retain(|(value, at)| !value.is_above(*at) && !value.is_below(*at));
         let needed: Option<Vec<usize>> = values
             .iter()
-            .map(|(value, at)| stats::starts_to_clear(value, *at, starts, MOST_WORTH_ASKING))
+            .map(|(value, at)| stats::starts_to_clear(value, *at, starts, MOST_SUGGESTED))
             .collect();
         // The first start does not count.
         needed?.into_iter().max().map(|most| most + 1)
     }
 }
 
-/// No more starts than this are suggested.
-const MOST_WORTH_ASKING: usize = 19;
+/// The maximum number of starts to suggest.
+const MOST_SUGGESTED: usize = 19;
 
-/// The claim is that the value is above the threshold.
+/// The verdict on a claim that the value is above the threshold.
 fn above(value: Interval, threshold: f64) -> Verdict {
     if value.is_above(threshold) {
         Verdict::Holds
@@ -96,7 +96,7 @@ fn above(value: Interval, threshold: f64) -> Verdict {
     }
 }
 
-/// The claim is that the value is below the threshold.
+/// The verdict on a claim that the value is below the threshold.
 fn below(value: Interval, threshold: f64) -> Verdict {
     match above(value, threshold) {
         Verdict::Holds => Verdict::DoesNotHold,
@@ -105,7 +105,7 @@ fn below(value: Interval, threshold: f64) -> Verdict {
     }
 }
 
-/// Both parts must hold; one that does not is enough against it.
+/// Both parts must hold; one that does not is enough to refute the claim.
 fn both(a: Verdict, b: Verdict) -> Verdict {
     match (a, b) {
         (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
@@ -114,7 +114,7 @@ fn both(a: Verdict, b: Verdict) -> Verdict {
     }
 }
 
-/// Judge every claim.
+/// Judges every claim.
 pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
     let data = Data::new(measured);
     CLAIMS
@@ -152,14 +152,14 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
         .collect()
 }
 
-/// Below this two times are called the same.
+/// Two times within this factor count as the same.
 const SAME: f64 = 1.05;
 
 /// Claims about every subject: on the CPU too, in each framework, for any model.
 const UNIVERSAL: [u8; 3] = [10, 16, 20];
 
-/// The verdict over all subjects. One that could not tell does not count, unless the
-/// claim is `universal`.
+/// The verdict over all subjects. An inconclusive one does not count, unless the claim is
+/// `universal`.
 fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
     let any = |verdict| evidence.iter().any(|e| e.verdict == verdict);
     match (any(Verdict::Holds), any(Verdict::DoesNotHold)) {
@@ -177,7 +177,7 @@ fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
 fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> String {
     let decided = |e: &&Evidence| e.verdict == overall || overall == Verdict::Depends;
     let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
-        return "No experiment that ran here measures it.".to_owned();
+        return "No experiment in this run measures it.".to_owned();
     };
     let preposition = if lead.framework.is_some() {
         "With"
@@ -205,7 +205,7 @@ fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> Str
     text
 }
 
-/// Says so where a claim is inconclusive only for lack of starts, and what to do.
+/// A hint if a claim is inconclusive only for lack of starts.
 fn lack_of_starts(evidence: &[Evidence], settings: &Settings) -> String {
     let open = || {
         let open = evidence.iter();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_differ_make_it_depend() {
+    fn a_claim_depends_if_subjects_differ() {
         let of = |verdicts: &[Verdict]| {
             overall(
                 &verdicts.iter().map(|&v| evidence(v)).collect::<Vec<_>>(),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_claimed_of_all_needs_all() {
+    fn universal_claims_need_all_subjects() {
         let all = [evidence(Verdict::Holds), evidence(Verdict::Inconclusive)];
         assert_eq!(overall(&all, false), Verdict::Holds);
         assert_eq!(overall(&all, true), Verdict::Inconclusive);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_is_that_of_a_subject_which_decided() {
+    fn the_sentence_comes_from_a_subject_that_decided() {
         let mut unsure = evidence(Verdict::Inconclusive);
         unsure.sentence = "unsure".into();
         let mut sure = evidence(Verdict::Holds);
@@ -329,26 +329,26 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_lacks_only_starts_says_so() {
+    fn a_claim_that_only_lacks_starts_has_a_hint() {
         let mut open = evidence(Verdict::Inconclusive);
         open.basis = vec![basis(2)];
         open.enough_starts = Some(4);
         let all = [open.clone(), evidence(Verdict::Holds)];
-        let said = |all: &[Evidence], quick| sentence(all, overall(all, true), &settings(quick));
+        let text = |all: &[Evidence], quick| sentence(all, overall(all, true), &settings(quick));
         assert_eq!(
-            said(&all, true),
+            text(&all, true),
             "On cpu: s. It holds for cpu. Too few starts (2 count): a run without --quick or with \
              --starts 4 should decide it."
         );
-        assert!(said(&all, false).ends_with("(2 count): --starts 4 should decide it."));
+        assert!(text(&all, false).ends_with("(2 count): --starts 4 should decide it."));
         // One that more starts would not decide.
         let stuck = evidence(Verdict::Inconclusive);
         let all = [open, stuck];
-        assert!(!said(&all, true).contains("starts"), "{}", said(&all, true));
+        assert!(!text(&all, true).contains("starts"), "{}", text(&all, true));
     }
 
     #[test]
-    fn as_many_starts_are_suggested_as_would_decide() {
+    fn the_number_of_starts_that_would_decide_is_suggested() {
         let finding = |value, also| Finding {
             verdict: Verdict::Inconclusive,
             quantity: "q",
@@ -363,15 +363,15 @@ mod tests {
             high: None,
         };
         let needed = |finding: Finding, starts| finding.enough_starts(&[basis(9), basis(starts)]);
-        // Without an interval: the fewest that have one, and the first start.
+        // Without an interval: the minimum for one, plus the first start.
         assert_eq!(needed(finding(none, vec![]), 1), Some(4));
         // Wide with three starts, and clear of the threshold with a few more.
         let wide = interval(0.8, 1.6, 3.2);
         let few = needed(finding(wide, vec![]), 3).expect("it would be decided");
         assert!((5..=8).contains(&few), "{few}");
-        // At the threshold no number of starts decides.
+        // At the threshold, no number of starts decides.
         assert_eq!(needed(finding(interval(0.9, 1.05, 1.2), vec![]), 3), None);
-        // Of several values the one that needs most counts; one that is clear does not.
+        // Of several values, the one that needs the most counts; clear ones do not.
         let clear = interval(2.0, 3.0, 4.0);
         assert_eq!(
             needed(finding(clear, vec![(wide, 1.05), (clear, 1.05)]), 3),

@@ -7,13 +7,13 @@ use super::{Finding, SAME, above, below, both};
 use crate::stats::{self, Interval};
 use crate::units::{bytes, duration, ratio};
 
-/// Less than this is left where a part was removed.
+/// Removing a part must leave less than this fraction.
 const PART: f64 = 0.9;
 /// Less than this share of the excess may be arithmetic.
 const HALF: f64 = 0.5;
-/// Memory that the first inference takes, against what a later one takes.
+/// The memory growth of the first inference, relative to a later one.
 const MORE: f64 = 2.0;
-/// Growth of less than a page is none.
+/// Growth of less than a page counts as none.
 const PAGE: f64 = 4096.0;
 
 fn infer<'a>(variant: &'a str, name: &'a str) -> Key<'a> {
@@ -63,8 +63,8 @@ pub(super) fn first_inference(data: &Data<'_>, subject: &Subject) -> Option<Find
     })
 }
 
-/// The first is slower: with the model on the device, which the articles time, and from
-/// nothing.
+/// Judges whether the first is slower: with the model on the device, as the articles time
+/// it, and from nothing.
 fn slower_first(
     on_device: Option<SeriesData>,
     from_nothing: Option<SeriesData>,
@@ -83,8 +83,8 @@ fn slower_first(
     let values = [&on_device, &from_nothing].into_iter().flatten();
     let decided = Decided::above(values.map(|(_, value)| (*value, SAME)).collect())?;
     let sentence = match (&on_device, &from_nothing) {
-        (Some(there), Some(nothing)) => {
-            let (first, steady, times) = numbers(there);
+        (Some(resident), Some(nothing)) => {
+            let (first, steady, times) = numbers(resident);
             let (first_of_nothing, _, times_of_nothing) = numbers(nothing);
             format!(
                 "the first {what} takes {first} with the model on the device, a steady one {steady} ({times}); from nothing {first_of_nothing} ({times_of_nothing})"
@@ -108,19 +108,19 @@ fn slower_first(
 /// Several values that must all be above their thresholds.
 struct Decided {
     verdict: Verdict,
-    /// The first value that has this verdict.
+    /// The first value with this verdict.
     value: Interval,
     threshold: f64,
     also: Vec<(Interval, f64)>,
 }
 
 impl Decided {
-    /// `None` without values.
+    /// Returns `None` without values.
     fn above(mut values: Vec<(Interval, f64)>) -> Option<Decided> {
         let verdict_of = |(value, threshold): &(Interval, f64)| above(*value, *threshold);
         let verdict = values.iter().map(verdict_of).reduce(both)?;
-        let place = values.iter().position(|of| verdict_of(of) == verdict)?;
-        let (value, threshold) = values.remove(place);
+        let index = values.iter().position(|of| verdict_of(of) == verdict)?;
+        let (value, threshold) = values.remove(index);
         Some(Decided {
             verdict,
             value,
@@ -130,7 +130,7 @@ impl Decided {
     }
 }
 
-/// The excess of the first iteration, without and with a device that was initialized before.
+/// The excess of the first iteration, with and without prior device initialization.
 struct Initialized {
     cold: SeriesData,
     ready: SeriesData,
@@ -145,7 +145,7 @@ impl Initialized {
         })
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         format!(
             "goes from {} to {}",
             duration(SeriesData::typical(&self.cold.first_excess())),
@@ -156,28 +156,28 @@ impl Initialized {
 
 pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let nothing = Initialized::new(data, subject, names::MODEL_FROM_NOTHING);
-    let there = Initialized::new(data, subject, names::MODEL_ON_DEVICE);
-    let sentence = match (&there, &nothing) {
-        (Some(there), _) => {
+    let resident = Initialized::new(data, subject, names::MODEL_ON_DEVICE);
+    let sentence = match (&resident, &nothing) {
+        (Some(resident), _) => {
             let pause = Key::new(ExperimentId::TrainInitialized, names::ITERATION)
                 .variant(names::MODEL_AFTER_PAUSE);
             let pause = data.series(subject, pause).map_or(String::new(), |series| {
                 let excess = SeriesData::typical(&series.first_excess());
                 format!(" (to {} with a pause of 0.2 s)", duration(excess))
             });
-            let beside = nothing.as_ref().map_or(String::new(), |nothing| {
-                format!("; from nothing it {}", nothing.words())
+            let also = nothing.as_ref().map_or(String::new(), |nothing| {
+                format!("; from nothing it {}", nothing.describe())
             });
             format!(
-                "{}{pause} with the model on the device{beside}",
-                there.words()
+                "{}{pause} with the model on the device{also}",
+                resident.describe()
             )
         }
-        (None, nothing) => format!("{} from nothing", nothing.as_ref()?.words()),
+        (None, nothing) => format!("{} from nothing", nothing.as_ref()?.describe()),
     };
     let sentence = format!("the excess of the first iteration {sentence}");
-    // As the articles time it, where that was measured.
-    let Initialized { cold, ready } = there.or(nothing)?;
+    // As the articles time it, if that was measured.
+    let Initialized { cold, ready } = resident.or(nothing)?;
     let value = data.unpaired(&ready.first_excess(), &cold.first_excess())?;
     let left = ready.first_to_steady()?;
     Some(Finding {
@@ -191,7 +191,7 @@ pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Fi
 }
 
 pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
-    // Natively the tape is our own, and records because it was told to.
+    // The native tape is ours and records on request, so it proves nothing.
     subject.framework.as_ref()?;
     let forward =
         |name| Key::new(ExperimentId::TrainNoOptimizer, name).variant(names::FORWARD_ONLY);
@@ -202,7 +202,7 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     ]
     .into_iter()
     .find_map(|key| data.series(subject, key))?;
-    // Counted, not estimated: there is no interval to be clear of anything.
+    // Counted, not estimated, and therefore without an interval.
     let counts = series.starts.iter().flat_map(|(_, values)| &values[1..]);
     if counts.clone().count() == 0 {
         return None;
@@ -247,14 +247,14 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
             "the graph was recorded in the first iteration and never again".to_owned()
         } else {
             format!(
-                "the graph is recorded anew in {:.0} % of the later iterations{cost}",
+                "the graph is recorded again in {:.0} % of the later iterations{cost}",
                 share * 100.0
             )
         },
     })
 }
 
-/// The parts of a first inference, natively or in a framework, and what they are called.
+/// The parts of a first inference, natively or in a framework, with their display names.
 const PARTS: [(&str, &str); 8] = [
     (names::INITIALIZE, "driver and context"),
     (names::FIRST_INITIALIZE, "driver and context"),
@@ -269,8 +269,8 @@ const PARTS: [(&str, &str); 8] = [
 pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     let whole = data.series(subject, infer(names::MLP, names::FRESH_INPUT))?;
     let excess = whole.first_excess();
-    // Natively the arithmetic is timed by itself. In a framework it is a part of what is left
-    // of a first inference with new weights where all else is set up.
+    // Natively, the arithmetic is timed separately. In a framework, it is part of what
+    // remains of a first inference with new weights where everything else is set up.
     let compute = data.series(subject, infer(names::MLP, names::COMPUTE));
     let (left, what) = match compute {
         Some(compute) => (compute.first_excess(), "launches and arithmetic"),
@@ -278,7 +278,7 @@ pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Findi
             let again = data.series(subject, infer(names::MLP, names::NEW_WEIGHTS))?;
             (
                 over_steady(&again, &whole),
-                "what new weights cost in a process that is set up, arithmetic included",
+                "the cost of new weights in a process that is set up, including arithmetic",
             )
         }
     };
@@ -306,8 +306,8 @@ pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Findi
     })
 }
 
-/// The median of each start over the steady value of the same start in another series; never
-/// below a thousandth of it, so that it has a logarithm.
+/// The median of each start minus the steady value of the same start in another series; at
+/// least a thousandth of it, so that it has a logarithm.
 fn over_steady(series: &SeriesData, other: &SeriesData) -> ByStart {
     let steadies = other.steadies();
     let starts = series.starts.iter();
@@ -320,7 +320,7 @@ fn over_steady(series: &SeriesData, other: &SeriesData) -> ByStart {
         .collect()
 }
 
-/// The mean over the starts of a part of their whole: such shares add up.
+/// The mean over the starts of a part's share of the whole: such shares add up.
 fn mean_share(part: &ByStart, whole: &ByStart) -> Option<String> {
     let shares = part.iter().filter_map(|(index, values)| {
         let (_, whole) = whole.iter().find(|(same, _)| same == index)?;
@@ -339,15 +339,15 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The growth of memory: of each start the first, and the mean of the later ones.
+/// Memory growth: the first of each start, and the mean of the later ones.
 struct Growth {
     first: ByStart,
-    /// The mean, not the median: memory that grows in some iterations only counts too.
+    /// The mean, not the median: growth in only some iterations counts too.
     later: ByStart,
 }
 
 impl Growth {
-    /// `None` where no start has a first and a later inference.
+    /// Returns `None` if no start has a first and a later inference.
     fn of(series: &SeriesData) -> Option<Growth> {
         let growth = |values: &[f64]| -> Vec<f64> {
             let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
@@ -369,7 +369,7 @@ impl Growth {
     }
 }
 
-/// Bytes that are a page or less are none.
+/// Formats growth; a page or less is none.
 fn grown(by_start: &ByStart) -> String {
     match SeriesData::typical(by_start) {
         none if none <= PAGE => "none".to_owned(),
@@ -384,7 +384,7 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     };
     let (name, growth, series) =
         found(names::DEVICE_MEMORY).or_else(|| found(names::HOST_MEMORY))?;
-    // The memory of the cpu device is the host's; of others the host's decides nothing.
+    // The cpu device uses host memory; for other devices, host memory decides nothing.
     let decides = name == names::DEVICE_MEMORY || subject.device == "cpu";
     let value = series.paired(&growth.first, &growth.later)?;
     let mut sentence = format!(
@@ -408,17 +408,17 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
                 format!("; the arrays of the first take {}", grown(&arrays.first))
             });
         sentence.push_str(&format!(
-            ": {framework} preallocates {} of the device whatever the model needs{arrays}",
+            ": {framework} preallocates {} of the device regardless of the model{arrays}",
             percent(share)
         ));
     }
-    let there = data
+    let resident = data
         .series(subject, infer(names::MLP_ON_DEVICE, name))
         .and_then(|series| Growth::of(&series));
-    if let Some(there) = there {
+    if let Some(resident) = resident {
         sentence.push_str(&format!(
             "; with the model on the device the first adds {}",
-            grown(&there.first)
+            grown(&resident.first)
         ));
     }
     Some(Finding {
@@ -452,8 +452,8 @@ pub(super) fn resident_input(data: &Data<'_>, subject: &Subject) -> Option<Findi
     })
 }
 
-/// A model and its larger ones: with the model on the device, where the set-up of the device
-/// hides no difference, and from nothing.
+/// The small model that larger ones are compared with: with the model on the device, where
+/// device initialization hides no difference, and from nothing.
 const SMALL: [(&str, &str); 2] = [
     (names::MLP_ON_DEVICE, names::RESIDENT_INPUT),
     (names::MLP, names::FRESH_INPUT),
