@@ -1,4 +1,4 @@
-//! What a check makes of the starts of a run, and how often it is wrong.
+//! Checks of generated runs, and how often they err.
 
 use preheat_analyze::check::{
     Budget, CheckReport, CheckSettings, Line, LineKind, Verdict, check, draft, measured,
@@ -10,7 +10,7 @@ use preheat_analyze::run::{
 };
 use preheat_analyze::stats::{Interval, Rng};
 
-/// A start: half imports, half kernels; then iterations of which only the first is slow.
+/// A start: three quarters imports, one quarter kernels; only the first iteration is slow.
 fn start(at: usize, total: f64, first: f64) -> StartReport {
     let part = |cause, share| CauseSeconds {
         cause,
@@ -106,7 +106,7 @@ fn line(report: &RunReport, budget: &str) -> Line {
 }
 
 #[test]
-fn every_quantity_can_be_kept_exceeded_and_is_right() {
+fn every_quantity_is_measured_correctly_and_can_be_met_or_exceeded() {
     let report = five();
     for (key, value, kept, exceeded) in [
         ("time_to_first", 4.0, "\"4.1 s\"", "\"3.8 s\""),
@@ -143,7 +143,7 @@ fn every_quantity_can_be_kept_exceeded_and_is_right() {
 }
 
 #[test]
-fn what_is_uncertain_is_inconclusive() {
+fn uncertain_limits_are_inconclusive() {
     let line = line(&five(), "time_to_first = \"3.99 s\"");
     assert_eq!(line.verdict, Verdict::Inconclusive);
     assert!(
@@ -158,7 +158,7 @@ fn what_is_uncertain_is_inconclusive() {
 }
 
 #[test]
-fn too_few_starts_for_an_interval_fail_nothing() {
+fn without_an_interval_nothing_fails() {
     for (starts, counted) in [(1, 1), (2, 1), (3, 2)] {
         let report = run((0..starts).map(|at| start(at, 4.0, 0.5)).collect());
         let open = line(&report, "time_to_first = \"3.99 s\"");
@@ -166,23 +166,23 @@ fn too_few_starts_for_an_interval_fail_nothing() {
             (open.verdict, open.starts),
             (Verdict::Inconclusive, counted)
         );
-        let told = "and an interval needs 3: record with --starts 4 or more";
-        assert!(open.reason.contains(told), "{}", open.reason);
+        let hint = "and an interval needs 3: record with --starts 4 or more";
+        assert!(open.reason.contains(hint), "{}", open.reason);
         let kept = line(&report, "time_to_first = \"4.01 s\"");
         assert_eq!(kept.verdict, Verdict::Pass);
     }
     let report = run(vec![start(1, 4.0, 0.5)]);
     let few = Budget::read("starts = 5\nfirst = \"1 s\"").unwrap();
-    let said = check(&report, &few, CheckSettings::default()).unwrap_err();
+    let error = check(&report, &few, CheckSettings::default()).unwrap_err();
     assert!(
-        said.contains("at least 5 starts") && said.contains("has 1"),
-        "{said}"
+        error.contains("at least 5 starts") && error.contains("has 1"),
+        "{error}"
     );
-    assert!(said.contains("--starts 5"), "{said}");
+    assert!(error.contains("--starts 5"), "{error}");
 }
 
 #[test]
-fn what_was_not_measured_fails_unless_that_is_allowed() {
+fn missing_measurements_fail_unless_allowed() {
     let mut report = five();
     for start in &mut report.starts {
         start.iterations.clear();
@@ -230,7 +230,7 @@ fn starts_that_failed_fail_the_check() {
             .contains("1 of 5 starts ended with exit code 139")
     );
     assert_eq!(found.lines[1].verdict, Verdict::Pass);
-    // Where that is how it is meant to end, it is well.
+    // A required exit code makes it pass.
     for start in &mut report.starts {
         start.exit_code = 143;
     }
@@ -246,7 +246,7 @@ fn starts_that_failed_fail_the_check() {
 }
 
 #[test]
-fn colder_starts_have_limits_of_their_own() {
+fn colder_starts_have_separate_limits() {
     let mut report = five();
     for (at, time) in [8.0, 8.1, 7.9].into_iter().enumerate() {
         report.starts.push(StartReport {
@@ -274,7 +274,7 @@ fn colder_starts_have_limits_of_their_own() {
 }
 
 #[test]
-fn nothing_at_all_is_a_sentence() {
+fn empty_runs_are_explained() {
     let empty = run(Vec::new());
     assert!(
         line(&empty, "first = \"1 s\"")
@@ -283,7 +283,7 @@ fn nothing_at_all_is_a_sentence() {
     );
     assert!(draft(&empty, 0.25).is_err());
     assert!(measured(&empty).is_empty());
-    // Nothing was recorded but how long it took.
+    // Only the total duration was recorded.
     let mut bare = five();
     for start in &mut bare.starts {
         start.time_to_first = None;
@@ -301,8 +301,8 @@ fn nothing_at_all_is_a_sentence() {
     );
 }
 
-/// A program that is just at its limit must not fail builds: at most the one in forty that
-/// a 95 % interval errs by on one side, with some room for chance.
+/// A program that is exactly at its limit must not fail builds more often than the one in
+/// forty that a 95 % interval errs on one side, with some tolerance for chance.
 #[test]
 fn a_program_at_its_limit_fails_rarely_and_one_above_it_often() {
     let mut rng = Rng::new(11);
@@ -314,7 +314,7 @@ fn a_program_at_its_limit_fails_rarely_and_one_above_it_often() {
             let starts = (0..10).map(|at| start(at, 4.0 * noise(), 0.5 * noise()));
             let mut report = run(starts.collect());
             report.settings.seed = trial;
-            // Steady iterations are not what this is about, and resampling them takes long.
+            // Steady iterations do not matter here, and resampling them takes long.
             for start in &mut report.starts {
                 start.iterations.truncate(4);
             }

@@ -1,10 +1,10 @@
-//! Budgets that went wrong in ways nobody thought of: whatever the text, reading it ends
-//! with a budget or a sentence with its place, and never with a panic.
+//! Reading arbitrarily broken budgets ends with a budget or an error with its position, and
+//! never with a panic.
 
 use preheat_analyze::check::{Budget, Place};
 use preheat_analyze::stats::Rng;
 
-const SEED: &str = r#"# What train.py may take at most.
+const SEED: &str = r#"# Limits for train.py.
 starts = 5
 exit_code = 0
 time_to_first = "2 s"
@@ -24,7 +24,7 @@ time_to_first = "6 s"
 "library loading" = "1e-1 s"
 "#;
 
-/// What is put in, beside what is in the text already.
+/// Pieces to insert, in addition to parts of the text.
 const PIECES: [&str; 28] = [
     "\"",
     "'",
@@ -83,7 +83,7 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
     characters.into_iter().collect()
 }
 
-/// Asserts that a place is in the text, or right behind it.
+/// Asserts that a position is in the text, or right after it.
 fn within(text: &str, place: Place) {
     let lines: Vec<&str> = text.split('\n').collect();
     let line = lines.get(place.line.wrapping_sub(1));
@@ -96,10 +96,10 @@ fn within(text: &str, place: Place) {
 }
 
 #[test]
-fn every_mutation_is_a_budget_or_a_sentence_with_its_place() {
+fn every_mutation_is_a_budget_or_an_error_with_its_position() {
     assert!(Budget::read(SEED).is_ok());
     let mut rng = Rng::new(4);
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut rejected) = (0, 0);
     for _ in 0..20_000 {
         let text = mutated(SEED, &mut rng);
         match Budget::read(&text) {
@@ -111,19 +111,19 @@ fn every_mutation_is_a_budget_or_a_sentence_with_its_place() {
                 }
             }
             Err(why) => {
-                refused += 1;
+                rejected += 1;
                 within(&text, why.place);
                 assert!(why.what.len() > 10 && why.what.len() < 1000, "{why}");
                 assert!(!why.what.contains(['\n', '\r', '\0', '\u{1b}']), "{why:?}");
             }
         }
     }
-    println!("{read} read, {refused} refused");
-    assert!(read > 1000 && refused > 1000);
+    println!("{read} read, {rejected} rejected");
+    assert!(read > 1000 && rejected > 1000);
 }
 
 #[test]
-fn noise_is_refused() {
+fn noise_does_not_panic() {
     let mut rng = Rng::new(5);
     for _ in 0..2000 {
         let noise: String = (0..rng.below(200))
@@ -136,7 +136,7 @@ fn noise_is_refused() {
 }
 
 #[test]
-fn depth_and_length_have_no_effect() {
+fn depth_and_length_are_bounded() {
     for text in [
         "[".repeat(100_000),
         "a.".repeat(100_000),
@@ -148,7 +148,7 @@ fn depth_and_length_have_no_effect() {
         format!("cause.\"{}\" = \"1 s\"", "x".repeat(500_000)),
         "first = \"1 s\"\n".repeat(50_000),
     ] {
-        let why = Budget::read(&text).expect_err("it is no budget");
+        let why = Budget::read(&text).expect_err("it is not a budget");
         assert!(why.what.len() < 1000, "{}", why.what.len());
         within(&text, why.place);
     }

@@ -1,4 +1,4 @@
-//! A budget: what a program may take at most.
+//! Budgets: upper limits on what a program may use.
 //!
 //! ```toml
 //! starts = 5                          # fewer are not enough to judge
@@ -19,39 +19,39 @@ use crate::run::{Cause, Temperature};
 /// One limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// Of what.
+    /// The limited quantity.
     pub of: Quantity,
-    /// For the starts of which temperature; the warmest that there are, if none is named.
+    /// The temperature it applies to; `None` for the warmest starts.
     pub temperature: Option<Temperature>,
-    /// Seconds, bytes, or a bare number: this is still allowed.
+    /// The largest allowed value, in seconds, bytes, or as a bare number.
     pub most: f64,
-    /// Where it stands, if it is from a file.
+    /// The position in the file, if it comes from one.
     pub place: Option<Place>,
 }
 
-/// What a program may take at most.
+/// Upper limits on what a program may use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// The fewest starts that are enough to judge.
+    /// The minimum number of starts for a verdict.
     pub starts: Option<usize>,
-    /// How every start must end, where that is said; else with 0.
+    /// The required exit code of every start; 0 if not set.
     pub exit_code: Option<i32>,
-    /// The limits, in the order in which they were written.
+    /// The limits, in the order they were written.
     pub limits: Vec<Limit>,
 }
 
 impl Budget {
-    /// Reads a budget; else says what is wrong, and where.
+    /// Parses a budget; the error has a message and a position.
     pub fn read(text: &str) -> Result<Budget, Misplaced> {
         read::budget(text)
     }
 
-    /// Whether it asks for nothing.
+    /// Returns true if it requires nothing.
     pub fn is_empty(&self) -> bool {
         self.limits.is_empty() && self.exit_code.is_none()
     }
 
-    /// Takes over what `flags` say; where both have a limit, theirs holds.
+    /// Overrides limits with those from the command line.
     pub fn override_with(&mut self, flags: Budget) {
         self.starts = flags.starts.or(self.starts);
         self.exit_code = flags.exit_code.or(self.exit_code);
@@ -66,7 +66,7 @@ impl Budget {
     }
 }
 
-/// A limit of `of` as a flag gives it; else a sentence.
+/// Parses the limit of a flag; the error is a message.
 pub fn limit(of: Quantity, text: &str) -> Result<Limit, String> {
     Ok(Limit {
         of,
@@ -77,7 +77,7 @@ pub fn limit(of: Quantity, text: &str) -> Result<Limit, String> {
 }
 
 impl Quantity {
-    /// The cause of that name, in whatever case; else a sentence that lists them.
+    /// Looks up a cause by name, ignoring case; the error lists all causes.
     pub fn cause(name: &str) -> Result<Quantity, String> {
         let names = Cause::ALL.map(Cause::as_str);
         let found = Cause::ALL
@@ -85,7 +85,7 @@ impl Quantity {
             .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
         found.map(Quantity::Cause).ok_or_else(|| {
             format!(
-                "there is no cause {}{}; there are {}",
+                "there is no cause {}{}; expected one of {}",
                 quoted(name),
                 did_you_mean(name, names),
                 names.join(", ")
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_hold_where_both_have_a_limit() {
+    fn flags_override_limits_of_the_file() {
         let mut budget = Budget::read(
             "starts = 5\ntime_to_first = \"2 s\"\n[temperature.disk]\ntime_to_first = \"6 s\"",
         )
@@ -120,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn causes_have_names_in_any_case() {
+    fn cause_names_ignore_case() {
         assert_eq!(
             Quantity::cause("PYTHON imports"),
             Ok(Quantity::Cause(Cause::PythonImports))
         );
-        let said = Quantity::cause("pyton import").unwrap_err();
-        assert!(said.contains("did you mean Python imports?"), "{said}");
-        assert!(said.contains("program's own CPU time"), "{said}");
+        let error = Quantity::cause("pyton import").unwrap_err();
+        assert!(error.contains("did you mean Python imports?"), "{error}");
+        assert!(error.contains("program's own CPU time"), "{error}");
     }
 }

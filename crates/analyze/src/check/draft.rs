@@ -1,51 +1,51 @@
-//! The budget that a recording keeps, with head-room: what is worth a limit, in numbers
-//! that a person would choose.
+//! Drafts a budget that a recording meets, with headroom: limits on the important
+//! quantities, rounded to friendly numbers.
 
 use super::measure::Sample;
 use super::{Measured, Quantity, Unit, value};
 use crate::run::{Cause, RunReport, Temperature, warmest};
 use crate::stats::FEWEST;
 
-/// What a limit leaves above what was measured, unless somebody says otherwise.
+/// The default headroom above the measured values.
 pub const DEFAULT_HEADROOM: f64 = 0.25;
-/// A cause below this part of the time to first has no limit of its own.
+/// Causes below this share of the time to first get no limit.
 const LARGE: f64 = 0.1;
-/// How many causes have one.
+/// The maximum number of causes with a limit.
 const CAUSES: usize = 3;
-/// So many starts are asked for: what `preheat run` makes by itself.
+/// The number of starts to require: the default of `preheat run`.
 const STARTS: usize = 5;
 
-/// A budget to be.
+/// A drafted budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// What each limit leaves above what was measured: 0.25 is a quarter.
+    /// The headroom of each limit above the measured value: 0.25 is a quarter.
     pub headroom: f64,
-    /// The fewest starts to ask for.
+    /// The minimum number of starts to require.
     pub starts: Option<usize>,
-    /// How every start ended, if not with 0.
+    /// The exit code of all starts, if not 0.
     pub exit_code: Option<i32>,
-    /// Its limits.
+    /// The limits.
     pub lines: Vec<DraftLine>,
 }
 
-/// A limit to be.
+/// A drafted limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftLine {
-    /// What it is from.
+    /// The measurement behind it.
     pub measured: Measured,
-    /// Whether it belongs to a section of its temperature.
+    /// True if it belongs in the section of its temperature.
     pub colder: bool,
-    /// The limit as it is to be written: `12 s`, `1.1 GiB`.
+    /// The limit as text: `12 s`, `1.1 GiB`.
     pub most: String,
 }
 
-/// Drafts a budget; else a sentence that says why there cannot be one.
+/// Drafts a budget; the error is a message.
 pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     let codes: Vec<i32> = report.starts.iter().map(|start| start.exit_code).collect();
     let code = codes.first().copied().ok_or("the recording has no start")?;
     if codes.iter().any(|other| *other != code) {
         return Err(
-            "its starts ended with different exit codes: a budget needs a recording in which all went well"
+            "its starts have different exit codes: a budget needs a recording of successful starts"
                 .to_owned(),
         );
     }
@@ -72,7 +72,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
         }
     }
     if lines.is_empty() {
-        return Err("nothing in it was measured".to_owned());
+        return Err("the recording contains no measurements".to_owned());
     }
     let made = report
         .starts
@@ -81,15 +81,15 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     let made = made.count();
     Ok(Draft {
         headroom,
-        // Without an interval there is nothing to ask for; the first start is apart.
+        // Only required if there is an interval; the first start does not count.
         starts: (made > FEWEST).then_some(made.min(STARTS)),
         exit_code: (code != 0).then_some(code),
         lines,
     })
 }
 
-/// The causes that are worth a limit, largest first. What a steady iteration takes has one
-/// already, and what nothing accounts for says nothing.
+/// The causes that deserve a limit, largest first. Steady work is covered by the limit on
+/// the steady iteration, and unexplained time carries no information.
 fn large_causes(sample: &Sample) -> Vec<Quantity> {
     let Ok(time) = sample.measure(Quantity::TimeToFirst) else {
         return Vec::new();
@@ -114,7 +114,7 @@ fn line(measured: Measured, colder: bool, headroom: f64) -> DraftLine {
     }
 }
 
-/// A head-room as people write it, `25%` or `25`, as a part of one; else a sentence.
+/// Parses a headroom, `25%` or `25`, as a fraction; the error is a message.
 pub fn headroom(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
@@ -123,7 +123,7 @@ pub fn headroom(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The next number with two digits that is not below `value`, with its unit.
+/// Rounds up to two digits, with a unit.
 fn friendly(unit: Unit, value: f64) -> String {
     let names: &[&str] = match unit {
         Unit::Seconds => &["ns", "us", "ms", "s"],
@@ -131,7 +131,7 @@ fn friendly(unit: Unit, value: f64) -> String {
         _ => return round_up(value).to_string(),
     };
     let scale = |name: &str| value::scale(unit, name).unwrap_or(1.0);
-    // 999.5 ms is rounded to 1000 ms, which is 1 s.
+    // 999.5 ms would round up to 1000 ms, which is 1 s.
     let fits = |name: &&&str| {
         round_up(value / scale(name)) < if unit == Unit::Bytes { 1024.0 } else { 1000.0 }
     };
@@ -139,7 +139,7 @@ fn friendly(unit: Unit, value: f64) -> String {
     format!("{} {name}", round_up(value / scale(name)))
 }
 
-/// Up to two digits. What is a hair above a round number is that number.
+/// Rounds up to two digits, tolerating rounding errors just above a round number.
 fn round_up(value: f64) -> f64 {
     let digit = value.max(f64::MIN_POSITIVE).log10().floor() - 1.0;
     if digit < 0.0 {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_room_is_a_percentage() {
+    fn a_headroom_is_a_percentage() {
         assert_eq!(headroom("25%"), Ok(0.25));
         assert_eq!(headroom(" 25 % "), Ok(0.25));
         assert_eq!(headroom("100"), Ok(1.0));

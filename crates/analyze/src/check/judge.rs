@@ -1,9 +1,8 @@
-//! A recorded program against its budget: a verdict on every line.
+//! Checks a recorded program against its budget, with a verdict on every line.
 //!
-//! A line fails only if that is certain: what was measured is above the limit, and so is
-//! its whole 95 % interval. Where the interval reaches down to the limit nothing is
-//! certain, and a gate that failed then would fail builds at random. No more is certain with
-//! too few starts for an interval.
+//! A line fails only if that is certain: the measured value and its whole 95 % interval are
+//! above the limit. Where the interval reaches down to the limit, or there are too few
+//! starts for an interval, nothing is certain, and failing would break builds at random.
 
 use super::measure::{Measured, Samples};
 use super::reason;
@@ -15,8 +14,8 @@ use super::{
 use crate::run::{RunReport, Temperature, warmest};
 use crate::stats::Interval;
 
-/// Checks a recording. What `recording`, `budget` and `name` of the result are called is
-/// left to the caller. An error is a sentence: there are fewer starts than the budget wants.
+/// Checks a recording. The caller fills in `recording`, `budget` and `name` of the result.
+/// The error, a message, means that there are fewer starts than the budget requires.
 pub fn check(
     report: &RunReport,
     budget: &Budget,
@@ -62,7 +61,7 @@ fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
         let at = temperature.or_else(|| warmest(&report.starts));
         let starts = report.starts.iter();
         let made = starts.filter(|start| Some(start.temperature) == at).count();
-        // That there are none at all is for the line to tell.
+        // A missing temperature is reported by its line.
         if (made > 0 || temperature.is_none()) && made < least {
             return Err(format!(
                 "the budget needs at least {least} starts, and the recording has {made}{}; record with `preheat run --starts {least}`",
@@ -76,7 +75,7 @@ fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
     Ok(())
 }
 
-/// A line on how the starts ended: where the budget asks for it, or one ended otherwise.
+/// The line on exit codes, if the budget requires one or a start had a different one.
 fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
     let wanted = budget.exit_code.unwrap_or(0);
     let other: Vec<i32> = (report.starts.iter())
@@ -145,11 +144,11 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     let measured = found.map(|found| found.value);
     let used = measured.and_then(|value| match (value.median, most) {
         (0.0, _) => Some(0.0),
-        // Above a limit of zero, no share says how far.
+        // Above a limit of zero, a share is undefined.
         (_, 0.0) => None,
         (median, most) => Some(median / most),
     });
-    let told = warm && measured.is_some() && verdict > Verdict::NotMeasured;
+    let explained = warm && measured.is_some() && verdict > Verdict::NotMeasured;
     Line {
         limit: of.into(),
         cause: match of {
@@ -166,7 +165,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
         used,
         verdict,
         reason,
-        parts: if told {
+        parts: if explained {
             reason::parts(report, of)
         } else {
             Vec::new()

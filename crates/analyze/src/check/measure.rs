@@ -1,8 +1,8 @@
-//! What the starts of a recorded program took, with 95 % intervals.
+//! Measures the quantities of a recorded program, with 95 % intervals.
 //!
-//! Everything is computed from the starts themselves, by the same rules as the report of
-//! the run: those that came to their first iteration count, and the very first of all
-//! only if there is no other.
+//! Everything is computed from the starts, by the same rules as in the run report: starts
+//! that reached their first iteration count, and the very first start only if there are no
+//! others.
 
 use super::Quantity;
 use crate::run::{
@@ -11,26 +11,25 @@ use crate::run::{
 };
 use crate::stats::{Interval, SeriesSummary, firsts, interval, mean_interval, summarize};
 
-/// One quantity, as measured.
+/// One measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Of what.
+    /// The quantity.
     pub of: Quantity,
-    /// How cold the starts were made.
+    /// The temperature of the starts.
     pub temperature: Temperature,
     /// The estimate and its interval.
     pub value: Interval,
-    /// How many starts it is from.
+    /// The number of starts it is based on.
     pub starts: usize,
 }
 
-/// All that was measured: of the warmest starts everything, of colder ones the time to
-/// first.
+/// All measured quantities of the warmest starts, and the time to first of colder ones.
 pub fn measured(report: &RunReport) -> Vec<Measured> {
     Samples::of(report).all()
 }
 
-/// The starts by temperature, each looked at once.
+/// The starts by temperature, each evaluated once.
 pub(super) struct Samples<'a> {
     report: &'a RunReport,
     made: Vec<(Temperature, Result<Sample<'a>, String>)>,
@@ -48,7 +47,8 @@ impl<'a> Samples<'a> {
         self.report
     }
 
-    /// One quantity, of the warmest starts if no temperature is named; else a sentence.
+    /// Measures one quantity, of the warmest starts if no temperature is given; the error
+    /// is a message.
     pub(super) fn measure(
         &mut self,
         of: Quantity,
@@ -77,12 +77,12 @@ impl<'a> Samples<'a> {
             let wanted = quantities
                 .filter(|of| *of == Quantity::TimeToFirst || Some(temperature) == warmest);
             let found = wanted.filter_map(|of| self.measure(of, Some(temperature)).ok());
-            // A cause that took nothing is no cause.
-            let there = |found: &Measured| match found.of {
+            // Causes without any time are omitted.
+            let present = |found: &Measured| match found.of {
                 Quantity::Cause(_) => found.value.median > 0.0,
                 _ => true,
             };
-            all.extend(found.filter(there));
+            all.extend(found.filter(present));
         }
         all
     }
@@ -92,17 +92,17 @@ impl<'a> Samples<'a> {
 pub(super) struct Sample<'a> {
     temperature: Temperature,
     starts: Vec<&'a StartReport>,
-    /// Whether they were recorded; else only how long they took in all is known.
+    /// True if they were recorded; otherwise only their total duration is known.
     recorded: bool,
     series: Vec<Vec<f64>>,
     summary: Option<SeriesSummary>,
     seed: u64,
-    /// What the report itself knows of the device, if it is about these starts.
+    /// The report's device memory, if it is about these starts.
     device: Option<&'a DeviceBytes>,
 }
 
 impl<'a> Sample<'a> {
-    /// The starts of a temperature; else a sentence that says why there are none.
+    /// Collects the starts of a temperature; the error says why there are none.
     pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, String> {
         let made = |start: &StartReport| start.temperature == temperature;
         if !report.starts.iter().any(made) {
@@ -115,7 +115,7 @@ impl<'a> Sample<'a> {
         let Counted {
             starts, recorded, ..
         } = counted(&report.starts, temperature);
-        // The end of a program stands for its first iteration only where nothing repeats.
+        // The end of the program replaces the first iteration only if nothing repeats.
         if !recorded && starts.iter().any(|start| start.damaged) {
             return Err("the recording cannot be read, see `preheat report`".to_owned());
         }
@@ -136,10 +136,10 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// One quantity of them; else a sentence that says why it is not known.
+    /// Measures one quantity; the error says why it is unknown.
     pub(super) fn measure(&self, of: Quantity) -> Result<Measured, String> {
         let (value, starts) = match of {
-            Quantity::TimeToFirst => self.times().ok_or("no start came to its end".to_owned())?,
+            Quantity::TimeToFirst => self.times().ok_or("no start finished".to_owned())?,
             Quantity::First
             | Quantity::Steady
             | Quantity::FirstRatio
@@ -162,7 +162,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// The times to first; where nothing was recorded, those to the end.
+    /// The times to first; without recorded starts, the times to the end.
     fn times(&self) -> Option<(Interval, usize)> {
         let time = |start: &&StartReport| match self.recorded {
             true => start.time_to_first,
@@ -175,7 +175,7 @@ impl<'a> Sample<'a> {
     fn iterations(&self, of: Quantity) -> Result<(Interval, usize), String> {
         let Some(summary) = &self.summary else {
             return Err(
-                "no iterations were found; `preheat run --iterations` says what one is".to_owned(),
+                "no iterations were found; define them with `preheat run --iterations`".to_owned(),
             );
         };
         let steady = || {
@@ -204,14 +204,14 @@ impl<'a> Sample<'a> {
                 mean_interval(&excesses).map(|found| (found, count))
             }
         };
-        found.ok_or("no start has a steady state: more iterations would show one".to_owned())
+        found.ok_or("no start reached a steady state; run more iterations".to_owned())
     }
 
     fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Interval, usize)> {
         let sizes = self.starts.iter().filter_map(|start| of(start));
         let known = sizes.filter(|bytes| *bytes > 0);
         let (found, count) = self.over(known.map(|bytes| vec![bytes as f64]).collect())?;
-        // Means of logarithms leave a part of a byte.
+        // Means of logarithms leave fractions of a byte.
         let whole = Interval {
             median: found.median.round(),
             low: found.low.map(f64::round),
@@ -220,7 +220,7 @@ impl<'a> Sample<'a> {
         Some((whole, count))
     }
 
-    /// What documents say that were written before every start had its own number.
+    /// Fallback for documents written before each start had its own value.
     fn device_of_report(&self) -> Option<(Interval, usize)> {
         let device = self.device?;
         let most = device.first_peak.max(device.steady_peak.unwrap_or(0));
@@ -233,7 +233,7 @@ impl<'a> Sample<'a> {
         interval(&values, self.seed).map(|found| (found, values.len()))
     }
 
-    /// A cause as the report gives it, its shares of each start's time together; the
+    /// A cause as the report computes it, from its shares of each start's time; the
     /// interval is that of its seconds.
     fn cause(&self, cause: Cause) -> Result<(Interval, usize), String> {
         let all = |start: &StartReport| start.causes.iter().map(|part| part.seconds).sum::<f64>();
@@ -247,7 +247,7 @@ impl<'a> Sample<'a> {
         let seconds: Vec<f64> = with.iter().map(|start| of(start)).collect();
         let found = mean_interval(&seconds).zip(self.times());
         let Some((found, (time, _))) = found.filter(|_| self.recorded) else {
-            return Err("no start was recorded, so that no cause is known".to_owned());
+            return Err("no start was recorded, so causes are unknown".to_owned());
         };
         let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
         let estimate = shares / with.len() as f64 * time.median;

@@ -1,13 +1,13 @@
-//! A recorded program against its budget.
+//! Checks a recorded program against its budget.
 //!
-//! - [`Budget`] is what it may take at most: limits of [`Quantity`]s, from a small TOML text
+//! - [`Budget`] contains upper limits on [`Quantity`]s, from a small TOML text
 //!   ([`Budget::read`]) and from flags ([`limit`]).
-//! - [`measured`] is what the starts of a [`RunReport`](crate::run::RunReport) took, with
+//! - [`measured`] computes the quantities of a [`RunReport`](crate::run::RunReport), with
 //!   intervals.
-//! - [`check`] holds one against the other: [`CheckReport`], with a verdict on every line.
-//! - [`draft`] is the budget that a recording keeps, with head-room.
+//! - [`check`] compares the two: [`CheckReport`], with a verdict on every line.
+//! - [`draft`] creates a budget that a recording meets, with headroom.
 //!
-//! What becomes of a verdict (exit codes, files, annotations) is not decided here.
+//! Acting on a verdict (exit codes, files, annotations) is the caller's job.
 
 mod budget;
 mod draft;

@@ -1,11 +1,11 @@
-//! What somebody may have meant.
+//! "Did you mean …?" suggestions.
 
-/// The name that is nearest to what was written, if it is near enough to be meant.
+/// The name closest to `written`, if it is close enough to be a typo.
 pub(super) fn nearest<'a>(
     written: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Nobody mistypes a name into something much longer, and comparing costs length².
+    // Typos are not much longer than names, and the comparison takes quadratic time.
     if written.len() > 64 {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'
     }
 }
 
-/// Without what people vary: case, dashes, underscores, spaces.
+/// Removes variations in case, dashes, underscores and spaces.
 fn simple(name: &str) -> Vec<char> {
     name.chars()
         .filter(|c| !matches!(c, ' ' | '-' | '_'))
@@ -34,7 +34,7 @@ fn simple(name: &str) -> Vec<char> {
         .collect()
 }
 
-/// Letters to insert, leave out or change (Levenshtein).
+/// The Levenshtein distance.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (at, from) in a.iter().enumerate() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_understood_and_strangers_are_not() {
+    fn typos_are_matched_and_unrelated_words_are_not() {
         let names = ["time_to_first", "first", "steady", "host_memory"];
         assert_eq!(nearest("time-to-frist", names), Some("time_to_first"));
         assert_eq!(nearest("Steadi", names), Some("steady"));

@@ -1,10 +1,10 @@
-//! Where something stands in a budget.
+//! Positions in a budget.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A place in a text, counted from 1, in characters.
+/// A position in a text; line and column count characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The line.
@@ -14,7 +14,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the byte `at`; of the end, if the text has fewer.
+    /// The position of the byte `at`, or of the end if the text is shorter.
     pub(super) fn of(text: &str, at: usize) -> Place {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -29,12 +29,12 @@ impl Place {
     }
 }
 
-/// What is wrong with a budget, and where: `3:17: a sentence`.
+/// An error in a budget, with its position: `3:17: a message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// Where.
+    /// The position.
     pub place: Place,
-    /// A sentence for people.
+    /// The message.
     pub what: String,
 }
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_in_characters_from_one() {
+    fn positions_count_characters_from_one() {
         let text = "a\r\nµs = 1\n";
         for (at, line, column) in [(0, 1, 1), (3, 2, 1), (5, 2, 2), (4, 2, 1), (999, 3, 1)] {
             assert_eq!(Place::of(text, at), Place { line, column }, "byte {at}");

@@ -1,4 +1,4 @@
-//! What a budget can limit, and in what unit.
+//! The quantities that a budget can limit, and their units.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::run::Cause;
 use crate::stats::Interval;
 use crate::units;
 
-/// What can have a limit.
+/// A quantity that can have a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// From `exec` to the end of the first iteration.
@@ -19,17 +19,17 @@ pub enum Quantity {
     FirstRatio,
     /// Iterations before steady.
     Warmup,
-    /// What warm-up cost over steady.
+    /// The cost of warm-up beyond steady.
     Excess,
-    /// The most device memory in use.
+    /// The peak device memory.
     DeviceMemory,
-    /// The largest resident size.
+    /// The peak resident size.
     HostMemory,
-    /// What one cause took on the path to the end of the first iteration.
+    /// The time of one cause on the path to the end of the first iteration.
     Cause(Cause),
 }
 
-/// In what a quantity is measured.
+/// The unit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -46,7 +46,7 @@ pub enum Unit {
 }
 
 impl Quantity {
-    /// All of them but the causes.
+    /// All quantities except causes.
     pub const PLAIN: [Quantity; 8] = [
         Quantity::TimeToFirst,
         Quantity::First,
@@ -58,7 +58,7 @@ impl Quantity {
         Quantity::HostMemory,
     ];
 
-    /// Its key in a budget; of all causes, `cause`.
+    /// The key in a budget; `cause` for all causes.
     pub fn key(self) -> &'static str {
         match self {
             Quantity::TimeToFirst => "time_to_first",
@@ -73,7 +73,7 @@ impl Quantity {
         }
     }
 
-    /// Its name for people.
+    /// The human-readable name.
     pub fn title(self) -> &'static str {
         match self {
             Quantity::TimeToFirst => "time to first",
@@ -88,7 +88,7 @@ impl Quantity {
         }
     }
 
-    /// In what it is measured.
+    /// The unit of its values.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::FirstRatio => Unit::Ratio,
@@ -100,7 +100,7 @@ impl Quantity {
 }
 
 impl Unit {
-    /// A value for people, with its unit.
+    /// Formats a value with its unit.
     pub fn write(self, value: f64) -> String {
         match self {
             Unit::Seconds => units::duration(value),
@@ -111,8 +111,8 @@ impl Unit {
         }
     }
 
-    /// The two ends of an interval in the unit that its median is written in, `8.71–9.20`;
-    /// none unless both are there.
+    /// Formats the bounds of an interval in the unit of its median, `8.71–9.20`; `None`
+    /// unless both exist.
     pub fn ends(self, interval: &Interval) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
@@ -127,7 +127,7 @@ impl Unit {
         (low.is_finite() && high.is_finite()).then_some(text)
     }
 
-    /// How large the unit is that a value is written in.
+    /// The scale of the unit that a value is formatted in.
     fn scale_of(self, value: f64) -> f64 {
         let written = self.write(value);
         let unit = written.rsplit(' ').next().unwrap_or_default();
@@ -135,11 +135,11 @@ impl Unit {
     }
 }
 
-/// An end with as many decimals as three digits of the median have.
+/// Formats a bound with as many decimals as three digits of the median have.
 fn digits_beside(end: f64, median: f64) -> String {
     let magnitude = median.abs().max(f64::MIN_POSITIVE).log10().floor();
     let decimals = (2.0 - magnitude).clamp(0.0, 3.0) as usize;
-    // A zero is not below zero, however it came about.
+    // Avoid a negative zero.
     let scale = 10f64.powi(decimals as i32);
     let text = format!("{:.decimals$}", (end * scale).round() / scale);
     match text.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! A budget out of its TOML. Whatever is wrong with it is a sentence with its place.
+//! Parses a budget from TOML. Every error is a message with a position.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,7 +9,7 @@ use super::{Budget, Limit, Misplaced, Place, Quantity};
 use crate::lab::MOST_STARTS;
 use crate::run::{Cause, Temperature};
 
-/// The whole budget.
+/// Parses a whole budget.
 pub(super) fn budget(text: &str) -> Result<Budget, Misplaced> {
     let document = DeTable::parse(text).map_err(|why| Misplaced {
         place: Place::of(text, why.span().map_or(0, |span| span.start)),
@@ -20,13 +20,13 @@ pub(super) fn budget(text: &str) -> Result<Budget, Misplaced> {
         budget: Budget::default(),
     };
     reader.table(document.get_ref(), None)?;
-    // The parser sorts by name; people have an order of their own.
+    // The parser sorts by name; restore the order of the file.
     let limits = &mut reader.budget.limits;
     limits.sort_by_key(|limit| limit.place.map(|place| (place.line, place.column)));
     Ok(reader.budget)
 }
 
-/// The keys beside those of quantities.
+/// The keys besides those of quantities.
 const OTHERS: [&str; 4] = ["starts", "exit_code", "cause", "temperature"];
 
 struct Reader<'a> {
@@ -37,7 +37,7 @@ struct Reader<'a> {
 type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
-    /// The document, or the table of a temperature.
+    /// Reads the document, or the table of a temperature.
     fn table(&mut self, table: &DeTable, at: Option<Temperature>) -> Result<(), Misplaced> {
         for (key, value) in table.iter() {
             let place = key.span().start;
@@ -73,9 +73,9 @@ impl Reader<'_> {
             DeValue::String(text) => value::parse(unit, text),
             DeValue::Integer(_) | DeValue::Float(_) => match number(value.get_ref()) {
                 Some(number) => value::bare(unit, number),
-                None => Err("this number is too much".to_owned()),
+                None => Err("this number is too large".to_owned()),
             },
-            other => Err(format!("this is {}, and no limit", kind(other))),
+            other => Err(format!("this is {}, not a limit", kind(other))),
         };
         let most = most.or_else(|what| {
             let name = match of {
@@ -103,8 +103,8 @@ impl Reader<'_> {
             let of = Quantity::cause(key.get_ref()).or_else(|what| self.wrong(place, what))?;
             let same = |limit: &Limit| limit.of == of && limit.temperature == at;
             if self.budget.limits.iter().any(same) {
-                // Names are taken in any case, so that TOML itself cannot tell.
-                let what = format!("the limit of {} is set twice", of.title());
+                // Names ignore case, so TOML cannot detect duplicates.
+                let what = format!("the limit on {} is set twice", of.title());
                 return self.wrong(place, what);
             }
             self.limit(of, at, place, value)?;
@@ -115,7 +115,7 @@ impl Reader<'_> {
     fn temperatures(&mut self, value: &Value) -> Result<(), Misplaced> {
         let all = Temperature::ALL;
         let names = all.map(Temperature::as_str);
-        let how = "limits of colder starts stand below [temperature.disk]";
+        let how = "limits for colder starts belong in [temperature.disk]";
         let DeValue::Table(sections) = value.get_ref() else {
             return self.wrong(value.span().start, how.to_owned());
         };
@@ -123,7 +123,7 @@ impl Reader<'_> {
             let name: &str = key.get_ref();
             let Some(temperature) = all.into_iter().find(|known| known.as_str() == name) else {
                 let what = format!(
-                    "there is no temperature {}{}; there are {}",
+                    "unknown temperature {}{}; expected one of {}",
                     quoted(name),
                     did_you_mean(name, names),
                     names.join(", ")
@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 }
 
-/// A number's value; none if it cannot be held.
+/// The value of a number; `None` if it is out of range.
 fn number(value: &DeValue) -> Option<f64> {
     match value {
         DeValue::Integer(whole) => i64::from_str_radix(whole.as_str(), whole.radix())
@@ -193,19 +193,19 @@ fn unknown(name: &str, at: Option<Temperature>) -> String {
         .chain(others.iter().copied())
         .collect();
     let causes = Cause::ALL.map(Cause::as_str);
-    let meant = match (nearest(name, keys.iter().copied()), nearest(name, causes)) {
+    let suggestion = match (nearest(name, keys.iter().copied()), nearest(name, causes)) {
         (Some(key), _) => format!(" (did you mean {key}?)"),
         (None, Some(cause)) => format!(" (did you mean cause.\"{cause}\"?)"),
         (None, None) => String::new(),
     };
     format!(
-        "there is no limit {}{meant}; there are {}",
+        "there is no limit {}{suggestion}; expected one of {}",
         quoted(name),
         keys.join(", ")
     )
 }
 
-/// The parser's own words, some of which stand on several lines.
+/// Joins the parser's message, which may have several lines.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -237,7 +237,7 @@ excess = "1e3 ms"
 "#;
 
     #[test]
-    fn a_good_budget_keeps_its_order_and_places() {
+    fn a_valid_budget_keeps_its_order_and_positions() {
         let budget = Budget::read(GOOD).unwrap();
         assert_eq!((budget.starts, budget.exit_code), (Some(5), Some(0)));
         let found: Vec<(&str, Option<Temperature>, f64, usize)> = (budget.limits.iter())
@@ -267,7 +267,7 @@ excess = "1e3 ms"
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_are_reported_with_their_position() {
         for (text, place, words) in [
             ("time_to_first = ", "1:17", "no TOML"),
             ("time_to_first = \"2 s", "1:", "no TOML"),
@@ -282,7 +282,7 @@ excess = "1e3 ms"
                 "1:1",
                 "did you mean cause.\"Python imports\"?",
             ),
-            ("colour = 1", "1:1", "there are time_to_first, first,"),
+            ("colour = 1", "1:1", "expected one of time_to_first, first,"),
             (
                 "\ntime_to_first = 2",
                 "2:17",
@@ -293,8 +293,8 @@ excess = "1e3 ms"
             ("first_ratio = 0", "1:15", "not above zero"),
             ("first_ratio = -3.5", "1:15", "not above zero"),
             ("first_ratio = nan", "1:15", "no number"),
-            ("first_ratio = inf", "1:15", "too much"),
-            ("first_ratio = 99999999999999999999", "1:15", "too much"),
+            ("first_ratio = inf", "1:15", "too large"),
+            ("first_ratio = 99999999999999999999", "1:15", "too large"),
             ("first = true", "1:9", "true or false"),
             ("first = []", "1:9", "a list"),
             ("first.x = 1", "1:", "a table"),
@@ -327,12 +327,12 @@ excess = "1e3 ms"
                 "there is no limit \"starts\"",
             ),
         ] {
-            let said = Budget::read(text).expect_err(text).to_string();
+            let error = Budget::read(text).expect_err(text).to_string();
             assert!(
-                said.starts_with(place) && said.contains(words),
-                "{text}: {said}"
+                error.starts_with(place) && error.contains(words),
+                "{text}: {error}"
             );
-            assert!(!said.contains('\n'), "{said}");
+            assert!(!error.contains('\n'), "{error}");
         }
     }
 }

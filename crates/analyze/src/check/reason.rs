@@ -1,14 +1,14 @@
-//! Why a line does not pass, and what is behind what was measured.
+//! Explains why a line does not pass, and what the measured value consists of.
 
 use super::report::Part;
 use super::{Quantity, Unit};
 use crate::run::{CauseSeconds, RunReport};
 use crate::stats::{FEWEST, Interval};
 
-/// How many parts are told.
+/// The maximum number of parts.
 const PARTS: usize = 3;
 
-/// What stands above a limit: by how much, and how certain that is.
+/// Describes a value above its limit, and how certain that is.
 pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> String {
     let measured = unit.write(value.median);
     let limit = unit.write(most);
@@ -19,7 +19,7 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
         ),
         (Some(_), Some(ends)) => format!("{above}, and the whole interval {ends} is above it"),
         _ => format!(
-            "{above}, but {}, and an interval needs {FEWEST}: record with --starts {} or more, as the first is apart",
+            "{above}, but {}, and an interval needs {FEWEST}: record with --starts {} or more, since the first does not count",
             match starts {
                 1 => "one start counts".to_owned(),
                 _ => format!("{starts} starts count"),
@@ -29,7 +29,7 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
     }
 }
 
-/// The largest parts of a quantity of the warmest starts.
+/// The largest parts of a quantity, for the warmest starts.
 pub(super) fn parts(report: &RunReport, of: Quantity) -> Vec<Part> {
     let part = |name: &str, unit, value| Part {
         name: name.to_owned(),

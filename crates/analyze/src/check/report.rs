@@ -1,7 +1,7 @@
 //! The document `preheat.check/1`: a recording against its budget, line by line.
 //!
-//! Its description for people is docs/check-json.md, for programs
-//! docs/schema/preheat.check-1.schema.json; the three change together.
+//! Documented in docs/check-json.md and docs/schema/preheat.check-1.schema.json; change all
+//! three together.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,67 +10,67 @@ use crate::lab::Machine;
 use crate::run::{Cause, Temperature};
 use crate::stats::Interval;
 
-/// The schema that this version writes.
+/// The schema id that this version writes.
 pub const CHECK_SCHEMA: &str = "preheat.check/1";
 
-/// A recording against its budget.
+/// The result of checking a recording against its budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// Always [`CHECK_SCHEMA`].
     pub schema: String,
-    /// The version of preheat that checked.
+    /// The version of preheat that performed the check.
     pub preheat: String,
-    /// What the program is called in exports.
+    /// The name of the program in exports.
     pub name: String,
-    /// The recording, as it was named.
+    /// The recording, as the user named it.
     pub recording: String,
-    /// The budget's file, if there was one.
+    /// The budget file, if any.
     pub budget: Option<String>,
-    /// When the recording was made, as an RFC 3339 time in UTC.
+    /// The time of the recording, as RFC 3339 in UTC.
     pub created: String,
     /// The command that was run.
     pub command: Vec<String>,
-    /// On which machine.
+    /// The machine it ran on.
     pub machine: Machine,
-    /// What the verdicts are to lead to.
+    /// The settings of the check.
     pub settings: CheckSettings,
-    /// How many starts the recording has.
+    /// The number of starts in the recording.
     pub starts: usize,
-    /// The worst of the lines.
+    /// The worst verdict of the lines.
     pub verdict: Verdict,
-    /// Every limit, in the order of the budget.
+    /// All limits, in the order of the budget.
     pub lines: Vec<Line>,
-    /// All that was measured, limited or not.
+    /// All measured quantities, limited or not.
     pub measured: Vec<Value>,
-    /// Sentences for people: what is doubtful about the recording.
+    /// Human-readable notes on doubts about the recording.
     pub notes: Vec<String>,
 }
 
-/// What the verdicts are to lead to.
+/// The settings of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckSettings {
-    /// Whether a limit on something that was not measured is passed over.
+    /// If true, limits on quantities that were not measured are ignored.
     pub allow_missing: bool,
-    /// Whether a limit of which nothing is certain fails the check.
+    /// If true, inconclusive limits fail the check.
     pub fail_on_inconclusive: bool,
 }
 
-/// How a line, or the whole, stands. Ordered from the best to the worst.
+/// The verdict on a line or on the whole check, ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// What was measured is within the limit.
+    /// The value is within the limit.
     Pass,
-    /// It was not measured, and that is allowed.
+    /// The quantity was not measured, and that is allowed.
     NotMeasured,
-    /// It is above the limit, and its interval reaches down to it.
+    /// The value is above the limit, but its interval reaches down to it.
     Inconclusive,
-    /// It is above the limit, with its whole interval.
+    /// The value and its whole interval are above the limit.
     Fail,
 }
 
 impl Verdict {
-    /// Its name.
+    /// The human-readable name.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -81,7 +81,7 @@ impl Verdict {
     }
 }
 
-/// What a line limits.
+/// The quantity that a line limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
@@ -95,15 +95,15 @@ pub enum LineKind {
     FirstRatio,
     /// Iterations before steady.
     Warmup,
-    /// What warm-up cost over steady.
+    /// The cost of warm-up beyond steady.
     Excess,
-    /// The most device memory in use.
+    /// The peak device memory.
     DeviceMemory,
-    /// The largest resident size.
+    /// The peak resident size.
     HostMemory,
     /// One cause.
     Cause,
-    /// How the starts ended.
+    /// The exit code of the starts.
     ExitCode,
 }
 
@@ -123,63 +123,63 @@ impl From<Quantity> for LineKind {
     }
 }
 
-/// One limit and what became of it.
+/// One limit and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// What it limits.
+    /// The limited quantity.
     pub limit: LineKind,
-    /// Which cause, if it limits one.
+    /// The cause, if it limits one.
     pub cause: Option<Cause>,
-    /// For the starts of which temperature; none: for the warmest.
+    /// The temperature of the starts; `None` for the warmest.
     pub temperature: Option<Temperature>,
-    /// Its name for people.
+    /// The human-readable name.
     pub title: String,
-    /// In what it is measured.
+    /// The unit.
     pub unit: Unit,
-    /// The limit itself: this is still allowed.
+    /// The limit: the largest allowed value.
     pub most: f64,
-    /// Where it stands in the budget's file, if it is from there.
+    /// The position in the budget file, if it comes from there.
     pub place: Option<Place>,
-    /// What was measured; none if it was not.
+    /// The measured value, if any.
     pub measured: Option<Interval>,
-    /// From how many starts.
+    /// The number of starts behind it.
     pub starts: usize,
-    /// What was measured as a part of the limit: 1 is all of it.
+    /// The measured value as a fraction of the limit.
     pub used: Option<f64>,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, as a sentence; empty if it passes.
+    /// The reason as a message; empty if it passes.
     pub reason: String,
-    /// What is behind what was measured, largest first, where it does not pass.
+    /// The largest parts of the measured value, largest first, if it does not pass.
     pub parts: Vec<Part>,
 }
 
-/// A part of what was measured.
+/// A part of a measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it is: a cause, a module, a kernel.
+    /// The name of a cause, module or kernel.
     pub name: String,
-    /// In what it is measured.
+    /// The unit.
     pub unit: Unit,
-    /// How much.
+    /// The value.
     pub value: f64,
 }
 
-/// One quantity as measured, limited or not.
+/// One measured quantity, limited or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Value {
-    /// Of what.
+    /// The quantity.
     pub quantity: LineKind,
-    /// Which cause, if it is one.
+    /// The cause, if it is one.
     pub cause: Option<Cause>,
-    /// How cold the starts were made.
+    /// The temperature of the starts.
     pub temperature: Temperature,
-    /// Its name for people.
+    /// The human-readable name.
     pub title: String,
-    /// In what it is measured.
+    /// The unit.
     pub unit: Unit,
     /// The estimate and its interval.
     pub measured: Interval,
-    /// From how many starts.
+    /// The number of starts behind it.
     pub starts: usize,
 }

@@ -1,4 +1,4 @@
-//! A limit as people write it: `2 s`, `350 ms`, `1 GiB`, `50x`.
+//! Parses limits as users write them: `2 s`, `350 ms`, `1 GiB`, `50x`.
 
 use super::Unit;
 
@@ -25,14 +25,14 @@ const SIZES: [(&str, f64); 9] = [
     ("TiB", 1099511627776.0),
 ];
 
-/// No limit is longer than this; trying every part of it costs length².
+/// The maximum length of a limit; parsing takes quadratic time.
 const LONGEST: usize = 64;
 
-/// How many seconds or bytes a unit of that name has.
+/// The seconds or bytes in a unit of that name.
 pub(super) fn scale(unit: Unit, name: &str) -> Option<f64> {
     let (units, exact): (&[(&str, f64)], bool) = match unit {
         Unit::Seconds => (&TIMES, true),
-        // Nobody means bits, and `gib` is as clear as `GiB`.
+        // Bits are never meant, and `gib` is as clear as `GiB`.
         Unit::Bytes => (&SIZES, false),
         _ => return None,
     };
@@ -43,13 +43,13 @@ pub(super) fn scale(unit: Unit, name: &str) -> Option<f64> {
         .map(|(_, scale)| *scale)
 }
 
-/// What a text says in seconds, bytes, or as a bare number; else a sentence.
+/// Parses a text to seconds, bytes, or a bare number; the error is a message.
 pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     if trimmed.len() > LONGEST {
         return Err(format!("{} is no number; {}", quoted(text), written(unit)));
     }
-    // `2e3 s` has an exponent, `2 EB` a unit: a number is the longest that is one.
+    // `2e3 s` has an exponent, `2 EB` a unit: use the longest prefix that is a number.
     let ends = trimmed.char_indices().map(|(at, _)| at);
     let (number, name) = ends
         .chain([trimmed.len()])
@@ -62,9 +62,9 @@ pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
         (Unit::Seconds | Unit::Bytes, "") => {
             return Err(format!("{} has no unit; {}", quoted(text), written(unit)));
         }
-        _ => scale(unit, name).ok_or_else(|| stranger(unit, name))?,
+        _ => scale(unit, name).ok_or_else(|| wrong_unit(unit, name))?,
     };
-    // Divided by a whole number, 350 ms are exactly what 0.35 s are.
+    // Dividing by a whole number makes 350 ms exactly equal to 0.35 s.
     let value = match factor < 1.0 {
         true => number / factor.recip().round(),
         false => number * factor,
@@ -73,8 +73,8 @@ pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
 }
 
 impl Unit {
-    /// An amount in this unit as people write it, such as `1ms` or `4 MiB`: read as a limit
-    /// is, but it may be nothing, which needs no unit. Else a sentence.
+    /// Parses an amount in this unit, such as `1ms` or `4 MiB`, like a limit, except that
+    /// it may be zero, which needs no unit. The error is a message.
     pub fn amount(self, text: &str) -> Result<f64, String> {
         let number = text.trim();
         let letters = number.trim_end_matches(|c: char| c.is_alphabetic());
@@ -90,7 +90,7 @@ impl Unit {
     }
 }
 
-/// A bare number as a limit.
+/// Uses a bare number as a limit.
 pub(super) fn bare(unit: Unit, number: f64) -> Result<f64, String> {
     match unit {
         Unit::Seconds | Unit::Bytes => Err(format!("{number} has no unit; {}", written(unit))),
@@ -98,7 +98,8 @@ pub(super) fn bare(unit: Unit, number: f64) -> Result<f64, String> {
     }
 }
 
-/// Digits, a fraction and an exponent: what Rust reads beyond that (`inf`, `NaN`) is none.
+/// Accepts digits, a fraction and an exponent, but not `inf` and `NaN`, which Rust parses
+/// too.
 fn parse_number(text: &str) -> Option<f64> {
     let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E' | '_');
     let digits = text.trim_end();
@@ -108,7 +109,7 @@ fn parse_number(text: &str) -> Option<f64> {
     digits.replace('_', "").parse().ok()
 }
 
-/// Whether there can be such a limit.
+/// Checks that a limit is in the possible range.
 fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
     let (least, most) = match unit {
         Unit::Seconds => (1e-12, 1e9),
@@ -119,7 +120,7 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
     };
     if unit == Unit::ExitCode && value.fract() != 0.0 {
         return Err(format!(
-            "{} is no exit code; {}",
+            "{} is not an exit code; {}",
             quoted(text),
             written(unit)
         ));
@@ -132,16 +133,16 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
                 format!("{} is below zero; {}", quoted(text), written(unit))
             }
             _ => format!(
-                "{} is not above zero, so that nothing could keep it; {}",
+                "{} is not above zero, so nothing could meet it; {}",
                 quoted(text),
                 written(unit)
             ),
         }),
-        _ => Err(format!("{} is too much; {}", quoted(text), written(unit))),
+        _ => Err(format!("{} is too large; {}", quoted(text), written(unit))),
     }
 }
 
-/// How such a limit is written.
+/// Explains how such a limit is written.
 fn written(unit: Unit) -> &'static str {
     match unit {
         Unit::Seconds => "a time is written as \"2 s\", \"350 ms\" or \"80 us\"",
@@ -152,19 +153,19 @@ fn written(unit: Unit) -> &'static str {
     }
 }
 
-/// A unit that does not belong there.
-fn stranger(unit: Unit, name: &str) -> String {
+/// The error for a unit that does not fit.
+fn wrong_unit(unit: Unit, name: &str) -> String {
     let other = match unit {
         Unit::Seconds if scale(Unit::Bytes, name).is_some() => " is a unit of sizes",
-        Unit::Seconds => " is no unit of time",
+        Unit::Seconds => " is not a unit of time",
         Unit::Bytes if scale(Unit::Seconds, name).is_some() => " is a unit of time",
-        Unit::Bytes => " is no unit of size",
-        _ => " is too much: it has no unit",
+        Unit::Bytes => " is not a unit of size",
+        _ => " is not allowed: this limit has no unit",
     };
     format!("{}{other}; {}", quoted(name), written(unit))
 }
 
-/// A text in quotes, short and without what steers a terminal.
+/// Quotes a text, shortened and without terminal control characters.
 pub(super) fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_write_limits_in_many_ways() {
+    fn limits_can_be_written_in_many_ways() {
         for (unit, text, value) in [
             (Unit::Seconds, "2 s", 2.0),
             (Unit::Seconds, "350ms", 0.35),
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_may_be_nothing() {
+    fn an_amount_may_be_zero() {
         for nothing in ["0", " 0 ", "0 s", "0ms", "0.0 min"] {
             assert_eq!(Unit::Seconds.amount(nothing), Ok(0.0), "{nothing}");
         }
@@ -223,18 +224,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_a_sentence() {
+    fn invalid_limits_are_rejected_with_a_message() {
         for (unit, text, words) in [
             (Unit::Seconds, "2", "has no unit"),
             (Unit::Seconds, "0 s", "not above zero"),
             (Unit::Seconds, "-1 s", "not above zero"),
             (Unit::Seconds, "NaN s", "is no number"),
             (Unit::Seconds, "inf", "is no number"),
-            (Unit::Seconds, "1e99 s", "too much"),
-            (Unit::Seconds, "1e999 s", "too much"),
+            (Unit::Seconds, "1e99 s", "too large"),
+            (Unit::Seconds, "1e999 s", "too large"),
             (Unit::Seconds, "1 GiB", "unit of sizes"),
-            (Unit::Seconds, "2 sec", "no unit of time"),
-            (Unit::Seconds, "2 parsecs", "no unit of time"),
+            (Unit::Seconds, "2 sec", "not a unit of time"),
+            (Unit::Seconds, "2 parsecs", "not a unit of time"),
             (Unit::Seconds, "", "is no number"),
             (Unit::Bytes, "2 s", "unit of time"),
             (Unit::Bytes, "0", "has no unit"),
@@ -242,11 +243,11 @@ mod tests {
             (Unit::Ratio, "0", "not above zero"),
             (Unit::Ratio, "5 s", "has no unit"),
             (Unit::Iterations, "-1", "below zero"),
-            (Unit::ExitCode, "1.5", "no exit code"),
-            (Unit::ExitCode, "256", "too much"),
+            (Unit::ExitCode, "1.5", "not an exit code"),
+            (Unit::ExitCode, "256", "too large"),
         ] {
-            let said = parse(unit, text).expect_err(text);
-            assert!(said.contains(words), "{text}: {said}");
+            let error = parse(unit, text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
         }
         assert!(parse(Unit::Seconds, &"1".repeat(1 << 20)).is_err());
         assert!(bare(Unit::Seconds, 2.0).unwrap_err().contains("no unit"));

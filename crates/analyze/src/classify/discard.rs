@@ -1,18 +1,18 @@
 //! How many iterations to discard.
 //!
-//! One number for all starts of a benchmark, since a benchmark tool takes one. It should
-//! cover the starts: after so many iterations they are steady. The largest `steady_start`
-//! would do, but of a hundred starts one has a late hiccup, and it would set the number for
-//! all. So it is the least number that covers at least 95 % of the starts that settle: the
-//! largest one up to nineteen starts, and one in twenty may be later beyond that.
+//! Benchmark tools accept one number for all starts of a benchmark. It should cover the
+//! starts: after that many iterations they are steady. The largest `steady_start` would do,
+//! but among a hundred starts, one with a late hiccup would determine the number for all.
+//! So this is the smallest number that covers at least 95 % of the starts that settle: the
+//! largest one for up to nineteen starts; beyond that, one in twenty may be later.
 
 use super::report::Start;
 use crate::stats::Class;
 
-/// The part of the settling starts that is covered.
+/// The fraction of settling starts to cover.
 const COVERED: f64 = 0.95;
 
-/// For the starts of a benchmark of this class; none if it has no steady state.
+/// The number for the starts of a benchmark of this class; `None` without a steady state.
 pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
     if class == Class::NoSteadyState {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
     warmups.sort_unstable();
     let covering = (COVERED * warmups.len() as f64).ceil() as usize;
     let covered = *warmups.get(covering.checked_sub(1)?)?;
-    // That the first is slow may be known only from all starts together.
+    // Only all starts together may show that the first iteration is slow.
     Some(match class {
         Class::Flat => covered,
         _ => covered.max(1),
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn few_starts_are_all_covered_and_of_many_one_in_twenty_is_not() {
+    fn few_starts_are_all_covered_but_one_in_twenty_of_many_is_not() {
         let few = starts(&[Some(3), Some(90), None, Some(4)]);
         assert_eq!(discard(Class::Warmup, &few), Some(90));
         let mut many = vec![Some(5); 19];
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_has_a_word() {
+    fn the_class_affects_the_result() {
         let flat = starts(&[Some(0), Some(0), Some(0)]);
         assert_eq!(discard(Class::Flat, &flat), Some(0));
         assert_eq!(discard(Class::ColdFirst, &flat), Some(1));

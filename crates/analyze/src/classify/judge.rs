@@ -1,4 +1,4 @@
-//! The times of one benchmark → what they show.
+//! Judges the times of one benchmark.
 
 use super::discard::discard;
 use super::report::{Benchmark, Start};
@@ -6,11 +6,11 @@ use super::{Format, Measures, Times};
 use crate::stats::{self, SeriesSummary};
 use crate::units::duration;
 
-/// Iterations that are rarely so long or so short.
+/// The usual duration of an iteration in seconds.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
 
-/// Judges one benchmark of this file, on at most so many threads. `None` without starts, or
-/// if one of them has no iterations or a time that is not finite and above zero.
+/// Judges one benchmark of this file, on up to `threads` threads. Returns `None` without
+/// starts, or if a start has no iterations or a time that is not finite and above zero.
 pub fn judge(
     times: &Times,
     file: &str,
@@ -54,7 +54,7 @@ pub fn judge(
     })
 }
 
-/// What a reader should know beside the numbers.
+/// Notes for the reader besides the numbers.
 fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -> Vec<String> {
     let mut notes = times.notes.clone();
     let starts = times.starts.len();
@@ -62,7 +62,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
     let many = times.measures.plural();
     if longest < 3 {
         notes.push(format!(
-            "a steady state needs three {many} or more, and there are {longest}"
+            "a steady state needs at least three {many}, but there are only {longest}"
         ));
     } else if settled > 0 && settled < starts {
         let (others, are) = match starts - settled {
@@ -75,14 +75,18 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
     }
     if times.measures == Measures::Iterations && settled > 0 && settled < stats::FEWEST {
         notes.push(format!(
-            "intervals need three starts or more that settle, and there {}",
-            if settled == 1 { "is 1" } else { "are 2" }
+            "intervals need at least three starts that settle, but there {}",
+            if settled == 1 {
+                "is only 1"
+            } else {
+                "are only 2"
+            }
         ));
     }
     let typical = found.steady.unwrap_or(found.first);
     if !format.has_unit() && !USUAL.contains(&typical) {
         notes.push(format!(
-            "an iteration of {} is unusual: if the file is not in seconds, name its unit with --unit",
+            "an iteration of {} is unusual: if the file is not in seconds, set its unit with --unit",
             duration(typical)
         ));
     }
@@ -99,11 +103,11 @@ mod tests {
             name: "b".to_owned(),
             measures: Measures::Iterations,
             starts,
-            notes: vec!["said by the file".to_owned()],
+            notes: vec!["a note of the file".to_owned()],
         }
     }
 
-    /// A start whose first `slow` iterations take three times as long.
+    /// A start whose first `slow` iterations are three times slower.
     fn start(rng: &mut Rng, n: usize, slow: usize) -> Vec<f64> {
         (0..n)
             .map(|i| if i < slow { 0.03 } else { 0.01 })
@@ -128,7 +132,7 @@ mod tests {
         assert_eq!(found.iterations(), (200, 200));
         let begins: Vec<_> = found.starts.iter().map(|s| s.steady_start).collect();
         assert_eq!(begins, warmups.map(Some));
-        // Each is near the truth, and its interval is around it.
+        // Each estimate is near the true value, and within its interval.
         let (first, steady) = (found.first, found.steady.unwrap());
         let (ratio, excess) = (found.ratio.unwrap(), found.excess.unwrap());
         for (found, truth) in [(first, 0.03), (steady, 0.01), (ratio, 3.0), (excess, 0.432)] {
@@ -136,11 +140,11 @@ mod tests {
             assert!(found.low.unwrap() <= found.median && found.median <= found.high.unwrap());
         }
         assert!((first.median / steady.median / ratio.median - 1.0).abs() < 1e-9);
-        assert_eq!(found.notes, ["said by the file"]);
+        assert_eq!(found.notes, ["a note of the file"]);
     }
 
     #[test]
-    fn starts_that_do_not_settle_are_told_and_left_out() {
+    fn starts_that_do_not_settle_are_left_out_with_a_note() {
         let mut rng = Rng::new(2);
         let mut starts: Vec<_> = (0..4).map(|_| start(&mut rng, 100, 1)).collect();
         starts.push((0..100).map(|i| 0.01 + 0.001 * f64::from(i)).collect());
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_or_alone_says_so() {
+    fn short_series_and_single_starts_get_notes() {
         let found = judged(&times(vec![vec![0.1, 0.1]; 4]));
         assert_eq!(found.class, Class::NoSteadyState);
         assert_eq!(
@@ -160,18 +164,18 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((found.settled, found.discard), (0, None));
-        assert!(found.notes[1].contains("three iterations or more, and there are 2"));
+        assert!(found.notes[1].contains("three iterations, but there are only 2"));
         let found = judged(&times(vec![start(&mut Rng::new(3), 50, 1)]));
         assert_eq!((found.first.low, found.discard), (None, Some(1)));
         assert!(
-            found.notes[1].ends_with("and there is 1"),
+            found.notes[1].ends_with("but there is only 1"),
             "{:?}",
             found.notes
         );
     }
 
     #[test]
-    fn days_and_fractions_of_nanoseconds_are_doubted() {
+    fn implausible_durations_get_a_note() {
         let mut rng = Rng::new(4);
         let days: Vec<f64> = start(&mut rng, 50, 1).iter().map(|t| t * 1e8).collect();
         let list = times(vec![days]);
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_is_not_judged() {
+    fn invalid_times_are_not_judged() {
         for bad in [vec![], vec![vec![]], vec![vec![1.0, f64::NAN]]] {
             assert_eq!(judge(&times(bad), "f", Format::Json, 1, 1), None);
         }

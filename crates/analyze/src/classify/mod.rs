@@ -1,12 +1,11 @@
-//! Iteration times that other tools measured, judged.
+//! Judges iteration times that other tools measured.
 //!
-//! [`Times`] is what was read: the iterations of every start of one benchmark. [`judge`]
-//! makes a [`Benchmark`] of it: class, where steady begins, first, steady, ratio and excess
-//! with their intervals, and how many iterations to discard. A [`ClassifyReport`] is all of
-//! them, the document `preheat.classify/1`.
+//! [`Times`] is the input: the iterations of every start of one benchmark. [`judge`] turns
+//! it into a [`Benchmark`]: class, steady start, first, steady, ratio and excess with their
+//! intervals, and how many iterations to discard. A [`ClassifyReport`] contains all of them
+//! and is the document `preheat.classify/1`.
 //!
-//! How files are read is for `preheat-times`; the statistics are those of
-//! [`crate::stats`].
+//! Reading files is the job of `preheat-times`; the statistics come from [`crate::stats`].
 
 mod discard;
 mod judge;

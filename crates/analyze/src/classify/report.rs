@@ -1,110 +1,112 @@
-//! The document `preheat.classify/1`: what every renderer shows. Seconds.
+//! The document `preheat.classify/1`, which every renderer shows. Times are in seconds.
 //!
-//! Its description for people is docs/classify-json.md, for programs
-//! docs/schema/preheat.classify-1.schema.json; the three change together.
+//! Documented in docs/classify-json.md and docs/schema/preheat.classify-1.schema.json;
+//! change all three together.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Format, Measures};
 use crate::stats::{Class, Consistency, Interval};
 
-/// The schema that this version writes.
+/// The schema id that this version writes.
 pub const CLASSIFY_SCHEMA: &str = "preheat.classify/1";
 
-/// What the files show. The same files, seed and version always give the same document.
+/// The result for all files. The same files, seed and version always give the same
+/// document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassifyReport {
     /// Always [`CLASSIFY_SCHEMA`].
     pub schema: String,
-    /// The version of preheat that judged.
+    /// The version of preheat that classified.
     pub preheat: String,
     /// Seeds all resampling.
     pub seed: u64,
-    /// How many files were named.
+    /// The number of files.
     pub files: usize,
-    /// Every benchmark, in the order of the files and within them.
+    /// All benchmarks, in the order of the files and within them.
     pub benchmarks: Vec<Benchmark>,
-    /// Files that could not be read to their end.
+    /// Files that could not be read completely.
     pub unread: Vec<Unread>,
-    /// Sentences for people: what is worth knowing of a file as a whole.
+    /// Human-readable notes on whole files.
     pub notes: Vec<String>,
 }
 
-/// One benchmark. Numbers over starts are of those that settle; of all, if none does.
+/// One benchmark. Numbers over starts cover those that settle, or all if none does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
     /// Its name.
     pub name: String,
-    /// The file that it is from.
+    /// The file it comes from.
     pub file: String,
-    /// The form of that file.
+    /// The format of that file.
     pub format: Format,
-    /// What one time is.
+    /// The meaning of one time.
     pub measures: Measures,
-    /// How most starts behave.
+    /// The class of most starts.
     pub class: Class,
-    /// Whether all starts behave so.
+    /// The agreement of the starts on this class.
     pub consistency: Consistency,
-    /// How many starts have a steady state.
+    /// The number of starts with a steady state.
     pub settled: usize,
-    /// Each start by itself, in order.
+    /// The individual starts, in order.
     pub starts: Vec<Start>,
     /// The first iteration.
     pub first: Interval,
-    /// The steady iteration; none if no start settles.
+    /// The steady iteration; `None` if no start settles.
     pub steady: Option<Interval>,
     /// first ÷ steady.
     pub ratio: Option<Interval>,
-    /// What warm-up cost over steady: the mean over starts.
+    /// The mean cost of warm-up beyond steady.
     pub excess: Option<Interval>,
-    /// How many iterations of each start to discard, so that what is left is steady; none
-    /// if there is no steady state.
+    /// The number of iterations of each start to discard so that the rest is steady; `None`
+    /// without a steady state.
     pub discard: Option<usize>,
-    /// Sentences for people: what the file says of itself, what is doubtful.
+    /// Human-readable notes from the file, and doubts.
     pub notes: Vec<String>,
 }
 
 /// One start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// How it behaves.
+    /// Its class.
     pub class: Class,
-    /// How many iterations it has.
+    /// Its number of iterations.
     pub iterations: usize,
-    /// The first steady iteration, counted from 0: how many come before it.
+    /// The index of the first steady iteration, which is the number of iterations before
+    /// it.
     pub steady_start: Option<usize>,
     /// The first iteration.
     pub first: f64,
-    /// The median iteration from `steady_start` on, iteration 0 never among them.
+    /// The median iteration from `steady_start` on, always without iteration 0.
     pub steady: Option<f64>,
-    /// What the iterations before `steady_start` cost over steady.
+    /// The cost of the iterations before `steady_start` beyond steady.
     pub excess: Option<f64>,
 }
 
-/// What could not be read.
+/// A file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
     /// The file.
     pub file: String,
-    /// Why, with the place in it.
+    /// The reason, with the position.
     pub why: String,
 }
 
 impl ClassifyReport {
-    /// How many benchmarks have this class.
+    /// The number of benchmarks in this class.
     pub fn count(&self, class: Class) -> usize {
         self.benchmarks.iter().filter(|b| b.class == class).count()
     }
 
-    /// How many iterations of each start to discard, so that what is left is steady in every
-    /// benchmark that has a steady state.
+    /// The number of iterations of each start to discard so that the rest is steady in
+    /// every benchmark that has a steady state.
     pub fn discard(&self) -> Option<usize> {
         self.benchmarks.iter().filter_map(|b| b.discard).max()
     }
 }
 
 impl Benchmark {
-    /// The fewest and the most iterations that a start has.
+    /// The minimum and maximum number of iterations in a start.
     pub fn iterations(&self) -> (usize, usize) {
         let counts = || self.starts.iter().map(|start| start.iterations);
         (counts().min().unwrap_or(0), counts().max().unwrap_or(0))

@@ -1,4 +1,4 @@
-//! What was read: the times of one benchmark, and in which form they came.
+//! The times of one benchmark, and the format they came in.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ pub use crate::lab::MOST_STARTS;
 pub struct Times {
     /// Its name.
     pub name: String,
-    /// What one time is.
+    /// The meaning of one time.
     pub measures: Measures,
-    /// Start by start, iteration by iteration; at least one start, none of them empty.
+    /// The iterations of each start; at least one start, none of them empty.
     pub starts: Vec<Vec<f64>>,
-    /// Sentences for people: what the file says of itself and a reader should know.
+    /// Human-readable notes from the file.
     pub notes: Vec<String>,
 }
 
-/// What one time is.
+/// The meaning of one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measures {
     /// An iteration within a start.
     Iterations,
-    /// A whole start: the tool starts a process for each time. There is one series, over the
-    /// starts, and what it shows is how the machine warms up, not the program.
+    /// A whole start: the tool starts a process for each time. There is one series, over
+    /// the starts, which shows how the machine warms up, not the program.
     Starts,
 }
 
 impl Measures {
-    /// Several of what is measured.
+    /// The plural noun.
     pub fn plural(self) -> &'static str {
         match self {
             Measures::Iterations => "iterations",
@@ -39,7 +39,7 @@ impl Measures {
         }
     }
 
-    /// One of what is measured.
+    /// The singular noun.
     pub fn singular(self) -> &'static str {
         match self {
             Measures::Iterations => "iteration",
@@ -48,28 +48,28 @@ impl Measures {
     }
 }
 
-/// In which form the times came.
+/// The format of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Format {
-    /// The CSV of warmup_stats.
+    /// warmup_stats CSV.
     #[serde(rename = "warmup_stats")]
     WarmupStats,
-    /// Results of Krun.
+    /// Krun results.
     #[serde(rename = "krun")]
     Krun,
     /// `hyperfine --export-json`.
     #[serde(rename = "hyperfine")]
     Hyperfine,
-    /// pyperf's JSON.
+    /// pyperf JSON.
     #[serde(rename = "pyperf")]
     Pyperf,
-    /// `-rf json` of JMH.
+    /// JMH JSON (`-rf json`).
     #[serde(rename = "jmh")]
     Jmh,
     /// A list of numbers, or a list of such lists, as JSON.
     #[serde(rename = "json")]
     Json,
-    /// One number a line.
+    /// One number per line.
     #[serde(rename = "lines")]
     Lines,
     /// `preheat run --json`.
@@ -78,7 +78,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every form.
+    /// All formats.
     pub const ALL: [Format; 8] = [
         Format::WarmupStats,
         Format::Krun,
@@ -90,7 +90,7 @@ impl Format {
         Format::Run,
     ];
 
-    /// What people call it.
+    /// The human-readable name.
     pub fn as_str(self) -> &'static str {
         match self {
             Format::WarmupStats => "warmup_stats CSV",
@@ -104,7 +104,7 @@ impl Format {
         }
     }
 
-    /// Whether the form itself says in which unit the times are.
+    /// Returns true if the format defines the unit of the times.
     pub fn has_unit(self) -> bool {
         !matches!(self, Format::WarmupStats | Format::Json | Format::Lines)
     }
