@@ -1,4 +1,4 @@
-//! What a comparison of two results of the lab tells, on generated measurements.
+//! Comparisons of two lab results, on generated measurements.
 
 use preheat_analyze::compare::{CompareKind, CompareReport, Quantity, Settings, Verdict};
 use preheat_analyze::lab::{
@@ -76,8 +76,8 @@ fn compared_with(base: &LabReport, new: &LabReport, settings: &Settings) -> Comp
 }
 
 #[test]
-fn a_few_counts_are_no_certainty() {
-    // The first start is apart: three against three, and four against four.
+fn a_few_counts_are_not_significant() {
+    // The first start does not count: three against three, and four against four.
     let report = compared(&counts(4, 1.0), &counts(4, 2.0));
     assert_eq!((report.quantities.len(), report.regressed), (1, false));
     let report = compared(&counts(5, 1.0), &counts(5, 2.0));
@@ -88,7 +88,7 @@ fn a_few_counts_are_no_certainty() {
 }
 
 #[test]
-fn nothing_has_no_parts() {
+fn a_change_from_zero_has_no_percentage() {
     let report = compared(&counts(10, 0.0), &counts(10, 3.0));
     assert_eq!(report.quantities[0].relative, None);
     let text = &report.headline.text;
@@ -96,7 +96,7 @@ fn nothing_has_no_parts() {
 }
 
 #[test]
-fn ratios_that_are_not_gated_do_not_make_others_less_sure() {
+fn ungated_ratios_do_not_reduce_the_significance_of_others() {
     let mut rng = Rng::new(1);
     let mut lab = |first: f64| {
         lab_of(10, |_| {
@@ -118,7 +118,7 @@ fn ratios_that_are_not_gated_do_not_make_others_less_sure() {
         let least = least.expect("there are some");
         (least.p.unwrap(), least.adjusted_p.unwrap())
     };
-    // The smallest p-value is multiplied by how many are in its family.
+    // The smallest p-value is multiplied by the size of its family.
     let times = |(p, adjusted): (f64, f64)| (adjusted / p).round();
     assert_eq!(times(least(&report, |q| q.id != "ratio")), 40.0);
     assert_eq!(times(least(&report, |q| q.id == "ratio")), 20.0);
@@ -129,7 +129,7 @@ fn ratios_that_are_not_gated_do_not_make_others_less_sure() {
 }
 
 #[test]
-fn a_gate_that_the_lab_has_nothing_for_does_not_pass() {
+fn a_gate_on_an_unmeasured_quantity_is_inconclusive() {
     let (base, new) = (counts(10, 1.0), counts(10, 1.0));
     let mut settings = Settings::new(CompareKind::Lab, "0");
     assert!(!compared_with(&base, &new, &settings).inconclusive);
@@ -138,5 +138,5 @@ fn a_gate_that_the_lab_has_nothing_for_does_not_pass() {
     settings.gate = vec!["device-memory".to_owned()];
     let report = compared_with(&base, &new, &settings);
     assert!(report.inconclusive && !report.regressed);
-    assert!(report.notes[0].starts_with("device-memory is to be gated"));
+    assert!(report.notes[0].starts_with("device-memory is gated"));
 }

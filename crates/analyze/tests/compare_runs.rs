@@ -1,5 +1,4 @@
-//! What a comparison of two runs tells: the headline, its causes and items, the gate and
-//! the notes.
+//! Comparisons of two runs: the headline, its causes and items, the gate and the notes.
 
 mod simulated;
 
@@ -25,7 +24,7 @@ fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {
     (run(&truth, &mut rng), run(&truth, &mut rng))
 }
 
-/// Each start of the run takes this much longer, because of this.
+/// Adds this much time of a cause to each start of the run.
 fn plant(report: &mut RunReport, cause: Cause, seconds: f64) {
     for start in &mut report.starts {
         match start.causes.iter_mut().find(|part| part.cause == cause) {
@@ -145,7 +144,7 @@ fn two_items_are_named_together() {
 }
 
 #[test]
-fn iterations_of_different_kinds_fail_nothing() {
+fn iterations_of_different_kinds_cannot_fail() {
     let (mut base, mut new) = reports(10, 0.03, 4);
     for start in &mut new.starts {
         start.iterations.iter_mut().for_each(|time| *time *= 2.0);
@@ -161,13 +160,13 @@ fn iterations_of_different_kinds_fail_nothing() {
         let report = compared((&base, &nothing), (&new, &nothing));
         assert_eq!(report.regressed, fails, "{of_base} against {of_new}");
         assert_eq!(verdict(&report, "steady"), Verdict::Slower);
-        let told = |note: &String| note.contains(of_base) && note.contains(of_new);
-        assert_eq!(report.notes.iter().any(told), of_base != of_new);
+        let mentions = |note: &String| note.contains(of_base) && note.contains(of_new);
+        assert_eq!(report.notes.iter().any(mentions), of_base != of_new);
     }
 }
 
 #[test]
-fn a_slower_first_iteration_is_told_where_the_time_to_first_hides_it() {
+fn a_slower_first_iteration_is_reported_where_the_time_to_first_hides_it() {
     let (base, mut new) = reports(10, 0.03, 4);
     for start in &mut new.starts {
         start.iterations[0] *= 1.2;
@@ -182,7 +181,7 @@ fn a_slower_first_iteration_is_told_where_the_time_to_first_hides_it() {
     assert!(text.starts_with("first iteration +"), "{text}");
     assert!(text.ends_with("%): kernel loading"), "{text}");
     assert!(report.regressed);
-    // The gate is what it is asked to be.
+    // The gate contains only the requested quantities.
     let mut settings = Settings::new(CompareKind::Runs, "0");
     settings.gate = vec!["steady".to_owned()];
     let steady = compared_with((&base, &nothing), (&new, &nothing), &settings);
@@ -199,7 +198,7 @@ fn a_slower_first_iteration_is_told_where_the_time_to_first_hides_it() {
 }
 
 #[test]
-fn memory_that_grew_fails_although_all_is_faster() {
+fn memory_growth_fails_although_times_are_faster() {
     let (mut base, mut new) = reports(10, 0.01, 5);
     plant(&mut base, Cause::Idle, 1.0);
     for start in &mut new.starts {
@@ -220,19 +219,19 @@ fn gated(ids: &[&str]) -> Settings {
 }
 
 #[test]
-fn a_gate_that_measures_nothing_does_not_pass() {
+fn a_gate_on_unmeasured_quantities_is_inconclusive() {
     let nothing = Behind::default();
     let (mut base, mut new) = reports(10, 0.01, 11);
     let inconclusive = |base: &RunReport, new: &RunReport, settings: &Settings| {
         let report = compared_with((base, &nothing), (new, &nothing), settings);
         assert!(!report.regressed);
-        let told = (report.notes.iter()).any(|note| note.contains("to be gated"));
-        (report.inconclusive, told)
+        let noted = (report.notes.iter()).any(|note| note.contains("is gated"));
+        (report.inconclusive, noted)
     };
     let usual = Settings::new(CompareKind::Runs, "0");
     assert_eq!(inconclusive(&base, &new, &usual), (false, false));
-    // Without a device on either side there is no device memory, which is no doubt unless
-    // somebody asks for it.
+    // Without a device on either side, device memory is missing, which only matters if it
+    // was requested.
     for start in base.starts.iter_mut().chain(&mut new.starts) {
         start.peak_device = None;
     }
@@ -243,11 +242,11 @@ fn a_gate_that_measures_nothing_does_not_pass() {
     assert_eq!(inconclusive(&base, &new, &both), (true, true));
     let report = compared_with((&base, &nothing), (&new, &nothing), &both);
     assert_eq!(report.verdict, Verdict::Inconclusive);
-    // A number that only one side has is one, whoever asks.
+    // A quantity that only one side has is inconclusive, requested or not.
     base.starts[3].peak_device = Some(1 << 30);
     assert_eq!(inconclusive(&base, &new, &usual), (true, false));
     base.starts[3].peak_device = None;
-    // Iterations that are not alike are not compared.
+    // Iterations of different kinds are not compared.
     new.iteration = "calls of Linear".to_owned();
     assert_eq!(inconclusive(&base, &new, &usual), (false, false));
     assert_eq!(inconclusive(&base, &new, &gated(&["first"])), (true, true));
@@ -261,10 +260,10 @@ fn a_gate_that_measures_nothing_does_not_pass() {
 }
 
 #[test]
-fn first_is_of_the_starts_that_settle() {
+fn first_covers_the_starts_that_settle() {
     let nothing = Behind::default();
     let (base, mut new) = reports(10, 0.01, 12);
-    // Two starts were cut off before they could, after first iterations of their own.
+    // Two starts were cut off before they settled, with different first iterations.
     for start in &mut new.starts[2..4] {
         start.iterations = vec![5.0, 0.02];
     }
@@ -278,7 +277,7 @@ fn first_is_of_the_starts_that_settle() {
     assert_eq!(first.values.len(), 7);
     let quotient = first.mean.value / steady.mean.value;
     assert!((quotient / ratio.mean.value - 1.0).abs() < 1e-9);
-    // Where none settles, all of them have a first iteration.
+    // If none settles, all first iterations count.
     for start in &mut new.starts {
         start.iterations.truncate(1);
     }
@@ -288,7 +287,7 @@ fn first_is_of_the_starts_that_settle() {
 }
 
 #[test]
-fn what_did_not_change_says_how_well_that_is_known() {
+fn an_unchanged_result_reports_its_interval() {
     let (base, new) = reports(10, 0.01, 6);
     let nothing = Behind::default();
     let report = compared((&base, &nothing), (&new, &nothing));
@@ -302,11 +301,11 @@ fn what_did_not_change_says_how_well_that_is_known() {
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(report.verdict, Verdict::Inconclusive);
     assert!(report.inconclusive && !report.regressed);
-    assert!(report.headline.text.contains("more starts will tell"));
+    assert!(report.headline.text.contains("run more starts"));
 }
 
 #[test]
-fn few_starts_decide_nothing_and_say_so() {
+fn few_starts_are_inconclusive_with_a_reason() {
     let nothing = Behind::default();
     for starts in [1, 2, 3] {
         let (base, mut new) = reports(starts, 0.01, 8);
@@ -317,9 +316,7 @@ fn few_starts_decide_nothing_and_say_so() {
         assert!(all.all(|quantity| {
             quantity.verdict == Verdict::Inconclusive
                 && quantity.p.is_none()
-                && quantity
-                    .why
-                    .contains("an interval needs 3 starts of each side")
+                && quantity.why.contains("an interval needs 3 starts per side")
         }));
         let text = &report.headline.text;
         assert!(text.contains("not sure with so few starts: idle"), "{text}");
@@ -333,7 +330,7 @@ fn few_starts_decide_nothing_and_say_so() {
 }
 
 #[test]
-fn nothing_that_can_be_compared_is_refused() {
+fn differing_sides_are_compared_with_notes() {
     let nothing = Behind::default();
     let (base, mut new) = reports(6, 0.01, 9);
     new.machine.cpu = "another".to_owned();
@@ -348,22 +345,22 @@ fn nothing_that_can_be_compared_is_refused() {
     for part in [
         "processor a processor against another, cores 16 against 4",
         "base was recorded by preheat 0.1.0, new by 0.2.0",
-        "no temperature was measured on both sides: base is process, new is disk",
+        "the sides have no temperature in common: base is process, new is disk",
         "the environment differs: CUDA_MODULE_LOADING",
-        "peak device memory: new has none",
+        "peak device memory: new has no value",
     ] {
-        let told = report.notes.iter().any(|note| note.contains(part));
-        assert!(told, "{part}: {:#?}", report.notes);
+        let noted = report.notes.iter().any(|note| note.contains(part));
+        assert!(noted, "{part}: {:#?}", report.notes);
     }
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Same);
     assert_eq!(verdict(&report, "device-memory"), Verdict::Inconclusive);
 }
 
 #[test]
-fn runs_without_anything_are_compared_too() {
+fn runs_without_recordings_are_compared_too() {
     let nothing = Behind::default();
     let (mut base, mut new) = reports(6, 0.01, 10);
-    // Nothing was recorded: the time to the end is all there is.
+    // Nothing was recorded: only the time to the end is known.
     for start in base.starts.iter_mut().chain(&mut new.starts) {
         start.time_to_first = None;
         start.causes.clear();
@@ -387,7 +384,7 @@ fn runs_without_anything_are_compared_too() {
 }
 
 #[test]
-fn starts_that_failed_or_cannot_be_read_are_left_out_and_told() {
+fn failed_and_unreadable_starts_are_left_out_with_a_note() {
     let (base, mut new) = reports(10, 0.03, 4);
     let nothing = Behind::default();
     for start in &mut new.starts[4..] {
@@ -397,15 +394,15 @@ fn starts_that_failed_or_cannot_be_read_are_left_out_and_told() {
     new.starts[1].damaged = true;
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(report.new.counted_starts, 2);
-    let told = |words: &str| report.notes.iter().any(|note| note.contains(words));
-    assert!(told("new: 6 of 10 starts failed (exit code 3)"));
-    assert!(told("new: of 1 of 10 starts a part of the recording"));
-    // One that always fails is none to compare with.
+    let noted = |words: &str| report.notes.iter().any(|note| note.contains(words));
+    assert!(noted("new: 6 of 10 starts failed (exit code 3)"));
+    assert!(noted("new: 1 of 10 starts have unreadable parts"));
+    // A program that always fails cannot be compared.
     new.starts.iter_mut().for_each(|start| start.exit_code = 3);
     let failed = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(failed.new.counted_starts, 0);
     assert!(failed.inconclusive && !failed.regressed);
-    // Two that always do are alike.
+    // Two programs that always fail can.
     let (mut base, mut new) = reports(10, 0.03, 4);
     for start in base.starts.iter_mut().chain(&mut new.starts) {
         start.exit_code = 1;
@@ -428,7 +425,7 @@ fn the_end_of_a_program_is_not_compared_with_a_first_iteration() {
     assert!(!report.regressed && report.inconclusive);
 }
 
-/// A region that takes this long in each start, with 1 % of noise.
+/// A region that takes this long in each start, with 1 % noise.
 fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionReport {
     let mut rng = Rng::new(seed);
     let firsts = (report.starts.iter())
@@ -475,14 +472,14 @@ fn timed_regions_are_compared_among_all_quantities() {
         (Verdict::Faster, Verdict::Same)
     );
     assert!(!rows[0].gated && !report.regressed);
-    // The first start of the series is not among those that count.
+    // The first start of the series does not count.
     assert_eq!(rows[0].base.as_ref().unwrap().values.len(), 9);
     let text = &report.headline.text;
     assert!(
         text.starts_with("first execution of train.py:17–23 → 22–28 −188 ms (−99 %)"),
         "{text}"
     );
-    // One family: with two more members the smallest p-value of the others counts more.
+    // One family: two more members increase the adjustment of the smallest p-value.
     let smallest = |report: &CompareReport| {
         let of = report
             .causes
@@ -504,7 +501,7 @@ fn timed_regions_are_compared_among_all_quantities() {
 }
 
 #[test]
-fn a_region_fails_a_comparison_only_where_the_gate_names_it() {
+fn a_region_fails_a_comparison_only_if_gated() {
     let (mut base, mut new) = reports(10, 0.01, 22);
     base.regions = vec![region(&base, 17, 0.1, 1)];
     new.regions = vec![region(&new, 17, 0.2, 2), region(&new, 40, 0.1, 3)];

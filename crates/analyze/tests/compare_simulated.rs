@@ -1,4 +1,4 @@
-//! The verdicts of comparisons on generated runs, whose truth is known.
+//! Verdicts of comparisons on generated runs with a known truth.
 
 mod simulated;
 
@@ -36,7 +36,7 @@ fn alarms(report: &CompareReport) -> bool {
     quantities.chain(causes).any(is_alarm)
 }
 
-/// Compares runs of both truths, so many times; the share for which `holds`.
+/// Compares runs of both truths repeatedly; returns the share for which `holds` is true.
 fn shares<const N: usize>(
     base: &Truth,
     new: &Truth,
@@ -65,16 +65,16 @@ fn truth(starts: usize, noise: f64, draw: Noise) -> Truth {
     }
 }
 
-/// Of equal programs at most one comparison of twenty says that anything at all differs.
-fn false_alarms(words: &str, same: &Truth, seed: u64) {
+/// At most one in twenty comparisons of equal programs may report any difference.
+fn false_alarms(label: &str, same: &Truth, seed: u64) {
     let [alarms, failures] = shares(same, same, seed, [alarms, |report| report.regressed]);
     println!(
-        "{words}: {:.1} % of {COMPARISONS} comparisons have a false alarm, {:.1} % fail",
+        "{label}: {:.1} % of {COMPARISONS} comparisons have a false alarm, {:.1} % fail",
         100.0 * alarms,
         100.0 * failures
     );
-    assert!(alarms <= 0.05, "{words}: {alarms}");
-    assert!(failures <= 0.005, "{words}: {failures}");
+    assert!(alarms <= 0.05, "{label}: {alarms}");
+    assert!(failures <= 0.005, "{label}: {failures}");
 }
 
 #[test]
@@ -83,29 +83,30 @@ fn equal_programs_raise_no_alarm_with_ten_starts() {
 }
 
 #[test]
-fn nor_do_they_with_heavy_tails() {
+fn equal_programs_raise_no_alarm_with_heavy_tails() {
     false_alarms("heavy tails, 10 starts", &truth(10, 0.03, heavy_tailed), 2);
 }
 
 #[test]
-fn nor_with_five_starts() {
+fn equal_programs_raise_no_alarm_with_five_starts() {
     false_alarms("3 % noise, 5 starts", &truth(5, 0.03, Rng::normal), 3);
 }
 
 #[test]
-fn nor_with_much_noise_and_few_starts() {
+fn equal_programs_raise_no_alarm_with_much_noise_and_few_starts() {
     false_alarms("20 % noise, 4 starts", &truth(4, 0.2, Rng::normal), 4);
 }
 
 #[test]
-fn nor_where_one_side_has_more_starts_and_more_noise() {
+fn unequal_noise_and_start_counts_raise_no_alarm() {
     let (base, new) = (truth(20, 0.02, Rng::normal), truth(5, 0.08, Rng::normal));
     let [share] = shares(
         &base,
         &new,
         5,
         [|report| {
-            // What is noisier is larger in the mean: only its middle is the same.
+            // More noise increases the arithmetic mean; only the geometric mean is the
+            // same.
             is_alarm(quantity(report, "time-to-first").verdict)
                 || is_alarm(quantity(report, "first").verdict)
         }],
@@ -115,7 +116,7 @@ fn nor_where_one_side_has_more_starts_and_more_noise() {
 }
 
 #[test]
-fn nor_where_memory_has_two_levels_by_chance() {
+fn memory_with_two_random_levels_raises_no_alarm() {
     for (starts, seed) in [(4, 9), (5, 10), (10, 11)] {
         let same = Truth {
             two_levels: true,
@@ -126,7 +127,7 @@ fn nor_where_memory_has_two_levels_by_chance() {
 }
 
 #[test]
-fn memory_that_is_always_more_is_found() {
+fn memory_that_always_grew_is_found() {
     let mut rng = Rng::new(12);
     let same = truth(10, 0.03, Rng::normal);
     let (mut base, mut new) = (run(&same, &mut rng), run(&same, &mut rng));
@@ -168,7 +169,7 @@ fn a_first_iteration_that_is_ten_percent_slower_is_found() {
 }
 
 #[test]
-fn equal_programs_are_called_the_same_where_noise_allows_it() {
+fn equal_programs_are_the_same_if_noise_allows() {
     let same = truth(10, 0.01, Rng::normal);
     let [share] = shares(
         &same,
@@ -180,22 +181,22 @@ fn equal_programs_are_called_the_same_where_noise_allows_it() {
     assert!(share >= 0.9, "{share}");
 }
 
-/// Whether the intervals of the first iteration's change hold the truth: of the ratio, and of
-/// the difference.
-fn holds(report: &CompareReport, ratio: f64) -> [bool; 2] {
+/// Returns whether the intervals of the first iteration's change contain the true value,
+/// for the ratio and for the difference.
+fn covers(report: &CompareReport, ratio: f64) -> [bool; 2] {
     let first = quantity(report, "first");
-    let held = |of: Option<Estimate>, truth: f64| {
+    let contains = |of: Option<Estimate>, truth: f64| {
         let of = of.expect("both have it");
         of.low < Some(truth) && Some(truth) < of.high
     };
     [
-        held(first.relative, ratio - 1.0),
-        held(first.difference, 0.5 * (ratio - 1.0)),
+        contains(first.relative, ratio - 1.0),
+        contains(first.difference, 0.5 * (ratio - 1.0)),
     ]
 }
 
 #[test]
-fn intervals_of_the_change_hold_the_truth() {
+fn intervals_of_the_change_have_their_nominal_coverage() {
     for (ratio, starts, noise) in [
         (0.2, 10, 0.03),
         (0.5, 10, 0.03),
@@ -211,16 +212,16 @@ fn intervals_of_the_change_hold_the_truth() {
             ..base
         };
         let mut rng = Rng::new(8);
-        let mut held = [0usize; 2];
+        let mut covered = [0usize; 2];
         for _ in 0..COMPARISONS {
             let report = compared(&run(&base, &mut rng), &run(&new, &mut rng));
-            for (held, holds) in held.iter_mut().zip(holds(&report, ratio)) {
-                *held += usize::from(holds);
+            for (count, covers) in covered.iter_mut().zip(covers(&report, ratio)) {
+                *count += usize::from(covers);
             }
         }
-        let [relative, difference] = held.map(|held| held as f64 / COMPARISONS as f64);
+        let [relative, difference] = covered.map(|count| count as f64 / COMPARISONS as f64);
         println!(
-            "{ratio} times, {starts} starts: {:.1} % of the ratios' intervals hold the truth, {:.1} % of the differences'",
+            "{ratio} times, {starts} starts: {:.1} % coverage of the ratio, {:.1} % of the difference",
             100.0 * relative,
             100.0 * difference
         );

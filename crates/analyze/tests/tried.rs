@@ -1,4 +1,4 @@
-//! Remedies that were tried on programs whose truth is known.
+//! Measured remedies on programs with a known truth.
 
 mod simulated;
 
@@ -7,7 +7,7 @@ use preheat_analyze::stats::Rng;
 use preheat_analyze::tried::{Kept, NotTried, Tried, TriedReport, Variant, try_out};
 use simulated::{Truth, run};
 
-/// Starts that take so long to their first iteration, with noise.
+/// Starts with this time to their first iteration, with noise.
 fn starts(seconds: f64, noise: f64, count: usize, seed: u64) -> RunReport {
     let mut rng = Rng::new(seed);
     let truth = Truth {
@@ -25,12 +25,12 @@ fn starts(seconds: f64, noise: f64, count: usize, seed: u64) -> RunReport {
     report
 }
 
-/// What follows if starts with these remedies take so long; the seed moves all noise.
-fn tried(kinds: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> TriedReport {
-    let reports: Vec<RunReport> = (kinds.iter().zip(1..))
+/// The result for starts with these remedies and times; the seed affects all noise.
+fn tried(timings: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> TriedReport {
+    let reports: Vec<RunReport> = (timings.iter().zip(1..))
         .map(|((_, seconds), at)| starts(*seconds, noise, count, seed * 1000 + at))
         .collect();
-    let variants: Vec<Variant> = (kinds.iter().zip(&reports))
+    let variants: Vec<Variant> = (timings.iter().zip(&reports))
         .map(|((remedies, _), report)| Variant {
             remedies,
             against: Temperature::Process,
@@ -43,11 +43,11 @@ fn tried(kinds: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> Tried
 
 fn of<'a>(report: &'a TriedReport, id: &str) -> &'a Tried {
     let found = report.remedies.iter().find(|tried| tried.id == id);
-    found.unwrap_or_else(|| panic!("{id} was tried: {report:?}"))
+    found.unwrap_or_else(|| panic!("{id} was not measured: {report:?}"))
 }
 
 #[test]
-fn what_clearly_pays_is_kept_and_what_does_not_is_not() {
+fn significant_savings_are_kept() {
     let report = tried(
         &[
             (&[], 8.0),
@@ -69,12 +69,12 @@ fn what_clearly_pays_is_kept_and_what_does_not_is_not() {
     let times = warm.times.expect("it was compared");
     assert!((times.value - 8.0).abs() < 0.3, "{times:?}");
     assert_eq!(report.variants[0].saved, None);
-    // The first start of each kind does not count.
+    // The first start of each variant does not count.
     assert_eq!(warm.values.len(), 5);
 }
 
 #[test]
-fn what_pays_alone_and_not_beside_another_is_left() {
+fn a_remedy_that_helps_only_alone_is_not_kept() {
     let report = tried(
         &[
             (&[], 8.0),
@@ -96,7 +96,7 @@ fn what_pays_alone_and_not_beside_another_is_left() {
 }
 
 #[test]
-fn of_three_each_is_judged_beside_the_other_two() {
+fn each_of_three_remedies_is_judged_with_the_other_two() {
     let report = tried(
         &[
             (&[], 8.0),
@@ -117,19 +117,19 @@ fn of_three_each_is_judged_beside_the_other_two() {
 }
 
 #[test]
-fn noise_is_rarely_taken_for_a_saving() {
+fn noise_is_rarely_mistaken_for_a_saving() {
     let rounds = 400;
     let kept = (0..rounds).filter(|seed| {
-        let kinds: [(&[&str], f64); 4] =
+        let timings: [(&[&str], f64); 4] =
             [(&[], 2.0), (&["a"], 2.0), (&["b"], 2.0), (&["a", "b"], 2.0)];
-        !tried(&kinds, 0.05, 5, *seed).kept.is_empty()
+        !tried(&timings, 0.05, 5, *seed).kept.is_empty()
     });
     let share = kept.count() as f64 / rounds as f64;
     assert!(share <= 0.05, "{share}");
 }
 
 #[test]
-fn predictions_stand_beside_what_was_measured() {
+fn predictions_are_reported_with_the_measurements() {
     let mut plain = starts(8.0, 0.01, 5, 1);
     plain.remedies.push(Remedy {
         id: "warm-parent".into(),
@@ -143,14 +143,14 @@ fn predictions_stand_beside_what_was_measured() {
         helps: true,
     });
     let warm = starts(1.0, 0.01, 5, 2);
-    let kind = |remedies, report| Variant {
+    let variant = |remedies, report| Variant {
         remedies,
         against: Temperature::Process,
         recording: "",
         report,
     };
     let report = try_out(
-        &[kind(&[], &plain), kind(&["warm-parent"], &warm)],
+        &[variant(&[], &plain), variant(&["warm-parent"], &warm)],
         vec![NotTried {
             id: "prefetch".into(),
             why: "all files are cached".into(),
@@ -178,21 +178,25 @@ fn starts_that_failed_do_not_count() {
     for start in &mut warm.starts {
         start.exit_code = 1;
     }
-    let kind = |remedies, report| Variant {
+    let variant = |remedies, report| Variant {
         remedies,
         against: Temperature::Process,
         recording: "",
         report,
     };
-    let report = try_out(&[kind(&[], &plain), kind(&["a"], &warm)], Vec::new(), "");
+    let report = try_out(
+        &[variant(&[], &plain), variant(&["a"], &warm)],
+        Vec::new(),
+        "",
+    );
     assert!(report.kept.is_empty());
     assert!(report.notes.iter().any(|note| note.contains("failed")));
 }
 
 #[test]
-fn the_best_is_that_of_starts_that_are_equally_cold() {
-    // Each of two saves the same as the other; a third helps colder starts, and more.
-    let kinds: [(&[&str], Temperature, f64); 6] = [
+fn the_best_remedy_is_found_per_temperature() {
+    // Two remedies save about the same; a third helps colder starts, and saves more.
+    let timings: [(&[&str], Temperature, f64); 6] = [
         (&[], Temperature::Process, 8.0),
         (&["a"], Temperature::Process, 7.0),
         (&["b"], Temperature::Process, 7.2),
@@ -200,7 +204,7 @@ fn the_best_is_that_of_starts_that_are_equally_cold() {
         (&[], Temperature::Disk, 20.0),
         (&["c"], Temperature::Disk, 12.0),
     ];
-    let reports: Vec<RunReport> = (kinds.iter().zip(1..))
+    let reports: Vec<RunReport> = (timings.iter().zip(1..))
         .map(|((_, against, seconds), at)| {
             let mut report = starts(*seconds, 0.005, 6, at);
             for start in &mut report.starts {
@@ -209,7 +213,7 @@ fn the_best_is_that_of_starts_that_are_equally_cold() {
             report
         })
         .collect();
-    let variants: Vec<Variant> = (kinds.iter().zip(&reports))
+    let variants: Vec<Variant> = (timings.iter().zip(&reports))
         .map(|((remedies, against, _), report)| Variant {
             remedies,
             against: *against,
@@ -224,7 +228,7 @@ fn the_best_is_that_of_starts_that_are_equally_cold() {
 }
 
 #[test]
-fn what_slows_later_iterations_is_not_kept() {
+fn remedies_that_slow_later_iterations_are_not_kept() {
     let measured = |slower: f64| {
         let plain = starts(8.0, 0.01, 6, 1);
         let mut quick = starts(6.0, 0.01, 6, 2);
@@ -248,7 +252,7 @@ fn what_slows_later_iterations_is_not_kept() {
     assert_eq!(of(&report, "allocator").kept, Kept::Slows);
     assert!(report.kept.is_empty());
     assert_eq!(measured(1.0).kept, ["allocator"]);
-    // What costs at the start is told as that.
+    // A remedy that costs time at the start is reported as such.
     let slow = tried(&[(&[], 6.0), (&["allocator"], 8.0)], 0.01, 6, 3);
     assert_eq!(of(&slow, "allocator").kept, Kept::Costs);
     assert_eq!(measured(0.8).kept, ["allocator"]);

@@ -1,4 +1,4 @@
-//! The causes on both sides, with what is behind their change.
+//! Compares the causes of both sides, with the items behind their change.
 
 use super::measure::{By, Measured, measure};
 use super::runs::RunInput;
@@ -6,13 +6,13 @@ use super::settings::Settings;
 use super::{CauseChange, Unit, items};
 use crate::run::Cause;
 
-/// A cause that was measured and not yet judged.
+/// A cause that was measured but not judged yet.
 pub(super) struct Measuring {
     pub cause: Cause,
     pub measured: Measured,
 }
 
-/// Compares each cause by itself.
+/// Compares each cause separately.
 pub(super) fn measure_each(causes: Vec<(Cause, Vec<f64>, Vec<f64>, By)>) -> Vec<Measuring> {
     let each = causes.into_iter();
     each.map(|(cause, base, new, by)| Measuring {
@@ -22,8 +22,8 @@ pub(super) fn measure_each(causes: Vec<(Cause, Vec<f64>, Vec<f64>, By)>) -> Vec<
     .collect()
 }
 
-/// The causes with their verdicts and items, by the size of their difference. `inputs` are
-/// none where their items are not those of the starts that are compared.
+/// Adds verdicts and items to the causes and sorts them by the size of their difference.
+/// `inputs` is `None` where the items do not belong to the compared starts.
 pub(super) fn judge_each(
     causes: Vec<Measuring>,
     adjusted: &[Option<f64>],

@@ -1,16 +1,16 @@
-//! The one thing to know: what changed, by how much, and what explains it.
+//! The headline: what changed, by how much, and what explains it.
 
 use super::starts::sum_of_differences;
 use super::words::{change, percent};
 use super::{CauseChange, Change, Headline, ItemChange, Quantity, Unit, Verdict};
 use crate::run::{Cause, RunReport};
 
-/// A cause or item that is this part of a change explains it.
+/// A cause or item with at least this share of a change explains it.
 const MOST_OF_IT: f64 = 0.5;
-/// One that is less, but this part, is worth naming.
+/// One with at least this share is worth naming.
 const WORTH_NAMING: f64 = 0.2;
 
-/// The order in which a change is worth a headline.
+/// The quantities in the order of their importance for a headline.
 const BY_WEIGHT: [&str; 9] = [
     "time-to-first",
     "first",
@@ -23,17 +23,17 @@ const BY_WEIGHT: [&str; 9] = [
     "ratio",
 ];
 
-/// What there is to tell.
+/// The material for a headline.
 pub(super) struct Story<'a> {
     pub quantities: &'a [Quantity],
     pub causes: &'a [CauseChange],
-    /// Both reports, if what they say of the first iteration belongs to these starts.
+    /// Both reports, if their first iterations belong to the compared starts.
     pub excess: Option<(&'a RunReport, &'a RunReport)>,
-    /// Whether times to first are those to the end of the program.
+    /// True if times to first are actually times to the end of the program.
     pub to_end: bool,
 }
 
-/// The headline, and the verdict over all.
+/// The headline, and the overall verdict.
 pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
     let by_weight = || {
         let of = |id: &'static str| {
@@ -43,16 +43,16 @@ pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
         BY_WEIGHT.into_iter().flat_map(of)
     };
     let changed = |quantity: &&Quantity| is_change(quantity.verdict);
-    // What fails the comparison comes first: it has to be explained.
-    let told = by_weight().find(|quantity| quantity.regressed);
-    if let Some(quantity) = told.or_else(|| by_weight().find(changed)) {
+    // A regression comes first: it has to be explained.
+    let regressed = by_weight().find(|quantity| quantity.regressed);
+    if let Some(quantity) = regressed.or_else(|| by_weight().find(changed)) {
         return (of_quantity(story, quantity), quantity.verdict);
     }
     if let Some(cause) = story.causes.iter().find(|cause| is_change(cause.verdict)) {
         let text = format!(
-            "{}{}, and no sure change of {}",
+            "{}{}, and no conclusive change of {}",
             change(cause.difference.value, Unit::Seconds),
-            behind(&[cause], ": "),
+            explanation(&[cause], ": "),
             time_to_first(story),
         );
         return (with_cause(text, None, cause), over_all(story.quantities));
@@ -64,7 +64,7 @@ fn is_change(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Slower | Verdict::Faster)
 }
 
-/// Where no quantity changed.
+/// The overall verdict where no quantity changed.
 fn over_all(quantities: &[Quantity]) -> Verdict {
     let mut gated = quantities.iter().filter(|quantity| quantity.gated);
     let mut some = false;
@@ -85,7 +85,7 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
     let (text, cause) = match quantity.id.as_str() {
         "time-to-first" => {
             let causes = explaining(story.causes, by);
-            let text = format!("{size}{}", behind(&causes, ": "));
+            let text = format!("{size}{}", explanation(&causes, ": "));
             (text, causes.first().copied())
         }
         "first" => {
@@ -116,7 +116,7 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
     }
 }
 
-/// ` (+12 %)`, where that can be said.
+/// ` (+12 %)`, where that is known.
 fn part(quantity: &Quantity) -> String {
     let relative = quantity.relative;
     relative.map_or(String::new(), |part| format!(" ({})", percent(part.value)))
@@ -131,10 +131,10 @@ fn with_cause(text: String, quantity: Option<&Quantity>, cause: &CauseChange) ->
     }
 }
 
-/// The causes that explain a change of this size: the largest, and the next if it is at
-/// least half of it.
+/// The causes that explain a change of this size: the largest, and the second if it is at
+/// least half as large.
 fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
-    // What the causes add up to differs a little from the change of the geometric mean.
+    // The sum of the causes differs slightly from the change of the geometric mean.
     let sum = sum_of_differences(causes);
     let whole = if sum * by > 0.0 { sum } else { by };
     let part = |cause: &CauseChange| cause.difference.value / whole;
@@ -148,9 +148,9 @@ fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
     }
 }
 
-/// `: Python imports, sympy is new`, or `: A (+1 s) and B (+0.9 s)`; nothing where nothing
-/// explains it.
-fn behind(causes: &[&CauseChange], before: &str) -> String {
+/// `: Python imports, sympy is new`, or `: A (+1 s) and B (+0.9 s)`; empty without an
+/// explanation.
+fn explanation(causes: &[&CauseChange], before: &str) -> String {
     match causes {
         [] => String::new(),
         [cause] => format!("{before}{}{}", cause.cause.as_str(), item_words(cause)),
@@ -166,10 +166,11 @@ fn behind(causes: &[&CauseChange], before: &str) -> String {
     }
 }
 
-/// The items that make up the change of a cause: as few as explain most of it, two at the
-/// most; else the largest, if it is worth naming.
+/// The items that make up the change of a cause: as few as explain most of it, at most two;
+/// otherwise the largest, if it is worth naming.
 fn items(cause: &CauseChange) -> Vec<&ItemChange> {
-    // What is behind these are threads and ways of waiting: they name nothing.
+    // The items of these causes are threads and kinds of waiting, which are not worth
+    // naming.
     if matches!(
         cause.cause,
         Cause::OwnCpu | Cause::Idle | Cause::SteadyWork | Cause::Unexplained
@@ -212,8 +213,8 @@ fn item_words(cause: &CauseChange) -> String {
     }
 }
 
-/// The cause of a change of the first iteration: what it takes beyond a steady one, and
-/// what a steady one takes.
+/// The cause of a change of the first iteration: among its excess over a steady one, and
+/// the steady one itself.
 fn of_first(story: &Story, by: f64) -> Option<Cause> {
     let (base, new) = story.excess?;
     let seconds = |report: &RunReport, cause: Cause| -> f64 {
@@ -239,7 +240,7 @@ fn time_to_first(story: &Story) -> &'static str {
     }
 }
 
-/// No quantity changed for sure.
+/// The headline where no quantity changed conclusively.
 fn unchanged(story: &Story) -> Headline {
     let what = time_to_first(story);
     let time = story.quantities.iter().find(|q| q.id == "time-to-first");
@@ -252,7 +253,7 @@ fn unchanged(story: &Story) -> Headline {
             percent(high)
         ),
         (Some(_), Some((low, high))) => format!(
-            "no sure change: {what} may be {} to {}; more starts will tell",
+            "no conclusive change: {what} may have changed by {} to {}; run more starts",
             percent(low),
             percent(high)
         ),
@@ -262,17 +263,17 @@ fn unchanged(story: &Story) -> Headline {
                 let text = format!(
                     "{}, not sure with so few starts{}",
                     change(by.value, Unit::Seconds),
-                    behind(&causes, ": ")
+                    explanation(&causes, ": ")
                 );
                 return match causes.first() {
                     Some(cause) => with_cause(text, None, cause),
                     None => plain(text),
                 };
             }
-            Some(_) => "no difference, and too few starts to be sure of it".to_owned(),
+            Some(_) => "no difference, but too few starts to be sure".to_owned(),
             None => format!("nothing to compare: {}", time.why),
         },
-        (None, _) => "nothing to compare: no start came to its first iteration".to_owned(),
+        (None, _) => "nothing to compare: no start reached its first iteration".to_owned(),
     };
     plain(text)
 }

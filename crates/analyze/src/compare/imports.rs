@@ -1,22 +1,22 @@
-//! Python modules on both sides: which are new, gone, or take longer.
+//! Compares Python modules: which are new, gone, or slower.
 //!
-//! A module is imported once, by whoever comes first. A new one that imports what others
-//! imported before thus seems to take their time too; so modules are compared by what each
-//! takes itself, and only what the other side does not have at all is added up along the
-//! tree: under the top-most new module, since `sympy` says it and its two hundred parts
-//! do not. Where nine tenths of that belong to a module of another package that it imports,
-//! that one is named: it is what takes the time. What both sides have is put together by
-//! package.
+//! A module is imported once, by its first importer. A new module that imports what others
+//! used to import would thus seem to cost their time too. So modules are compared by their
+//! own time, and only modules that the other side lacks entirely are summed along the tree,
+//! under the topmost new module: `sympy` is informative, its two hundred submodules are
+//! not. Where nine tenths of that time belong to an imported module of another package,
+//! that module is named instead, since it takes the time. Modules that both sides have are
+//! combined by package.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::items::Both;
 use crate::run::Module;
 
-/// A module that is this part of the one that asked for it is what takes the time.
-const AS_GOOD_AS: f64 = 0.9;
+/// A module with at least this share of its importer's time is named instead of it.
+const DOMINANT: f64 = 0.9;
 
-/// What changed, each with its name: new and gone modules, packages that both have.
+/// The changes by name: new and gone modules, and packages that both sides have.
 pub(super) fn both(base: &[Module], new: &[Module]) -> Vec<Both> {
     let (of_base, of_new) = (own(base), own(new));
     let mut found: Vec<Both> = Vec::new();
@@ -53,12 +53,12 @@ pub(super) fn both(base: &[Module], new: &[Module]) -> Vec<Both> {
     found
 }
 
-/// The package that a module belongs to.
+/// The package of a module.
 pub(super) fn package(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// What each module takes itself; children of the program may import it too.
+/// The own time of each module; child processes may import it too.
 fn own(modules: &[Module]) -> HashMap<&str, f64> {
     let mut sums: HashMap<&str, f64> = HashMap::new();
     for module in modules {
@@ -67,13 +67,13 @@ fn own(modules: &[Module]) -> HashMap<&str, f64> {
     sums
 }
 
-/// The modules that `other` does not have, under the name that says it: how long they
-/// take together, and who asked.
+/// The modules that `other` lacks, under the most informative name: their total time, and
+/// who imported them.
 fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f64, String)> {
     let is_alone: Vec<bool> = (modules.iter())
         .map(|module| !other.contains_key(module.name.as_str()))
         .collect();
-    // Parents come first, so from the end each has all that is within it.
+    // Parents come first, so going backwards, each child is complete before its parent.
     let mut within: Vec<f64> = modules.iter().map(|module| module.own).collect();
     let mut largest: Vec<Option<usize>> = vec![None; modules.len()];
     for at in (0..modules.len()).rev().filter(|at| is_alone[*at]) {
@@ -91,8 +91,8 @@ fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f6
         if modules[at].parent.is_some_and(|parent| is_alone[parent]) {
             continue;
         }
-        let named = &modules[stands_for(at, modules, &within, &largest)];
-        // The whole package is new: its name is the one that people know.
+        let named = &modules[dominant(at, modules, &within, &largest)];
+        // If the whole package is new, use its well-known name.
         let package = package(&named.name);
         let whole = names.contains(package) && !other.contains_key(package);
         let name = if whole { package } else { &named.name };
@@ -105,11 +105,12 @@ fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f6
     found
 }
 
-/// The module within `top` that takes its time, if it is of another package; else itself.
-fn stands_for(top: usize, modules: &[Module], within: &[f64], largest: &[Option<usize>]) -> usize {
+/// The module within `top` that takes most of its time, if it is of another package;
+/// otherwise `top`.
+fn dominant(top: usize, modules: &[Module], within: &[f64], largest: &[Option<usize>]) -> usize {
     let (mut named, mut at) = (top, top);
     while let Some(inner) = largest[at]
-        && within[inner] >= AS_GOOD_AS * within[at]
+        && within[inner] >= DOMINANT * within[at]
     {
         if package(&modules[inner].name) != package(&modules[named].name) {
             named = inner;
@@ -138,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn the_top_most_new_module_is_named_and_moved_ones_are_not_counted_twice() {
+    fn the_topmost_new_module_is_named_and_moved_ones_are_not_counted_twice() {
         let base = [
             module("torch", None, 1.0),
             module("torch.nn", Some(0), 0.5),
             module("numpy", Some(0), 0.3),
             module("old", None, 0.2),
         ];
-        // sympy comes first now, and with it numpy.
+        // sympy is imported first now, and with it numpy.
         let new = [
             module("sympy", None, 0.4),
             module("sympy.core", Some(0), 0.8),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_the_time_is_named_and_a_package_by_its_own_name() {
+    fn dominant_modules_and_new_packages_are_named() {
         let base = [module("train_parts", None, 0.1)];
         let helper = [
             module("train_parts", None, 0.1),
@@ -183,7 +184,7 @@ mod tests {
         let found = both(&base, &helper);
         assert!((of(&found, "sympy").new - 1.501).abs() < 1e-12);
         assert_eq!(found.len(), 2);
-        // Part of a package that was there already.
+        // Part of a package that already existed.
         let part = [
             module("train_parts", None, 0.1),
             module("train_parts.slow", None, 1.0),

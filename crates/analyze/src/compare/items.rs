@@ -1,6 +1,6 @@
-//! What is behind the change of a cause: modules, libraries, kernels and calls that are
-//! new, gone, or take longer or shorter. Of the one start of each side that is shown,
-//! brought to the size of the mean.
+//! The items behind the change of a cause: modules, libraries, kernels and calls that are
+//! new, gone, slower or faster. They come from the displayed start of each side, scaled to
+//! the mean.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::runs::RunInput;
 use super::{Change, ItemChange};
 use crate::run::{Cause, CauseReport, Item};
 
-/// So many are told.
+/// The maximum number of items.
 const MOST: usize = 20;
-/// Seconds below which nothing is told: the clock's own noise.
+/// Differences below this many seconds are omitted: they are clock noise.
 const LEAST: f64 = 10e-6;
 
-/// A thing on both sides, in seconds.
+/// An item on both sides, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Both {
     pub name: String,
@@ -23,7 +23,7 @@ pub(super) struct Both {
     pub new: f64,
 }
 
-/// The changed items of a cause, the largest change first, and how many there are in all.
+/// The changed items of a cause, largest change first, and their total number.
 pub(super) fn changed(base: &RunInput, new: &RunInput, cause: Cause) -> (Vec<ItemChange>, u64) {
     let modules = match (base.behind, new.behind, cause) {
         (Some(base), Some(new), Cause::PythonImports) => Some((&base.modules, &new.modules)),
@@ -61,12 +61,12 @@ fn change(both: Both) -> Option<ItemChange> {
     })
 }
 
-/// What one side tells of a cause.
+/// The known items of a cause on one side.
 struct Known {
-    /// By name: seconds, and what it was about.
+    /// By name: seconds and details.
     items: BTreeMap<String, (f64, String)>,
-    /// What is not among them took at most this long.
-    untold: f64,
+    /// An upper bound for items that are not listed.
+    unlisted: f64,
 }
 
 impl Known {
@@ -78,17 +78,17 @@ impl Known {
         let Some(report) = reports.find(|report| report.cause == cause) else {
             return Known::new(&[], 0.0, cause);
         };
-        Known::new(&report.items, untold(report), cause)
+        Known::new(&report.items, unlisted(report), cause)
     }
 
-    fn new(items: &[Item], untold: f64, cause: Cause) -> Known {
+    fn new(items: &[Item], unlisted: f64, cause: Cause) -> Known {
         let mut known = Known {
             items: BTreeMap::new(),
-            untold,
+            unlisted,
         };
         for item in items {
             let name = match cause {
-                // Which modules a document tells by themselves depends on their size.
+                // Which modules a document lists individually depends on their size.
                 Cause::PythonImports => {
                     let name = item.name.trim_start_matches("other modules of ");
                     imports::package(name)
@@ -105,7 +105,7 @@ impl Known {
     }
 }
 
-/// `ptxas` for `ptxas (4711)`: a process has another number in every start.
+/// `ptxas` for `ptxas (4711)`: process ids differ between starts.
 fn without_number(name: &str) -> &str {
     let numbered = name
         .strip_suffix(')')
@@ -117,7 +117,7 @@ fn without_number(name: &str) -> &str {
 }
 
 /// A document keeps the largest items: the smallest of them bounds the others.
-fn untold(report: &CauseReport) -> f64 {
+fn unlisted(report: &CauseReport) -> f64 {
     match report.items.last() {
         Some(last) if report.items_in_all > report.items.len() as u64 => last.seconds,
         _ => 0.0,
@@ -142,11 +142,11 @@ fn by_name(base: &Known, new: &Known) -> Vec<Both> {
             entry.detail.clone_from(detail);
         }
     }
-    // One that the other side may have, only not among its largest, is not called new.
+    // An item is not new if the other side may have it, just not among its largest.
     both.into_values()
         .filter(|both| {
-            (both.base > 0.0 || both.new > 2.0 * base.untold)
-                && (both.new > 0.0 || both.base > 2.0 * new.untold)
+            (both.base > 0.0 || both.new > 2.0 * base.unlisted)
+                && (both.new > 0.0 || both.base > 2.0 * new.unlisted)
         })
         .collect()
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cut_list_may_hold_is_not_called_new() {
+    fn items_missing_from_a_truncated_list_are_not_new() {
         let cause = Cause::KernelLoading;
         let base = Known::new(&[item("a", 0.5), item("b", 0.1)], 0.1, cause);
         let new = Known::new(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_the_same_by_another_number() {
+    fn process_ids_are_ignored() {
         for (name, known) in [
             ("ptxas (4711)", "ptxas"),
             ("ptxas", "ptxas"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_of_documents_are_put_together_by_package() {
+    fn modules_of_documents_are_combined_by_package() {
         let cause = Cause::PythonImports;
         let items = [
             item("torch", 0.5),

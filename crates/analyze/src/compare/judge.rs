@@ -1,12 +1,12 @@
-//! What is said of a quantity, after all of them were measured.
+//! Judges each quantity after all of them were measured.
 //!
-//! - *slower* and *faster* need a p-value below 0.05 after Holm's adjustment (1979) over
-//!   all quantities and causes of the comparison. So two equal programs are told apart, in
-//!   anything at all, in at most one comparison of twenty. A sure change of less than 1 % is
-//!   not called one.
-//! - *same* is no absence of evidence: it needs the whole interval within ± the margin
+//! - *slower* and *faster* need a p-value below 0.05 after Holm's adjustment (1979) over all
+//!   quantities and causes of the comparison. At most one in twenty comparisons of equal
+//!   programs therefore reports any difference. A significant change of less than 1 % is
+//!   ignored.
+//! - *same* is not absence of evidence: it needs the whole interval within ± the margin
 //!   (two one-sided tests, Schuirmann 1987; with the 95 % interval each has an error of
-//!   2.5 %). All else is *inconclusive*.
+//!   2.5 %). Everything else is *inconclusive*.
 
 use super::measure::Measured;
 use super::settings::Settings;
@@ -14,34 +14,34 @@ use super::words::{change, count, percent};
 use super::{Estimate, Verdict};
 use crate::stats::FEWEST;
 
-/// An adjusted p-value below this is no chance.
-const SURE: f64 = 0.05;
-/// A sure change below this part is still none.
+/// An adjusted p-value below this is significant.
+const SIGNIFICANT: f64 = 0.05;
+/// A significant change below this fraction is ignored.
 const LEAST: f64 = 0.01;
 
-/// What is said of it.
-pub(super) struct Judged {
+/// The judgement of a quantity.
+pub(super) struct Judgement {
     pub verdict: Verdict,
     pub why: String,
-    /// Whether it is beyond what is allowed, its floor apart.
+    /// True if it exceeds the allowed regression, ignoring its floor.
     pub beyond: bool,
 }
 
 impl Measured {
-    /// The verdict, given the p-value with regard to all others.
-    pub(super) fn judge(&self, adjusted: Option<f64>, settings: &Settings) -> Judged {
+    /// The verdict, given the p-value adjusted for all others.
+    pub(super) fn judge(&self, adjusted: Option<f64>, settings: &Settings) -> Judgement {
         let margin = settings.max_regression;
         let (Some(part), Some(adjusted)) = (self.part, adjusted) else {
-            return Judged {
+            return Judgement {
                 verdict: Verdict::Inconclusive,
-                why: self.why_nothing(),
+                why: self.why_unknown(),
                 beyond: false,
             };
         };
         let low = part.low.unwrap_or(f64::NEG_INFINITY);
         let high = part.high.unwrap_or(f64::INFINITY);
         let least = self.least.max(LEAST.min(margin));
-        let verdict = if adjusted < SURE && part.value.abs() >= least {
+        let verdict = if adjusted < SIGNIFICANT && part.value.abs() >= least {
             if part.value > 0.0 {
                 Verdict::Slower
             } else {
@@ -53,17 +53,17 @@ impl Measured {
             Verdict::Inconclusive
         };
         let why = match verdict {
-            Verdict::Inconclusive => self.why_not_sure(),
+            Verdict::Inconclusive => self.why_inconclusive(),
             _ => String::new(),
         };
-        Judged {
+        Judgement {
             verdict,
             why,
             beyond: verdict == Verdict::Slower && low > margin,
         }
     }
 
-    fn why_not_sure(&self) -> String {
+    fn why_inconclusive(&self) -> String {
         let ends = |of: Option<Estimate>| of.and_then(|of| Some((of.low?, of.high?)));
         match (ends(self.relative), ends(self.difference)) {
             (_, Some((low, high))) if low == high => format!(
@@ -76,16 +76,16 @@ impl Measured {
                 change(low, self.unit),
                 change(high, self.unit)
             ),
-            _ => "the starts differ too much among themselves".to_owned(),
+            _ => "the starts vary too much".to_owned(),
         }
     }
 
-    fn why_nothing(&self) -> String {
+    fn why_unknown(&self) -> String {
         match (&self.base, &self.new) {
-            (None, _) => "base has none".to_owned(),
-            (_, None) => "new has none".to_owned(),
+            (None, _) => "base has no value".to_owned(),
+            (_, None) => "new has no value".to_owned(),
             (Some(base), Some(new)) => format!(
-                "an interval needs {FEWEST} starts of each side, and {} of base and {} of new count",
+                "an interval needs {FEWEST} starts per side; {} of base and {} of new count",
                 count(base.values.len()),
                 count(new.values.len()),
             ),
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::stats::Rng;
 
-    fn judged(base: &[f64], new: &[f64], by: By, unit: Unit) -> (Measured, Judged) {
+    fn judged(base: &[f64], new: &[f64], by: By, unit: Unit) -> (Measured, Judgement) {
         let measured = measure(base, new, by, unit);
         let settings = Settings::new(CompareKind::Runs, "0");
         let judged = measured.judge(measured.p, &settings);
@@ -108,67 +108,78 @@ mod tests {
     }
 
     #[test]
-    fn a_sure_change_is_one_and_a_small_one_is_none() {
+    fn significant_changes_are_reported_unless_tiny() {
         let base = [1.00, 1.01, 0.99, 1.00];
-        let (found, said) = judged(&base, &[1.20, 1.21, 1.19, 1.20], By::Factor, Unit::Seconds);
-        assert_eq!((said.verdict, said.beyond), (Verdict::Slower, true));
+        let (found, judgement) =
+            judged(&base, &[1.20, 1.21, 1.19, 1.20], By::Factor, Unit::Seconds);
+        assert_eq!(
+            (judgement.verdict, judgement.beyond),
+            (Verdict::Slower, true)
+        );
         let relative = found.relative.unwrap();
         assert!((relative.value - 0.2).abs() < 1e-3);
         let difference = found.difference.unwrap();
         assert!((difference.value - 0.2).abs() < 1e-3);
         assert!(relative.low.unwrap() > 0.17 && relative.high.unwrap() < 0.23);
         let less: Vec<f64> = base.iter().map(|value| value * 0.8).collect();
-        let (_, said) = judged(&base, &less, By::Factor, Unit::Seconds);
-        assert_eq!((said.verdict, said.beyond), (Verdict::Faster, false));
-        // Sure, but half a percent.
+        let (_, judgement) = judged(&base, &less, By::Factor, Unit::Seconds);
+        assert_eq!(
+            (judgement.verdict, judgement.beyond),
+            (Verdict::Faster, false)
+        );
+        // Significant, but only half a percent.
         let exact = [1.0, 1.0001, 0.9999, 1.0];
-        let (found, said) = judged(
+        let (found, judgement) = judged(
             &exact,
             &exact.map(|value| value * 1.005),
             By::Factor,
             Unit::Seconds,
         );
         assert!(found.p.unwrap() < 1e-6);
-        assert_eq!(said.verdict, Verdict::Same);
+        assert_eq!(judgement.verdict, Verdict::Same);
     }
 
     #[test]
-    fn too_much_noise_or_too_few_starts_decide_nothing() {
+    fn too_much_noise_or_too_few_starts_are_inconclusive() {
         let noisy = [1.0, 1.4, 0.7, 1.1];
-        let (_, said) = judged(&noisy, &[1.2, 0.8, 1.5, 1.0], By::Factor, Unit::Seconds);
-        assert_eq!(said.verdict, Verdict::Inconclusive);
-        assert!(said.why.contains("it may be"), "{}", said.why);
-        let (found, said) = judged(&[1.0], &[9.0], By::Factor, Unit::Seconds);
-        assert_eq!(said.verdict, Verdict::Inconclusive);
+        let (_, judgement) = judged(&noisy, &[1.2, 0.8, 1.5, 1.0], By::Factor, Unit::Seconds);
+        assert_eq!(judgement.verdict, Verdict::Inconclusive);
+        assert!(judgement.why.contains("it may be"), "{}", judgement.why);
+        let (found, judgement) = judged(&[1.0], &[9.0], By::Factor, Unit::Seconds);
+        assert_eq!(judgement.verdict, Verdict::Inconclusive);
         assert_eq!(
-            said.why,
-            "an interval needs 3 starts of each side, and 1 of base and 1 of new count"
+            judgement.why,
+            "an interval needs 3 starts per side; 1 of base and 1 of new count"
         );
         assert_eq!(found.difference.unwrap().value, 8.0);
-        let (_, said) = judged(&[], &[9.0; 5], By::Factor, Unit::Bytes);
-        assert_eq!(said.why, "base has none");
+        let (_, judgement) = judged(&[], &[9.0; 5], By::Factor, Unit::Bytes);
+        assert_eq!(judgement.why, "base has no value");
     }
 
     #[test]
     fn memory_that_does_not_vary_is_exact() {
         let third = 1e9 / 3.0;
-        let (found, said) = judged(&[third; 3], &[third; 9], By::Factor, Unit::Bytes);
-        assert_eq!(said.verdict, Verdict::Same);
+        let (found, judgement) = judged(&[third; 3], &[third; 9], By::Factor, Unit::Bytes);
+        assert_eq!(judgement.verdict, Verdict::Same);
         assert_eq!(found.difference.unwrap().value, 0.0);
-        let (_, said) = judged(&[third; 9], &[2.0 * third; 9], By::Factor, Unit::Bytes);
-        assert_eq!((said.verdict, said.beyond), (Verdict::Slower, true));
-        // With three starts of each side one of ten is so by chance, if it has two levels.
-        let (found, said) = judged(&[third; 3], &[2.0 * third; 3], By::Factor, Unit::Bytes);
-        assert!((found.p.unwrap() - 0.1).abs() < 1e-12);
-        assert_eq!(said.verdict, Verdict::Inconclusive);
+        let (_, judgement) = judged(&[third; 9], &[2.0 * third; 9], By::Factor, Unit::Bytes);
         assert_eq!(
-            said.why,
+            (judgement.verdict, judgement.beyond),
+            (Verdict::Slower, true)
+        );
+        // With three starts per side and two levels, one in ten results is like this by
+        // chance.
+        let (found, judgement) = judged(&[third; 3], &[2.0 * third; 3], By::Factor, Unit::Bytes);
+        assert!((found.p.unwrap() - 0.1).abs() < 1e-12);
+        assert_eq!(judgement.verdict, Verdict::Inconclusive);
+        assert_eq!(
+            judgement.why,
             "it is +318 MiB in all starts, which may be chance with so few"
         );
     }
 
     #[test]
-    fn a_few_equal_counts_are_no_certainty() {
+    fn a_few_equal_counts_are_not_significant() {
         let by = By::Sum {
             whole: 20.0,
             least: 0.5,
@@ -179,7 +190,7 @@ mod tests {
         assert!(many.p.unwrap() < 1e-4);
         let same = measure(&[1.0; 3], &[1.0; 3], by, Unit::Iterations);
         assert_eq!(same.p, Some(1.0));
-        // By whichever way they are compared.
+        // However they are compared.
         let lab = measure(&[1.0; 4], &[2.0; 4], By::Factor, Unit::Count);
         assert!((lab.p.unwrap() - 2.0 / 70.0).abs() < 1e-12);
         let varying = [1.0, 1.0, 1.0, 2.0];
@@ -188,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_says_what_the_ratio_says() {
+    fn differences_agree_with_ratios() {
         let mut rng = Rng::new(3);
         let (mut sure, mut open) = (0, 0);
         for round in 0..2000 {
@@ -214,26 +225,26 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_zero_is_compared_as_it_is() {
+    fn quantities_that_may_be_zero_are_compared_directly() {
         let by = By::Sum {
             whole: 2.0,
             least: 1e-3,
         };
-        let (found, said) = judged(&[0.0; 5], &[0.0; 5], by, Unit::Seconds);
-        assert_eq!(said.verdict, Verdict::Same);
+        let (found, judgement) = judged(&[0.0; 5], &[0.0; 5], by, Unit::Seconds);
+        assert_eq!(judgement.verdict, Verdict::Same);
         assert_eq!(found.relative, None);
-        let (found, said) = judged(
+        let (found, judgement) = judged(
             &[0.0; 5],
             &[0.50, 0.51, 0.49, 0.50, 0.50],
             by,
             Unit::Seconds,
         );
-        assert_eq!(said.verdict, Verdict::Slower);
+        assert_eq!(judgement.verdict, Verdict::Slower);
         assert!((found.difference.unwrap().value - 0.5).abs() < 1e-12);
         // Ten milliseconds of two seconds are half a percent.
-        let (_, said) = judged(&[0.10; 5], &[0.11; 5], by, Unit::Seconds);
-        assert_eq!(said.verdict, Verdict::Same);
-        let (_, said) = judged(&[0.0; 9], &[1.0; 9], By::Factor, Unit::Bytes);
-        assert_eq!(said.verdict, Verdict::Slower);
+        let (_, judgement) = judged(&[0.10; 5], &[0.11; 5], by, Unit::Seconds);
+        assert_eq!(judgement.verdict, Verdict::Same);
+        let (_, judgement) = judged(&[0.0; 9], &[1.0; 9], By::Factor, Unit::Bytes);
+        assert_eq!(judgement.verdict, Verdict::Slower);
     }
 }

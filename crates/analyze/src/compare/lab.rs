@@ -1,7 +1,7 @@
-//! Two results of the lab: series by series.
+//! Compares two lab results, series by series.
 
 use super::headline::plain;
-use super::measure::{Asked, By, Measured, measure};
+use super::measure::{By, Measured, Samples, measure};
 use super::runs::{adjusted, is_inconclusive, judged, verdict_with};
 use super::settings::Settings;
 use super::words::{change, percent};
@@ -12,18 +12,18 @@ use super::{
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
 use crate::stats::{StartSummary, firsts, summarize_start};
 
-/// Compares two results of the lab; the sources are their files, as they were named.
+/// Compares two lab results; the sources are their file names, as the user gave them.
 pub fn compare_labs(
     base: (&str, &LabReport),
     new: (&str, &LabReport),
     settings: &Settings,
 ) -> CompareReport {
     let matched = Matched::of(base.1, new.1);
-    let measured: Vec<Measured> = (matched.asked.iter())
-        .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
+    let measured: Vec<Measured> = (matched.samples.iter())
+        .map(|samples| measure(&samples.base, &samples.new, samples.by, samples.unit))
         .collect();
-    let adjusted = by_family(&matched.asked, &measured, settings);
-    let quantities = judged(matched.asked, measured, &adjusted, settings);
+    let adjusted = by_family(&matched.samples, &measured, settings);
+    let quantities = judged(matched.samples, measured, &adjusted, settings);
     let (headline, verdict) = headline(&quantities);
     let unjudged = settings.unjudged(&quantities);
     let (base, new) = (side(base.0, base.1), side(new.0, new.1));
@@ -48,14 +48,15 @@ pub fn compare_labs(
     }
 }
 
-/// Holm's adjustment. A third of what the lab measures are ratios, which follow from first
-/// and steady: among the others they would make everything less sure, and tell nothing new.
-/// So they are a family of their own, unless they can fail the comparison.
-fn by_family(asked: &[Asked], measured: &[Measured], settings: &Settings) -> Vec<Option<f64>> {
-    let apart = |asked: &Asked| asked.id == "ratio" && !settings.gates(asked.id);
+/// Holm's adjustment. A third of the lab's quantities are ratios, which follow from first
+/// and steady: including them would make everything else less significant without adding
+/// information. So they form a separate family, unless they can fail the comparison.
+fn by_family(samples: &[Samples], measured: &[Measured], settings: &Settings) -> Vec<Option<f64>> {
+    let separate = |samples: &Samples| samples.id == "ratio" && !settings.gates(samples.id);
     let of = |ratios: bool| {
-        let each = asked.iter().zip(measured);
-        let family = each.map(|(asked, measured)| measured.p.filter(|_| apart(asked) == ratios));
+        let each = samples.iter().zip(measured);
+        let family =
+            each.map(|(samples, measured)| measured.p.filter(|_| separate(samples) == ratios));
         adjusted(&family.collect::<Vec<_>>())
     };
     let both = of(false).into_iter().zip(of(true));
@@ -82,20 +83,20 @@ fn side(source: &str, report: &LabReport) -> Side {
     }
 }
 
-/// The series that both have.
+/// The series that both sides have.
 struct Matched {
-    asked: Vec<Asked>,
+    samples: Vec<Samples>,
     notes: Vec<String>,
 }
 
 impl Matched {
     fn of(base: &LabReport, new: &LabReport) -> Matched {
         let (of_base, of_new) = (all(base), all(new));
-        let mut asked = Vec::new();
+        let mut samples = Vec::new();
         for (key, series) in &of_base {
             let other = of_new.iter().find(|(other, _)| other == key);
             if let Some((_, other)) = other.filter(|(_, other)| other.kind == series.kind) {
-                asked.extend(of_series(key, series, other));
+                samples.extend(of_series(key, series, other));
             }
         }
         let lacking = |has: &[(SeriesKey, &Series)], lacks: &[(SeriesKey, &Series)]| {
@@ -108,13 +109,13 @@ impl Matched {
             ("new", lacking(&of_new, &of_base)),
         ] {
             if count > 0 {
-                notes.push(format!("{count} series are in {side} alone"));
+                notes.push(format!("{count} series are only in {side}"));
             }
         }
         if base.settings.quick != new.settings.quick {
             notes.push("only one side was measured with --quick".to_owned());
         }
-        Matched { asked, notes }
+        Matched { samples, notes }
     }
 }
 
@@ -149,9 +150,9 @@ fn counted(series: &Series) -> Vec<&[f64]> {
     starts
 }
 
-fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
+fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Samples> {
     let (of_base, of_new) = (counted(base), counted(new));
-    let asked = |id, name: &'static str, unit, base: Vec<f64>, new: Vec<f64>| Asked {
+    let samples = |id, name: &'static str, unit, base: Vec<f64>, new: Vec<f64>| Samples {
         id,
         name: name.into(),
         unit,
@@ -162,7 +163,7 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
     };
     let once = |name, unit, of: fn(&[f64]) -> f64| {
         let each = |starts: &[&[f64]]| starts.iter().map(|start| of(start)).collect::<Vec<_>>();
-        vec![asked("value", name, unit, each(&of_base), each(&of_new))]
+        vec![samples("value", name, unit, each(&of_base), each(&of_new))]
     };
     let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     match base.kind {
@@ -182,17 +183,17 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Asked> {
             let steady: (Vec<f64>, Vec<f64>) = each(|of| of.steady);
             let ratio: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first / of.steady?));
             let mut all = vec![
-                asked("first", "first", Unit::Seconds, first.0, first.1),
-                asked("steady", "steady", Unit::Seconds, steady.0, steady.1),
-                asked("ratio", "first ÷ steady", Unit::Ratio, ratio.0, ratio.1),
+                samples("first", "first", Unit::Seconds, first.0, first.1),
+                samples("steady", "steady", Unit::Seconds, steady.0, steady.1),
+                samples("ratio", "first ÷ steady", Unit::Ratio, ratio.0, ratio.1),
             ];
-            all.retain(|asked| !(asked.base.is_empty() && asked.new.is_empty()));
+            all.retain(|samples| !(samples.base.is_empty() && samples.new.is_empty()));
             all
         }
     }
 }
 
-/// The largest change, what fails the comparison first; and how many there are.
+/// The largest change, with regressions first, and the number of changes.
 fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
     let size = |quantity: &Quantity| {
         let part = quantity.relative.map_or(0.0, |part| part.value);
@@ -215,17 +216,19 @@ fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
         };
         let text = match quantities.len() {
             0 => "nothing to compare: the results have no series in common".to_owned(),
-            all => format!("no sure change: {same} of {all} quantities are the same for sure"),
+            all => format!(
+                "no conclusive change: {same} of {all} quantities are conclusively the same"
+            ),
         };
         return (plain(text), verdict);
     };
     let by = largest.difference.map_or(0.0, |by| by.value);
-    // Of nothing there is no part.
+    // A percentage of zero is undefined.
     let part =
         (largest.relative).map_or(String::new(), |part| format!(" ({})", percent(part.value)));
-    let place = largest.of.as_ref().map_or(String::new(), place);
+    let series = largest.of.as_ref().map_or(String::new(), series_name);
     let mut text = format!(
-        "{place} {}: {}{part}",
+        "{series} {}: {}{part}",
         largest.name,
         change(by, largest.unit)
     );
@@ -245,8 +248,8 @@ fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
     (headline, largest.verdict)
 }
 
-/// A series in a sentence: `launch, cache empty, first launch (cuda)`.
-fn place(key: &SeriesKey) -> String {
+/// The name of a series in a sentence: `launch, cache empty, first launch (cuda)`.
+fn series_name(key: &SeriesKey) -> String {
     let mut words = vec![key.experiment.id().to_owned()];
     if !key.variant.is_empty() {
         words.push(key.variant.clone());

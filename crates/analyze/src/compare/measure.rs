@@ -1,37 +1,39 @@
-//! One quantity on both sides: how far apart, and how sure that is.
+//! Compares one quantity of both sides: the difference and its significance.
 //!
-//! The unit of replication is the start, so each start gives one value of a quantity. Starts
-//! of a live comparison take turns in rounds; the analysis does not pair them, which is
-//! right for any order and loses little.
+//! The unit of replication is the start, so each start contributes one value per quantity.
+//! Starts of a live comparison are interleaved in rounds; the analysis does not pair them,
+//! which is valid for any order and loses little power.
 //!
-//! - What is always above zero (times, ratios, memory) errs by factors: it is compared by
-//!   its logarithms, and the change is the ratio of geometric means. What may be zero
-//!   (causes, excess, iterations of warm-up) is compared as it is, and its change is told
-//!   as a part of something that is not zero: of the time to first for causes.
-//! - The 95 % interval and the p-value are Welch's (1947): neither equally many starts nor
-//!   equal noise is assumed. The interval of a difference of geometric means is that of
+//! - Quantities that are always positive (times, ratios, memory) have multiplicative errors:
+//!   they are compared by their logarithms, and the change is the ratio of geometric means.
+//!   Quantities that may be zero (causes, excess, warm-up iterations) are compared directly,
+//!   and their change is given relative to something that is not zero: the time to first for
+//!   causes.
+//! - The 95 % interval and the p-value are Welch's (1947), which assumes neither equal numbers
+//!   of starts nor equal noise. The interval of a difference of geometric means is that of
 //!   [`geometric_difference`], where both sides are estimates.
-//! - Small counts, and memory that has a few levels, are equal by chance more often than a
-//!   variance of zero says. The p-value of counts, and of whatever varies on neither side,
-//!   is never below that of the exact permutation test, 2 ÷ (n + m choose n).
+//! - Small counts, and memory with few levels, are equal by chance more often than a variance
+//!   of zero suggests. The p-value of counts, and of anything that varies on neither side, is
+//!   never below that of the exact permutation test, 2 ÷ (n + m choose n).
 
 use std::borrow::Cow;
 
 use super::{Estimate, Level, SeriesKey, Unit};
 use crate::stats::{by_permutation, geometric_difference, mean, welch};
 
-/// How a quantity is compared.
+/// The scale of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum By {
-    /// By its logarithm.
+    /// Compared by logarithm.
     Factor,
-    /// As it is: `max_regression` is a part of `whole`, and less than `least` is no change.
+    /// Compared directly: `max_regression` is a fraction of `whole`, and changes below
+    /// `least` are ignored.
     Sum { whole: f64, least: f64 },
 }
 
-/// A quantity of each start of both sides.
+/// The values of a quantity, one per start, of both sides.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct Samples {
     pub id: &'static str,
     pub name: Cow<'static, str>,
     pub unit: Unit,
@@ -41,7 +43,7 @@ pub(super) struct Asked {
     pub by: By,
 }
 
-/// What the values say, before all quantities are looked at together.
+/// The result of comparing the values, before all quantities are judged together.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub base: Option<Level>,
@@ -49,9 +51,9 @@ pub(super) struct Measured {
     pub difference: Option<Estimate>,
     pub relative: Option<Estimate>,
     pub p: Option<f64>,
-    /// The change as the part that `max_regression` is compared with.
+    /// The change as the fraction that `max_regression` limits.
     pub part: Option<Estimate>,
-    /// The smallest such part that is a change.
+    /// The smallest such fraction that counts as a change.
     pub least: f64,
     pub unit: Unit,
 }
@@ -61,21 +63,21 @@ pub(super) fn measure(base: &[f64], new: &[f64], by: By, unit: Unit) -> Measured
     let positive = base.iter().chain(new).all(|value| *value > 0.0);
     let mut measured = match by {
         By::Factor if positive => factor(base, new, unit),
-        // A zero has no logarithm.
+        // Zero has no logarithm.
         By::Factor => {
             let whole = mean(base).map_or(0.0, |mean| mean.value.abs());
             sum(base, new, whole, 0.0, unit)
         }
         By::Sum { whole, least } => Measured {
-            // Of what may be zero a part says little: it is judged as a part of the whole.
+            // A ratio to a value near zero is meaningless: judge it relative to the whole.
             relative: None,
             ..sum(base, new, whole, least, unit)
         },
     };
     let counts = matches!(unit, Unit::Iterations | Unit::Count);
-    let still = |values: &[f64]| values.iter().all(|value| *value == values[0]);
+    let constant = |values: &[f64]| values.iter().all(|value| *value == values[0]);
     let differ = measured.difference.is_some_and(|by| by.value != 0.0);
-    if differ && (counts || (still(base) && still(new))) {
+    if differ && (counts || (constant(base) && constant(new))) {
         let least = by_permutation(base.len(), new.len());
         measured.p = measured.p.map(|p| p.max(least));
     }
@@ -87,7 +89,7 @@ fn factor(base: &[f64], new: &[f64], unit: Unit) -> Measured {
     let (base_logs, new_logs) = (logs(base), logs(new));
     let level = |values: &[f64], logs: &[f64]| {
         let mean = mean(logs)?;
-        // Equal values are themselves, and not what rounding makes of them.
+        // Keep equal values exact, without rounding errors.
         let same = values.iter().all(|value| *value == values[0]);
         let plain = |log: f64| if same { values[0] } else { log.exp() };
         Some(Level {
@@ -127,9 +129,9 @@ fn factor(base: &[f64], new: &[f64], unit: Unit) -> Measured {
     }
 }
 
-/// Makes the interval of a difference say what that of the ratio does about whether there is
-/// one at all. They are nearly the same there; where they are not, the ratio decides, which
-/// the p-value is of.
+/// Makes the interval of a difference agree with that of the ratio on whether there is a
+/// difference at all. They are nearly the same there; where they are not, the ratio
+/// decides, since the p-value belongs to it.
 fn agreeing(difference: Estimate, relative: Estimate, base: f64) -> Estimate {
     let (Some(low), Some(high)) = (relative.low, relative.high) else {
         return difference;
@@ -140,7 +142,7 @@ fn agreeing(difference: Estimate, relative: Estimate, base: f64) -> Estimate {
         _ => own,
     };
     if low == high {
-        // Nothing varies: rounding is no doubt.
+        // Nothing varies: ignore rounding errors.
         let value = Some(difference.value);
         return Estimate {
             low: value,

@@ -1,11 +1,11 @@
-//! Two measurements of the same thing: what changed, how sure that is, and why.
+//! Compares two measurements: what changed, how significant it is, and why.
 //!
-//! [`compare_runs`] takes two recorded runs, [`compare_labs`] two results of the lab;
-//! [`CompareReport`] is what follows, the document `preheat.compare/1`.
+//! [`compare_runs`] compares two recorded runs, [`compare_labs`] two lab results; the
+//! result is a [`CompareReport`], the document `preheat.compare/1`.
 //!
-//! The way of a comparison: `starts` (which of them count, and their numbers) → `measure`
-//! (each quantity by itself) → `judge` (all together: verdicts) → `causes` with `items` and
-//! `imports` (what is behind the change) → `headline`, `notes`.
+//! The flow of a comparison: `starts` (which of them count, and their values) → `measure`
+//! (each quantity separately) → `judge` (all together: verdicts) → `causes` with `items`
+//! and `imports` (what explains the change) → `headline`, `notes`.
 
 mod causes;
 mod headline;

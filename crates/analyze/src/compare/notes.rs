@@ -1,4 +1,4 @@
-//! What differs beside the program, and what is missing: sentences for people.
+//! Notes on differences besides the program, and on missing data.
 
 use super::runs::{RunInput, are_alike};
 use super::starts::Counted;
@@ -21,7 +21,7 @@ pub(super) fn of_runs(
     let [of_base, of_new] = counted.map(|counted| counted.starts.len());
     if of_base.min(of_new) < FEWEST {
         notes.push(format!(
-            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; record with --starts {} or more, as the first is apart",
+            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; record with --starts {} or more, since the first does not count",
             count(of_base),
             count(of_new),
             FEWEST + 1,
@@ -30,7 +30,7 @@ pub(super) fn of_runs(
     for (side, counted) in [("base", counted[0]), ("new", counted[1])] {
         if counted.to_end && !counted.starts.is_empty() {
             notes.push(format!(
-                "{side}: nothing was recorded, so that its times are those to the end of the program"
+                "{side}: nothing was recorded, so its times are those to the end of the program"
             ));
         }
     }
@@ -39,11 +39,11 @@ pub(super) fn of_runs(
         if let Some(why) = &input.report.settings.ended_early {
             notes.push(format!("{side}: {why}"));
         }
-        let cut =
+        let truncated =
             (input.report.causes.iter()).any(|cause| cause.items_in_all > cause.items.len() as u64);
-        if input.behind.is_none() && cut {
+        if input.behind.is_none() && truncated {
             notes.push(format!(
-                "{side} is a document, which keeps the largest items of each cause: what is new or gone is told better from its recording"
+                "{side} is a document, which has only the largest items of each cause; its recording would show new and removed items more reliably"
             ));
         }
     }
@@ -66,19 +66,19 @@ fn left_out(side: &str, report: &RunReport) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(code) = failed.first() {
         notes.push(format!(
-            "{side}: {} of {all} starts failed (exit code {code}); they count only where all of both sides do",
+            "{side}: {} of {all} starts failed (exit code {code}); they count only if all starts of both sides failed",
             failed.len()
         ));
     }
     if damaged > 0 {
         notes.push(format!(
-            "{side}: of {damaged} of {all} starts a part of the recording cannot be read (`preheat report` says which); they count only where there are no others"
+            "{side}: {damaged} of {all} starts have unreadable parts in their recording (see `preheat report`); they count only if there are no others"
         ));
     }
     notes
 }
 
-/// Regions that only one side times, which cannot be compared.
+/// Notes on regions that only one side times, which cannot be compared.
 pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Vec<String> {
     let side = |names: &[String], other: &str| {
         let listed = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
@@ -94,18 +94,18 @@ pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Vec<String> {
         .collect()
 }
 
-/// What was asked to be gated and is not there, if anything.
+/// A note on gated quantities that were not measured, if any.
 pub(super) fn unjudged(ids: &[&str]) -> Option<String> {
     let is = if ids.len() == 1 { "is" } else { "are" };
     (!ids.is_empty()).then(|| {
         format!(
-            "{} {is} to be gated, and nothing was measured that can be compared",
+            "{} {is} gated, but there are no comparable measurements",
             ids.join(", ")
         )
     })
 }
 
-/// What both kinds of comparisons look at.
+/// The notes common to both kinds of comparison.
 pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     if base.source == new.source && !base.source.is_empty() {
@@ -133,7 +133,7 @@ pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
         && of_base != of_new
     {
         notes.push(format!(
-            "no temperature was measured on both sides: base is {}, new is {}",
+            "the sides have no temperature in common: base is {}, new is {}",
             of_base.as_str(),
             of_new.as_str()
         ));
@@ -141,12 +141,12 @@ pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
     notes
 }
 
-/// Whether an iteration is the same thing.
+/// A note if iterations differ between the sides.
 fn iterations(base: &RunReport, new: &RunReport) -> Option<String> {
     let (of_base, of_new) = (&base.iteration, &new.iteration);
     if !are_alike(base, new) {
         return Some(format!(
-            "an iteration is not the same on both sides: {of_base} against {of_new}; what is told of first and steady ones is of different things and fails nothing, and --iterations says what an iteration is"
+            "iterations differ between the sides: {of_base} against {of_new}; first and steady are not comparable and cannot fail; define iterations with --iterations"
         ));
     }
     (of_base != of_new)
@@ -164,7 +164,7 @@ fn machines(base: &Machine, new: &Machine) -> Vec<String> {
     text("cores", base.cores.to_string(), new.cores.to_string());
     text("system", base.os.clone(), new.os.clone());
     text("kernel", base.kernel.clone(), new.kernel.clone());
-    // What the kernel keeps for itself varies a little.
+    // The kernel's own memory varies slightly.
     let (of_base, of_new) = (base.memory as f64, new.memory as f64);
     if (of_base - of_new).abs() > 0.02 * of_base.max(of_new) {
         let size = crate::units::bytes;
@@ -173,7 +173,7 @@ fn machines(base: &Machine, new: &Machine) -> Vec<String> {
     differ
 }
 
-/// What was set differently.
+/// Notes on different settings.
 fn different(base: &RunReport, new: &RunReport) -> Vec<String> {
     let mut notes = Vec::new();
     if base.settings.synchronize != new.settings.synchronize {

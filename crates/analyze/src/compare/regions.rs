@@ -1,11 +1,11 @@
-//! Regions that both programs time themselves: the first execution of each, compared.
+//! Compares the first execution of regions that both programs time themselves.
 //!
-//! A changed program has its lines elsewhere. Where both sides time the same regions in the
+//! In a changed program, lines have moved. Where both sides time the same regions in the
 //! same order (in the same functions, over as many lines, with the same clocks), they are
-//! paired by that order; else those of the same name are.
+//! paired in that order; otherwise they are paired by name.
 
 use super::Unit;
-use super::measure::{Asked, By};
+use super::measure::{By, Samples};
 use super::starts::Counted;
 use crate::run::{RegionReport, RunReport};
 
@@ -13,9 +13,9 @@ use crate::run::{RegionReport, RunReport};
 pub(super) fn regions(
     (base, of_base): (&RunReport, &Counted),
     (new, of_new): (&RunReport, &Counted),
-) -> Vec<Asked> {
+) -> Vec<Samples> {
     let pairs = pairs(&timed(base), &timed(new));
-    let asked = pairs.into_iter().map(|(was, is)| Asked {
+    let samples = pairs.into_iter().map(|(was, is)| Samples {
         id: "region",
         name: name(was, is).into(),
         unit: Unit::Seconds,
@@ -24,12 +24,12 @@ pub(super) fn regions(
         new: firsts(is, new, of_new),
         by: By::Factor,
     });
-    asked
-        .filter(|asked| !asked.base.is_empty() && !asked.new.is_empty())
+    samples
+        .filter(|samples| !samples.base.is_empty() && !samples.new.is_empty())
         .collect()
 }
 
-/// Its name for people: `train.py:17–23`, `train.py:17–23 → 22–28`.
+/// The display name: `train.py:17–23`, `train.py:17–23 → 22–28`.
 fn name(was: &RegionReport, is: &RegionReport) -> String {
     let lines = |region: &RegionReport| {
         let (file, lines) = region.name.split_once(':')?;
@@ -59,7 +59,7 @@ pub(super) fn unpaired(base: &RunReport, new: &RunReport) -> [Vec<String>; 2] {
     ]
 }
 
-/// Those that were timed by a clock, in each start.
+/// The regions that were timed with a clock, in each start.
 fn timed(report: &RunReport) -> Vec<&RegionReport> {
     let all = report.regions.iter();
     all.filter(|region| region.clock.is_some() && !region.firsts.is_empty())
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn regions_are_paired_by_order_where_lines_have_moved() {
         let base = [region("a.py", 14, 16), region("a.py", 18, 20)];
-        // Four lines further down the first is where the second was.
+        // Four lines further down, the first region is where the second was.
         let moved = [region("a.py", 18, 20), region("a.py", 22, 24)];
         assert_eq!(paired(&base, &moved), [(14, 18), (18, 22)]);
         assert_eq!(name(&base[0], &moved[0]), "a.py:14–16 → 18–20");

@@ -1,55 +1,55 @@
-//! The document `preheat.compare/1`: what every renderer shows. Seconds and bytes.
+//! The document `preheat.compare/1`, which every renderer shows. Units are seconds and
+//! bytes.
 //!
-//! Its description for people is docs/compare-json.md, for programs
-//! docs/schema/preheat.compare-1.schema.json; the three change together.
+//! Documented in docs/compare-json.md and docs/schema/preheat.compare-1.schema.json; change
+//! all three together.
 
 use serde::{Deserialize, Serialize};
 
 use crate::lab::{ExperimentId, Machine};
 use crate::run::{Cause, IterationsBy, Temperature};
 
-/// The schema that this version writes.
+/// The schema id that this version writes.
 pub const COMPARE_SCHEMA: &str = "preheat.compare/1";
 
-/// What a change did to the cold start. A difference is always new − base.
+/// The effect of a change on cold start. Differences are always new − base.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareReport {
     /// Always [`COMPARE_SCHEMA`].
     pub schema: String,
     /// The version of preheat that compared.
     pub preheat: String,
-    /// What was compared: recorded runs, or results of the lab.
+    /// The type of measurements compared: recorded runs or lab results.
     pub kind: CompareKind,
-    /// What it was.
+    /// The old state.
     pub base: Side,
-    /// What it is now.
+    /// The new state.
     pub new: Side,
-    /// A change within ± this part is no regression: 0.05 for `--max-regression 5%`.
+    /// A change within ± this fraction is not a regression: 0.05 for `--max-regression 5%`.
     pub max_regression: f64,
-    /// Changes below these are no regressions either.
+    /// Changes below these are not regressions either.
     pub floors: Floors,
-    /// What the headline says.
+    /// The headline.
     pub headline: Headline,
-    /// Over all: the verdict of the quantity that the headline is about; where nothing
-    /// changed, `same` if every gated quantity is there and the same, else `inconclusive`.
+    /// The overall verdict: that of the headline's quantity; if nothing changed, `same` if
+    /// all gated quantities exist and are the same, else `inconclusive`.
     pub verdict: Verdict,
-    /// Whether a gated quantity regressed: exit code 1.
+    /// True if a gated quantity regressed: exit code 1.
     pub regressed: bool,
-    /// Whether a gated quantity is inconclusive, or one that the gate names was not measured
-    /// on either side, or nothing that is gated was measured at all: exit code 3 if asked
-    /// for.
+    /// True if a gated quantity is inconclusive, or one named in the gate was not measured
+    /// on either side, or no gated quantity was measured at all: exit code 3 if requested.
     pub inconclusive: bool,
-    /// The quantities, in the order in which they are shown: time to first, first, steady,
-    /// ratio, warm-up, excess, device memory, host memory; of the lab, series by series.
+    /// The quantities in display order: time to first, first, steady, ratio, warm-up,
+    /// excess, device memory, host memory; for the lab, series by series.
     pub quantities: Vec<Quantity>,
-    /// The causes, by the size of their difference, largest first; none for the lab.
-    /// Their differences add up to that of the arithmetic mean of time to first.
+    /// The causes, largest difference first; none for the lab. Their differences add up to
+    /// that of the arithmetic mean of time to first.
     pub causes: Vec<CauseChange>,
-    /// Sentences for people: what differs beside the program, what is missing or doubtful.
+    /// Human-readable notes: other differences, and missing or doubtful data.
     pub notes: Vec<String>,
 }
 
-/// What was compared.
+/// The type of measurements compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompareKind {
@@ -59,89 +59,90 @@ pub enum CompareKind {
     Lab,
 }
 
-/// One of the two that are compared.
+/// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The recording or file, as it was named; of a live comparison where it is kept.
+    /// The recording or file, as the user named it; for a live comparison, where it is
+    /// stored.
     pub source: String,
     /// The command that was run.
     pub command: Vec<String>,
-    /// When its first start began, as an RFC 3339 time in UTC.
+    /// The time when its first start began, as RFC 3339 in UTC.
     pub created: String,
     /// The version of preheat that recorded.
     pub preheat: String,
-    /// On which machine.
+    /// The machine it ran on.
     pub machine: Machine,
-    /// The device, where that is known: its name for people.
+    /// The human-readable device name, if known.
     pub device: Option<String>,
-    /// How cold the starts were made; none for the lab.
+    /// The temperature of the starts; `None` for the lab.
     pub temperature: Option<Temperature>,
-    /// By what iterations were found; none for the lab.
+    /// The method by which iterations were found; `None` for the lab.
     pub iterations_by: Option<IterationsBy>,
-    /// What an iteration is here, for people: `steps of SGD`; empty for the lab.
+    /// A human-readable description of an iteration: `steps of SGD`; empty for the lab.
     pub iteration: String,
-    /// How many starts were made; for the lab, of the experiment with the most.
+    /// The number of starts; for the lab, in the experiment with the most.
     pub starts: usize,
-    /// How many of them count: without the first and those that failed.
+    /// The number of starts that count: without the first and failed ones.
     pub counted_starts: usize,
 }
 
-/// A change whose size is below the floor is no regression, however large a part it is.
+/// Absolute changes below the floor are not regressions, however large they are relatively.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floors {
-    /// Of times that are there once in a start: time to first, the first iteration.
+    /// For times that occur once per start: time to first, the first iteration.
     pub seconds: f64,
-    /// Of the steady iteration, which comes again and again.
+    /// For the steady iteration, which recurs.
     pub steady: f64,
-    /// Of memory.
+    /// For memory.
     pub bytes: f64,
 }
 
-/// The one thing to know.
+/// The most important result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Headline {
-    /// For a person: `+1.9 s: Python imports, sympy is new`. No full stop.
+    /// The text: `+1.9 s: Python imports, sympy is new`. No full stop.
     pub text: String,
-    /// The quantity that it is about, by its `id`; none where nothing changed.
+    /// The `id` of the quantity it is about; `None` if nothing changed.
     pub quantity: Option<String>,
-    /// The cause that explains most of it; none where none does.
+    /// The cause that explains most of it, if any.
     pub cause: Option<Cause>,
-    /// What is behind that cause: names of its items, the largest change first.
+    /// The names of that cause's items, largest change first.
     pub items: Vec<String>,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Times.
+    /// Seconds.
     Seconds,
-    /// Memory.
+    /// Bytes.
     Bytes,
-    /// One time over another.
+    /// A ratio of two times.
     Ratio,
-    /// Iterations.
+    /// A number of iterations.
     Iterations,
-    /// Things.
+    /// A plain count.
     Count,
 }
 
-/// What is said of a change.
+/// The verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Surely less than it was: less time, less memory.
+    /// Significantly less: less time, less memory.
     Faster,
-    /// Surely more than it was.
+    /// Significantly more.
     Slower,
-    /// Surely within the margin.
+    /// Conclusively within the margin.
     Same,
-    /// None of the three is sure.
+    /// None of the above.
     Inconclusive,
 }
 
 impl Verdict {
-    /// The word in JSON, and for times.
+    /// The name in JSON, and for times.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -151,7 +152,7 @@ impl Verdict {
         }
     }
 
-    /// The word for people: memory is larger where time is slower.
+    /// The display word: memory is "larger" where time is "slower".
     pub fn word(self, unit: Unit) -> &'static str {
         match (self, unit) {
             (Verdict::Faster, Unit::Bytes | Unit::Ratio) => "smaller",
@@ -168,104 +169,105 @@ impl Verdict {
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// The lower end; none with fewer than three starts on a side.
+    /// The lower bound; `None` with fewer than three starts on a side.
     pub low: Option<f64>,
-    /// The upper end; likewise.
+    /// The upper bound; likewise.
     pub high: Option<f64>,
 }
 
 /// A quantity on one side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// The mean over the starts that count: the geometric mean of what is compared by
-    /// its logarithm, else the arithmetic one. With its own 95 % interval.
+    /// The mean over the starts that count, with its 95 % interval: geometric for
+    /// quantities compared by logarithm, else arithmetic.
     pub mean: Estimate,
-    /// The value of each start that counts, in the order in which they ran.
+    /// The value of each start that counts, in the order they ran.
     pub values: Vec<f64>,
 }
 
-/// Which series of the lab a quantity belongs to.
+/// The lab series that a quantity belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesKey {
     /// The experiment.
     pub experiment: ExperimentId,
-    /// On what: `cuda`, or `torch on cuda`.
+    /// The subject: `cuda`, or `torch on cuda`.
     pub subject: String,
-    /// In which variant; empty where there are none.
+    /// The variant; empty if there is only one.
     pub variant: String,
-    /// What was done.
+    /// The name of the series.
     pub series: String,
-    /// The size that a sweep was at, in bytes.
+    /// The size within a sweep, in bytes.
     pub size: Option<u64>,
 }
 
-/// A quantity on both sides, and what is said of its change.
+/// A quantity on both sides, and the verdict on its change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// For programs: `time-to-first`, `first`, `steady`, `ratio`, `warmup`, `excess`,
-    /// `device-memory`, `host-memory`; of the lab `first`, `steady`, `ratio` or `value`.
+    /// The machine-readable name: `time-to-first`, `first`, `steady`, `ratio`, `warmup`,
+    /// `excess`, `device-memory`, `host-memory`; for the lab `first`, `steady`, `ratio` or
+    /// `value`.
     pub id: String,
-    /// For people: `time to first`, `first iteration`, …
+    /// The human-readable name: `time to first`, `first iteration`, …
     pub name: String,
-    /// What its numbers count.
+    /// The unit of its numbers.
     pub unit: Unit,
-    /// The series of the lab that it belongs to; none for runs.
+    /// The lab series it belongs to; `None` for runs.
     pub of: Option<SeriesKey>,
-    /// What it was; none if that side has no such number.
+    /// The base value, if that side has one.
     pub base: Option<Level>,
-    /// What it is now; likewise. At least one of the two is there.
+    /// The new value, if that side has one. At least one side has a value.
     pub new: Option<Level>,
-    /// new − base; none if a side has no number.
+    /// new − base; `None` if a side has no value.
     pub difference: Option<Estimate>,
-    /// (new − base) ÷ base; none also where base is zero, and of what is compared by its
-    /// difference (warm-up, excess).
+    /// (new − base) ÷ base; also `None` where base is zero, and for quantities compared by
+    /// their difference (warm-up, excess).
     pub relative: Option<Estimate>,
-    /// How probable so large a change is by chance alone; none without an interval.
+    /// The p-value of the change; `None` without an interval.
     pub p: Option<f64>,
-    /// The same, with regard to how many quantities are looked at (Holm).
+    /// The p-value adjusted for the number of quantities (Holm).
     pub adjusted_p: Option<f64>,
-    /// What is said of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it is inconclusive, for people; empty where it is not.
+    /// Why it is inconclusive, human-readable; empty otherwise.
     pub why: String,
-    /// Whether it can fail the comparison.
+    /// True if it can fail the comparison.
     pub gated: bool,
-    /// Whether it does: slower, the whole interval beyond `max_regression`, and the
-    /// change at least its floor.
+    /// True if it fails the comparison: it is slower, its whole interval is beyond
+    /// `max_regression`, and the change is at least its floor.
     pub regressed: bool,
 }
 
 /// A cause on both sides: seconds on the path to the end of the first iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseChange {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
-    /// What it was; zeros where it did not occur.
+    /// The base value; zero where it did not occur.
     pub base: Level,
-    /// What it is now.
+    /// The new value.
     pub new: Level,
     /// new − base.
     pub difference: Estimate,
-    /// As of a quantity.
+    /// As for a quantity.
     pub p: Option<f64>,
-    /// As of a quantity.
+    /// As for a quantity.
     pub adjusted_p: Option<f64>,
-    /// What is said of it; its margin is `max_regression` of the base's time to first.
+    /// The verdict; its margin is `max_regression` of the base's time to first.
     pub verdict: Verdict,
-    /// What is behind the change, the largest first; of the one start of each side that
-    /// is shown. Not all of it.
+    /// The items behind the change, largest first, from the displayed start of each side;
+    /// truncated.
     pub items: Vec<ItemChange>,
-    /// How many items changed in all.
+    /// The total number of changed items.
     pub items_in_all: u64,
 }
 
-/// What happened to an item.
+/// The change of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Base has none of it.
+    /// Base does not have it.
     New,
-    /// It is no longer there.
+    /// New does not have it.
     Gone,
     /// It takes longer.
     Grown,
@@ -285,19 +287,19 @@ impl Change {
     }
 }
 
-/// One thing behind the change of a cause.
+/// An item behind the change of a cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemChange {
     /// Its name: `sympy`, `libcudnn_ops.so.9`, `cuLibraryLoadData`.
     pub name: String,
-    /// Who asked for it or what it was about; may be empty.
+    /// Details such as the importer; may be empty.
     pub detail: String,
-    /// How long it was; 0 if new. A module's time is with all that it imports.
+    /// The base time; 0 if new. A module's time includes everything it imports.
     pub base: f64,
-    /// How long it is; 0 if gone.
+    /// The new time; 0 if gone.
     pub new: f64,
     /// new − base.
     pub difference: f64,
-    /// What happened to it.
+    /// The kind of change.
     pub change: Change,
 }

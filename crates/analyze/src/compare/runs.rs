@@ -1,8 +1,8 @@
-//! Two recorded runs: from their starts to the document.
+//! Compares two recorded runs, from their starts to the document.
 
 use super::causes::{judge_each, measure_each};
 use super::headline::{Story, headline};
-use super::measure::{Asked, Measured, measure};
+use super::measure::{Measured, Samples, measure};
 use super::regions::{regions, unpaired};
 use super::settings::Settings;
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
@@ -13,17 +13,17 @@ use crate::stats::holm;
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct RunInput<'a> {
-    /// The recording or file, as it was named.
+    /// The recording or file, as the user named it.
     pub source: &'a str,
-    /// What it shows.
+    /// Its report.
     pub report: &'a RunReport,
-    /// All that is behind its causes; none where only a document is there.
+    /// The complete items of its causes; `None` if only a document is available.
     pub behind: Option<&'a Behind>,
 }
 
 /// Compares two runs.
 pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
-    let asked_for = settings;
+    let requested = settings;
     let settings = &match are_alike(base.report, new.report) {
         true => settings.clone(),
         false => settings.without_iterations(),
@@ -32,10 +32,10 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     let with_failed = always_fails(base.report) && always_fails(new.report);
     let of_base = counted(base.report, cold_base, with_failed);
     let of_new = counted(new.report, cold_new, with_failed);
-    let mut asked = quantities(&of_base, &of_new, settings);
-    asked.extend(regions((base.report, &of_base), (new.report, &of_new)));
-    let measured: Vec<Measured> = (asked.iter())
-        .map(|asked| measure(&asked.base, &asked.new, asked.by, asked.unit))
+    let mut samples = quantities(&of_base, &of_new, settings);
+    samples.extend(regions((base.report, &of_base), (new.report, &of_new)));
+    let measured: Vec<Measured> = (samples.iter())
+        .map(|samples| measure(&samples.base, &samples.new, samples.by, samples.unit))
         .collect();
     let of_causes = measure_each(causes(&of_base, &of_new, settings));
     let all: Vec<Option<f64>> = (measured.iter())
@@ -44,12 +44,12 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         .collect();
     let adjusted = adjusted(&all);
     let (of_quantities, adjusted_causes) = adjusted.split_at(measured.len());
-    let quantities = judged(asked, measured, of_quantities, settings);
-    // What a report tells of causes is of its own warmest starts.
+    let quantities = judged(samples, measured, of_quantities, settings);
+    // The causes of a report describe its warmest starts.
     let are_shown = shows(base.report, cold_base) && shows(new.report, cold_new);
     let inputs = are_shown.then_some((base, new));
     let causes = judge_each(of_causes, adjusted_causes, inputs, settings);
-    let unjudged = asked_for.unjudged(&quantities);
+    let unjudged = requested.unjudged(&quantities);
     let (headline, verdict) = headline(&Story {
         quantities: &quantities,
         causes: &causes,
@@ -80,8 +80,8 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     report
 }
 
-/// Whether iterations are of one kind on both sides: steps of an optimizer are, whichever
-/// it is, and a model's calls are something else.
+/// Returns true if iterations are of the same kind on both sides: optimizer steps are
+/// comparable, whichever the optimizer; model calls are a different kind.
 pub(super) fn are_alike(base: &RunReport, new: &RunReport) -> bool {
     let kind = |report: &RunReport| {
         let first_word = report.iteration.split(' ').next();
@@ -90,7 +90,7 @@ pub(super) fn are_alike(base: &RunReport, new: &RunReport) -> bool {
     kind(base) == kind(new)
 }
 
-/// Holm's adjustment of those that have a p-value.
+/// Applies Holm's adjustment to those that have a p-value.
 pub(super) fn adjusted(all: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = all.iter().flatten().copied().collect();
     let mut adjusted = holm(&known).into_iter();
@@ -100,16 +100,16 @@ pub(super) fn adjusted(all: &[Option<f64>]) -> Vec<Option<f64>> {
 
 /// The quantities with their verdicts.
 pub(super) fn judged(
-    asked: Vec<Asked>,
+    samples: Vec<Samples>,
     measured: Vec<Measured>,
     adjusted: &[Option<f64>],
     settings: &Settings,
 ) -> Vec<Quantity> {
-    let each = asked.into_iter().zip(measured).zip(adjusted);
-    each.map(|((asked, measured), adjusted_p)| {
+    let each = samples.into_iter().zip(measured).zip(adjusted);
+    each.map(|((samples, measured), adjusted_p)| {
         let judged = measured.judge(*adjusted_p, settings);
-        let gated = settings.gates(asked.id);
-        let floor = match (asked.unit, asked.id) {
+        let gated = settings.gates(samples.id);
+        let floor = match (samples.unit, samples.id) {
             (Unit::Bytes, _) => settings.floors.bytes,
             (Unit::Seconds, "steady") => settings.floors.steady,
             (Unit::Seconds, _) => settings.floors.seconds,
@@ -117,10 +117,10 @@ pub(super) fn judged(
         };
         let change = measured.difference.map_or(0.0, |by| by.value);
         Quantity {
-            id: asked.id.to_owned(),
-            name: asked.name.into_owned(),
-            unit: asked.unit,
-            of: asked.of,
+            id: samples.id.to_owned(),
+            name: samples.name.into_owned(),
+            unit: samples.unit,
+            of: samples.of,
             base: measured.base,
             new: measured.new,
             difference: measured.difference,
@@ -136,8 +136,8 @@ pub(super) fn judged(
     .collect()
 }
 
-/// Whether something that could fail the comparison cannot be judged: a quantity that is
-/// gated, one that was asked for and is not there, or all that there could be.
+/// Returns true if something that could fail the comparison cannot be judged: a gated
+/// quantity, a requested one that was not measured, or everything.
 pub(super) fn is_inconclusive(quantities: &[Quantity], unjudged: &[&str]) -> bool {
     let gated = || quantities.iter().filter(|quantity| quantity.gated);
     gated().any(|quantity| quantity.verdict == Verdict::Inconclusive)
@@ -145,7 +145,7 @@ pub(super) fn is_inconclusive(quantities: &[Quantity], unjudged: &[&str]) -> boo
         || !unjudged.is_empty()
 }
 
-/// The verdict over all: nothing is the same for sure if a part of it is not there.
+/// The overall verdict: not `same` if a requested quantity was not judged.
 pub(super) fn verdict_with(verdict: Verdict, unjudged: &[&str]) -> Verdict {
     match verdict {
         Verdict::Same if !unjudged.is_empty() => Verdict::Inconclusive,
@@ -153,7 +153,8 @@ pub(super) fn verdict_with(verdict: Verdict, unjudged: &[&str]) -> Verdict {
     }
 }
 
-/// Whether what the report tells is of this temperature: it tells the warmest.
+/// Returns true if the report's details describe this temperature: they describe the
+/// warmest.
 fn shows(report: &RunReport, temperature: Temperature) -> bool {
     warmest(&report.starts).is_none_or(|warmest| warmest == temperature)
 }

@@ -1,8 +1,8 @@
-//! What counts as a regression.
+//! The definition of a regression.
 
 use super::{CompareKind, Floors, Quantity};
 
-/// Every quantity of a run, by its id, in the order in which they are shown.
+/// The ids of all quantities of a run, in display order.
 pub const QUANTITIES: [&str; 9] = [
     "time-to-first",
     "first",
@@ -15,8 +15,8 @@ pub const QUANTITIES: [&str; 9] = [
     "region",
 ];
 
-/// Those that can fail a comparison unless others are named. The ratio follows from first
-/// and steady, and a warm-up that is longer in iterations may be shorter in time.
+/// The quantities that can fail a comparison by default. The ratio follows from first and
+/// steady, and a warm-up with more iterations may be shorter in time.
 pub const DEFAULT_GATE: [&str; 5] = [
     "time-to-first",
     "first",
@@ -25,23 +25,23 @@ pub const DEFAULT_GATE: [&str; 5] = [
     "host-memory",
 ];
 
-/// What counts as a regression.
+/// The definition of a regression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// A change within ± this part is none.
+    /// Changes within ± this fraction are ignored.
     pub max_regression: f64,
-    /// Neither is one that is smaller than this.
+    /// Changes smaller than this are ignored too.
     pub floors: Floors,
-    /// The quantities that can fail the comparison, by their ids. What the lab measures once
-    /// a start, its `value`s, counts as `first`.
+    /// The ids of the quantities that can fail the comparison. Lab quantities measured once
+    /// per start, the `value`s, count as `first`.
     pub gate: Vec<String>,
     /// The version of preheat that compares.
     pub preheat: String,
 }
 
 impl Settings {
-    /// Five percent, and floors that suit what is compared: a start of a program takes
-    /// milliseconds at least, an experiment of the lab may take microseconds.
+    /// Five percent, with floors that suit the measurements: a start of a program takes at
+    /// least milliseconds, a lab experiment may last microseconds.
     pub fn new(kind: CompareKind, preheat: &str) -> Settings {
         let seconds = match kind {
             CompareKind::Runs => 1e-3,
@@ -59,7 +59,7 @@ impl Settings {
         }
     }
 
-    /// Without what is only told of iterations.
+    /// The settings without quantities of iterations.
     pub(super) fn without_iterations(&self) -> Settings {
         let of_iterations = ["first", "steady", "ratio", "warmup", "excess"];
         let mut settings = self.clone();
@@ -69,22 +69,20 @@ impl Settings {
         settings
     }
 
-    /// What the gate names and nothing was judged of, by its id: neither side has it, or it is
-    /// not of the same thing on both. The gate that nobody named asks for what there is: a
-    /// program without a device has no device memory, and that is no doubt.
+    /// The ids in the gate that were not judged: neither side has them, or they differ in
+    /// kind. The default gate only covers what exists: a program without a device has no
+    /// device memory, which is not a problem.
     pub(super) fn unjudged<'a>(&'a self, quantities: &[Quantity]) -> Vec<&'a str> {
         let usual = DEFAULT_GATE.iter().all(|id| self.gates(id));
         if usual && self.gate.len() == DEFAULT_GATE.len() {
             return Vec::new();
         }
-        let judged = |asked: &str| {
+        let judged = |id: &str| {
             let mut gated = quantities.iter().filter(|quantity| quantity.gated);
-            gated.any(|quantity| {
-                quantity.id == asked || (quantity.id == "value" && asked == "first")
-            })
+            gated.any(|quantity| quantity.id == id || (quantity.id == "value" && id == "first"))
         };
-        let asked = self.gate.iter().map(String::as_str);
-        asked.filter(|asked| !judged(asked)).collect()
+        let ids = self.gate.iter().map(String::as_str);
+        ids.filter(|id| !judged(id)).collect()
     }
 
     pub(super) fn gates(&self, id: &str) -> bool {

@@ -1,22 +1,22 @@
-//! Which starts count, and what each of them says.
+//! Selects the starts that count, and extracts their values.
 
-use super::measure::{Asked, By};
+use super::measure::{By, Samples};
 use super::settings::Settings;
 use super::{CauseChange, Unit};
 use crate::run::{self, Cause, RunReport, StartReport, Temperature, temperatures};
 use crate::stats::{StartSummary, firsts, mean, summarize_start};
 
-/// The starts of one side that count, with what their iterations say.
+/// The starts of one side that count, with summaries of their iterations.
 pub(super) struct Counted<'a> {
     pub starts: Vec<&'a StartReport>,
-    /// Whether the times to first are those to the end of the program, because nothing was
-    /// recorded of any start.
+    /// True if the times to first are actually times to the end of the program, because no
+    /// start was recorded.
     pub to_end: bool,
     summaries: Vec<StartSummary>,
 }
 
-/// The temperatures that are compared: the warmest that both have; else the warmest of
-/// each, which is not the same thing and is told.
+/// The compared temperatures: the warmest that both sides have; otherwise the warmest of
+/// each, with a note.
 pub(super) fn compared_at(base: &RunReport, new: &RunReport) -> (Temperature, Temperature) {
     let (of_base, of_new) = (temperatures(&base.starts), temperatures(&new.starts));
     let warmest = |of: &[Temperature]| of.first().copied().unwrap_or(Temperature::Process);
@@ -27,13 +27,13 @@ pub(super) fn compared_at(base: &RunReport, new: &RunReport) -> (Temperature, Te
     }
 }
 
-/// Whether every start ended with an exit code other than 0: some programs always do.
+/// Returns true if every start has an exit code other than 0: some programs always do.
 pub(super) fn always_fails(report: &RunReport) -> bool {
     report.starts.iter().all(|start| start.exit_code != 0)
 }
 
-/// Those that count, as in the report of a run; but a start that failed says nothing of how
-/// long one takes that does not, unless those `with_failed` are to count too.
+/// The starts that count, as in the report of a run, but without failed ones, whose
+/// durations are not representative, unless `with_failed` includes them.
 pub(super) fn counted(
     report: &RunReport,
     temperature: Temperature,
@@ -73,7 +73,7 @@ impl Counted<'_> {
         summaries.filter_map(value).collect()
     }
 
-    /// A cause in each start; zeros where it did not occur.
+    /// The time of a cause in each start; zero where it did not occur.
     fn cause(&self, cause: Cause) -> Vec<f64> {
         let seconds = |start: &StartReport| {
             let parts = start.causes.iter().filter(|part| part.cause == cause);
@@ -84,7 +84,7 @@ impl Counted<'_> {
 }
 
 /// The quantities that at least one side has.
-pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> Vec<Asked> {
+pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> Vec<Samples> {
     let whole = whole(base);
     let average = |values: &[f64]| mean(values).map_or(0.0, |mean| mean.value);
     let iterations = |value: fn(&StartSummary) -> Option<f64>| {
@@ -92,7 +92,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
     };
     let starts =
         |value: fn(&StartReport) -> Option<f64>| (base.of_starts(value), new.of_starts(value));
-    let by_factor = |id, name: &'static str, unit, (base, new): (Vec<f64>, Vec<f64>)| Asked {
+    let by_factor = |id, name: &'static str, unit, (base, new): (Vec<f64>, Vec<f64>)| Samples {
         id,
         name: name.into(),
         unit,
@@ -101,7 +101,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
         new,
         by: By::Factor,
     };
-    // The end of a program is no first iteration.
+    // The end of a program is not a first iteration.
     let alike = base.to_end == new.to_end;
     let times = |side: &Counted| match alike || !side.to_end {
         true => side.times(),
@@ -134,7 +134,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             Unit::Ratio,
             iterations(|of| Some(of.first / of.steady?)),
         ),
-        Asked {
+        Samples {
             id: "warmup",
             name: "warm-up".into(),
             unit: Unit::Iterations,
@@ -147,7 +147,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             base: warmup.0,
             new: warmup.1,
         },
-        Asked {
+        Samples {
             id: "excess",
             name: "excess".into(),
             unit: Unit::Seconds,
@@ -172,11 +172,11 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             starts(|start| Some(start.peak_resident as f64).filter(|bytes| *bytes > 0.0)),
         ),
     ];
-    all.retain(|asked| !(asked.base.is_empty() && asked.new.is_empty()));
+    all.retain(|samples| !(samples.base.is_empty() && samples.new.is_empty()));
     all
 }
 
-/// The causes that occur on a side, in the order of [`Cause::ALL`].
+/// The causes that occur on either side, in the order of [`Cause::ALL`].
 pub(super) fn causes(
     base: &Counted,
     new: &Counted,
@@ -195,13 +195,12 @@ pub(super) fn causes(
         .collect()
 }
 
-/// What causes are parts of: the base's time to first.
+/// The total that causes are parts of: the base's time to first.
 fn whole(base: &Counted) -> f64 {
     mean(&base.times()).map_or(0.0, |mean| mean.value)
 }
 
-/// The difference of the time to first that the causes are parts of: arithmetic, so that
-/// theirs add up to it.
+/// The difference of the time to first as the arithmetic sum of its causes' differences.
 pub(super) fn sum_of_differences(causes: &[CauseChange]) -> f64 {
     causes.iter().map(|cause| cause.difference.value).sum()
 }

@@ -1,9 +1,9 @@
-//! Numbers of changes in sentences.
+//! Formats changes for sentences.
 
 use super::Unit;
 use crate::units;
 
-/// A share as a signed percentage: `+12 %`, `−0.4 %`.
+/// Formats a fraction as a signed percentage: `+12 %`, `−0.4 %`.
 pub(super) fn percent(part: f64) -> String {
     let percent = part * 100.0;
     let digits = match percent.abs() {
@@ -13,12 +13,12 @@ pub(super) fn percent(part: f64) -> String {
     format!("{}{digits} %", sign(percent))
 }
 
-/// A change with its sign and unit: `+1.9 s`, `−64 MiB`.
+/// Formats a change with its sign and unit: `+1.9 s`, `−64 MiB`.
 pub(super) fn change(by: f64, unit: Unit) -> String {
     format!("{}{}", sign(by), size(by.abs(), unit))
 }
 
-/// A number with its unit.
+/// Formats a number with its unit.
 pub(super) fn size(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => units::duration(value),
@@ -30,7 +30,7 @@ pub(super) fn size(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A small number in a sentence.
+/// Formats a small number for a sentence.
 pub(super) fn count(count: usize) -> String {
     match count {
         0 => "none".to_owned(),

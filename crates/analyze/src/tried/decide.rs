@@ -1,29 +1,29 @@
-//! From the starts of all kinds to what is kept.
+//! Decides which remedies are kept, from the starts of all variants.
 //!
-//! A remedy may pay alone and not beside others: what is imported already need not be read
-//! ahead. So the one that saves most alone is kept if it is clear that it saves something,
-//! and any other if it is clear that all together are faster with it than without it.
-//! *Clear* is: with regard to how many are looked at (Holm), by chance in less than one of
-//! twenty, and by no less than [`LEAST`] of a plain start. What saves at the start and makes
-//! the later iterations slower is not kept.
+//! A remedy may save time alone but not in combination with others: modules that are
+//! already imported need not be prefetched. So the remedy that saves the most alone is kept
+//! if its saving is significant, and any other one if all together are significantly faster
+//! with it than without it. *Significant* means: adjusted for the number of tests (Holm), p
+//! below 0.05, and at least [`LEAST`] of a plain start. A remedy that saves time at the
+//! start but slows down later iterations is not kept.
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
 use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
 use crate::stats::{geometric_difference, holm, mean, median, welch};
 
-/// What is kept saves at least this part of a plain start.
+/// A kept remedy saves at least this fraction of a plain start.
 const LEAST: f64 = 0.005;
-/// The probability below which a difference is not by chance.
-const CHANCE: f64 = 0.05;
-/// Later iterations that take so many times as long are slower, and when that is not by
-/// chance. Rare enough that no remedy is lost to a machine on which others work too.
+/// The significance level.
+const SIGNIFICANCE: f64 = 0.05;
+/// Later iterations count as slower from this factor on, at this significance level; strict
+/// enough that no remedy is lost to a machine that is busy with other work.
 const SLOWER: f64 = 1.05;
-const SLOWER_BY_CHANCE: f64 = 0.01;
+const SLOWER_SIGNIFICANCE: f64 = 0.01;
 /// A start with fewer iterations has no later ones.
 const ITERATIONS: usize = 8;
 
-/// What follows from starts of all kinds. `preheat` is the version of this program.
+/// Evaluates the starts of all variants. `preheat` is the version of this program.
 pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
     let all = Measured::of(variants);
     let plain = variants.iter().find(|variant| variant.remedies.is_empty());
@@ -63,7 +63,7 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
     }
 }
 
-/// A difference, and how probable it is by chance.
+/// A difference and its p-value.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     saved: Estimate,
@@ -120,7 +120,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// They belong to the time to first.
+    /// The causes of the time to first.
     fn causes(&self, at: usize) -> Vec<CauseSeconds> {
         let mut causes: Vec<CauseSeconds> = (self.variants[at].report.causes.iter())
             .filter(|_| self.to_first)
@@ -133,7 +133,7 @@ impl<'a> Measured<'a> {
         causes
     }
 
-    /// The variant with just these remedies.
+    /// The variant with exactly these remedies.
     fn find(&self, remedies: &[&str], against: Temperature) -> Option<usize> {
         self.variants.iter().position(|variant| {
             let same = remedies.iter().all(|id| variant.remedies.contains(id));
@@ -141,7 +141,7 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// What the second saves against the first.
+    /// The saving of the second variant over the first.
     fn difference(&self, first: usize, second: usize) -> Option<Difference> {
         let (first, second) = (&self.logs[first], &self.logs[second]);
         let tested = welch(second, first)?;
@@ -162,18 +162,18 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// What is kept, and why.
+    /// Decides which remedies are kept, with the reason.
     fn decided(&self, plain: Option<&RunReport>) -> Vec<Tried> {
-        let mut remedies: Vec<Case> = Vec::new();
+        let mut remedies: Vec<Candidate> = Vec::new();
         for variant in self.variants {
             for &id in variant.remedies {
                 if remedies.iter().all(|known| known.id != id) {
-                    remedies.push(self.case(id, variant.against));
+                    remedies.push(self.candidate(id, variant.against));
                 }
             }
         }
         let tests: Vec<Option<f64>> = (remedies.iter())
-            .flat_map(|case| [case.alone, case.beside])
+            .flat_map(|candidate| [candidate.alone, candidate.beside])
             .map(|difference| difference.map(|difference| difference.p))
             .collect();
         let known: Vec<f64> = tests.iter().flatten().copied().collect();
@@ -182,32 +182,32 @@ impl<'a> Measured<'a> {
             .map(|test| test.and_then(|_| adjusted.next()).unwrap_or(1.0))
             .collect();
         let saves = |at: usize| {
-            let case = &remedies[at / 2];
+            let candidate = &remedies[at / 2];
             let difference = if at.is_multiple_of(2) {
-                case.alone
+                candidate.alone
             } else {
-                case.beside
+                candidate.beside
             };
-            let least = LEAST * case.plain;
-            difference.is_some_and(|of| adjusted[at] < CHANCE && of.saved.value >= least)
+            let least = LEAST * candidate.plain;
+            difference.is_some_and(|of| adjusted[at] < SIGNIFICANCE && of.saved.value >= least)
         };
-        let pays = |at: usize| !remedies[at / 2].slows && saves(at);
-        // Savings against starts that are not equally cold are not to be compared.
+        let helps = |at: usize| !remedies[at / 2].slows && saves(at);
+        // Savings relative to starts of different temperatures cannot be compared.
         let is_best = |at: usize| {
             let alike = (0..remedies.len())
                 .filter(|other| remedies[*other].against == remedies[at].against)
-                .filter(|other| pays(2 * other));
+                .filter(|other| helps(2 * other));
             let best = alike.max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
             best == Some(at)
         };
-        let told = remedies.iter().enumerate().map(|(at, case)| {
-            let kept = match (case.alone, case.beside) {
-                _ if case.slows && (saves(2 * at) || saves(2 * at + 1)) => Kept::Slows,
+        let decisions = remedies.iter().enumerate().map(|(at, candidate)| {
+            let kept = match (candidate.alone, candidate.beside) {
+                _ if candidate.slows && (saves(2 * at) || saves(2 * at + 1)) => Kept::Slows,
                 _ if is_best(at) => Kept::Alone,
                 (None, None) => Kept::NotMeasured,
-                // Nothing else can be said of one that has no others beside it.
-                (Some(_), None) if pays(2 * at) => Kept::Alone,
-                (_, Some(_)) if pays(2 * at + 1) => Kept::WithOthers,
+                // A remedy without others can only be judged alone.
+                (Some(_), None) if helps(2 * at) => Kept::Alone,
+                (_, Some(_)) if helps(2 * at + 1) => Kept::WithOthers,
                 (Some(of), None) | (_, Some(of))
                     if of.saved.high.is_some_and(|most| most < 0.0) =>
                 {
@@ -216,20 +216,24 @@ impl<'a> Measured<'a> {
                 _ => Kept::Unclear,
             };
             Tried {
-                id: case.id.to_owned(),
+                id: candidate.id.to_owned(),
                 predicted: plain.and_then(|plain| {
-                    let predicted = plain.remedies.iter().find(|remedy| remedy.id == case.id);
+                    let predicted = plain
+                        .remedies
+                        .iter()
+                        .find(|remedy| remedy.id == candidate.id);
                     predicted.map(|remedy| remedy.saving).filter(|by| *by > 0.0)
                 }),
-                alone: case.alone.map(|of| of.saved),
-                with_others: case.beside.map(|of| of.saved),
+                alone: candidate.alone.map(|of| of.saved),
+                with_others: candidate.beside.map(|of| of.saved),
                 kept,
             }
         });
-        told.collect()
+        decisions.collect()
     }
 
-    /// Whether later iterations of the second are slower than those of the first.
+    /// Returns true if later iterations of the second variant are slower than those of the
+    /// first.
     fn slows(&self, first: usize, second: usize) -> bool {
         let [first, second] = [first, second].map(|at| &self.variants[at]);
         if first.report.iteration != second.report.iteration {
@@ -240,13 +244,13 @@ impl<'a> Measured<'a> {
             return false;
         };
         to.value - from.value > SLOWER.ln()
-            && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_BY_CHANCE)
+            && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_SIGNIFICANCE)
     }
 
-    fn case(&self, id: &'a str, against: Temperature) -> Case<'a> {
+    fn candidate(&self, id: &'a str, against: Temperature) -> Candidate<'a> {
         let single = self.find(&[id], against);
         let plain = self.find(&[], against);
-        // All that were tried together, and the same without this one.
+        // All remedies together, and the same without this one.
         let together = (0..self.variants.len())
             .filter(|at| self.variants[*at].against == against)
             .max_by_key(|at| self.variants[*at].remedies.len())
@@ -261,7 +265,7 @@ impl<'a> Measured<'a> {
         });
         let value = |at: Option<usize>| at.and_then(|at| mean(&self.logs[at]));
         let slows = plain.zip(single);
-        Case {
+        Candidate {
             id,
             against,
             slows: slows.is_some_and(|(plain, single)| self.slows(plain, single)),
@@ -274,39 +278,39 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// What is known of a remedy.
-struct Case<'a> {
+/// The measurements of a remedy.
+struct Candidate<'a> {
     id: &'a str,
-    /// How cold the starts are that it is compared with.
+    /// The temperature of the plain starts it is compared with.
     against: Temperature,
-    /// A plain start that is as cold.
+    /// The time of a plain start at that temperature.
     plain: f64,
-    /// Whether the iterations after the first are slower with it.
+    /// True if it makes iterations after the first slower.
     slows: bool,
     alone: Option<Difference>,
-    /// What it adds to the others.
+    /// Its additional saving in combination with the others.
     beside: Option<Difference>,
 }
 
-impl Case<'_> {
+impl Candidate<'_> {
     fn saved(&self) -> f64 {
         self.alone.map_or(f64::NEG_INFINITY, |of| of.saved.value)
     }
 }
 
-/// How cold a variant's own starts were made: of one that keeps caches they are not empty.
+/// The temperature of a variant's own starts: with kept caches, they are not cold.
 fn temperature(variant: &Variant) -> Temperature {
-    let there = |of: Temperature| {
+    let has = |of: Temperature| {
         let mut starts = variant.report.starts.iter();
         starts.any(|start| start.temperature == of)
     };
-    match there(variant.against) {
+    match has(variant.against) {
         true => variant.against,
         false => Temperature::Process,
     }
 }
 
-/// What a later iteration takes, the logarithm of its median, in each start that counts.
+/// The logarithm of the median later iteration, in each start that counts.
 fn later(variant: &Variant) -> Vec<f64> {
     let counted = run::counted(&variant.report.starts, temperature(variant));
     let starts = counted.starts.into_iter();

@@ -1,8 +1,9 @@
-//! Remedies that were tried: what each saved, what was predicted, and which are kept.
+//! Measured remedies: what each saved, what was predicted, and which are kept.
 //!
-//! Some starts of a program were plain, others had one remedy or several, and all of them
-//! took turns ([`Variant`]). What a remedy saves is measured against plain starts that were
-//! as cold. It is kept only where it is clear that it pays ([`decide`]).
+//! Some starts of a program were plain, others had one or more remedies, and all of them
+//! were interleaved ([`Variant`]). The saving of a remedy is measured against plain starts
+//! at the same temperature. A remedy is kept only if its saving is significant
+//! ([`decide`]).
 
 mod decide;
 mod report;
@@ -12,16 +13,16 @@ pub use report::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant}
 
 use crate::run::{RunReport, Temperature};
 
-/// Starts of one kind.
+/// The starts of one variant.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant<'a> {
-    /// The remedies that they had, by their ids; none for plain ones.
+    /// The ids of their remedies; empty for plain starts.
     pub remedies: &'a [&'a str],
-    /// How cold the plain starts are that they are to be compared with; of plain ones, how
-    /// cold they are.
+    /// The temperature of the plain starts they are compared with; for plain starts, their
+    /// own.
     pub against: Temperature,
-    /// Where the recording lies.
+    /// The path of the recording.
     pub recording: &'a str,
-    /// What was recorded.
+    /// The report on the recording.
     pub report: &'a RunReport,
 }

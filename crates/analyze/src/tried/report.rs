@@ -1,4 +1,4 @@
-//! The document: `preheat.start/1`.
+//! The document `preheat.start/1`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,37 +6,37 @@ use crate::compare::Estimate;
 use crate::lab::Machine;
 use crate::run::{CauseSeconds, Temperature};
 
-/// What the document calls itself.
+/// The schema id.
 pub const TRIED_SCHEMA: &str = "preheat.start/1";
 
-/// Remedies that were tried on a program.
+/// The result of measuring remedies on a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedReport {
     /// [`TRIED_SCHEMA`].
     pub schema: String,
     /// The version of preheat.
     pub preheat: String,
-    /// When the plain starts were made, RFC 3339 in UTC.
+    /// The time of the plain starts, as RFC 3339 in UTC.
     pub created: String,
-    /// On which machine.
+    /// The machine.
     pub machine: Option<Machine>,
     /// The command.
     pub command: Vec<String>,
-    /// What an iteration is, for people: `steps of SGD`. Empty if there is none: times are
-    /// then those to the program's end.
+    /// A human-readable description of an iteration: `steps of SGD`. Empty if there are
+    /// none; times are then those to the end of the program.
     pub iteration: String,
-    /// Starts of every kind, plain ones first.
+    /// All variants, plain starts first.
     pub variants: Vec<TriedVariant>,
-    /// What follows for each remedy that was tried.
+    /// The results for each measured remedy.
     pub remedies: Vec<Tried>,
-    /// Remedies that were not tried, and why.
+    /// Remedies that were not measured, and why.
     pub not_tried: Vec<NotTried>,
-    /// Those that are kept, by their ids.
+    /// The ids of the kept remedies.
     pub kept: Vec<String>,
-    /// Whether it was ended before all starts were made: nothing was decided then.
+    /// True if it was interrupted before all starts were done; nothing is decided then.
     #[serde(default)]
     pub interrupted: bool,
-    /// Sentences: what else is to be known.
+    /// Human-readable notes.
     pub notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl TriedReport {
         !self.interrupted && self.remedies.iter().any(measured)
     }
 
-    /// Says that it was ended early: what there is stays, and nothing follows from it.
+    /// Marks the report as interrupted: measurements stay, decisions are dropped.
     pub fn interrupt(&mut self) {
         self.interrupted = true;
         self.kept.clear();
@@ -57,74 +57,74 @@ impl TriedReport {
     }
 }
 
-/// A remedy that was not tried.
+/// A remedy that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotTried {
     /// Its id.
     pub id: String,
-    /// Why, for people.
+    /// The reason, human-readable.
     pub why: String,
 }
 
-/// Starts of one kind.
+/// The starts of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedVariant {
-    /// The remedies that they had, by their ids; none for plain ones.
+    /// The ids of their remedies; empty for plain starts.
     pub remedies: Vec<String>,
-    /// How cold the plain starts are that they are compared with.
+    /// The temperature of the plain starts they are compared with.
     pub against: Temperature,
-    /// Where the recording lies.
+    /// The path of the recording.
     pub recording: String,
-    /// Seconds from exec to the end of the first iteration: the geometric mean of the starts
-    /// that count, with its 95 % interval.
+    /// Seconds from exec to the end of the first iteration: the geometric mean over the
+    /// starts that count, with its 95 % interval.
     pub time_to_first: Option<Estimate>,
-    /// The same of each start that counts, in the order in which they ran.
+    /// The time of each start that counts, in the order they ran.
     pub values: Vec<f64>,
-    /// Where the time went: medians of the starts that count, in the order of
+    /// The median time of each cause over the starts that count, in the order of
     /// [`Cause::ALL`](crate::run::Cause::ALL).
     #[serde(default)]
     pub causes: Vec<CauseSeconds>,
-    /// Seconds that they save against plain ones, with a 95 % interval.
+    /// The seconds saved over plain starts, with a 95 % interval.
     pub saved: Option<Estimate>,
-    /// How many times faster they are, with a 95 % interval.
+    /// The speedup over plain starts, with a 95 % interval.
     pub times: Option<Estimate>,
 }
 
-/// What follows for a remedy.
+/// The results for a remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Its id.
     pub id: String,
-    /// Seconds that were predicted from a recorded plain start, if anything was.
+    /// The saving in seconds predicted from a recorded plain start, if any.
     pub predicted: Option<f64>,
-    /// Seconds that it saves alone.
+    /// The seconds it saves alone.
     pub alone: Option<Estimate>,
-    /// Seconds that it adds to what all others save together, where there are others.
+    /// The additional seconds it saves on top of all others together, if there are any.
     pub with_others: Option<Estimate>,
-    /// Whether it is kept, and by which measurement.
+    /// The decision, with its reason.
     pub kept: Kept,
 }
 
-/// Why a remedy is kept, or is not.
+/// The decision on a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kept {
-    /// It saves the most of all alone.
+    /// Kept: it saves the most alone.
     Alone,
-    /// It saves something beside the others.
+    /// Kept: it saves time on top of the others.
     WithOthers,
-    /// No: whether it saves anything is not clear.
+    /// Not kept: its saving is not significant.
     Unclear,
-    /// No: it costs more than it saves.
+    /// Not kept: it costs more than it saves.
     Costs,
-    /// No: it saves at the start, and the iterations after the first take longer.
+    /// Not kept: it saves time at the start but slows down later iterations.
     Slows,
-    /// No: too few of its starts came to an end.
+    /// Not kept: too few of its starts completed.
     NotMeasured,
 }
 
 impl Kept {
-    /// Whether it is kept.
+    /// Returns true if the remedy is kept.
     pub fn is_kept(self) -> bool {
         matches!(self, Kept::Alone | Kept::WithOthers)
     }

@@ -1,4 +1,5 @@
-//! Runs of a program whose truth is known: causes, iterations and memory with noise.
+//! Simulated runs of a program with a known truth: causes, iterations and memory with
+//! noise.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use preheat_analyze::lab::Machine;
@@ -8,29 +9,29 @@ use preheat_analyze::run::{
 };
 use preheat_analyze::stats::{Interval, Rng};
 
-/// How noise is drawn: a number around 0 with a deviation of about 1.
+/// A noise generator: a number around 0 with a deviation of about 1.
 pub type Noise = fn(&mut Rng) -> f64;
 
-/// Student's t with three degrees of freedom, brought to a deviation of 1: heavy tails.
+/// Student's t with three degrees of freedom, scaled to a deviation of 1: heavy tails.
 pub fn heavy_tailed(rng: &mut Rng) -> f64 {
     let chi: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
     rng.normal() / chi.sqrt()
 }
 
-/// A program, as it truly is.
+/// The true properties of a program.
 #[derive(Clone, Copy)]
 pub struct Truth {
     pub starts: usize,
     /// The first iteration, in seconds.
     pub first: f64,
-    /// Start-to-start noise, as a part.
+    /// Start-to-start noise, as a fraction.
     pub noise: f64,
-    /// Whether its memory is now on one level, now on another, by chance.
+    /// True if its memory use is randomly on one of two levels.
     pub two_levels: bool,
     pub draw: Noise,
 }
 
-/// What a start of a training script on a GPU consists of, before its first iteration.
+/// The causes of a training script's start on a GPU, before its first iteration.
 const CAUSES: [(Cause, f64); 12] = [
     (Cause::ProcessStart, 0.02),
     (Cause::LibraryLoading, 0.3),
@@ -48,7 +49,7 @@ const CAUSES: [(Cause, f64); 12] = [
 const STEADY: f64 = 0.02;
 const ITERATIONS: usize = 30;
 
-/// A run of it.
+/// Simulates a run.
 pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
     let starts: Vec<StartReport> = (0..truth.starts)
         .map(|at| start(truth, at == 0, rng))
@@ -109,7 +110,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
 
 fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
     let mut noisy = |value: f64, noise: f64| value * (noise * (truth.draw)(rng)).exp();
-    // The clock of a start is faster or slower as a whole, too.
+    // The clock of a whole start is faster or slower, too.
     let clock = noisy(1.0, truth.noise / 3.0);
     let first = noisy(truth.first, truth.noise);
     let mut iterations = vec![first];
@@ -126,7 +127,7 @@ fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
     ] {
         causes.push(CauseSeconds { cause, seconds });
     }
-    // Now and then something was not in a cache.
+    // Now and then, something was missing from a cache.
     if noisy(1.0, 1.0) > 3.0 {
         causes.push(CauseSeconds {
             cause: Cause::KernelCompilation,
@@ -155,7 +156,7 @@ fn start(truth: &Truth, first_start: bool, rng: &mut Rng) -> StartReport {
         causes,
         iterations,
         peak_resident: resident,
-        // What a framework takes from the device hardly varies.
+        // A framework's device memory hardly varies.
         peak_device: Some(device),
         evicted: None,
         damaged: false,
