@@ -23,7 +23,7 @@ use preheat_analyze::run::Temperature;
 
 use crate::show::{ExportArguments, ShowArguments};
 
-/// What a command is, in a line and in some sentences, before how it is used.
+/// The help layout: a summary line and a short description come before the usage.
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
@@ -46,15 +46,15 @@ pub enum Command {
     Run(RunArguments),
     /// Start my program warm, without changing it
     Start(StartArguments),
-    /// How cold is this machine? First against steady, and twenty claims
+    /// How cold is this machine? Measures first against steady, and tests twenty claims
     Lab(LabArguments),
-    /// Did a change make the start slower? Two results or two commands, difference by difference
+    /// Did a change slow down startup? Compares two results or two commands
     Compare(CompareArguments),
-    /// Is a recording within its budget? Fails a pipeline if not
+    /// Is a recording within its budget? Fails the build if not
     Check(Box<CheckArguments>),
-    /// Where does warm-up end? Iteration times of any benchmark tool, judged
+    /// Where does warm-up end? Classifies iteration times from any benchmark tool
     Classify(ClassifyArguments),
-    /// Show a kept result again, on any machine
+    /// Show a saved result again, on any machine
     Report(ReportArguments),
     /// What this machine has: devices, drivers, frameworks, and what is missing
     Doctor(DoctorArguments),
@@ -62,45 +62,45 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Measures the first against the steady driver initialization, allocation, transfer, kernel launch, training iteration and inference, each start in a fresh process, natively and in the frameworks that a Python has, and says of twenty common claims whether they hold here.",
+    before_help = "Measures driver initialization, allocation, transfer, kernel launch, training and inference: the first time against the steady state. Every start is a fresh process, both natively and in the frameworks installed in the chosen Python. Then tests whether twenty common claims about cold start hold on this machine.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat lab                                   all experiments, about a minute
   preheat lab --quick                           a first impression in seconds
   preheat lab launch infer --device cuda        two experiments on a GPU
-  preheat lab train --python /usr/bin/python3   with the frameworks of that Python
-  preheat lab --json cold.json --html cold.html keep the result
-  preheat lab --list                            what the experiments are
+  preheat lab train --python /usr/bin/python3   use the frameworks in that Python
+  preheat lab --json cold.json --html cold.html save the result
+  preheat lab --list                            list the experiments
 
-Exit codes: 0 done, 2 wrong usage, 125 nothing could be measured, 130 interrupted (what was
-measured until then is reported)."
+Exit codes: 0 done, 2 wrong usage, 125 nothing could be measured, 130 interrupted (the report
+covers everything measured so far)."
 )]
 pub struct LabArguments {
-    /// Experiments to run; all if none is named (see --list)
+    /// Experiments to run [default: all; see --list]
     #[arg(value_name = "ID", value_parser = experiment)]
     pub experiments: Vec<ExperimentId>,
 
-    /// Device: auto, cpu, cuda or opencl; several with commas. auto takes CUDA, then OpenCL on a GPU, then cpu
+    /// Devices, separated by commas: auto, cpu, cuda or opencl. auto uses CUDA, else OpenCL on a GPU, else the CPU
     #[arg(long, value_name = "DEVICE", value_delimiter = ',', default_value = "auto", value_parser = device)]
     pub device: Vec<DeviceChoice>,
 
-    /// Framework: auto (all that the Python has), none, torch, tensorflow or jax
+    /// Framework: auto (all that are installed), none, torch, tensorflow or jax
     #[arg(long, value_name = "FRAMEWORK", default_value = "auto", value_parser = framework)]
     pub framework: FrameworkChoice,
 
-    /// Python whose frameworks are measured [default: the active virtual environment's, else python3]
+    /// Python interpreter whose frameworks are measured [default: that of the active virtual environment, else python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
-    /// Starts of each experiment, the first of which is reported apart [default: 10, 6 with a framework, 4 of sweeps; within --budget]
+    /// Starts per experiment; the first one is reported separately [default: 10, 6 with a framework, 4 for sweeps; fewer if --budget runs out]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// A first impression: fewer iterations, smaller sweeps, 4 starts, frameworks only if named
+    /// Measure less: fewer iterations, smaller sweeps, 4 starts, and frameworks only with --framework
     #[arg(long)]
     pub quick: bool,
 
-    /// Seeds the order of the starts and all resampling
+    /// Seed for the order of the starts and for resampling
     #[arg(
         long,
         value_name = "N",
@@ -109,18 +109,18 @@ pub struct LabArguments {
     )]
     pub seed: u64,
 
-    /// Begin no further start after this long [default: 57, 600 on a GPU; 12 and 40 with --quick; none with --starts]
+    /// Stop beginning new starts after this long [default: 57, 600 on a GPU; 12 and 40 with --quick; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// End a start that takes longer
+    /// Kill a start that takes longer than this
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     pub start_limit: Duration,
 
     #[command(flatten)]
     pub show: ShowArguments,
 
-    /// List the experiments and the claims, and run nothing
+    /// List the experiments and the claims, and exit
     #[arg(long)]
     pub list: bool,
 }
@@ -199,20 +199,20 @@ pub struct RunArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "A recording that `preheat run` left and a file that `preheat lab --json` wrote are analysed anew, with this version's statistics; a file that `preheat run --json` wrote, and a measurement of `preheat start --measure`, are shown as they are.",
+    before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat report preheat-train                     a recording
   preheat report preheat-train --perfetto t.pftrace
-  preheat report cold.json --html cold.html        a result of the lab
+  preheat report cold.json --html cold.html        a lab result
   preheat report preheat-start-train               a measurement of remedies"
 )]
 pub struct ReportArguments {
-    /// The directory of a recording or of a measurement of remedies, or a file that --json of `run`, `lab` or `start --measure` wrote (- for standard input)
+    /// The directory of a recording or of a measurement of remedies, or a file written by --json of `run`, `lab` or `start --measure` (- for standard input)
     #[arg(value_name = "RECORDING|FILE")]
     pub file: PathBuf,
 
-    /// Find a recording's iterations in another way than when it was made (see `preheat run --help`)
+    /// Detect the recording's iterations differently than when it was made (see `preheat run --help`)
     #[arg(long, value_name = "HOW", value_parser = iterations)]
     pub iterations: Option<String>,
 
@@ -241,10 +241,7 @@ pub struct DoctorArguments {
 fn experiment(id: &str) -> Result<ExperimentId, String> {
     ExperimentId::from_id(id).ok_or_else(|| {
         let known: Vec<&str> = ExperimentId::ALL.iter().map(|known| known.id()).collect();
-        format!(
-            "there is no such experiment; there are {}",
-            known.join(", ")
-        )
+        format!("unknown experiment; expected one of {}", known.join(", "))
     })
 }
 
@@ -253,7 +250,7 @@ fn device(id: &str) -> Result<DeviceChoice, String> {
         "auto" => Ok(DeviceChoice::Auto),
         _ => Kind::from_id(id)
             .map(DeviceChoice::Kind)
-            .ok_or_else(|| "there is no such device; there are auto, cpu, cuda, opencl".to_owned()),
+            .ok_or_else(|| "unknown device; expected one of auto, cpu, cuda, opencl".to_owned()),
     }
 }
 
@@ -266,8 +263,7 @@ fn framework(id: &str) -> Result<FrameworkChoice, String> {
             .find(|known| known.id() == id)
             .map(FrameworkChoice::One)
             .ok_or_else(|| {
-                "there is no such framework; there are auto, none, torch, tensorflow, jax"
-                    .to_owned()
+                "unknown framework; expected one of auto, none, torch, tensorflow, jax".to_owned()
             }),
     }
 }
@@ -282,7 +278,7 @@ fn iterations(how: &str) -> Result<String, String> {
             Ok(how.to_owned())
         }
         Some(("nvtx", name)) if !name.is_empty() => Ok(how.to_owned()),
-        // Whether it is a regular expression is for the one who matches with it.
+        // The matcher validates the regular expression.
         Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
         _ => Err(
             "expected one of auto, nvtx, nvtx:NAME, python, kernels, timers, lines:REGEX, lines:BEGIN=>END"
@@ -294,16 +290,14 @@ fn iterations(how: &str) -> Result<String, String> {
 fn starts(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=MOST_STARTS) => Ok(count),
-        _ => Err(format!(
-            "a number of starts is a whole number from 1 to {MOST_STARTS}"
-        )),
+        _ => Err(format!("expected a whole number from 1 to {MOST_STARTS}")),
     }
 }
 
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.trim_end_matches('s').parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("a time is a number of seconds, more than 0 and at most a day".to_owned()),
+        _ => Err("expected a number of seconds above 0 and up to 86400 (one day)".to_owned()),
     }
 }
 

@@ -1,7 +1,6 @@
-//! `preheat check`: a recording against its budget.
+//! `preheat check`: checks a recording against its budget.
 //!
-//! What may be wrong with the flags, the budget and the places for results is found out
-//! before the recording is read.
+//! The flags, the budget and the output files are validated before the recording is read.
 
 mod budget;
 mod init;
@@ -22,7 +21,7 @@ use preheat_report::{
 
 use crate::args::{CheckArguments, ResultArguments};
 use crate::exit::{self, Usage, complain};
-use crate::kept::{self, Kept};
+use crate::kept::{self, Saved};
 use crate::show::Targets;
 use crate::terminal;
 
@@ -33,8 +32,8 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let (budget, file) = budget::of(arguments)?;
     let results = &arguments.results;
     let targets = targets(results)?;
-    let read_ones = [Some(arguments.recording.as_path()), file.as_deref()];
-    targets.spare(read_ones.into_iter().flatten())?;
+    let inputs = [Some(arguments.recording.as_path()), file.as_deref()];
+    targets.spare(inputs.into_iter().flatten())?;
     let run = read(arguments)?;
     let settings = CheckSettings {
         allow_missing: arguments.allow_missing,
@@ -49,14 +48,14 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     Ok(code(&report))
 }
 
-/// The report of the recorded run, analysed anew if the recording itself is there.
+/// The report of the run. A recording is analyzed again; a document is used unchanged.
 fn read(arguments: &CheckArguments) -> Result<RunReport> {
     let path = &arguments.recording;
     match kept::read(path, arguments.iterations.as_deref())? {
-        Kept::Recording(recorded) => Ok(recorded.findings.report),
-        Kept::Run(report) => Ok(*report),
-        Kept::Lab(_) => Err(Usage(format!(
-            "{} is a result of the lab, and budgets are for programs; name a recording of `preheat run`",
+        Saved::Recording(recorded) => Ok(recorded.findings.report),
+        Saved::Run(report) => Ok(*report),
+        Saved::Lab(_) => Err(Usage(format!(
+            "{} is a lab result, but budgets are for programs; name a recording made by `preheat run`",
             path.display()
         ))
         .into()),
@@ -73,14 +72,14 @@ fn targets(results: &ResultArguments) -> Result<Targets> {
     ])
 }
 
-/// What the program is called in exports.
+/// The program's name in exports.
 fn name(arguments: &CheckArguments, run: &RunReport) -> String {
     let words = || run.command.iter().map(OsString::from).collect::<Vec<_>>();
     let given = arguments.results.name.clone();
     given.unwrap_or_else(|| crate::run::name(&words()))
 }
 
-/// The files, then the terminal, then what GitHub reads.
+/// Writes the files, then the terminal output and the GitHub annotations.
 fn show(report: &CheckReport, results: &ResultArguments, targets: &Targets) -> Result<()> {
     let written = targets.write(|flag| {
         let text = match flag {
@@ -101,8 +100,7 @@ fn show(report: &CheckReport, results: &ResultArguments, targets: &Targets) -> R
     written.and(printed)
 }
 
-/// Appends to the summary that GitHub shows of a run. That it cannot be written must not
-/// decide over a build.
+/// Appends to the GitHub job summary. A summary that cannot be written must not fail the build.
 fn summarize(report: &CheckReport) {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return;
@@ -112,7 +110,7 @@ fn summarize(report: &CheckReport) {
     let written = file.and_then(|mut file| file.write_all(check_markdown(report).as_bytes()));
     if let Err(why) = written {
         complain(&format!(
-            "the summary {} could not be written: {why}",
+            "could not write the summary {}: {why}",
             path.display()
         ));
     }

@@ -1,4 +1,4 @@
-//! `preheat compare`: two kept results, or two commands run in turn → what changed.
+//! `preheat compare`: compares two saved results, or two commands with interleaved starts.
 
 mod live;
 
@@ -17,7 +17,7 @@ use preheat_report::{compare_html, compare_json, compare_terminal};
 
 use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
-use crate::kept::{self, Kept};
+use crate::kept::{self, Saved};
 use crate::show::Targets;
 use crate::{terminal, words};
 
@@ -29,25 +29,29 @@ pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
     ])?;
     let (base, new) = (&arguments.base, &arguments.new);
     targets.spare([Path::new(base), Path::new(new)])?;
-    match (is_kept(base), is_kept(new)) {
-        (true, true) => of_kept(arguments, &targets),
+    match (is_saved(base), is_saved(new)) {
+        (true, true) => compare_saved(arguments, &targets),
         (false, false) => live::run(
             arguments,
             [command("BASE", base)?, command("NEW", new)?],
             &targets,
         ),
-        (kept, _) => {
-            let (kept, command) = if kept { (base, new) } else { (new, base) };
+        (base_is_saved, _) => {
+            let (saved, command) = if base_is_saved {
+                (base, new)
+            } else {
+                (new, base)
+            };
             Err(Usage(format!(
-                "{kept} is a kept result and `{command}` a command: compare two kept results, or two commands (`preheat run` keeps one's result)"
+                "{saved} is a saved result and `{command}` is a command: compare two saved results or two commands (`preheat run` saves the result of a command)"
             ))
             .into())
         }
     }
 }
 
-/// A directory, a JSON file, or a file that begins as one.
-fn is_kept(argument: &str) -> bool {
+/// Returns true for a directory, a JSON file, or a file that begins like one.
+fn is_saved(argument: &str) -> bool {
     let path = Path::new(argument);
     let is_json = path
         .extension()
@@ -55,62 +59,62 @@ fn is_kept(argument: &str) -> bool {
     if argument == "-" || kept::is_recording(path) || (is_json && !argument.contains(' ')) {
         return true;
     }
-    // Only a plain file is looked into: what a pipe holds can be read only once.
+    // Peek only into regular files: a pipe can be read only once.
     let mut head = [0; 64];
     let read = || fs::File::open(path)?.read(&mut head);
     let length = path.is_file().then(read).and_then(Result::ok).unwrap_or(0);
     head[..length].trim_ascii_start().first() == Some(&b'{')
 }
 
-fn command(place: &str, text: &str) -> Result<Vec<String>> {
+fn command(argument: &str, text: &str) -> Result<Vec<String>> {
     let split = words::split(text);
-    Ok(split.map_err(|why| Usage(format!("{place} is no command that can be run: {why}")))?)
+    Ok(split.map_err(|why| Usage(format!("{argument} is not a valid command: {why}")))?)
 }
 
-fn of_kept(arguments: &CompareArguments, targets: &Targets) -> Result<ExitCode> {
+fn compare_saved(arguments: &CompareArguments, targets: &Targets) -> Result<ExitCode> {
     if let Some(flag) = arguments.live.given() {
         return Err(Usage(format!(
-            "{flag} is for commands that are run, and {} and {} are kept results",
+            "{flag} applies only to commands, but {} and {} are saved results",
             arguments.base, arguments.new
         ))
         .into());
     }
     if arguments.base == "-" && arguments.new == "-" {
-        return Err(Usage("standard input can be only one of the two".into()).into());
+        return Err(Usage("only one of the two can be standard input".into()).into());
     }
     let read = |argument: &str| kept::read(Path::new(argument), arguments.iterations.as_deref());
     let base = Side::of(&arguments.base, read(&arguments.base)?);
     let new = Side::of(&arguments.new, read(&arguments.new)?);
     match (base, new) {
-        (Err(base), Err(new)) => of_labs(arguments, targets, [&base, &new]),
-        (Err(_), Ok(_)) => Err(kinds("BASE", "NEW")),
-        (Ok(_), Err(_)) => Err(kinds("NEW", "BASE")),
+        (Err(base), Err(new)) => compare_lab_results(arguments, targets, [&base, &new]),
+        (Err(_), Ok(_)) => Err(mismatch("BASE", "NEW")),
+        (Ok(_), Err(_)) => Err(mismatch("NEW", "BASE")),
         (Ok(base), Ok(new)) => {
             let sides = [base, new];
-            let report = compared(arguments, &sides);
+            let report = compare_sides(arguments, &sides);
             show(targets, &report, &sides)?;
-            something(&report)?;
+            ensure_usable_starts(&report)?;
             Ok(code(arguments, &report))
         }
     }
 }
 
-/// A side of which no start counts is no result, whatever the other one says.
-fn something(report: &CompareReport) -> Result<()> {
+/// Fails if either side has no usable start: there is nothing to compare then.
+fn ensure_usable_starts(report: &CompareReport) -> Result<()> {
     let sides = [("base", &report.base), ("new", &report.new)];
     match sides.iter().find(|(_, side)| side.counted_starts == 0) {
         Some((name, side)) => Err(Usage(format!(
-            "nothing to compare: no start of {name} counts, of {} in {}; `preheat report {}` shows what became of them",
-            side.starts, side.source, side.source
+            "nothing to compare: {} ({name}) has no usable start out of {}; `preheat report {}` shows why",
+            side.source, side.starts, side.source
         ))
         .into()),
         None => Ok(()),
     }
 }
 
-fn kinds(lab: &str, run: &str) -> anyhow::Error {
+fn mismatch(lab: &str, run: &str) -> anyhow::Error {
     Usage(format!(
-        "{lab} is a result of `preheat lab` and {run} one of `preheat run`: compare two of a kind"
+        "{lab} is a `preheat lab` result and {run} is a `preheat run` result: compare two of the same type"
     ))
     .into()
 }
@@ -118,33 +122,33 @@ fn kinds(lab: &str, run: &str) -> anyhow::Error {
 /// One side of a comparison of runs.
 struct Side {
     source: String,
-    /// What a recording shows; of a document only its report.
-    shows: Shows,
+    content: Content,
 }
 
-enum Shows {
+/// The input of one side: a recording also has details and a timeline, a document does not.
+enum Content {
     Recording(Box<Findings>),
     Document(Box<RunReport>),
 }
 
 impl Side {
-    /// A run; a result of the lab is no side of it.
-    fn of(source: &str, kept: Kept) -> Result<Side, Box<LabReport>> {
-        let shows = match kept {
-            Kept::Recording(recorded) => Shows::Recording(Box::new(recorded.findings)),
-            Kept::Run(report) => Shows::Document(report),
-            Kept::Lab(report) => return Err(report),
+    /// Returns the side, or the report itself if it is a lab result.
+    fn of(source: &str, saved: Saved) -> Result<Side, Box<LabReport>> {
+        let content = match saved {
+            Saved::Recording(recorded) => Content::Recording(Box::new(recorded.findings)),
+            Saved::Run(report) => Content::Document(report),
+            Saved::Lab(report) => return Err(report),
         };
         Ok(Side {
             source: source.to_owned(),
-            shows,
+            content,
         })
     }
 
     fn input(&self) -> RunInput<'_> {
-        let (report, behind) = match &self.shows {
-            Shows::Recording(findings) => (&findings.report, Some(&findings.behind)),
-            Shows::Document(report) => (&**report, None),
+        let (report, behind) = match &self.content {
+            Content::Recording(findings) => (&findings.report, Some(&findings.behind)),
+            Content::Document(report) => (&**report, None),
         };
         RunInput {
             source: &self.source,
@@ -154,9 +158,9 @@ impl Side {
     }
 
     fn view(&self) -> Option<&preheat_analyze::run::RunView> {
-        match &self.shows {
-            Shows::Recording(findings) => Some(&findings.view),
-            Shows::Document(_) => None,
+        match &self.content {
+            Content::Recording(findings) => Some(&findings.view),
+            Content::Document(_) => None,
         }
     }
 }
@@ -173,7 +177,7 @@ fn settings(arguments: &CompareArguments, kind: CompareKind) -> Settings {
     settings
 }
 
-fn compared(arguments: &CompareArguments, [base, new]: &[Side; 2]) -> CompareReport {
+fn compare_sides(arguments: &CompareArguments, [base, new]: &[Side; 2]) -> CompareReport {
     let settings = settings(arguments, CompareKind::Runs);
     compare_runs(&base.input(), &new.input(), &settings)
 }
@@ -183,12 +187,12 @@ fn show(targets: &Targets, report: &CompareReport, [base, new]: &[Side; 2]) -> R
         "--json" => compare_json(report).into_bytes(),
         _ => compare_html(report, base.view(), new.view()).into_bytes(),
     });
-    // Files first: a terminal that is gone must not cost them.
+    // Write files first, so that a closed terminal does not lose them.
     let printed = targets.print(&compare_terminal(report, &terminal::of_stdout()));
     written.and(printed)
 }
 
-fn of_labs(
+fn compare_lab_results(
     arguments: &CompareArguments,
     targets: &Targets,
     [base, new]: [&LabReport; 2],
@@ -204,7 +208,7 @@ fn of_labs(
     Ok(code(arguments, &report))
 }
 
-/// What the comparison says to a pipeline.
+/// The exit code for the result of the comparison.
 fn code(arguments: &CompareArguments, report: &CompareReport) -> ExitCode {
     if report.regressed {
         ExitCode::from(REGRESSED)

@@ -1,4 +1,4 @@
-//! Exit codes, and the one place that prints an error.
+//! Exit codes and error output.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,10 +12,10 @@ pub const USAGE: u8 = 2;
 pub const INCONCLUSIVE: u8 = 3;
 /// preheat itself failed.
 pub const FAILED: u8 = 125;
-/// Ended by Ctrl-C, after what was measured until then was reported.
+/// Interrupted with Ctrl-C; everything measured so far is reported first.
 pub const INTERRUPTED: u8 = 130;
 
-/// An error that is the user's to mend: another flag, path or device.
+/// An error that the user can fix with another flag, path or device.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -27,14 +27,14 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A sentence to standard error, whose reader may be gone.
+/// Prints a message to standard error, ignoring a closed pipe.
 pub fn complain(sentence: &str) {
     let _ = writeln!(io::stderr(), "preheat: {sentence}");
 }
 
-/// Print the error and choose its exit code.
+/// Prints the error and chooses its exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     complain(&format!("{error:#}"));
-    let mendable = error.is::<Usage>() || error.is::<preheat_lab::PlanError>();
-    ExitCode::from(if mendable { USAGE } else { FAILED })
+    let user_error = error.is::<Usage>() || error.is::<preheat_lab::PlanError>();
+    ExitCode::from(if user_error { USAGE } else { FAILED })
 }

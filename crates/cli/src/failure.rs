@@ -1,4 +1,4 @@
-//! What a command that failed has to say for itself.
+//! The message for a start that failed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,45 +7,46 @@ use std::path::Path;
 use preheat_analyze::run::Manifest;
 use preheat_launch::STDERR;
 
-/// So many lines of a failed command's complaints are shown.
+/// The maximum number of lines of standard error to show.
 const LINES: usize = 20;
-/// They are looked for in so many bytes at the end: it may have written any number.
+/// The number of bytes to read from the end of standard error, which can have any size.
 const TAIL: u64 = 64 << 10;
 
-/// What is said of a failed start, with the end of its own complaints.
-pub fn failure(side: &str, place: &Path, manifest: &Manifest) -> String {
+/// The message for the last start, which failed, with the end of its standard error.
+/// `recording` is the directory of the recording.
+pub fn failure(side: &str, recording: &Path, manifest: &Manifest) -> String {
     let Some(start) = manifest.starts.last() else {
         return format!("{side} failed");
     };
-    let mut sentence = format!(
-        "{side} failed with exit code {} in its start {}, so no more starts were made",
-        start.exit_code,
-        manifest.starts.len()
+    let mut message = format!(
+        "{side}: start {} exited with code {}, stopping here",
+        manifest.starts.len(),
+        start.exit_code
     );
-    let said = File::open(place.join(&start.directory).join(STDERR)).and_then(tail);
-    let said = said.unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().collect();
+    let stderr = File::open(recording.join(&start.directory).join(STDERR)).and_then(tail);
+    let stderr = stderr.unwrap_or_default();
+    let stderr = String::from_utf8_lossy(&stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
     let end = &lines[lines.len().saturating_sub(LINES)..];
     if end.is_empty() {
-        sentence.push_str("; it says nothing");
+        message.push_str("; it wrote nothing to standard error");
     } else {
-        sentence.push_str("; it says:");
+        message.push_str("; its standard error ends with:");
     }
     for line in end {
-        // As plain text: a terminal must not be told to do anything.
+        // Strip control characters: they could reconfigure the terminal.
         let plain: String = line.chars().filter(|c| !c.is_control()).collect();
-        sentence.push_str(&format!("\n  {plain}"));
+        message.push_str(&format!("\n  {plain}"));
     }
-    sentence
+    message
 }
 
-/// The last bytes of a file, from the beginning of a line where there is one.
+/// The last bytes of a file, starting at the beginning of a line if possible.
 fn tail(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
     let before = file.seek(SeekFrom::End(0))?.saturating_sub(TAIL);
     file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
-    // Something that was left behind may be writing still.
+    // Bounded, since a child of the command may still be writing.
     file.take(TAIL).read_to_end(&mut bytes)?;
     if before > 0
         && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_of_complaints_is_read() {
+    fn reads_only_the_end_of_standard_error() {
         let tail_of = |text: &str| String::from_utf8(tail(io::Cursor::new(text)).unwrap()).unwrap();
         assert_eq!(tail_of(""), "");
         assert_eq!(tail_of("one\ntwo\n"), "one\ntwo\n");

@@ -1,4 +1,4 @@
-//! Kept results: a recording's directory, or a document that `--json` wrote.
+//! Reads saved results: the directory of a recording, or a document written by `--json`.
 
 use std::fs;
 use std::io;
@@ -13,36 +13,34 @@ use serde_json::Value;
 
 use crate::exit::Usage;
 
-/// What was kept.
-pub enum Kept {
-    /// A recording, analysed anew.
-    Recording(Box<Recorded>),
-    /// The document of a run: what its preheat found.
+/// A saved result of one run or of the lab.
+pub enum Saved {
+    /// A recording, analyzed again.
+    Recording(Box<AnalyzedRecording>),
+    /// The document of a run, with the findings of the preheat that wrote it.
     Run(Box<RunReport>),
-    /// A result of the lab, analysed anew.
+    /// A lab result, analyzed again.
     Lab(Box<LabReport>),
 }
 
-/// A result, or what follows from several.
-pub enum Any {
-    /// A result.
-    Kept(Kept),
-    /// What a measurement of remedies has shown.
-    Tried(Box<TriedReport>),
+/// A saved result, or a measurement of remedies.
+pub enum AnySaved {
+    /// A single result.
+    Result(Saved),
+    /// A measurement of remedies, which covers several recordings.
+    Measurement(Box<TriedReport>),
 }
 
-/// The document that a measurement of remedies leaves beside its recordings.
+/// The document that a measurement of remedies writes next to its recordings.
 pub const MEASUREMENT: &str = "measurement.json";
 
-/// A recording and what it shows.
-pub struct Recorded {
-    /// What was recorded.
+/// A recording and its analysis.
+pub struct AnalyzedRecording {
     pub recording: Recording,
-    /// What that shows.
     pub findings: Findings,
 }
 
-/// Whether this is to be read as a recording: a directory, or the head of one.
+/// Returns true for a directory or its `recording.json`: these are read as a recording.
 pub fn is_recording(path: &Path) -> bool {
     path.is_dir()
         || path
@@ -50,16 +48,16 @@ pub fn is_recording(path: &Path) -> bool {
             .is_some_and(|name| name == "recording.json")
 }
 
-/// Reads the result that is kept there (`-` is standard input). `iterations` finds a
-/// recording's iterations in another way than when it was made.
-pub fn read(path: &Path, iterations: Option<&str>) -> Result<Kept> {
+/// Reads a result (`-` is standard input). `iterations` overrides how the iterations of a
+/// recording are detected.
+pub fn read(path: &Path, iterations: Option<&str>) -> Result<Saved> {
     match read_any(path, iterations)? {
-        Any::Kept(kept) => Ok(kept),
-        Any::Tried(report) => {
+        AnySaved::Result(saved) => Ok(saved),
+        AnySaved::Measurement(report) => {
             let plain = report.variants.first();
             let plain = plain.map_or("plain", |variant| &*variant.recording);
             Err(Usage(format!(
-                "{} is a measurement of remedies: name one of its recordings, as {plain}",
+                "{} is a measurement of remedies: name one of its recordings, such as {plain}",
                 path.display()
             ))
             .into())
@@ -67,19 +65,19 @@ pub fn read(path: &Path, iterations: Option<&str>) -> Result<Kept> {
     }
 }
 
-/// Reads whatever is kept there, as [`read`] does.
-pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<Any> {
+/// Like [`read`], but also accepts a measurement of remedies.
+pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<AnySaved> {
     let measurement = path.join(MEASUREMENT);
     if iterations.is_none() && measurement.is_file() {
         return read_document(&measurement);
     }
     if is_recording(path) {
         let recorded = read_recording(path, iterations)?;
-        return Ok(Any::Kept(Kept::Recording(Box::new(recorded))));
+        return Ok(AnySaved::Result(Saved::Recording(Box::new(recorded))));
     }
     if iterations.is_some() {
         return Err(Usage(format!(
-            "--iterations is for recordings of `preheat run`, and {} is none",
+            "--iterations needs a recording made by `preheat run`, and {} is not one",
             path.display()
         ))
         .into());
@@ -87,12 +85,12 @@ pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<Any> {
     read_document(path)
 }
 
-fn read_recording(path: &Path, iterations: Option<&str>) -> Result<Recorded> {
+fn read_recording(path: &Path, iterations: Option<&str>) -> Result<AnalyzedRecording> {
     let mut recording = preheat_trace::read(path).map_err(|why| Usage(why.to_string()))?;
     if let Some(how) = iterations {
         if how.starts_with("lines:") && how != recording.manifest.settings.iterations {
             return Err(Usage(
-                "lines are matched while the program runs: record again with that --iterations"
+                "lines are matched while the program runs: record again with this --iterations"
                     .into(),
             )
             .into());
@@ -100,14 +98,14 @@ fn read_recording(path: &Path, iterations: Option<&str>) -> Result<Recorded> {
         how.clone_into(&mut recording.manifest.settings.iterations);
     }
     let findings = run::analyze(&recording);
-    Ok(Recorded {
+    Ok(AnalyzedRecording {
         recording,
         findings,
     })
 }
 
-fn read_document(path: &Path) -> Result<Any> {
-    let place = path.display();
+fn read_document(path: &Path) -> Result<AnySaved> {
+    let file = path.display();
     let text = if path == Path::new("-") {
         io::read_to_string(io::stdin())
     } else {
@@ -115,91 +113,96 @@ fn read_document(path: &Path) -> Result<Any> {
     };
     let text = text.map_err(|why| {
         Usage(format!(
-            "{place} cannot be read: {why}; name a recording of `preheat run`, or a file that `preheat run --json` or `preheat lab --json` wrote"
+            "cannot read {file}: {why}; name a recording made by `preheat run`, or a file written by `preheat run --json` or `preheat lab --json`"
         ))
     })?;
     parse(path, &text)
 }
 
-/// The document, or a sentence that says what is wrong with it and where.
-fn parse(path: &Path, text: &str) -> Result<Any> {
-    let place = path.display();
+/// Parses and validates the document; the error names the problem and its position.
+fn parse(path: &Path, text: &str) -> Result<AnySaved> {
+    let file = path.display();
     let document: Value = serde_json::from_str(text)
-        .map_err(|why| Usage(format!("{place} is not JSON, or was cut off: {why}")))?;
+        .map_err(|why| Usage(format!("{file} is not JSON, or is truncated: {why}")))?;
     let schema = document.get("schema").and_then(Value::as_str);
     match schema {
         Some(lab::SCHEMA) => {
-            let report = keeping_to(path, lab::SCHEMA, text)?;
-            Ok(Any::Kept(Kept::Lab(Box::new(of_lab(path, report)?))))
+            let report = deserialize(path, lab::SCHEMA, text)?;
+            Ok(AnySaved::Result(Saved::Lab(Box::new(analyze_lab(
+                path, report,
+            )?))))
         }
         Some(RUN_SCHEMA) => {
-            let report: RunReport = keeping_to(path, RUN_SCHEMA, text)?;
-            possible_run(&report)
-                .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
-            Ok(Any::Kept(Kept::Run(Box::new(report))))
+            let report: RunReport = deserialize(path, RUN_SCHEMA, text)?;
+            validate_run(&report).map_err(|what| Usage(format!("{file}: {what}")))?;
+            Ok(AnySaved::Result(Saved::Run(Box::new(report))))
         }
         Some(TRIED_SCHEMA) => {
-            let report: TriedReport = keeping_to(path, TRIED_SCHEMA, text)?;
-            possible_tried(&report)
-                .map_err(|what| Usage(format!("{place} has {what}, which cannot be")))?;
-            Ok(Any::Tried(Box::new(report)))
+            let report: TriedReport = deserialize(path, TRIED_SCHEMA, text)?;
+            validate_measurement(&report).map_err(|what| Usage(format!("{file}: {what}")))?;
+            Ok(AnySaved::Measurement(Box::new(report)))
         }
-        Some(other) if KINDS.iter().any(|kind| other.starts_with(kind)) => Err(Usage(format!(
-            "{place} is {other}, and this preheat {} reads {}, {RUN_SCHEMA} and {TRIED_SCHEMA}; a newer preheat reads it",
+        Some(other) if SCHEMAS.iter().any(|schema| other.starts_with(schema)) => Err(Usage(format!(
+            "{file} has the schema {other}, and preheat {} reads {}, {RUN_SCHEMA} and {TRIED_SCHEMA}; a newer preheat is needed",
             env!("CARGO_PKG_VERSION"),
             lab::SCHEMA,
         ))
         .into()),
         _ => Err(Usage(format!(
-            "{place} is no result of `preheat run` or `preheat lab`: it does not begin with \"schema\": \"{RUN_SCHEMA}\" or \"{}\"",
+            "{file} is not a `preheat run` or `preheat lab` result: its \"schema\" is neither \"{RUN_SCHEMA}\" nor \"{}\"",
             lab::SCHEMA
         ))
         .into()),
     }
 }
 
-/// What the documents that are read here begin with, before their version.
-const KINDS: [&str; 3] = ["preheat.lab/", "preheat.run/", "preheat.start/"];
+/// The schemas of the documents that can be read, without their version.
+const SCHEMAS: [&str; 3] = ["preheat.lab/", "preheat.run/", "preheat.start/"];
 
-/// From the text and not from its value, so that an error names line and column.
-fn keeping_to<T: DeserializeOwned>(path: &Path, schema: &str, text: &str) -> Result<T> {
+/// Deserializes from the text rather than the parsed value, so that errors have a line and
+/// a column.
+fn deserialize<T: DeserializeOwned>(path: &Path, schema: &str, text: &str) -> Result<T> {
     Ok(serde_json::from_str(text).map_err(|why| {
         Usage(format!(
-            "{} says {schema} and does not keep to it: {why}",
+            "{} does not conform to {schema}: {why}",
             path.display()
         ))
     })?)
 }
 
-/// From the raw values: this version's statistics, not those of the version that
-/// measured. Its name stays, since it says what was run.
-fn of_lab(path: &Path, kept: LabReport) -> Result<LabReport> {
-    let place = path.display();
-    for experiment in &kept.experiments {
-        possible(experiment).map_err(|what| {
+/// Analyzes the raw values again, with the statistics of this version. `preheat` stays the
+/// version that measured.
+fn analyze_lab(path: &Path, saved: LabReport) -> Result<LabReport> {
+    let file = path.display();
+    for experiment in &saved.experiments {
+        validate_experiment(experiment).map_err(|what| {
             Usage(format!(
-                "{place} has {what} in {} on {}, which cannot be",
+                "{file}: {} on {}: {what}",
                 experiment.id.id(),
                 experiment.subject()
             ))
         })?;
     }
-    let analysed = lab::analyze(&Measured::from_report(&kept), &kept.preheat);
-    Ok(analysed.ok_or_else(|| Usage(format!("{place} names no device")))?)
+    let analyzed = lab::analyze(&Measured::from_report(&saved), &saved.preheat);
+    Ok(analyzed.ok_or_else(|| Usage(format!("{file} lists no device")))?)
 }
 
-/// What times and sizes there can be.
+/// The accepted range of times.
 const SECONDS: std::ops::Range<f64> = 1e-12..1e9;
+/// The accepted range of sizes and counts.
 const BYTES: std::ops::Range<f64> = 0.0..1e18;
 
-/// Whether a run of the lab can have measured this; else what it cannot have measured.
-fn possible(experiment: &Experiment) -> Result<(), String> {
+/// Returns an error if the lab cannot have measured a value.
+fn validate_experiment(experiment: &Experiment) -> Result<(), String> {
     if let Some(failure) = experiment.failures.iter().find(|f| f.start >= MOST_STARTS) {
-        return Err(format!("a failure of start {}", failure.start));
+        return Err(format!(
+            "the start number {} is out of range",
+            failure.start
+        ));
     }
     for series in &experiment.series {
         if series.iterations.len() > MOST_STARTS {
-            return Err(format!("{} starts", series.iterations.len()));
+            return Err(format!("too many starts: {}", series.iterations.len()));
         }
         let (possible, unit) = match series.kind {
             SampleKind::Iterations | SampleKind::Stage => (SECONDS, "s"),
@@ -207,24 +210,27 @@ fn possible(experiment: &Experiment) -> Result<(), String> {
         };
         let mut values = series.iterations.iter().flatten();
         if let Some(value) = values.find(|value| !possible.contains(*value)) {
-            return Err(format!("{value} {unit} of \"{}\"", series.name));
+            return Err(format!(
+                "{value} {unit} of \"{}\" is out of range",
+                series.name
+            ));
         }
     }
     Ok(())
 }
 
-/// Whether a recorded run can have given these numbers; else which it cannot.
-fn possible_run(report: &RunReport) -> Result<(), String> {
+/// Returns an error if a recorded run cannot have a value.
+fn validate_run(report: &RunReport) -> Result<(), String> {
     if report.starts.len() > MOST_STARTS {
-        return Err(format!("{} starts", report.starts.len()));
+        return Err(format!("too many starts: {}", report.starts.len()));
     }
     for (at, start) in report.starts.iter().enumerate() {
-        possible_start(start).map_err(|what| format!("{what} in start {}", at + 1))?;
+        validate_start(start).map_err(|what| format!("start {}: {what}", at + 1))?;
     }
     Ok(())
 }
 
-fn possible_start(start: &StartReport) -> Result<(), String> {
+fn validate_start(start: &StartReport) -> Result<(), String> {
     let iterations = start.iterations.iter().map(|time| ("an iteration", time));
     let times = iterations.chain(
         start
@@ -234,39 +240,41 @@ fn possible_start(start: &StartReport) -> Result<(), String> {
     );
     for (what, seconds) in times {
         if !SECONDS.contains(seconds) {
-            return Err(format!("{} s as {what}", short(*seconds)));
+            return Err(format!("{what} of {} s is out of range", short(*seconds)));
         }
     }
     for part in &start.causes {
-        // A part may be nothing at all.
-        if !(0.0..SECONDS.end).contains(&part.seconds) {
-            let seconds = short(part.seconds);
-            return Err(format!("{seconds} s of {}", part.cause.as_str()));
-        }
+        validate_cause(part.cause.as_str(), part.seconds)?;
     }
     Ok(())
 }
 
-/// Whether a measurement of remedies can have given these numbers; else which it cannot.
-fn possible_tried(report: &TriedReport) -> Result<(), String> {
+/// Returns an error if the time of a cause is out of range; 0 is valid.
+fn validate_cause(cause: &str, seconds: f64) -> Result<(), String> {
+    match (0.0..SECONDS.end).contains(&seconds) {
+        true => Ok(()),
+        false => Err(format!("{cause} of {} s is out of range", short(seconds))),
+    }
+}
+
+/// Returns an error if a measurement of remedies cannot have a value.
+fn validate_measurement(report: &TriedReport) -> Result<(), String> {
     for variant in &report.variants {
         let times = variant.time_to_first.iter().map(|time| &time.value);
         for seconds in variant.values.iter().chain(times) {
             if !SECONDS.contains(seconds) {
-                return Err(format!("{} s as time_to_first", short(*seconds)));
+                let seconds = short(*seconds);
+                return Err(format!("time_to_first of {seconds} s is out of range"));
             }
         }
         for part in &variant.causes {
-            if !(0.0..SECONDS.end).contains(&part.seconds) {
-                let seconds = short(part.seconds);
-                return Err(format!("{seconds} s of {}", part.cause.as_str()));
-            }
+            validate_cause(part.cause.as_str(), part.seconds)?;
         }
     }
     Ok(())
 }
 
-/// A number that may have hundreds of digits.
+/// Formats a number in scientific notation if it would have many digits.
 fn short(number: f64) -> String {
     match (1e-3..1e9).contains(&number.abs()) || number == 0.0 {
         true => number.to_string(),
@@ -282,12 +290,12 @@ mod tests {
 
     use super::*;
 
-    /// Numbers, and what is none, in place of a number of the document.
+    /// Values, valid and invalid, to put in place of a number in the document.
     const OTHERS: [&str; 12] = [
         "0", "-1", "1e300", "-1e300", "1e-300", "1e999", "null", "true", "\"x\"", "[]", "{}", "",
     ];
 
-    /// The document with one number in it another one, or one byte another one, or cut off.
+    /// The document with one number or one byte replaced, or truncated.
     fn mutated(text: &str, rng: &mut Rng) -> String {
         let at = rng.below(text.len());
         match rng.below(4) {
@@ -304,7 +312,7 @@ mod tests {
                 };
                 let begin = text[..at + found]
                     .rfind(|c| !is_number(c))
-                    .map_or(0, |place| place + 1);
+                    .map_or(0, |at| at + 1);
                 let end = text[begin..]
                     .find(|c| !is_number(c))
                     .map_or(text.len(), |length| begin + length);
@@ -315,10 +323,10 @@ mod tests {
     }
 
     #[test]
-    fn damaged_documents_are_refused_in_a_sentence_or_taken_without_harm() {
+    fn damaged_documents_are_rejected_or_analyzed_without_panics() {
         let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200");
         let mut rng = Rng::new(7);
-        let (mut refused, mut taken) = (0, 0);
+        let (mut rejected, mut accepted) = (0, 0);
         for (name, count) in [
             ("linear.json", 400),
             ("lab.json", 40),
@@ -329,47 +337,47 @@ mod tests {
                 let text = mutated(&text, &mut rng);
                 match parse(Path::new(name), &text) {
                     Err(why) => {
-                        refused += 1;
+                        rejected += 1;
                         let why = why
                             .downcast_ref::<Usage>()
-                            .expect("it is the user's")
+                            .expect("it is a usage error")
                             .to_string();
                         assert!(why.starts_with(name) && why.len() < 600, "{why}");
                     }
-                    Ok(kept) => {
-                        taken += 1;
-                        judge(&kept);
+                    Ok(saved) => {
+                        accepted += 1;
+                        analyze(&saved);
                     }
                 }
             }
         }
-        println!("{refused} refused, {taken} taken");
-        assert!(refused > 50 && taken > 50);
+        println!("{rejected} rejected, {accepted} accepted");
+        assert!(rejected > 50 && accepted > 50);
     }
 
-    /// Whatever a document says, to judge it does no harm.
-    fn judge(kept: &Any) {
-        let kept = match kept {
-            Any::Kept(kept) => kept,
-            Any::Tried(report) => return drop(preheat_report::tried_html(report)),
+    /// Compares, checks or renders a document with arbitrary values.
+    fn analyze(saved: &AnySaved) {
+        let saved = match saved {
+            AnySaved::Result(saved) => saved,
+            AnySaved::Measurement(report) => return drop(preheat_report::tried_html(report)),
         };
-        match kept {
-            Kept::Run(report) => {
+        match saved {
+            Saved::Run(report) => {
                 let input = RunInput {
                     source: "",
                     report,
                     behind: None,
                 };
                 compare_runs(&input, &input, &Settings::new(CompareKind::Runs, ""));
-                // A report without times gives no budget, in a sentence.
+                // A report without times gives an error instead of a budget.
                 let _ = check::draft(report, 0.25);
                 check::measured(report);
             }
-            Kept::Lab(report) => {
+            Saved::Lab(report) => {
                 let settings = Settings::new(CompareKind::Lab, "");
                 compare_labs(("", report), ("", report), &settings);
             }
-            Kept::Recording(_) => {}
+            Saved::Recording(_) => {}
         }
     }
 }

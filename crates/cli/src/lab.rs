@@ -43,7 +43,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     Ok(code(&report))
 }
 
-/// Interrupted before there was anything to show; an older result stays as it is.
+/// Interrupted before anything was measured; existing output files stay unchanged.
 fn nothing_yet() -> ExitCode {
     complain("interrupted before anything was measured");
     ExitCode::from(exit::INTERRUPTED)
@@ -78,7 +78,7 @@ fn request(arguments: &LabArguments) -> Request {
     }
 }
 
-/// The command line as it was given, without the directory of the program.
+/// The command line, with `preheat` in place of the path of the program.
 fn command() -> Vec<String> {
     std::iter::once("preheat".to_owned())
         .chain(

@@ -1,5 +1,5 @@
-//! Where results go: files that are known to be writable before anything is
-//! measured, and a standard output whose reader may leave.
+//! Output destinations: files that are checked to be writable before anything is measured,
+//! and standard output, which the reader may close.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::exit::Usage;
 
-/// A place for a result.
+/// The destination of a result.
 #[derive(Debug)]
 pub enum Target {
     /// Standard output.
@@ -19,25 +19,25 @@ pub enum Target {
 }
 
 impl Target {
-    /// The place that a flag names; `-` is standard output. A file that cannot be
-    /// written is found out now and not after a minute of measuring.
+    /// Parses the value of `flag`; `-` is standard output. Fails now, rather than after a
+    /// minute of measuring, if the file is not writable.
     pub fn open(flag: &str, path: &Path) -> Result<Target> {
         if path == Path::new("-") {
             return Ok(Target::Stdout);
         }
-        // A link counts even if it points nowhere: it is the user's.
+        // A dangling symbolic link counts as existing: it belongs to the user.
         let existed = fs::symlink_metadata(path).is_ok();
-        // A pipe or a device is not tried: opening it is an event for its reader.
+        // Do not open pipes and devices: their reader would notice.
         if path.exists() && !path.is_file() && !path.is_dir() {
             return Ok(Target::File(path.to_path_buf()));
         }
-        // Nothing is cut off yet: an old result stays until there is a new one.
-        let tried = OpenOptions::new()
+        // Do not truncate: the old result stays until there is a new one.
+        let opened = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .open(path);
-        match tried {
+        match opened {
             Ok(_) => {
                 if !existed {
                     let _ = fs::remove_file(path);
@@ -45,34 +45,34 @@ impl Target {
                 Ok(Target::File(path.to_path_buf()))
             }
             Err(why) => Err(Usage(format!(
-                "{flag} {} cannot be written: {why}; name a file in a directory that exists and is yours",
+                "{flag}: cannot write {}: {why}; choose a file in an existing, writable directory",
                 path.display()
             ))
             .into()),
         }
     }
 
-    /// Put the result there.
+    /// Writes the result.
     pub fn write(&self, bytes: &[u8]) -> Result<()> {
         match self {
             Target::Stdout => print(bytes),
             Target::File(path) => fs::write(path, bytes)
-                .with_context(|| format!("{} could not be written", path.display())),
+                .with_context(|| format!("could not write {}", path.display())),
         }
     }
 
-    /// Whether it is standard output.
+    /// Returns true for standard output.
     pub fn is_stdout(&self) -> bool {
         matches!(self, Target::Stdout)
     }
 }
 
-/// Print to standard output. A reader that has left (`| head`) is no error.
+/// Prints to standard output. A closed pipe (`| head`) is not an error.
 pub fn print(bytes: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
-            Err(why).context("standard output could not be written")
+            Err(why).context("could not write to standard output")
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Where a recording goes: a directory of its own.
+//! Chooses the output directory of a recording.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use anyhow::Result;
 
 use crate::exit::Usage;
 
-/// The directory that was asked for with --output, else the first free name here: `stem`,
-/// `stem-2`, …
-pub fn directory(asked: Option<&Path>, stem: &str) -> Result<PathBuf> {
-    if let Some(output) = asked {
-        let taken = fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some());
-        if taken || output.is_file() {
+/// The directory given with --output, else the first free name in the current directory:
+/// `stem`, `stem-2`, …
+pub fn directory(output: Option<&Path>, stem: &str) -> Result<PathBuf> {
+    if let Some(output) = output {
+        let has_entries = fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some());
+        if has_entries || output.is_file() {
             return Err(Usage(format!(
-                "--output {} is there already; name a new directory, or remove it",
+                "--output {} already exists; choose another directory or remove it",
                 output.display()
             ))
             .into());
@@ -23,7 +23,7 @@ pub fn directory(asked: Option<&Path>, stem: &str) -> Result<PathBuf> {
     }
     let numbered =
         std::iter::once(stem.to_owned()).chain((2..).map(|number| format!("{stem}-{number}")));
-    // A directory that cannot be made here is for the recorder to tell.
+    // If the directory cannot be created, the recorder reports it.
     Ok(numbered
         .map(PathBuf::from)
         .find(|path| fs::symlink_metadata(path).is_err())

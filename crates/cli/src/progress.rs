@@ -1,23 +1,23 @@
-//! The progress bar: one line on standard error, only where that is a terminal.
+//! The progress bar: one line on standard error, shown only on a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use crate::terminal;
 
-/// Where a series of starts, or of files, stands.
+/// The progress of a series of starts or files.
 pub struct Progress {
-    /// How many are done.
+    /// The number completed.
     pub done: usize,
-    /// How many are planned.
+    /// The number planned.
     pub total: usize,
-    /// What they are: `starts`, `files`.
+    /// The unit: `starts` or `files`.
     pub of: &'static str,
-    /// What comes next.
+    /// The next step.
     pub next: String,
-    /// Since the first start.
+    /// The time since the first start.
     pub elapsed: Duration,
-    /// The part of the budget that is used, if there is one.
+    /// The used fraction of the budget, if there is one.
     pub budget_used: Option<f64>,
 }
 
@@ -47,20 +47,20 @@ impl From<&preheat_launch::Progress> for Progress {
     }
 }
 
-/// A line that is drawn over and over, and gone in the end.
+/// A line that is redrawn in place and cleared on drop.
 pub struct Bar {
     visible: bool,
 }
 
 impl Bar {
-    /// A bar that is shown only on a terminal.
+    /// Creates a bar that is visible only if standard error is a terminal.
     pub fn new() -> Bar {
         Bar {
             visible: std::io::stderr().is_terminal(),
         }
     }
 
-    /// Draw where the run stands.
+    /// Draws the current progress.
     pub fn draw(&self, progress: &Progress) {
         if !self.visible {
             return;
@@ -80,11 +80,11 @@ impl Drop for Bar {
     }
 }
 
-/// The line, at most `width` − 1 wide: a full last column would wrap.
+/// The text of the bar, at most `width` − 1 columns: a full last column would wrap.
 fn line(progress: &Progress, width: usize) -> String {
     const BAR: usize = 24;
     let by_count = progress.done as f64 / progress.total.max(1) as f64;
-    // With a budget the run may end by it: the nearer end counts.
+    // The budget may end the run early: show whichever end is nearer.
     let share = progress
         .budget_used
         .map_or(by_count, |used| used.max(by_count))
@@ -102,7 +102,7 @@ fn line(progress: &Progress, width: usize) -> String {
         seconds % 60,
         progress.next
     );
-    // Names come from files: a terminal must not be told to do anything.
+    // Names come from files: strip control characters, which could reconfigure the terminal.
     (text.chars().filter(|c| !c.is_control()))
         .take(width.saturating_sub(1))
         .collect()

@@ -1,4 +1,4 @@
-//! `preheat report`: a kept result, shown again.
+//! `preheat report`: shows a saved result again.
 
 use std::process::ExitCode;
 
@@ -6,16 +6,16 @@ use anyhow::Result;
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
-use crate::kept::{self, Any, Kept};
+use crate::kept::{self, AnySaved, Saved};
 use crate::show::Targets;
 
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
-    let kept = kept::read_any(path, arguments.iterations.as_deref())?;
-    let (csv, perfetto) = match &kept {
-        Any::Kept(Kept::Recording(_)) => (true, true),
-        Any::Kept(Kept::Run(_)) => (true, false),
-        Any::Kept(Kept::Lab(_)) | Any::Tried(_) => (false, false),
+    let saved = kept::read_any(path, arguments.iterations.as_deref())?;
+    let (csv, perfetto) = match &saved {
+        AnySaved::Result(Saved::Recording(_)) => (true, true),
+        AnySaved::Result(Saved::Run(_)) => (true, false),
+        AnySaved::Result(Saved::Lab(_)) | AnySaved::Measurement(_) => (false, false),
     };
     for (flag, possible, given) in [
         ("--csv", csv, arguments.export.csv.is_some()),
@@ -23,18 +23,18 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     ] {
         if given && !possible {
             return Err(Usage(format!(
-                "{flag} is for recordings of `preheat run`, and {} is none",
+                "{flag} needs a recording made by `preheat run`, and {} is not one",
                 path.display()
             ))
             .into());
         }
     }
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
-    match &kept {
-        Any::Kept(Kept::Recording(of)) => targets.show_run(&of.recording, &of.findings)?,
-        Any::Kept(Kept::Run(report)) => targets.show_run_document(report)?,
-        Any::Kept(Kept::Lab(report)) => targets.show_lab(report)?,
-        Any::Tried(report) => targets.show_tried(report)?,
+    match &saved {
+        AnySaved::Result(Saved::Recording(of)) => targets.show_run(&of.recording, &of.findings)?,
+        AnySaved::Result(Saved::Run(report)) => targets.show_run_document(report)?,
+        AnySaved::Result(Saved::Lab(report)) => targets.show_lab(report)?,
+        AnySaved::Measurement(report) => targets.show_tried(report)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! A finished report to wherever it was asked for.
+//! Writes a finished report to the files and the terminal.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,19 +17,19 @@ use crate::exit::Usage;
 use crate::output::{Target, print};
 use crate::terminal;
 
-/// The flags that say where a result goes beside the terminal.
+/// The flags for output files of any result.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
     /// Write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write the result as one HTML page; - for standard output
+    /// Write the result as a self-contained HTML page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// The further flags for what only a recording can give.
+/// The flags for output files that need a recording.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
     /// Write causes and iterations of every start as CSV; - for standard output
@@ -41,11 +41,11 @@ pub struct ExportArguments {
     pub perfetto: Option<PathBuf>,
 }
 
-/// Where a result goes, each place known to be writable.
+/// The destinations of a result, each checked to be writable, with the flag that named it.
 pub struct Targets(Vec<(&'static str, Target)>);
 
 impl Targets {
-    /// The places that the flags of `lab` and `run` name.
+    /// The destinations named by the flags of `lab` and `run`.
     pub fn open(show: &ShowArguments, export: Option<&ExportArguments>) -> Result<Targets> {
         let export =
             |of: fn(&ExportArguments) -> &Option<PathBuf>| export.and_then(|e| of(e).as_deref());
@@ -57,21 +57,15 @@ impl Targets {
         ])
     }
 
-    /// The places that any flags name, if they are given.
+    /// The destinations named by the given flags; flags without a path are skipped.
     pub fn of(flags: &[(&'static str, Option<&Path>)]) -> Result<Targets> {
         let given: Vec<(&'static str, &Path)> = flags
             .iter()
             .filter_map(|(flag, path)| Some((*flag, (*path)?)))
             .collect();
         for (at, (flag, path)) in given.iter().enumerate() {
-            if let Some((other, _)) = given[..at]
-                .iter()
-                .find(|(_, other)| same_place(path, other))
-            {
-                return Err(Usage(format!(
-                    "{other} and {flag} name one place; give each its own"
-                ))
-                .into());
+            if let Some((other, _)) = given[..at].iter().find(|(_, other)| same_file(path, other)) {
+                return Err(Usage(format!("{other} and {flag} point to the same file")).into());
             }
         }
         let opened = given
@@ -80,16 +74,16 @@ impl Targets {
         Ok(Targets(opened.collect::<Result<_>>()?))
     }
 
-    /// Refuses to write over what is read.
+    /// Fails if a destination is also one of the inputs.
     pub fn spare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
         for input in inputs {
             let over = self.0.iter().find(|(_, target)| match target {
-                Target::File(path) => same_place(path, input),
+                Target::File(path) => same_file(path, input),
                 Target::Stdout => false,
             });
             if let Some((flag, _)) = over {
                 return Err(Usage(format!(
-                    "{flag} would write over {}, which is what is read; name another file",
+                    "{flag} would overwrite the input {}; choose another file",
                     input.display()
                 ))
                 .into());
@@ -98,24 +92,24 @@ impl Targets {
         Ok(())
     }
 
-    /// Whether a document goes to standard output.
+    /// Returns true if a document is written to standard output.
     pub fn use_stdout(&self) -> bool {
         self.0.iter().any(|(_, target)| target.is_stdout())
     }
 
-    /// A result of the lab: the files, then the terminal. Each is tried even if another
-    /// fails: what was measured is kept.
+    /// Writes a lab result to the files, then to the terminal. Every destination is
+    /// attempted even if another fails, so that the measurements are not lost.
     pub fn show_lab(&self, report: &LabReport) -> Result<()> {
         let written = self.write(|flag| match flag {
             "--json" => lab_json(report).into_bytes(),
             _ => lab_html(report).into_bytes(),
         });
-        // Files first: a terminal that is gone must not cost them.
+        // Write files first, so that a closed terminal does not lose them.
         let printed = self.print(&lab_terminal(report, &terminal::of_stdout()));
         written.and(printed)
     }
 
-    /// What a recording shows: the files alone.
+    /// Writes the report of a recording to the files only.
     pub fn write_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
         self.write(|flag| match flag {
             "--json" => run_json(&findings.report).into_bytes(),
@@ -130,14 +124,14 @@ impl Targets {
         })
     }
 
-    /// What a recording shows: the files, then the terminal.
+    /// Writes the report of a recording to the files, then to the terminal.
     pub fn show_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
         let written = self.write_run(recording, findings);
         let printed = self.print(&run_terminal(&findings.report, &terminal::of_stdout()));
         written.and(printed)
     }
 
-    /// What the document of a run says, which has no time lines and no import tree.
+    /// Writes the document of a run, which has no timelines and no import tree.
     pub fn show_run_document(&self, report: &RunReport) -> Result<()> {
         let written = self.write(|flag| match flag {
             "--json" => run_json(report).into_bytes(),
@@ -148,7 +142,7 @@ impl Targets {
         written.and(printed)
     }
 
-    /// What trying remedies out has shown: the files alone.
+    /// Writes a measurement of remedies to the files only.
     pub fn write_tried(&self, report: &TriedReport) -> Result<()> {
         self.write(|flag| match flag {
             "--json" => tried_json(report).into_bytes(),
@@ -156,22 +150,23 @@ impl Targets {
         })
     }
 
-    /// The same: the files, then the terminal.
+    /// Writes a measurement of remedies to the files, then to the terminal.
     pub fn show_tried(&self, report: &TriedReport) -> Result<()> {
         let written = self.write_tried(report);
         let printed = self.print(&tried_terminal(report, &terminal::of_stdout()));
         written.and(printed)
     }
 
-    /// Each target gets what `make` makes for its flag.
-    pub fn write(&self, make: impl Fn(&str) -> Vec<u8>) -> Result<()> {
+    /// Writes to every target what `render` returns for its flag.
+    pub fn write(&self, render: impl Fn(&str) -> Vec<u8>) -> Result<()> {
         let written: Vec<Result<()>> = (self.0.iter())
-            .map(|(flag, target)| target.write(&make(flag)))
+            .map(|(flag, target)| target.write(&render(flag)))
             .collect();
         written.into_iter().collect()
     }
 
-    /// For people, where no document takes standard output.
+    /// Prints the terminal report: to standard output, or to standard error if a document
+    /// is written to standard output.
     pub fn print(&self, text: &str) -> Result<()> {
         if self.use_stdout() {
             let _ = io::stderr().write_all(text.as_bytes());
@@ -182,9 +177,9 @@ impl Targets {
     }
 }
 
-/// Whether both paths name one file, there or not yet there.
-fn same_place(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| {
+/// Returns true if both paths name the same file, even if it does not exist yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let resolve = |path: &Path| {
         fs::canonicalize(path).or_else(|_| {
             let parent = path
                 .parent()
@@ -193,5 +188,5 @@ fn same_place(a: &Path, b: &Path) -> bool {
             Ok::<_, io::Error>(parent.join(path.file_name().unwrap_or_default()))
         })
     };
-    a == b || matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
+    a == b || matches!((resolve(a), resolve(b)), (Ok(a), Ok(b)) if a == b)
 }

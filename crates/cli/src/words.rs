@@ -1,12 +1,12 @@
-//! A command in one argument, split into words as a shell would.
+//! Splits a command in one argument into words, as a shell would.
 //!
-//! No shell is used, so what only a shell can do is refused in a sentence rather than
-//! handed to the command as it stands: that would be measured without complaint.
+//! No shell is involved, so shell syntax other than quoting is an error. Passing it to the
+//! command literally would silently measure something else.
 
-/// The words of a command, or why it cannot be split.
+/// Splits a command into words, or returns the reason why it cannot.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    // None between words; quotes make even an empty one.
+    // None between words; quotes can begin an empty word.
     let mut word: Option<String> = None;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
@@ -27,9 +27,9 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
                 None => return Err("it ends with a backslash".to_owned()),
             },
             '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' => {
-                return Err(for_a_shell(c));
+                return Err(shell_syntax(c));
             }
-            '~' | '#' if word.is_none() => return Err(for_a_shell(c)),
+            '~' | '#' if word.is_none() => return Err(shell_syntax(c)),
             _ => word.get_or_insert_default().push(c),
         }
     }
@@ -37,7 +37,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     match words.first() {
         None => Err("it is empty".to_owned()),
         Some(first) if is_assignment(first) => Err(format!(
-            "`{first}` at its beginning is for a shell; write `env {first} ...`"
+            "a leading `{first}` is shell syntax; write `env {first} ...`"
         )),
         Some(_) => Ok(words),
     }
@@ -53,7 +53,7 @@ fn double_quoted(rest: &mut std::str::Chars, word: &mut String) -> Result<(), St
                 Some(c) => word.extend(['\\', c]),
                 None => return Err(unclosed("\"")),
             },
-            Some(c @ ('$' | '`')) => return Err(for_a_shell(c)),
+            Some(c @ ('$' | '`')) => return Err(shell_syntax(c)),
             Some(c) => word.push(c),
             None => return Err(unclosed("\"")),
         }
@@ -61,14 +61,14 @@ fn double_quoted(rest: &mut std::str::Chars, word: &mut String) -> Result<(), St
 }
 
 fn unclosed(quote: &str) -> String {
-    format!("its quote {quote} is not closed")
+    format!("the quote {quote} is not closed")
 }
 
-fn for_a_shell(c: char) -> String {
-    format!("`{c}` is for a shell, and none is used here; quote it, or write sh -c '...'")
+fn shell_syntax(c: char) -> String {
+    format!("`{c}` is shell syntax, and no shell is used; quote it, or write sh -c '...'")
 }
 
-/// `NAME=value`.
+/// Matches `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn splits_like_a_shell() {
         for (text, words) in [
             ("python train.py", &["python", "train.py"][..]),
             ("  a \t b\n", &["a", "b"]),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_can_do_is_refused() {
+    fn rejects_shell_syntax() {
         for (text, part) in [
             ("a | b", "`|`"),
             ("a && b", "`&`"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_split_or_refused_and_quoted_words_come_back() {
+    fn never_panics_and_preserves_quoted_words() {
         let mut rng = preheat_analyze::stats::Rng::new(1);
         let alphabet: Vec<char> = " \t\n'\"\\$`|&;<>()*?[~#=aé\0".chars().collect();
         for _ in 0..20_000 {

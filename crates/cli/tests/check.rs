@@ -9,7 +9,7 @@ use std::process::Command;
 use preheat_analyze::check::{CheckReport, Verdict};
 use support::{Directory, Said, preheat, python, python_with, recorded, require, run, unpack};
 
-/// A directory with a recording of `examples/linear.py` in it, one start on an H200.
+/// A directory with a recording of `examples/linear.py`, one start on an H200.
 fn with_linear() -> Directory {
     let directory = Directory::new();
     unpack(&directory, "linear");
@@ -22,7 +22,7 @@ fn docs(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Six starts of the same program, as `preheat run --json` kept them.
+/// Six starts of the same program, written by `preheat run --json`.
 fn six() -> String {
     docs("results/h200/linear.json").display().to_string()
 }
@@ -62,16 +62,12 @@ fn every_limit_can_be_kept_and_exceeded_on_an_h200() {
         budget(&directory, &format!("# Budget.\n{limit} = {kept}\n"));
         let said = check(&directory, &["linear"]);
         assert_eq!(said.code, Some(0), "{limit}: {}{}", said.out, said.err);
-        assert!(
-            said.out.contains("✓ The one limit is kept."),
-            "{}",
-            said.out
-        );
+        assert!(said.out.contains("✓ The one limit is kept."), "{}", said.out);
         if exceeded.is_empty() {
             continue;
         }
         budget(&directory, &format!("# Budget.\n{limit} = {exceeded}\n"));
-        // One start has no interval, so that nothing is certain.
+        // One start has no interval, so nothing is conclusive.
         let flags = ["linear", "--fail-on-inconclusive", "--json", "check.json"];
         let said = check(&directory, &flags);
         assert_eq!(said.code, Some(3), "{limit}: {}{}", said.out, said.err);
@@ -88,7 +84,7 @@ fn every_limit_can_be_kept_and_exceeded_on_an_h200() {
 }
 
 #[test]
-fn exit_codes_tell_the_verdicts_apart() {
+fn exit_codes_distinguish_the_verdicts() {
     let directory = Directory::new();
     let six = six();
     // 4.34 s (4.21–4.47).
@@ -123,7 +119,7 @@ fn exit_codes_tell_the_verdicts_apart() {
 }
 
 #[test]
-fn a_real_program_keeps_the_budget_that_is_made_from_it() {
+fn a_real_program_meets_the_budget_derived_from_it() {
     let Some(python) = require("python", python()) else {
         return;
     };
@@ -158,11 +154,11 @@ fn a_real_program_keeps_the_budget_that_is_made_from_it() {
         assert!(found.lines.iter().all(|line| line.verdict == Verdict::Pass));
         assert_eq!(found.lines[0].starts, 3, "{found:?}");
     }
-    // It is not overwritten, unless that is said.
+    // It is overwritten only with --force.
     let said = check(&directory, &["--init", "recording"]);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.err.contains("is there already; --force"),
+        said.err.contains("already exists; use --force"),
         "{}",
         said.err
     );
@@ -177,7 +173,7 @@ fn a_real_program_keeps_the_budget_that_is_made_from_it() {
     );
     let said = check(&directory, &["--init", "recording", "--budget", "-"]);
     assert!(said.out.starts_with("# What "), "{}", said.out);
-    // A flag holds over the file; nothing starts within a microsecond.
+    // A flag overrides the file; nothing starts within a microsecond.
     let said = check(&directory, &["recording", "--time-to-first", "1us"]);
     assert_eq!(said.code, Some(1), "{}", said.out);
     let said = check(&directory, &["recording", "--starts", "9"]);
@@ -213,7 +209,7 @@ fn a_program_that_fails_is_never_within_its_budget() {
 }
 
 #[test]
-fn every_result_is_written_where_it_was_asked_for() {
+fn every_result_is_written_to_its_file() {
     let directory = Directory::new();
     let six = six();
     let common = [six.as_str(), "--time-to-first", "4s", "--steady", "0.8ms"];
@@ -244,7 +240,7 @@ fn every_result_is_written_where_it_was_asked_for() {
         let text = fs::read_to_string(directory.join(file)).unwrap();
         assert!(text.contains(words), "{file}:\n{text}");
     }
-    // A document on standard output is alone there.
+    // A document on standard output is the only output there.
     for (flag, file, _) in files {
         let mut arguments = common.to_vec();
         arguments.extend([flag, "-"]);
@@ -290,8 +286,8 @@ fn github_gets_annotations_and_a_summary() {
         text.starts_with("before\n### ❌ preheat check: linear\n"),
         "{text}"
     );
-    // Without the flag nothing of it happens, and a summary that cannot be written does
-    // not decide.
+    // Without the flag there are no annotations, and a summary that cannot be written does
+    // not fail the check.
     let said = run(preheat()
         .current_dir(directory.path())
         .env("GITHUB_STEP_SUMMARY", &summary)
@@ -312,11 +308,11 @@ fn github_gets_annotations_and_a_summary() {
             "12s",
         ]));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.err.contains("could not be written"), "{}", said.err);
+    assert!(said.err.contains("could not write"), "{}", said.err);
 }
 
 #[test]
-fn what_is_written_keeps_to_the_schema() {
+fn documents_conform_to_the_schema() {
     let Some(python) = python_with("jsonschema") else {
         return;
     };

@@ -1,5 +1,5 @@
-//! What `preheat check` says of budgets, recordings and flags that are none: a sentence with
-//! the place, exit code 2, and never a panic.
+//! `preheat check` with invalid budgets, recordings and flags: a message with the position,
+//! exit code 2, and never a panic.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn six() -> String {
     path.display().to_string()
 }
 
-/// Asserts a refusal in one sentence with these words.
+/// Asserts an error with exit code 2 whose message contains these words.
 fn refused(said: &Said, words: &str) {
     assert_eq!(said.code, Some(2), "{words}: {}{}", said.out, said.err);
     assert!(said.out.is_empty(), "{}", said.out);
@@ -62,12 +62,12 @@ fn budgets() {
     );
     check(
         b"first = \"1 s\"\n\xff\xfe",
-        "preheat.toml:2:1: this is no text",
+        "preheat.toml:2:1: the file is not valid UTF-8",
     );
     check(b"a\0b", "preheat.toml:1:4: this is no TOML");
     check(
         &vec![b'#'; 2 << 20],
-        "preheat.toml is no budget: it has more than 1024 KiB",
+        "preheat.toml is not a budget: it is larger than 1024 KiB",
     );
     check(&b"[".repeat(500_000), "preheat.toml:1:");
     check(
@@ -80,17 +80,17 @@ fn budgets() {
         .args(["check", &six()]));
     refused(
         &said,
-        "there is no budget: no preheat.toml is here, and no flag sets a limit; `preheat check --init",
+        "no budget: preheat.toml does not exist here and no flag sets a limit; `preheat check --init",
     );
     let said = run(preheat().args(["check", &six(), "--budget", "/no/such/budget"]));
     refused(
         &said,
-        "the budget /no/such/budget cannot be read: No such file",
+        "cannot read the budget /no/such/budget: No such file",
     );
     let said = run(preheat().args(["check", &six(), "--budget", "/"]));
-    refused(&said, "the budget / cannot be read: Is a directory");
+    refused(&said, "cannot read the budget /: Is a directory");
     let said = run(preheat().args(["check", &six(), "--budget", "/dev/zero"]));
-    refused(&said, "/dev/zero is no budget");
+    refused(&said, "/dev/zero is not a budget");
     let said = run(preheat().args(["check", "-", "--budget", "-"]));
     refused(&said, "cannot both be standard input");
 }
@@ -110,33 +110,33 @@ fn recordings() {
         ]));
         refused(&said, words);
     };
-    check("", "run.json is not JSON, or was cut off");
+    check("", "run.json is not JSON, or is truncated");
     check(
         &whole[..whole.len() / 2],
-        "run.json is not JSON, or was cut off",
+        "run.json is not JSON, or is truncated",
     );
-    check("[1, 2]", "run.json is no result of `preheat run`");
+    check("[1, 2]", "run.json is not a `preheat run`");
     check(
         "{\"schema\": \"preheat.run/2\"}",
         "a newer preheat reads it",
     );
-    check("{\"schema\": \"preheat.run/1\"}", "does not keep to it");
+    check(
+        "{\"schema\": \"preheat.run/1\"}",
+        "does not conform to preheat.run/1",
+    );
     check(
         &whole.replacen("\"iterations\": [", "\"iterations\": [-1.0,", 1),
-        "run.json has -1 s as an iteration in start 1, which cannot be",
+        "run.json: start 1: an iteration of -1 s is out of range",
     );
     let said = run(preheat().args(["check", "/no/such/recording", "--first", "1s"]));
-    refused(&said, "/no/such/recording cannot be read");
+    refused(&said, "cannot read /no/such/recording");
     let lab = six().replace("linear.json", "lab.json");
     let said = run(preheat().args(["check", &lab, "--first", "1s"]));
-    refused(
-        &said,
-        "is a result of the lab, and budgets are for programs",
-    );
+    refused(&said, "is a lab result, and budgets are for programs");
     let said = run(preheat()
         .current_dir(directory.path())
         .args(["check", "--init", &lab]));
-    refused(&said, "is a result of the lab");
+    refused(&said, "is a lab result");
     assert!(!directory.join("preheat.toml").exists());
 }
 
@@ -163,16 +163,16 @@ fn flags() {
         ),
         (
             &["--first", "1s", "--json", "/no/such/dir/x"],
-            "--json /no/such/dir/x cannot be written",
+            "--json: cannot write /no/such/dir/x",
         ),
         (
             &["--first", "1s", "--json", "-", "--bmf", "-"],
-            "name one place",
+            "point to the same file",
         ),
         (&["--first", "1s", "--name", ""], "--name"),
         (
             &["--first", "1s", "--iterations", "lines:x"],
-            "--iterations is for recordings",
+            "--iterations needs a recording",
         ),
     ] {
         let said = run(preheat().arg("check").arg(&six).args(flags));
@@ -181,7 +181,7 @@ fn flags() {
 }
 
 #[test]
-fn what_is_read_is_not_written_over() {
+fn inputs_are_not_overwritten() {
     let directory = Directory::new();
     let text = "1\n1\n1\n1\n1\n";
     fs::write(directory.join("times.txt"), text).unwrap();
@@ -196,11 +196,7 @@ fn what_is_read_is_not_written_over() {
             .current_dir(directory.path())
             .args(line.split(' ')));
         assert_eq!(said.code, Some(2), "{line}: {}", said.err);
-        assert!(
-            said.err.contains("would write over"),
-            "{line}: {}",
-            said.err
-        );
+        assert!(said.err.contains("would overwrite"), "{line}: {}", said.err);
     }
     let after = fs::read_to_string(directory.join("times.txt")).unwrap();
     assert_eq!(after, text);

@@ -1,4 +1,4 @@
-//! `preheat classify`: files of every kind through the real program.
+//! `preheat classify` with files of every format.
 
 mod support;
 
@@ -26,7 +26,7 @@ fn climbing(rng: &mut Rng, n: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A CSV of benchmarks whose classes are their names.
+/// A CSV of benchmarks that are named after their class.
 fn csv() -> String {
     let mut rng = Rng::new(1);
     let mut text = "process_exec_idx, bench_name".to_owned();
@@ -54,7 +54,7 @@ fn file(directory: &Directory, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Classify in `directory` with these arguments, the document in `judged.json`.
+/// Runs `classify` in `directory` with these arguments; writes the document to `judged.json`.
 fn classify(directory: &Directory, arguments: &[&str]) -> (Said, ClassifyReport) {
     let said = run(preheat()
         .current_dir(directory.path())
@@ -65,7 +65,7 @@ fn classify(directory: &Directory, arguments: &[&str]) -> (Said, ClassifyReport)
     (said, serde_json::from_str(&text).expect("it is a report"))
 }
 
-/// Classify what is piped in.
+/// Runs `classify` with this standard input.
 fn piped(input: &[u8], arguments: &[&str]) -> Said {
     let mut child = preheat()
         .arg("classify")
@@ -75,7 +75,7 @@ fn piped(input: &[u8], arguments: &[&str]) -> Said {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that refuses early leaves before all is read.
+    // A program that fails early closes the pipe before everything is read.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Said {
@@ -86,7 +86,7 @@ fn piped(input: &[u8], arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn benchmarks_have_the_classes_that_they_were_made_with() {
+fn benchmarks_have_their_planted_classes() {
     let directory = Directory::new();
     file(&directory, "all.csv", csv());
     let (said, report) = classify(&directory, &["all.csv", "--html", "judged.html"]);
@@ -125,7 +125,7 @@ fn the_same_files_give_the_same_document_in_their_order() {
     let mut rng = Rng::new(2);
     let names: Vec<String> = (0..24).map(|at| format!("{at}.json")).collect();
     for (at, name) in names.iter().enumerate() {
-        // Long and short ones, so that workers overtake each other.
+        // Long and short files, so that workers overtake each other.
         let length = if at % 3 == 0 { 800 } else { 20 };
         let starts: Vec<_> = (0..8).map(|_| start(&mut rng, length, 1, 9.0)).collect();
         file(&directory, name, serde_json::to_string(&starts).unwrap());
@@ -174,12 +174,12 @@ fn numbers_are_piped_in() {
     let said = piped(text.as_bytes(), &["--unit", "ms", "--json", "-"]);
     let report: ClassifyReport = serde_json::from_str(&said.out).unwrap();
     assert!((report.benchmarks[0].steady.unwrap().median / 0.01 - 1.0).abs() < 0.02);
-    // For people there is standard error then.
+    // The human-readable report goes to standard error then.
     assert!(said.err.starts_with("standard input: "), "{}", said.err);
 }
 
 #[test]
-fn packed_results_of_krun() {
+fn compressed_krun_results() {
     let directory = Directory::new();
     let mut rng = Rng::new(4);
     let starts: Vec<_> = (0..3).map(|_| start(&mut rng, 60, 5, 4.0)).collect();
@@ -189,7 +189,7 @@ fn packed_results_of_krun() {
     });
     let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     packed.write_all(krun.to_string().as_bytes()).unwrap();
-    // By what it holds, not by its name.
+    // Detected from the content, not from the file name.
     file(&directory, "results", packed.finish().unwrap());
     let (said, report) = classify(&directory, &["results"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -222,7 +222,7 @@ fn recorded_runs_keep_their_class() {
 }
 
 #[test]
-fn what_is_read_keeps_to_the_schema() {
+fn documents_conform_to_the_schema() {
     let Some(python) = python_with("jsonschema") else {
         return;
     };

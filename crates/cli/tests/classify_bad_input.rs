@@ -1,5 +1,5 @@
-//! `preheat classify` and what it cannot read: a sentence with the place, exit code 2, no
-//! panic, and what could be read is not lost.
+//! `preheat classify` with unreadable files: a message with the position, exit code 2, no
+//! panic, and the results of all other files.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn classify(directory: &Directory, arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn every_bad_file_is_told_with_its_place() {
+fn errors_name_the_position() {
     let directory = Directory::new();
     let cases: [(&str, &[u8], &str); 22] = [
         ("empty", b"", "it is empty"),
@@ -146,7 +146,7 @@ fn every_bad_file_is_told_with_its_place() {
 }
 
 #[test]
-fn what_could_be_read_is_not_lost() {
+fn readable_files_are_still_reported() {
     let directory = Directory::new();
     fs::write(directory.join("a.json"), "[9, 1, 1, 1, 1, 1]").unwrap();
     fs::write(directory.join("b.json"), "[1, 1, -1]").unwrap();
@@ -180,9 +180,9 @@ fn what_could_be_read_is_not_lost() {
 }
 
 #[test]
-fn gigantic_files_are_refused_soon() {
+fn huge_files_are_rejected_early() {
     let directory = Directory::new();
-    // A gigabyte that takes no room on the disk.
+    // A sparse file of a gigabyte.
     let hole = fs::File::create(directory.join("hole")).unwrap();
     hole.set_len(1 << 30).unwrap();
     let mut line = "[1".to_owned();
@@ -216,14 +216,17 @@ fn gigantic_files_are_refused_soon() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_is_reported() {
     let directory = Directory::new();
     fs::write(directory.join("a.json"), "[9, 1, 1, 1, 1, 1]").unwrap();
     for (arguments, why) in [
-        (&["-", "-"][..], "standard input (-) can be read once only"),
+        (&["-", "-"][..], "standard input (-) can be read only once"),
         (&["a.json", "--unit", "minutes"], "there are s, ms, us, ns"),
-        (&["a.json", "--json", "x", "--html", "x"], "name one place"),
-        (&["a.json", "--json", "not/there.json"], "cannot be written"),
+        (
+            &["a.json", "--json", "x", "--html", "x"],
+            "point to the same file",
+        ),
+        (&["a.json", "--json", "not/there.json"], "cannot write"),
         (&["a.json", "--seed", "x"], "invalid"),
     ] {
         let said = classify(&directory, arguments);
@@ -239,7 +242,7 @@ fn wrong_usage_is_told() {
         "{}",
         said.err
     );
-    // Nothing came from standard input.
+    // Standard input is empty.
     let said = classify(&directory, &[]);
     assert_eq!(said.err, "preheat: standard input: it is empty\n");
 }

@@ -1,4 +1,4 @@
-//! What real tools write is read: hyperfine and pyperf.
+//! `preheat classify` with the output of real tools: hyperfine and pyperf.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn hyperfine() {
     let directory = Directory::new();
     let said = run(Command::new(program)
         .current_dir(directory.path())
-        // Without a shell, whose time would be taken off: nothing would be left of this.
+        // Without a shell: hyperfine subtracts its time, and nothing would be left.
         .args(["-N", "--runs", "12", "--export-json", "h.json"])
         .args(["--parameter-list", "n", "1,2", "true {n}", "-n", "named"]));
     assert_eq!(said.code, Some(0), "{}", said.err);

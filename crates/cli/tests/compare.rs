@@ -1,5 +1,5 @@
-//! `preheat compare` of real programs: one with a planted import against one without, from
-//! recordings and live; commands that fail, are not there, or are interrupted.
+//! `preheat compare` with real programs: one with a planted import against one without, from
+//! recordings and live; commands that fail, do not exist, or are interrupted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use support::{
     Directory, Said, compare, compared, preheat, python, require, run, signal, wait_for,
 };
 
-/// A module that takes half a second of processor time, behind one that asks for it.
+/// A module that uses half a second of CPU time, imported by another module.
 fn planted(directory: &Directory) -> Option<String> {
     let python = require("python", python())?;
     let heavy = "import time\nuntil = time.process_time() + 0.5\nwhile time.process_time() < until:\n    pass\n";
@@ -27,7 +27,7 @@ fn planted(directory: &Directory) -> Option<String> {
     Some(python.to_str().expect("its path is text").to_owned())
 }
 
-/// The report names the planted import, and fails.
+/// Asserts that the report names the planted import and fails.
 fn names_the_planted(said: &Said, report: &CompareReport) {
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
     let headline = &report.headline;
@@ -67,14 +67,14 @@ fn a_planted_import_is_named_from_recordings_and_documents() {
     let page = fs::read_to_string(directory.join("compare.html")).unwrap();
     assert!(page.contains("heavy"));
 
-    // From documents, and from one of each.
+    // From two documents, and from a recording and a document.
     for (base, new) in [("base.json", "new.json"), ("base", "new.json")] {
         let said = compare(&directory, &[base, new]);
         let report = compared(&directory);
         assert_eq!(said.code, Some(1), "{}", said.err);
         assert_eq!(report.headline.items, ["heavy"], "{}", report.headline.text);
     }
-    // The other way round it is an improvement.
+    // In the other direction, it is an improvement.
     let said = compare(&directory, &["new", "base"]);
     assert_eq!(said.code, Some(0), "{}", said.out);
     let report = compared(&directory);
@@ -85,7 +85,7 @@ fn a_planted_import_is_named_from_recordings_and_documents() {
             .ends_with(": Python imports, heavy is gone")
     );
     assert_eq!(report.verdict, Verdict::Faster);
-    // What is allowed is no regression.
+    // An allowed change is not a regression.
     let said = compare(&directory, &["base", "new", "--min-change", "1min"]);
     assert_eq!(said.code, Some(0), "{}", said.out);
     let said = compare(&directory, &["base", "new", "--gate", "steady"]);
@@ -93,7 +93,7 @@ fn a_planted_import_is_named_from_recordings_and_documents() {
 }
 
 #[test]
-fn a_planted_import_is_named_live_and_the_starts_take_turns() {
+fn a_planted_import_is_named_live_with_interleaved_starts() {
     let directory = Directory::new();
     let Some(python) = planted(&directory) else {
         return;
@@ -146,7 +146,7 @@ fn a_planted_import_is_named_live_and_the_starts_take_turns() {
 }
 
 #[test]
-fn the_same_program_twice_is_no_regression() {
+fn the_same_program_twice_is_not_a_regression() {
     let directory = Directory::new();
     let Some(python) = planted(&directory) else {
         return;
@@ -163,7 +163,7 @@ fn the_same_program_twice_is_no_regression() {
 }
 
 #[test]
-fn a_command_that_fails_ends_it_and_says_why() {
+fn a_failing_command_ends_the_comparison_with_its_output() {
     let directory = Directory::new();
     let said = compare(
         &directory,
@@ -171,8 +171,7 @@ fn a_command_that_fails_ends_it_and_says_why() {
     );
     assert_eq!(said.code, Some(125), "{}", said.err);
     assert!(
-        said.err
-            .contains("new failed with exit code 7 in its start 1"),
+        said.err.contains("new: start 1 exited with code 7"),
         "{}",
         said.err
     );
@@ -180,19 +179,18 @@ fn a_command_that_fails_ends_it_and_says_why() {
     assert!(said.err.contains("too few starts"), "{}", said.err);
     assert_eq!(said.out, "");
 
-    // Later, what was measured until then is compared all the same.
+    // A later failure still compares everything measured before.
     let script = "sh -c 'echo >> count; test $(wc -l < count) -lt 6'";
     let said = compare(&directory, &["--starts", "9", "true", script]);
     assert_eq!(said.code, Some(125), "{}", said.err);
     assert!(
-        said.err
-            .contains("new failed with exit code 1 in its start 6"),
+        said.err.contains("new: start 6 exited with code 1"),
         "{}",
         said.err
     );
     let report = compared(&directory);
     assert!(report.new.counted_starts >= 3);
-    // Each side says so in its own words: one failed, the other did not.
+    // Each manifest has its own reason: one command failed, the other did not.
     let said_of = |side: &str, words: &str| {
         let of_side = |note: &&String| note.starts_with(side) && note.contains(words);
         assert!(
@@ -226,7 +224,7 @@ fn a_command_that_cannot_run_leaves_nothing() {
             "there-is-no-such-program",
             "true",
             127,
-            "is no recording or kept result either",
+            "is not a recording or saved result either",
         ),
         ("./plain.txt a", "true", 126, "plain.txt"),
     ] {
@@ -238,10 +236,10 @@ fn a_command_that_cannot_run_leaves_nothing() {
 }
 
 #[test]
-fn what_was_recorded_before_a_command_is_gone_is_told() {
+fn names_the_recording_made_before_a_command_vanished() {
     let directory = Directory::new();
     for (name, other) in [("one", "two"), ("two", "one")] {
-        // Whichever comes first takes the other away.
+        // Whichever starts first removes the other.
         let path = directory.join(name);
         fs::write(&path, format!("#!/bin/sh\nrm -f {other}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -282,7 +280,7 @@ fn an_interrupt_ends_it() {
 }
 
 #[test]
-fn real_documents_keep_to_the_schema() {
+fn documents_conform_to_the_schema() {
     let Some(python) = support::python_with("jsonschema") else {
         return;
     };

@@ -1,5 +1,5 @@
-//! `preheat compare` of kept results: recordings of an H200, results of the lab, and input
-//! that is wrong.
+//! `preheat compare` with saved results: recordings from an H200, lab results, and invalid
+//! input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn lab() -> PathBuf {
 }
 
 #[test]
-fn recordings_of_a_gpu_are_compared() {
+fn compares_gpu_recordings() {
     let directory = Directory::new();
     unpack(&directory, "linear");
     unpack(&directory, "resnet50-train");
@@ -68,7 +68,7 @@ fn recordings_of_a_gpu_are_compared() {
 }
 
 #[test]
-fn results_of_the_lab_are_compared_series_by_series() {
+fn compares_lab_results_by_series() {
     let directory = Directory::new();
     let mut document: Value = serde_json::from_slice(&fs::read(lab()).unwrap()).unwrap();
     fs::write(directory.join("base.json"), document.to_string()).unwrap();
@@ -110,7 +110,7 @@ fn results_of_the_lab_are_compared_series_by_series() {
 }
 
 #[test]
-fn input_that_is_wrong_is_told_in_a_sentence() {
+fn invalid_input_is_reported() {
     let directory = Directory::new();
     unpack(&directory, "linear");
     let lab = lab();
@@ -130,50 +130,50 @@ fn input_that_is_wrong_is_told_in_a_sentence() {
     write("negative.json", &wrong.to_string());
     fs::create_dir(directory.join("nothing")).unwrap();
     for (arguments, part) in [
-        (&["linear", "absent.json"][..], "absent.json cannot be read"),
+        (&["linear", "absent.json"][..], "cannot read absent.json"),
         (
             &["linear", "empty.json"],
-            "empty.json is not JSON, or was cut off",
+            "empty.json is not JSON, or is truncated",
         ),
         (
             &["cut.json", "linear"],
-            "cut.json is not JSON, or was cut off",
+            "cut.json is not JSON, or is truncated",
         ),
-        (&["linear", "other.json"], "is no result of `preheat run`"),
-        (&["linear", "newer.json"], "a newer preheat reads it"),
+        (&["linear", "other.json"], "is not a `preheat run`"),
+        (&["linear", "newer.json"], "a newer preheat is needed"),
         (
             &["negative.json", "linear"],
-            "-1 s as time_to_first in start 1",
+            "start 1: time_to_first of -1 s is out of range",
         ),
         (&["linear", "nothing"], "nothing"),
         (
             &["linear", "python train.py"],
-            "compare two kept results, or two commands",
+            "compare two saved results or two commands",
         ),
         (
             &["python train.py", "run.json"],
-            "run.json is a kept result",
+            "run.json is a saved result",
         ),
-        (&["linear", lab], "compare two of a kind"),
-        (&[lab, "run.json"], "BASE is a result of `preheat lab`"),
+        (&["linear", lab], "compare two of the same type"),
+        (&[lab, "run.json"], "BASE is a `preheat lab` result"),
         (
             &["linear", "run.json", "--starts", "4"],
-            "--starts is for commands",
+            "--starts applies only to commands",
         ),
         (
             &["linear", "linear", "--output", "x"],
-            "--output is for commands",
+            "--output applies only to commands",
         ),
         (
             &["run.json", "run.json", "--iterations", "kernels"],
-            "--iterations is for recordings",
+            "--iterations needs a recording",
         ),
-        (&["-", "-"], "only one of the two"),
+        (&["-", "-"], "only one of the two can be"),
         (
             &["true | cat", "true"],
-            "BASE is no command that can be run: `|` is for a shell",
+            "BASE is not a valid command: `|` is shell syntax",
         ),
-        (&["true", "echo 'a"], "NEW is no command that can be run"),
+        (&["true", "echo 'a"], "NEW is not a valid command"),
         (&["true", ""], "it is empty"),
         (&["linear", "linear", "--max-regression", "0"], "as in 5%"),
         (
@@ -182,7 +182,7 @@ fn input_that_is_wrong_is_told_in_a_sentence() {
         ),
         (
             &["linear", "linear", "--gate", "speed"],
-            "there is no such quantity",
+            "unknown quantity; expected one of",
         ),
         (
             &["true", "true", "--all-output", "--html", "-"],
@@ -201,7 +201,7 @@ fn input_that_is_wrong_is_told_in_a_sentence() {
         assert!(said.err.contains(part), "{arguments:?}: {}", said.err);
         assert!(!said.err.contains("panicked"), "{}", said.err);
     }
-    // One of them from standard input.
+    // One side is standard input.
     let piped = fs::File::open(directory.join("run.json")).unwrap();
     let said = run(preheat()
         .current_dir(directory.path())

@@ -55,7 +55,7 @@ fn every_experiment_runs_on_the_cpu_device() {
 }
 
 #[test]
-fn the_first_training_iteration_is_slower_and_said_so() {
+fn reports_a_slow_first_training_iteration() {
     let directory = Directory::new();
     let json = directory.join("lab.json");
     let said = run(preheat()
@@ -87,7 +87,7 @@ fn the_first_training_iteration_is_slower_and_said_so() {
         assert_eq!(series.iterations.len(), 6);
         assert!(series.first_start.is_some());
     }
-    // The claim rests on the same numbers as the table.
+    // The claim uses the same numbers as the table.
     let claim = report.claims.iter().find(|claim| claim.id == 10);
     let evidence = &claim.expect("all are judged").evidence[0];
     assert_eq!(Some(evidence.value), series[1].ratio);
@@ -130,7 +130,7 @@ fn json_on_standard_output_is_nothing_but_json() {
 }
 
 #[test]
-fn a_width_that_is_asked_for_is_kept() {
+fn the_requested_width_is_respected() {
     for width in ["60", "80", "120"] {
         let said = run(preheat()
             .args([

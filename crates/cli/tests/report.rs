@@ -1,4 +1,4 @@
-//! `preheat report`: kept results, shown again.
+//! `preheat report` with saved results.
 
 mod support;
 
@@ -15,11 +15,11 @@ fn kept(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What was measured on the H200 is analysed by today's code and must say the same: a
-/// change of the statistics shows here, and then the kept files are written anew with
+/// Analyzes the H200 measurements with the current code; the results must not change. After
+/// an intended change of the statistics, update the stored files with
 /// `preheat report FILE --json FILE --html PAGE`.
 #[test]
-fn what_was_measured_on_the_h200_still_says_the_same() {
+fn h200_results_are_unchanged() {
     let directory = Directory::new();
     let again = directory.join("again.json");
     let file = kept("h200/lab.json");
@@ -62,7 +62,7 @@ fn the_h200_confirms_what_started_the_project() {
 }
 
 #[test]
-fn the_document_of_a_run_is_shown_as_it_is() {
+fn the_document_of_a_run_is_shown_unchanged() {
     let directory = Directory::new();
     let (again, page) = (directory.join("again.json"), directory.join("page.html"));
     let file = kept("h200/linear.json");
@@ -81,7 +81,7 @@ fn the_document_of_a_run_is_shown_as_it_is() {
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     };
     assert_eq!(read(&file), read(&again));
-    // It has no time line, which needs the recording.
+    // A trace needs the recording.
     let trace = directory.join("trace");
     let said = run(preheat()
         .arg("report")
@@ -89,19 +89,19 @@ fn the_document_of_a_run_is_shown_as_it_is() {
         .arg("--perfetto")
         .arg(&trace));
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("--perfetto is for recordings"));
-    // A time that cannot be is refused with its place.
+    assert!(said.err.contains("--perfetto needs a recording"));
+    // A time that is out of range is rejected, and the error names the start.
     let text = fs::read_to_string(&file).unwrap();
     let broken = text.replacen("\"time_to_first\": 4.", "\"time_to_first\": -4.", 1);
     assert_ne!(text, broken);
     fs::write(&again, broken).unwrap();
     let said = run(preheat().arg("report").arg(&again));
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("in start "), "{}", said.err);
+    assert!(said.err.contains("json: start "), "{}", said.err);
 }
 
 #[test]
-fn what_is_no_result_is_refused_in_a_sentence() {
+fn rejects_files_that_are_not_results() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
     let long = format!(
@@ -109,24 +109,30 @@ fn what_is_no_result_is_refused_in_a_sentence() {
         "[".repeat(100_000)
     );
     for (text, words) in [
-        ("", "not JSON, or was cut off"),
-        ("[1, 2", "not JSON, or was cut off"),
-        (long.as_str(), "not JSON, or was cut off"),
-        ("[1, 2]", "no result of `preheat run` or `preheat lab`"),
+        ("", "not JSON, or is truncated"),
+        ("[1, 2", "not JSON, or is truncated"),
+        (long.as_str(), "not JSON, or is truncated"),
+        ("[1, 2]", "not a `preheat run` or `preheat lab` result"),
         (
             "{\"schema\": \"preheat.other/1\"}",
-            "no result of `preheat run` or `preheat lab`",
+            "not a `preheat run` or `preheat lab` result",
         ),
-        ("{\"schema\": \"preheat.run/1\"}", "does not keep to it"),
+        (
+            "{\"schema\": \"preheat.run/1\"}",
+            "does not conform to preheat.run/1",
+        ),
         (
             "{\"schema\": \"preheat.run/2\"}",
-            "a newer preheat reads it",
+            "a newer preheat is needed",
         ),
         (
             "{\"schema\": \"preheat.lab/2\"}",
-            "a newer preheat reads it",
+            "a newer preheat is needed",
         ),
-        ("{\"schema\": \"preheat.lab/1\"}", "does not keep to it"),
+        (
+            "{\"schema\": \"preheat.lab/1\"}",
+            "does not conform to preheat.lab/1",
+        ),
     ] {
         fs::write(&file, text).expect("it is written");
         let said = run(preheat().arg("report").arg(&file));
@@ -143,7 +149,7 @@ fn what_is_no_result_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn a_time_that_cannot_be_is_refused_with_its_place() {
+fn times_out_of_range_are_rejected() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
     let mut report = support::report(&kept("h200/lab.json"));
@@ -163,7 +169,7 @@ fn a_time_that_cannot_be_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_cut_off_result_never_panics() {
+fn a_truncated_result_never_panics() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
     let whole = fs::read(kept("h200/lab.json")).expect("the file is there");

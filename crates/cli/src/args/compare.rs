@@ -13,9 +13,9 @@ use crate::show::ShowArguments;
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Compares two recordings of `preheat run`, two results that --json wrote, or two commands that are run now, their starts interleaved at random. For time to first, the first and the steady iteration, warm-up, memory and every cause it tells the difference with its 95 % interval and a verdict (faster, slower, same, inconclusive), and which cause and which module, library or kernel explains it.
+    before_help = "Compares two recordings made by `preheat run`, two results written by --json, or two commands that are run now with their starts interleaved at random. Time to first, the first and the steady iteration, warm-up, memory and every cause get a difference, a 95 % interval and a verdict (faster, slower, same, inconclusive). The report also names the cause, module, library or kernel that explains a difference.
 
-A verdict of faster or slower takes into account how many quantities are looked at: two equal programs are told apart in at most one comparison of twenty. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is not below --min-change.",
+The verdicts are corrected for the number of quantities compared: at most one comparison in twenty reports a difference between two equal programs. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is at least --min-change.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat compare preheat-train preheat-train-2        two recordings
@@ -24,40 +24,40 @@ A verdict of faster or slower takes into account how many quantities are looked 
   preheat compare --starts 20 --max-regression 3% './old' './new --flag \"two words\"'
   preheat compare base new --html compare.html --json compare.json
 
-A command is split into words as a shell would (quotes, backslashes), but no shell is used: nothing is expanded. For that, write sh -c '...'. Its output is not shown (see --all-output).
+A command is split into words as in a shell (quotes, backslashes), but nothing is expanded. To use a shell, write sh -c '...'. The output of the commands is hidden (see --all-output).
 
-Exit codes: 0 no regression; 1 a regression; 2 wrong usage or unreadable input; 3 inconclusive, if asked for; 125 a command failed or preheat itself did; 126 a command cannot be executed; 127 it was not found; 130 interrupted (what was measured until then is compared)."
+Exit codes: 0 no regression; 1 a regression; 2 wrong usage or unreadable input; 3 inconclusive, with --fail-on-inconclusive; 125 a command or preheat itself failed; 126 a command cannot be executed; 127 a command was not found; 130 interrupted (everything measured so far is compared)."
 )]
 pub struct CompareArguments {
-    /// What it was: a recording's directory, a result as JSON (- for standard input), or a command
+    /// The baseline: the directory of a recording, a JSON result (- for standard input), or a command
     #[arg(value_name = "BASE")]
     pub base: String,
 
-    /// What it is now: likewise
+    /// The version to compare with it, in the same form
     #[arg(value_name = "NEW")]
     pub new: String,
 
-    /// The regression that is still allowed, as a percentage
+    /// The largest regression to accept
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, allow_hyphen_values = true)]
     pub max_regression: f64,
 
-    /// A smaller change of time to first or the first iteration is no regression; of the steady iteration a hundredth of it [default: 1ms, 10us for the lab]
+    /// Ignore smaller changes in time to first and the first iteration; a hundredth of it applies to the steady iteration [default: 1ms, 10us for lab results]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub min_change: Option<f64>,
 
-    /// A smaller change of memory is no regression
+    /// Ignore smaller changes in memory
     #[arg(long, value_name = "BYTES", default_value = "1MiB", value_parser = size, allow_hyphen_values = true)]
     pub min_memory: f64,
 
-    /// What can fail the comparison, several with commas: time-to-first, first, steady, ratio, warmup, excess, device-memory, host-memory, region
+    /// Quantities that can fail the comparison, separated by commas: time-to-first, first, steady, ratio, warmup, excess, device-memory, host-memory, region
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',', default_values = DEFAULT_GATE, value_parser = quantity)]
     pub gate: Vec<String>,
 
-    /// Exit with 3 if one of these is inconclusive and none regressed
+    /// Exit with 3 if a gated quantity is inconclusive and none regressed
     #[arg(long)]
     pub fail_on_inconclusive: bool,
 
-    /// What an iteration is, of commands and recordings (see `preheat run --help`) [default: auto, or as recorded]
+    /// Detect iterations in commands and recordings this way (see `preheat run --help`) [default: auto, or as recorded]
     #[arg(long, value_name = "HOW", value_parser = iterations)]
     pub iterations: Option<String>,
 
@@ -68,27 +68,27 @@ pub struct CompareArguments {
     pub live: LiveArguments,
 }
 
-/// What can be asked for only where commands are run.
+/// Options that apply only when commands are run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for commands")]
 pub struct LiveArguments {
-    /// Starts of each command, the first of each reported apart [default: 10, fewer where --budget ends before]
+    /// Starts per command; the first of each is reported separately [default: 10, fewer if --budget runs out]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// Begin no further start after this long [default: 120; none with --starts]
+    /// Stop beginning new starts after this long [default: 120; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// How cold each start is made: process, disk or caches [default: process]
+    /// Temperature of each start: process, disk, caches or bytecode [default: process]
     #[arg(long, value_name = "T", value_parser = temperature)]
     pub temperature: Option<Temperature>,
 
-    /// The directory of both recordings [default: preheat-compare, numbered, here]
+    /// The directory for both recordings [default: preheat-compare, or the first free preheat-compare-N]
     #[arg(long, short, value_name = "DIRECTORY")]
     pub output: Option<PathBuf>,
 
-    /// Wait for the device at the end of each iteration that Python sees
+    /// Wait for the device at the end of each iteration detected in Python
     #[arg(long)]
     pub synchronize: bool,
 
@@ -96,17 +96,17 @@ pub struct LiveArguments {
     #[arg(long)]
     pub all_output: bool,
 
-    /// The most that is recorded of a process [default: 256]
+    /// The largest recording per process [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub limit: Option<u64>,
 
-    /// Seeds the order of the starts [default: 1]
+    /// Seed for the order of the starts [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
 
 impl LiveArguments {
-    /// The first of these flags that was given.
+    /// The first of these flags on the command line, if any.
     pub fn given(&self) -> Option<&'static str> {
         [
             ("--starts", self.starts.is_some()),
@@ -123,20 +123,20 @@ impl LiveArguments {
     }
 }
 
-/// `5%` is 0.05, read as `preheat check` reads a head-room.
+/// Parses `5%` as 0.05, in the same way as the `--headroom` of `preheat check`.
 fn percentage(text: &str) -> Result<f64, String> {
     match headroom(text) {
         Ok(part) if part > 0.0 => Ok(part),
-        _ => Err("it is a percentage of more than 0% and at most 1000%, as in 5% or 0.5%".into()),
+        _ => Err("expected a percentage above 0% and up to 1000%, as in 5% or 0.5%".into()),
     }
 }
 
-/// `1ms`, `250 us`, `2s`: seconds. Nothing is nothing without a unit too.
+/// Parses `1ms`, `250 us` or `2s` into seconds. Only 0 may omit the unit.
 fn time(text: &str) -> Result<f64, String> {
     Unit::Seconds.amount(text)
 }
 
-/// `1MiB`, `500 MB`: bytes.
+/// Parses `1MiB` or `500 MB` into bytes.
 fn size(text: &str) -> Result<f64, String> {
     Unit::Bytes.amount(text)
 }
@@ -145,7 +145,7 @@ fn quantity(id: &str) -> Result<String, String> {
     match QUANTITIES.contains(&id) {
         true => Ok(id.to_owned()),
         false => Err(format!(
-            "there is no such quantity; there are {}",
+            "unknown quantity; expected one of {}",
             QUANTITIES.join(", ")
         )),
     }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_their_signs_and_units() {
+    fn parses_percentages_times_and_sizes() {
         for five in ["5%", "5 %", " 5% ", "5"] {
             assert_eq!(percentage(five), Ok(0.05), "{five}");
         }

@@ -1,4 +1,4 @@
-//! Where the budget comes from: a file, and flags over it.
+//! Loads the budget from a file, overridden by flags.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,12 +10,12 @@ use preheat_analyze::check::Budget;
 use crate::args::{CheckArguments, LimitArguments};
 use crate::exit::Usage;
 
-/// What is looked for where no budget is named.
+/// The default budget file.
 pub const USUAL: &str = "preheat.toml";
-/// A budget has a few dozen lines: what is larger than this is something else.
+/// The maximum size. A budget has a few dozen lines; a larger file is something else.
 const LARGEST: u64 = 1 << 20;
 
-/// The budget, and the file that it is from.
+/// The budget and its file, if it has one.
 pub fn of(arguments: &CheckArguments) -> Result<(Budget, Option<PathBuf>)> {
     let file = arguments.budget.clone().or_else(|| {
         let usual = PathBuf::from(USUAL);
@@ -29,10 +29,10 @@ pub fn of(arguments: &CheckArguments) -> Result<(Budget, Option<PathBuf>)> {
     if budget.is_empty() {
         let what = match &file {
             Some(path) => format!("{} sets no limit", path.display()),
-            None => format!("there is no budget: no {USUAL} is here, and no flag sets a limit"),
+            None => format!("no budget: {USUAL} does not exist here and no flag sets a limit"),
         };
         return Err(Usage(format!(
-            "{what}; `preheat check --init {}` writes one, or say it here, as in --time-to-first 2s",
+            "{what}; `preheat check --init {}` writes a budget, or use a flag such as --time-to-first 2s",
             arguments.recording.display()
         ))
         .into());
@@ -41,7 +41,7 @@ pub fn of(arguments: &CheckArguments) -> Result<(Budget, Option<PathBuf>)> {
 }
 
 fn read(path: &Path, recording: &Path) -> Result<Budget> {
-    let place = path.display();
+    let file = path.display();
     let stdin = Path::new("-");
     if path == stdin && recording == stdin {
         return Err(Usage(
@@ -57,12 +57,12 @@ fn read(path: &Path, recording: &Path) -> Result<Budget> {
     };
     read.map_err(|why| {
         Usage(format!(
-            "the budget {place} cannot be read: {why}; `preheat check --init` writes one"
+            "cannot read the budget {file}: {why}; `preheat check --init` writes one"
         ))
     })?;
     if bytes.len() as u64 > LARGEST {
         return Err(Usage(format!(
-            "{place} is no budget: it has more than {} KiB",
+            "{file} is not a budget: it is larger than {} KiB",
             LARGEST >> 10
         ))
         .into());
@@ -76,10 +76,10 @@ fn read(path: &Path, recording: &Path) -> Result<Budget> {
             .map_or(0, |at| at + 1);
         let column = String::from_utf8_lossy(&good[start..]).chars().count() + 1;
         Usage(format!(
-            "{place}:{line}:{column}: this is no text: it is not UTF-8"
+            "{file}:{line}:{column}: the file is not valid UTF-8"
         ))
     })?;
-    Ok(Budget::read(&text).map_err(|why| Usage(format!("{place}:{why}")))?)
+    Ok(Budget::read(&text).map_err(|why| Usage(format!("{file}:{why}")))?)
 }
 
 fn flags(given: &LimitArguments) -> Budget {
@@ -102,7 +102,7 @@ fn flags(given: &LimitArguments) -> Budget {
         exit_code: given.exit_code,
         limits: Vec::new(),
     };
-    // A flag that is given again holds.
+    // If a flag is repeated, the last one wins.
     flags.override_with(Budget {
         limits: limits.collect(),
         ..Budget::default()

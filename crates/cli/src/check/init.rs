@@ -1,4 +1,4 @@
-//! `preheat check --init`: a budget from a recording.
+//! `preheat check --init`: writes a budget derived from a recording.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -18,12 +18,12 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let path = arguments.budget.as_deref().unwrap_or(Path::new(USUAL));
     let to_stdout = path == Path::new("-");
     if !to_stdout && !arguments.force && fs::symlink_metadata(path).is_ok() {
-        return Err(taken(path).into());
+        return Err(already_exists(path).into());
     }
     let report = super::read(arguments)?;
     let draft = draft(&report, arguments.headroom).map_err(|why| {
         Usage(format!(
-            "no budget can be made from {}: {why}",
+            "cannot derive a budget from {}: {why}",
             arguments.recording.display()
         ))
     })?;
@@ -40,7 +40,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     };
     print(
         format!(
-            "{} is written: {} limits, {:.0} % above what was measured.\n`preheat check {recording}{budget}` checks them.\n",
+            "Wrote {}: {} limits, {:.0} % above the measured values.\nCheck them with `preheat check {recording}{budget}`.\n",
             path.display(),
             draft.lines.len(),
             draft.headroom * 100.0,
@@ -53,24 +53,26 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
 fn write(path: &Path, text: &str, force: bool) -> Result<()> {
     if force {
         return fs::write(path, text)
-            .with_context(|| format!("{} could not be written", path.display()));
+            .with_context(|| format!("could not write {}", path.display()));
     }
-    // Somebody else may have made it since.
+    // Another process may have created it since.
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Ok(()),
-        Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(path).into()),
+        Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(already_exists(path).into())
+        }
         Err(why) => Err(Usage(format!(
-            "{} cannot be written: {why}; --budget names another file",
+            "cannot write {}: {why}; use --budget to choose another file",
             path.display()
         ))
         .into()),
     }
 }
 
-fn taken(path: &Path) -> Usage {
+fn already_exists(path: &Path) -> Usage {
     Usage(format!(
-        "{} is there already; --force overwrites it, --budget names another file",
+        "{} already exists; use --force to overwrite it or --budget to choose another file",
         path.display()
     ))
 }

@@ -1,8 +1,8 @@
-//! Many files on all cores: each worker reads and judges one at a time.
+//! Classifies many files in parallel; each worker handles one file at a time.
 //!
-//! A benchmark is judged as soon as it is read and its times are let go, so the memory does not
-//! grow with the number of files. What comes out is in the order of the files, and does not
-//! depend on how many workers there are.
+//! A benchmark is classified as soon as it is read, and its times are dropped, so memory does
+//! not grow with the number of files. The results are in the order of the files and do not
+//! depend on the number of workers.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,35 +18,37 @@ use super::input::Input;
 use crate::args::ClassifyArguments;
 use crate::progress::{Bar, Progress};
 
-/// So many benchmarks are kept to be drawn.
+/// The maximum number of sketches to keep for the HTML page.
 const SKETCHES: usize = 2000;
 
-/// The bar is drawn no more often than this, so that many small benchmarks cost nothing,
-const OFTEN: Duration = Duration::from_millis(100);
-/// and no less often than this, so that its clock goes on while a large one is judged.
-const SELDOM: Duration = Duration::from_secs(1);
+/// The minimum time between two updates of the progress bar, so that many small benchmarks
+/// do not slow down drawing it.
+const MIN_REDRAW: Duration = Duration::from_millis(100);
+/// The maximum time between two updates, so that the clock keeps running during a large
+/// benchmark.
+const MAX_REDRAW: Duration = Duration::from_secs(1);
 
-/// What a worker tells.
+/// A message from a worker.
 enum Message {
-    /// Of this file it begins to judge the benchmark with this number and name.
-    Judging(usize, usize, String),
-    /// It is done with a file.
-    Done(usize, Judged),
+    /// It begins a benchmark: file index, benchmark number, benchmark name.
+    Began(usize, usize, String),
+    /// It finished a file.
+    Done(usize, FileResult),
 }
 
-/// What came of one file.
+/// The result of one file.
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct FileResult {
     pub benchmarks: Vec<Benchmark>,
-    /// One for each benchmark; none where no page is made, or too many are kept.
+    /// One entry per benchmark; `None` without an HTML page or beyond the maximum.
     pub sketches: Vec<Option<ClassifySketch>>,
     pub notes: Vec<String>,
-    /// Why it could not be read to its end.
+    /// The error that stopped reading the file.
     pub failure: Option<String>,
 }
 
-/// Judges every file; the results in their order.
-pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judged> {
+/// Classifies every file and returns the results in the same order.
+pub(super) fn classify_all(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<FileResult> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let workers = cores.min(inputs.len()).max(1);
     let work = Work {
@@ -58,8 +60,8 @@ pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judg
         },
     };
     let next = AtomicUsize::new(0);
-    let mut results: Vec<Judged> = Vec::new();
-    results.resize_with(inputs.len(), Judged::default);
+    let mut results: Vec<FileResult> = Vec::new();
+    results.resize_with(inputs.len(), FileResult::default);
     let (send, receive) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..workers {
@@ -68,10 +70,10 @@ pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judg
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(input) = inputs.get(at) else { break };
-                    let judged = work.file(at, input, &|count, name| {
-                        let _ = send.send(Message::Judging(at, count, name.to_owned()));
+                    let result = work.file(at, input, &|count, name| {
+                        let _ = send.send(Message::Began(at, count, name.to_owned()));
                     });
-                    if send.send(Message::Done(at, judged)).is_err() {
+                    if send.send(Message::Done(at, result)).is_err() {
                         break;
                     }
                 }
@@ -83,25 +85,25 @@ pub(super) fn judge(arguments: &ClassifyArguments, inputs: &[Input]) -> Vec<Judg
     results
 }
 
-/// Puts what comes to its place, and shows how far it is.
-fn collect(receive: &mpsc::Receiver<Message>, inputs: &[Input], results: &mut [Judged]) {
+/// Stores incoming results at their index and draws the progress bar.
+fn collect(receive: &mpsc::Receiver<Message>, inputs: &[Input], results: &mut [FileResult]) {
     let (bar, begin) = (Bar::new(), Instant::now());
     let (mut done, mut next) = (0, String::new());
     let mut drawn: Option<Instant> = None;
     loop {
-        match receive.recv_timeout(SELDOM) {
-            Ok(Message::Judging(at, count, name)) => {
+        match receive.recv_timeout(MAX_REDRAW) {
+            Ok(Message::Began(at, count, name)) => {
                 next = format!("{}: benchmark {count}, {name}", inputs[at].label());
             }
-            Ok(Message::Done(at, judged)) => {
-                results[at] = judged;
+            Ok(Message::Done(at, result)) => {
+                results[at] = result;
                 done += 1;
                 next = inputs[at].label();
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if drawn.is_some_and(|at| at.elapsed() < OFTEN) {
+        if drawn.is_some_and(|at| at.elapsed() < MIN_REDRAW) {
             continue;
         }
         drawn = Some(Instant::now());
@@ -120,14 +122,14 @@ struct Work<'a> {
     arguments: &'a ClassifyArguments,
     /// Threads for the starts of one benchmark.
     threads: usize,
-    /// Benchmarks of each file that are kept to be drawn.
+    /// The maximum number of sketches per file.
     sketches: usize,
 }
 
 impl Work<'_> {
-    /// Judges a file; `judging` is told of each benchmark before.
-    fn file(&self, at: usize, input: &Input, judging: &dyn Fn(usize, &str)) -> Judged {
-        let mut judged = Judged::default();
+    /// Classifies one file; calls `began` with the number and name of each benchmark first.
+    fn file(&self, at: usize, input: &Input, began: &dyn Fn(usize, &str)) -> FileResult {
+        let mut result = FileResult::default();
         let settings = Settings {
             name: input.name(),
             unit: self.arguments.unit,
@@ -135,25 +137,25 @@ impl Work<'_> {
         };
         let label = input.label();
         let most = if at < SKETCHES { self.sketches } else { 0 };
-        let mut take = |format: Format, times: Times| {
-            judging(judged.benchmarks.len() + 1, &times.name);
+        let mut classify_one = |format: Format, times: Times| {
+            began(result.benchmarks.len() + 1, &times.name);
             let seed = self.arguments.seed;
-            // Only times that can be judged are read.
+            // The reader returns only times that can be classified, so this is always Some.
             if let Some(found) = classify::judge(&times, &label, format, seed, self.threads) {
                 let sketch =
-                    (judged.benchmarks.len() < most).then(|| ClassifySketch::of(&times.starts));
-                judged.benchmarks.push(found);
-                judged.sketches.push(sketch);
+                    (result.benchmarks.len() < most).then(|| ClassifySketch::of(&times.starts));
+                result.benchmarks.push(found);
+                result.sketches.push(sketch);
             }
         };
         let read = match input.open() {
-            Ok(bytes) => read(bytes, &settings, &mut take).map_err(|why| why.to_string()),
-            Err(why) => Err(format!("it cannot be opened: {why}")),
+            Ok(bytes) => read(bytes, &settings, &mut classify_one).map_err(|why| why.to_string()),
+            Err(why) => Err(format!("cannot open the file: {why}")),
         };
         match read {
-            Ok(notes) => judged.notes = notes,
-            Err(why) => judged.failure = Some(why),
+            Ok(notes) => result.notes = notes,
+            Err(why) => result.failure = Some(why),
         }
-        judged
+        result
     }
 }

@@ -1,4 +1,4 @@
-//! Where times come from: files, and standard input.
+//! The inputs of `preheat classify`: files and standard input.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -15,12 +15,12 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// What was named; standard input where nothing was, if something comes from there.
+    /// The named files, or standard input if none is named and it is not a terminal.
     pub fn of(files: &[PathBuf]) -> Result<Vec<Input>> {
         if files.is_empty() {
             if io::stdin().is_terminal() {
                 return Err(Usage(
-                    "name files with iteration times, or pipe them in, one number a line; \
+                    "name files with iteration times, or pipe them in, one number per line; \
                      `preheat classify --help` has examples"
                         .to_owned(),
                 )
@@ -30,7 +30,7 @@ impl Input {
         }
         let stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
         if files.iter().filter(stdin).count() > 1 {
-            return Err(Usage("standard input (-) can be read once only".to_owned()).into());
+            return Err(Usage("standard input (-) can be read only once".to_owned()).into());
         }
         let input = |path: &PathBuf| match stdin(&path) {
             true => Input::Stdin,
@@ -39,7 +39,7 @@ impl Input {
         Ok(files.iter().map(input).collect())
     }
 
-    /// What it is called in reports.
+    /// The name of the input in reports.
     pub fn label(&self) -> String {
         match self {
             Input::Stdin => "standard input".to_owned(),
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// What a benchmark is called that has no name: its file, without what follows the dot.
+    /// The name of a benchmark that has none in the file: the file stem.
     pub fn name(&self) -> String {
         match self {
             Input::Stdin => self.label(),
@@ -56,7 +56,7 @@ impl Input {
         }
     }
 
-    /// Its bytes.
+    /// Opens the input for reading.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         Ok(match self {
             Input::Stdin => Box::new(io::stdin()),

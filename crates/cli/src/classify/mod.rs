@@ -1,4 +1,4 @@
-//! `preheat classify`: iteration times from elsewhere, judged.
+//! `preheat classify`: classifies iteration times from other tools.
 
 mod files;
 mod input;
@@ -14,11 +14,11 @@ use crate::args::ClassifyArguments;
 use crate::exit::{USAGE, complain};
 use crate::show::Targets;
 use crate::terminal;
-use files::Judged;
+use files::FileResult;
 use input::Input;
 
-/// So many files that cannot be read are told one by one.
-const TOLD: usize = 20;
+/// The maximum number of unreadable files to report individually.
+const MAX_ERRORS: usize = 20;
 
 pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
     let inputs = Input::of(&arguments.files)?;
@@ -27,7 +27,7 @@ pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
         ("--html", arguments.show.html.as_deref()),
     ])?;
     targets.spare(arguments.files.iter().map(PathBuf::as_path))?;
-    let (report, sketches) = gathered(arguments, &inputs);
+    let (report, sketches) = gather(arguments, &inputs);
     if !report.benchmarks.is_empty() || !report.unread.is_empty() {
         let written = targets.write(|flag| match flag {
             "--json" => classify_json(&report).into_bytes(),
@@ -39,11 +39,11 @@ pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
         };
         written.and(printed)?;
     }
-    Ok(told(&report.unread))
+    Ok(report_errors(&report.unread))
 }
 
-/// Everything that was judged, in the order of the files.
-fn gathered(
+/// Classifies all inputs and merges the results in the order of the files.
+fn gather(
     arguments: &ClassifyArguments,
     inputs: &[Input],
 ) -> (ClassifyReport, Vec<Option<ClassifySketch>>) {
@@ -57,17 +57,17 @@ fn gathered(
         notes: Vec::new(),
     };
     let mut sketches = Vec::new();
-    for (input, judged) in inputs.iter().zip(files::judge(arguments, inputs)) {
-        let Judged {
+    for (input, result) in inputs.iter().zip(files::classify_all(arguments, inputs)) {
+        let FileResult {
             benchmarks,
-            sketches: own,
+            sketches: of_file,
             notes,
             failure,
-        } = judged;
+        } = result;
         report.benchmarks.extend(benchmarks);
-        sketches.extend(own);
-        let of_file = |note| format!("{}: {note}", input.label());
-        report.notes.extend(notes.into_iter().map(of_file));
+        sketches.extend(of_file);
+        let labelled = |note| format!("{}: {note}", input.label());
+        report.notes.extend(notes.into_iter().map(labelled));
         report.unread.extend(failure.map(|why| Unread {
             file: input.label(),
             why,
@@ -76,13 +76,13 @@ fn gathered(
     (report, sketches)
 }
 
-/// What could not be read, on standard error.
-fn told(unread: &[Unread]) -> ExitCode {
-    for Unread { file, why } in unread.iter().take(TOLD) {
+/// Prints the files that could not be read to standard error, and chooses the exit code.
+fn report_errors(unread: &[Unread]) -> ExitCode {
+    for Unread { file, why } in unread.iter().take(MAX_ERRORS) {
         complain(&format!("{file}: {why}"));
     }
-    if unread.len() > TOLD {
-        let more = unread.len() - TOLD;
+    if unread.len() > MAX_ERRORS {
+        let more = unread.len() - MAX_ERRORS;
         complain(&format!("{more} more files could not be read"));
     }
     match unread.is_empty() {

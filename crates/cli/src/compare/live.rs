@@ -1,7 +1,7 @@
-//! Two commands, run in turn, and compared.
+//! Runs two commands with interleaved starts, and compares them.
 //!
-//! Their output is not shown: two programs at once are not to be read. Of a start that
-//! fails, the end of what it wrote to standard error is.
+//! Their output is hidden, since the output of two programs would be mixed. If a start
+//! fails, the end of its standard error is shown.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use preheat_analyze::stats::FEWEST;
 use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, interrupted, record_in_turn};
 use preheat_report::{compare_html, run_html};
 
-use super::{Shows, Side, code, compared, show};
+use super::{Content, Side, code, compare_sides, show};
 use crate::args::CompareArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
@@ -25,13 +25,13 @@ use crate::recorded;
 use crate::run::PAGE;
 use crate::show::Targets;
 
-/// Starts of each command.
+/// The default number of starts per command.
 const STARTS: usize = 10;
-/// How long all of them may take, where neither their number nor a budget is asked for.
+/// The budget for all starts if neither --starts nor --budget is given.
 const BUDGET: Duration = Duration::from_secs(120);
-/// What the two are called, in files and sentences.
+/// The names of the two sides, in directories and messages.
 const SIDES: [&str; 2] = ["base", "new"];
-/// The page that lies beside the recordings.
+/// The page written next to the recordings.
 const COMPARISON: &str = "compare.html";
 
 pub fn run(
@@ -41,16 +41,16 @@ pub fn run(
 ) -> Result<ExitCode> {
     if arguments.live.all_output && targets.use_stdout() {
         return Err(Usage(
-            "with --all-output standard output is the commands' own: name a file".into(),
+            "with --all-output the commands write to standard output: name a file".into(),
         )
         .into());
     }
     let output = place::directory(arguments.live.output.as_deref(), "preheat-compare")?;
-    let places = SIDES.map(|side| output.join(side));
+    let directories = SIDES.map(|side| output.join(side));
     let [base, new] = commands;
     let requests = [
-        request(arguments, base, &places[0]),
-        request(arguments, new, &places[1]),
+        request(arguments, base, &directories[0]),
+        request(arguments, new, &directories[1]),
     ];
     let recorded = {
         let bar = Bar::new();
@@ -63,17 +63,17 @@ pub fn run(
         })
     };
     match recorded {
-        Ok(manifests) => after(arguments, targets, &output, &places, &manifests),
-        Err(why) => Ok(not_started(arguments, &why, &output, &places)),
+        Ok(manifests) => finish(arguments, targets, &output, &directories, &manifests),
+        Err(why) => Ok(not_started(arguments, &why, &output, &directories)),
     }
 }
 
-/// Compares what was recorded, and chooses the exit code.
-fn after(
+/// Compares the recordings and chooses the exit code.
+fn finish(
     arguments: &CompareArguments,
     targets: &Targets,
     output: &Path,
-    places: &[PathBuf; 2],
+    directories: &[PathBuf; 2],
     manifests: &[Manifest],
 ) -> Result<ExitCode> {
     let failed = manifests.iter().position(|manifest| {
@@ -83,17 +83,21 @@ fn after(
     let ended = match failed {
         _ if interrupted() => Some(INTERRUPTED),
         Some(which) => {
-            complain(&failure(SIDES[which], &places[which], &manifests[which]));
+            complain(&failure(
+                SIDES[which],
+                &directories[which],
+                &manifests[which],
+            ));
             Some(FAILED)
         }
         None => None,
     };
-    let sides = [side(&places[0])?, side(&places[1])?];
-    let report = compared(arguments, &sides);
+    let sides = [side(&directories[0])?, side(&directories[1])?];
+    let report = compare_sides(arguments, &sides);
     let few = report.base.counted_starts.min(report.new.counted_starts) < FEWEST;
     if let (Some(code), true) = (ended, few) {
         complain(&format!(
-            "too few starts were made to compare them; the recordings are in {}",
+            "too few starts completed to compare them; the recordings are in {}",
             output.display()
         ));
         return Ok(ExitCode::from(code));
@@ -109,53 +113,56 @@ fn after(
         io::stderr(),
         "\nreport      {}\nrecordings  {} and {}",
         page.display(),
-        places[0].display(),
-        places[1].display()
+        directories[0].display(),
+        directories[1].display()
     );
     shown.and(paged)?;
     Ok(ended.map_or_else(|| code(arguments, &report), ExitCode::from))
 }
 
-/// A recording as `preheat run` leaves it, its page beside it.
-fn side(place: &Path) -> Result<Side> {
-    let recording = recorded::read(place)?;
+/// Analyzes one recording and writes its page next to it, as `preheat run` does.
+fn side(directory: &Path) -> Result<Side> {
+    let recording = recorded::read(directory)?;
     let findings = analyze(&recording);
-    // The comparison does not depend on it.
-    let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
+    // The comparison does not depend on the page.
+    let _ = fs::write(
+        directory.join(PAGE),
+        run_html(&findings.report, &findings.view),
+    );
     Ok(Side {
-        source: place.display().to_string(),
-        shows: Shows::Recording(Box::new(findings)),
+        source: directory.display().to_string(),
+        content: Content::Recording(Box::new(findings)),
     })
 }
 
-/// A command could not be started at all; an empty directory is of no use. The other one may
-/// have had its first start.
+/// Reports that a command could not be started, and removes empty directories. The other
+/// command may have completed a start.
 fn not_started(
     arguments: &CompareArguments,
     why: &LaunchError,
     output: &Path,
-    places: &[PathBuf; 2],
+    directories: &[PathBuf; 2],
 ) -> ExitCode {
-    // Only if there is nothing in them.
-    for place in places.iter().map(PathBuf::as_path).chain([output]) {
-        let _ = fs::remove_dir(place);
+    // `remove_dir` fails on directories that are not empty.
+    for directory in directories.iter().map(PathBuf::as_path).chain([output]) {
+        let _ = fs::remove_dir(directory);
     }
-    let mut sentence = why.to_string();
-    if let Some(place) = places.iter().find(|place| place.exists()) {
-        sentence.push_str(&format!(
-            "; what was recorded until then is in {}",
-            place.display()
+    let mut message = why.to_string();
+    if let Some(directory) = directories.iter().find(|directory| directory.exists()) {
+        message.push_str(&format!(
+            "; the recording so far is in {}",
+            directory.display()
         ));
     } else if matches!(why, LaunchError::NotFound(_)) {
         let both = [&arguments.base, &arguments.new];
-        // One word may have been meant as a path.
+        // A single word may be a misspelled path.
         if let Some(word) = both.iter().find(|text| !text.contains(' ')) {
-            sentence.push_str(&format!(
-                "; and {word} is no recording or kept result either"
+            message.push_str(&format!(
+                "; {word} is not a recording or saved result either"
             ));
         }
     }
-    complain(&sentence);
+    complain(&message);
     ExitCode::from(match interrupted() {
         true => INTERRUPTED,
         false => why.exit_code(),
@@ -178,7 +185,6 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
             .limit
             .map_or(DEFAULT_LIMIT, |mebibytes| mebibytes << 20),
         synchronize: live.synchronize,
-        // Who says otherwise what an iteration is has the frameworks left alone.
         seed: live.seed.unwrap_or(1),
         output_of_all: live.all_output,
         machine: preheat_lab::machine(),
