@@ -1,8 +1,8 @@
-//! Renders a comparison, to look at while a renderer is changed:
+//! Renders a comparison, for working on a renderer:
 //! `cargo run -p preheat-report --example compare_sample -- terminal regression`.
 //! Formats: `terminal` (with `COLUMNS` and `COLOR`), `json`, `html`. Which: `regression`
-//! (the usual), `unchanged`, `few`, `memory`, `faster`, `lab`, `hostile`, `broken`,
-//! `nothing`, or a JSON document, which has no time lines.
+//! (the default), `unchanged`, `few`, `memory`, `faster`, `lab`, `hostile`, `broken`,
+//! `nothing`, or a JSON document, which has no timelines.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Renders a report, to look at while a renderer is changed:
+//! Renders a report, for working on a renderer:
 //! `cargo run -p preheat-report --example sample -- html > sample.html`.
 //! Formats: `html`, `json`, `terminal` (with `COLUMNS`). The report is made up,
 //! unless a JSON document follows.

@@ -1,16 +1,15 @@
-//! A run as one long table, for spreadsheets and data frames.
+//! Exports a run as one long table, for spreadsheets and data frames.
 //!
-//! One row is one value: which start, how cold it was, what kind of value it is
-//! (`total`, `cause` or `iteration`), its name, its place where there are several, and
-//! the value in seconds or in bytes. A value that is not known has no row. Text is quoted
-//! as RFC 4180 says; lines end with a newline.
+//! Each row is one value: the start, its temperature, the kind of value (`total`, `cause` or
+//! `iteration`), its name, its index if there are several, and the value in seconds or bytes.
+//! Unknown values have no row. Text is quoted according to RFC 4180; lines end with a newline.
 
 use preheat_analyze::run::{RunReport, StartReport};
 
 const HEADER: &str = "start,temperature,kind,name,index,seconds,bytes\n";
 
-/// The report's starts as CSV, with a header. Starts are counted from 1, as
-/// everywhere for people; iterations from 0, so that the first is what is cold.
+/// Renders the starts of a report as CSV with a header. Starts are numbered from 1, as in
+/// the human-readable reports; iterations from 0.
 pub fn run_csv(report: &RunReport) -> String {
     let mut text = HEADER.to_owned();
     for (index, start) in report.starts.iter().enumerate() {
@@ -77,7 +76,7 @@ impl Table<'_> {
     }
 }
 
-/// A field as RFC 4180 wants it.
+/// Quotes a field according to RFC 4180.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_has_no_row() {
+    fn unknown_values_have_no_row() {
         for report in [run::broken(), run::bare()] {
             let text = run_csv(&report);
             assert!(!text.contains("NaN") && !text.contains("inf"));
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_needs_it_is_quoted() {
+    fn quotes_fields_with_special_characters() {
         assert_eq!(quoted("plain"), "plain");
         assert_eq!(quoted("a,b"), "\"a,b\"");
         assert_eq!(quoted("say \"a\"\n"), "\"say \"\"a\"\"\n\"");

@@ -1,25 +1,25 @@
-//! What is missing from a report, or stands apart in it, in as few lines as it
-//! takes: the same reason given by twenty starts is one line.
+//! Lists what is missing from a report and what differs in the first start. Equal reasons
+//! are merged: twenty starts that failed in the same way are one line.
 
 use preheat_analyze::lab::LabReport;
 
 use crate::overview::Subject;
 use crate::units::{duration, ratio};
 
-/// From here on the first start is worth a note.
+/// The minimum ratio of the first start to later ones that is worth a note.
 const FIRST_START_DIFFERS: f64 = 1.5;
 
-/// Something that could not be measured, and everyone whom that concerns.
+/// Something that could not be measured, and the subjects it affects.
 pub(crate) struct Gap {
-    /// What was left out, or how many starts failed.
+    /// The omitted measurements, or the number of failed starts.
     pub what: String,
-    /// Why, or what happened.
+    /// The reason or the failure.
     pub why: String,
-    /// The subjects.
+    /// The affected subjects.
     pub subjects: Vec<String>,
 }
 
-/// What was skipped, grouped by reason.
+/// The skipped measurements, grouped by reason.
 pub(crate) fn skipped(report: &LabReport) -> Vec<Gap> {
     let mut found: Vec<(Vec<&str>, &str, Vec<String>)> = Vec::new();
     for experiment in &report.experiments {
@@ -48,7 +48,7 @@ pub(crate) fn skipped(report: &LabReport) -> Vec<Gap> {
     found.into_iter().map(gap).collect()
 }
 
-/// Starts that ended badly, grouped by what happened.
+/// The failed starts, grouped by failure.
 pub(crate) fn failures(report: &LabReport) -> Vec<Gap> {
     let mut found: Vec<(usize, &str, Vec<String>)> = Vec::new();
     for experiment in &report.experiments {
@@ -87,8 +87,8 @@ pub(crate) fn failures(report: &LabReport) -> Vec<Gap> {
     found.into_iter().map(gap).collect()
 }
 
-/// Series whose first start stands apart from the others, most striking first:
-/// what it is, and a sentence with the numbers.
+/// The series whose first start is slower than later ones, largest ratio first: the name of
+/// the series, and a sentence with the numbers.
 pub(crate) fn first_starts(subjects: &[Subject]) -> Vec<(String, String)> {
     let mut found: Vec<(f64, String, String)> = Vec::new();
     for subject in subjects {
@@ -101,7 +101,7 @@ pub(crate) fn first_starts(subjects: &[Subject]) -> Vec<(String, String)> {
                 continue;
             };
             let factor = start.first / row.series.first;
-            // One that was faster found nothing cold: that is noise.
+            // A faster first start is noise: nothing was cold.
             if factor.is_finite() && factor > FIRST_START_DIFFERS {
                 found.push((
                     factor,
@@ -130,7 +130,7 @@ mod tests {
     use crate::overview::overview;
 
     #[test]
-    fn one_reason_is_one_gap() {
+    fn merges_equal_reasons() {
         let report = fixture::report();
         let gaps = skipped(&report);
         assert_eq!(gaps.len(), 2);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_counted() {
+    fn counts_failures() {
         let report = fixture::report();
         let gaps = failures(&report);
         assert_eq!(gaps.len(), 1);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_first_start_that_differs_is_noted() {
+    fn notes_only_first_starts_that_differ() {
         let report = fixture::report();
         let subjects = overview(&report);
         let notes = first_starts(&subjects);

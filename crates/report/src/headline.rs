@@ -1,4 +1,4 @@
-//! The one sentence at the top: what a cold start costs on this machine.
+//! The headline of a lab report: the cost of a cold start on this machine.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
@@ -8,13 +8,13 @@ use crate::units::{duration, ratio, span};
 
 /// The headline and the numbers behind it.
 pub(crate) struct Headline {
-    /// A sentence without its full stop.
+    /// A sentence without a full stop.
     pub text: String,
-    /// What it rests on; empty where nothing was measured.
+    /// The measured values; empty if nothing was measured.
     pub detail: String,
 }
 
-/// What is asked about first, and what one of it is called.
+/// The series that can be the headline, by interest, and the name of one iteration.
 const BY_INTEREST: [(ExperimentId, &str, &str); 6] = [
     (ExperimentId::Train, names::ITERATION, "training iteration"),
     (ExperimentId::Infer, names::FRESH_INPUT, "inference"),
@@ -62,7 +62,7 @@ pub(crate) fn headline(report: &LabReport) -> Headline {
     Headline { text, detail }
 }
 
-/// The headline where nothing was repeated: what happens once, all together.
+/// The headline if nothing was repeated: the total of the stages.
 fn once_only(report: &LabReport) -> Headline {
     let stages = |experiment: &Experiment| -> f64 {
         let once = experiment
@@ -88,7 +88,7 @@ fn once_only(report: &LabReport) -> Headline {
                 duration(stages(experiment)),
                 experiment.subject()
             ),
-            detail: "Each happens once a process".to_owned(),
+            detail: "Each happens once per process".to_owned(),
         },
     }
 }
@@ -106,15 +106,15 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
             })
             .filter(|(_, series)| series.kind == SampleKind::Iterations)
             .filter(|(_, series)| ratio_of(series).is_some())
-            // Of a sweep only the size that people ask about.
+            // Of a sweep, only the usual size.
             .filter(|(_, series)| series.size.is_none_or(|size| size == USUAL_SIZE))
     };
-    // The framework and the device that were asked for before others, a framework before
-    // native: someone who asks for JAX has no use for the cpu device's training.
-    let asked = asked_framework(report);
+    // The requested framework and device come first, and a framework before native: a user
+    // who requested JAX is not interested in training on the cpu device.
+    let requested = requested_framework(report);
     let rank = |experiment: &Experiment| {
         (
-            asked.is_some() && experiment.framework.as_deref() != asked,
+            requested.is_some() && experiment.framework.as_deref() != requested,
             experiment.device != report.device.kind,
             experiment.framework.is_none(),
         )
@@ -147,8 +147,8 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
         })
 }
 
-/// The framework that `--framework` named, if it was measured.
-fn asked_framework(report: &LabReport) -> Option<&str> {
+/// The framework named with `--framework`, if it was measured.
+fn requested_framework(report: &LabReport) -> Option<&str> {
     let mut words = report.command.iter();
     let named = loop {
         let word = words.next()?;
@@ -176,7 +176,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn training_in_a_framework_on_the_chosen_device_is_the_headline() {
+    fn prefers_training_in_a_framework_on_the_chosen_device() {
         let headline = headline(&fixture::report());
         assert!(
             headline
@@ -189,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn the_framework_that_was_asked_for_is_the_headline() {
+    fn prefers_the_requested_framework() {
         let mut report = fixture::report();
-        // It runs less than the native experiments do, and not on the device either.
+        // It has fewer experiments than native, and runs on another device.
         report.experiments.retain(|experiment| {
             experiment.framework.is_none()
                 || experiment.device == "cpu" && experiment.id == ExperimentId::Infer
@@ -209,13 +209,13 @@ mod tests {
                 headline.detail
             );
         }
-        // One that was not measured does not count.
+        // A framework that was not measured is ignored.
         report.command = vec!["--framework".to_owned(), "jax".to_owned()];
         assert_eq!(headline(&report).detail, native.detail);
     }
 
     #[test]
-    fn what_is_not_slower_is_not_called_slower() {
+    fn a_ratio_near_one_is_not_called_slower() {
         let mut report = fixture::report();
         for series in report.experiments.iter_mut().flat_map(|e| &mut e.series) {
             if let Some(ratio) = &mut series.ratio {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusual_report_has_one_too() {
+    fn unusual_reports_have_a_headline() {
         let mut report = fixture::report();
         report
             .experiments

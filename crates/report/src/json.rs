@@ -1,9 +1,8 @@
-//! The documents `preheat.lab/1`, `preheat.run/1`, `preheat.compare/1` and their kin as text.
+//! Writes `preheat.lab/1`, `preheat.run/1`, `preheat.compare/1` and the other documents.
 //!
-//! Their fields and the order of those are the reports' own; only the layout is
-//! decided here: an object puts each field on a line, a list of bare values stays
-//! on one. So a thousand iterations are one line, and a diff of two documents
-//! shows which series changed.
+//! The fields and their order come from the report types; this module only defines the
+//! layout: each field of an object is on its own line, a list of plain values is on one line.
+//! A thousand iterations are one line, and a diff of two documents shows which series changed.
 
 use std::io::{self, Write};
 
@@ -14,27 +13,27 @@ use preheat_analyze::run::RunReport;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// The report as a JSON document that ends with a newline.
+/// Renders a lab report as a JSON document, ending with a newline.
 pub fn lab_json(report: &LabReport) -> String {
     document(report)
 }
 
-/// The report of a run as a JSON document that ends with a newline.
+/// Renders the report of a run as a JSON document, ending with a newline.
 pub fn run_json(report: &RunReport) -> String {
     document(report)
 }
 
-/// What iteration times show, as a JSON document that ends with a newline.
+/// Renders classified iteration times as a JSON document, ending with a newline.
 pub fn classify_json(report: &ClassifyReport) -> String {
     document(report)
 }
 
-/// A comparison as a JSON document that ends with a newline.
+/// Renders a comparison as a JSON document, ending with a newline.
 pub fn compare_json(report: &CompareReport) -> String {
     document(report)
 }
 
-/// Any report likewise.
+/// Renders any report as a JSON document, ending with a newline.
 pub(crate) fn document<T: Serialize>(report: &T) -> String {
     let mut text = Vec::new();
     let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
@@ -43,20 +42,20 @@ pub(crate) fn document<T: Serialize>(report: &T) -> String {
             text.push(b'\n');
             String::from_utf8_lossy(&text).into_owned()
         }
-        // Writing to memory cannot fail, and the report has only string keys. Were
-        // that ever to change, a reader should learn it from the document.
+        // Writing to memory cannot fail, and all keys are strings. Should that ever change,
+        // the document contains the error.
         Err(why) => format!("{{\"error\": \"the report cannot be written as JSON: {why}\"}}\n"),
     }
 }
 
-/// Objects on lines, lists of bare values on one line.
+/// Formats each field of an object on its own line, and a list of plain values on one.
 #[derive(Default)]
 struct Lines {
     depth: usize,
-    /// Whether what begins now is an element of a list.
+    /// True while the next value is an element of a list.
     element: bool,
-    /// For each list or object that is open: whether it has something on a line
-    /// of its own, so that its end needs one too.
+    /// For each open list or object: true if it contains a line break, so that its closing
+    /// bracket needs one too.
     open: Vec<bool>,
 }
 
@@ -162,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_as_the_same_report() {
+    fn a_lab_report_round_trips() {
         let report = fixture::report();
         let text = lab_json(&report);
         assert!(text.starts_with("{\n  \"schema\": \"preheat.lab/1\",\n"));
         assert!(text.ends_with("}\n"));
-        // The parser may miss a number's last bit, so numbers are compared apart.
+        // The parser can be off by the last bit of a number, so compare numbers separately.
         let mut back: LabReport = serde_json::from_str(&text).unwrap();
         let written = report.experiments.iter().flat_map(|e| &e.series);
         let read = back.experiments.iter().flat_map(|e| &e.series);
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_reads_back_as_the_same_report() {
+    fn a_run_report_round_trips() {
         let report = fixture::run::report();
         let text = run_json(&report);
         assert!(text.starts_with("{\n  \"schema\": \"preheat.run/1\",\n"));
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_reads_back_as_the_same_report() {
+    fn a_comparison_round_trips() {
         use fixture::compare;
         let all = [
             compare::regression(),
@@ -219,8 +218,7 @@ mod tests {
             let text = compare_json(&report);
             assert!(text.starts_with("{\n  \"schema\": \"preheat.compare/1\",\n"));
             assert!(text.ends_with("}\n"));
-            // The parser may miss a number's last bit: written again it is the same or
-            // nearly so, and everything that is no number is the same.
+            // The parser can be off by the last bit of a number; everything else is equal.
             let back: CompareReport = serde_json::from_str(&text).unwrap();
             let values = |report: &CompareReport| -> Vec<f64> {
                 let levels = report.quantities.iter().flat_map(|q| [&q.base, &q.new]);
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_of_a_series_is_one_line() {
+    fn each_start_of_a_series_is_one_line() {
         let report = fixture::report();
         let series = &report.experiments[1].series[0];
         let start = serde_json::to_string(&series.iterations[0]).unwrap();

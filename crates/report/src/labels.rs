@@ -1,12 +1,10 @@
-//! What experiments, subjects and series are called in a table, where there is
-//! little room. Long names are the report's own; these are their short forms.
+//! Short labels of experiments, subjects and series for tables. The report has the long names.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, Series, names};
 
 use crate::units::bytes;
 
-/// The word under which an experiment is shown: the three training experiments
-/// are one family.
+/// The family under which an experiment is shown: the three training experiments are one.
 pub(crate) fn family(id: ExperimentId) -> &'static str {
     match id {
         ExperimentId::TrainInitialized | ExperimentId::TrainNoOptimizer => ExperimentId::Train.id(),
@@ -14,7 +12,7 @@ pub(crate) fn family(id: ExperimentId) -> &'static str {
     }
 }
 
-/// A subject with what it is: `cuda — NVIDIA H200`, `torch 2.11.0 on cuda`.
+/// A subject with its device or version: `cuda — NVIDIA H200`, `torch 2.11.0 on cuda`.
 pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> String {
     let device = &experiment.device;
     match &experiment.framework {
@@ -33,16 +31,16 @@ pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> Stri
     }
 }
 
-/// A series within its family: `from nothing`, `h2d pinned 4 MiB`, `conv, fresh`.
+/// The label of a series within its family: `from nothing`, `h2d pinned 4 MiB`, `conv, fresh`.
 pub(crate) fn series(experiment: &Experiment, series: &Series) -> String {
     label(experiment.id, &series.variant, &series.name, series.size)
 }
 
-/// The same by what a series is known by.
+/// Like [`series`], from the key of a series.
 pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<u64>) -> String {
     let name = short_name(series);
     let variant = match variant {
-        // Only a matter of how often it was measured: the size says more.
+        // A sweep differs only in the number of starts; the size identifies the series.
         names::SWEEP => "",
         variant => variant,
     };
@@ -74,8 +72,8 @@ pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<
             let model = variant.replace(ON_DEVICE, "").replace(", ", " ");
             format!("{model} on device")
         }
-        // The variants of launch are groups of their own; the others are the same in
-        // whichever variant they were timed.
+        // The variants of launch are separate groups; the other series are the same in every
+        // variant.
         (ExperimentId::Launch, _)
         | (
             _,
@@ -106,12 +104,12 @@ pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<
     label
 }
 
-/// A series with its family, where it stands alone: `infer · conv, fresh`.
+/// The label of a series with its family: `infer · conv, fresh`.
 pub(crate) fn full(experiment: &Experiment, of: &Series) -> String {
     full_label(experiment.id, &of.variant, &of.name, of.size)
 }
 
-/// The same by what a series is known by.
+/// Like [`full`], from the key of a series.
 pub(crate) fn full_label(id: ExperimentId, variant: &str, name: &str, size: Option<u64>) -> String {
     let family = family(id);
     let label = label(id, variant, name, size);
@@ -122,7 +120,7 @@ pub(crate) fn full_label(id: ExperimentId, variant: &str, name: &str, size: Opti
     }
 }
 
-/// The end of the name of a variant whose model is on the device before the timer starts.
+/// The suffix of variants whose model is on the device before the timer starts.
 const ON_DEVICE: &str = ", model on the device";
 
 fn join(variant: &str, name: &str) -> String {
@@ -133,7 +131,7 @@ fn join(variant: &str, name: &str) -> String {
     }
 }
 
-/// The short form of a series' or stage's name; the name itself where it is short.
+/// The short form of the name of a series or stage, or the name itself if it is short.
 pub(crate) fn short_name(name: &str) -> &str {
     match name {
         names::FROM_NOTHING => "from nothing",
@@ -169,7 +167,7 @@ pub(crate) fn short_name(name: &str) -> &str {
     }
 }
 
-/// A stage's name in a chart that says already what it is a part of.
+/// The name of a stage in a chart whose title already names the experiment.
 pub(crate) fn stage_name(name: &str) -> &str {
     short_name(name.strip_prefix("first inference: ").unwrap_or(name))
 }
@@ -180,7 +178,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn subjects_say_what_they_are() {
+    fn subjects_include_the_device_name_or_version() {
         let report = fixture::report();
         let titles: Vec<String> = report
             .experiments
@@ -200,7 +198,7 @@ mod tests {
     fn labels_differ_within_a_family() {
         let report = fixture::report();
         for experiment in &report.experiments {
-            // A framework's import is one thing in whichever variant it was timed.
+            // The import of a framework is the same series in every variant.
             let start = [names::IMPORT, names::BUILD_MODEL, names::INITIALIZE];
             let mut labels: Vec<String> = experiment
                 .series

@@ -1,22 +1,22 @@
-//! Findings for people and machines.
+//! Renders finished reports as text, HTML, JSON and other formats.
 //!
-//! A finished report goes in; text comes out. Of a [`LabReport`]: [`lab_terminal`] for
-//! a person at a prompt, [`lab_html`] for a person with a browser, [`lab_json`] for
-//! programs. Of a run likewise: [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], and
-//! [`run_perfetto`] for the time line of its recording. Of a comparison:
-//! [`compare_terminal`], [`compare_html`], [`compare_json`]; of judged iteration times:
-//! [`classify_terminal`], [`classify_html`], [`classify_json`]. Nothing here measures, decides
-//! or judges: the numbers, classes and verdicts are the report's own, and every
-//! renderer shows the same ones.
+//! | report | functions |
+//! |---|---|
+//! | [`LabReport`] | [`lab_terminal`], [`lab_html`], [`lab_json`] |
+//! | a run | [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], [`run_perfetto`] |
+//! | a comparison | [`compare_terminal`], [`compare_html`], [`compare_json`] |
+//! | a check | [`check_terminal`], [`check_json`], [`check_junit`], [`check_github`], … |
+//! | iteration times | [`classify_terminal`], [`classify_html`], [`classify_json`] |
+//! | measured remedies | [`tried_terminal`], [`tried_html`], [`tried_json`] |
 //!
-//! - `overview` – which series stand for an experiment; `labels` – what they are called
-//! - `headline`, `verdicts`, `gaps` – the sentence at the top, the claims' verdicts,
-//!   what is missing at the bottom
-//! - `terminal`, `html`, `json` – the renderers
-//! - `check` – the renderers of a recording against its budget
-//! - `classify` – the renderers of judged iteration times
-//! - `run` – the renderers of a recorded program; `perfetto` – its time line
-//! - `compare` – the renderers of a comparison; `tried` – those of remedies that were tried
+//! Nothing here measures or decides: the numbers, classes and verdicts come from the report,
+//! and every renderer shows the same ones.
+//!
+//! - `overview` – selects the series of a lab report; `labels` – names them
+//! - `headline`, `verdicts`, `gaps` – the headline, the claims, and what is missing
+//! - `terminal`, `html`, `json` – the renderers of the lab, and the tools that all share
+//! - `check`, `classify`, `compare`, `run`, `tried` – the renderers of the other reports
+//! - `csv`, `perfetto` – exports of a run
 
 #![forbid(unsafe_code)]
 
@@ -58,8 +58,7 @@ use preheat_analyze::units;
 #[path = "../tests/common/mod.rs"]
 mod fixture;
 
-/// The native device of `kind`, as its own name for people; the kind itself where
-/// the report does not know it.
+/// The display name of the native device `kind`, or `kind` if the report does not list it.
 fn device_name<'a>(report: &'a LabReport, kind: &'a str) -> &'a str {
     std::iter::once(&report.device)
         .chain(&report.other_devices)

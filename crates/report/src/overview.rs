@@ -1,9 +1,8 @@
-//! Which series stand for an experiment when there is no room for all.
+//! Selects the series that represent an experiment where there is no space for all.
 //!
-//! A sweep is shown at 4 MiB, the size that people ask about, and where it adds
-//! something also at its largest. Stages are shown where they are the experiment
-//! itself (init, launch), and once for a framework: its import does not change
-//! from experiment to experiment. Memory and counts have pages of their own.
+//! A sweep is shown at 4 MiB, the usual size, and for some series also at the largest size.
+//! Stages are shown if they are the experiment (init, launch), and once per framework: its
+//! import is the same in every experiment. Memory and counts have separate sections.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
@@ -12,23 +11,23 @@ use crate::labels;
 /// The size at which a sweep is shown.
 pub(crate) const USUAL_SIZE: u64 = 4 << 20;
 
-/// All that was measured on one subject.
+/// The series of one subject.
 pub(crate) struct Subject<'a> {
     pub title: String,
     pub label: String,
     pub groups: Vec<Group<'a>>,
 }
 
-/// Rows that belong together: a family of experiments, or one variant of launch.
+/// A group of rows: a family of experiments, or one variant of launch.
 pub(crate) struct Group<'a> {
     pub name: &'static str,
-    /// Set where the group is one variant of its experiment.
+    /// Not empty if the group is one variant of its experiment.
     pub variant: &'a str,
     pub rows: Vec<Row<'a>>,
 }
 
 impl Group<'_> {
-    /// Its name with the variant.
+    /// The name with the variant.
     pub fn title(&self) -> String {
         if self.variant.is_empty() {
             self.name.to_owned()
@@ -46,13 +45,13 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether it happens once a start and so has no steady state.
+    /// Returns true if it happens once per start, and so has no steady state.
     pub fn once(&self) -> bool {
         self.series.kind == SampleKind::Stage
     }
 }
 
-/// How many starts there were: `10 starts of each`, `4 to 10 starts of each`.
+/// The number of starts per series: `10 starts of each`, `4 to 10 starts of each`.
 pub(crate) fn starts_of_each(report: &LabReport) -> String {
     let counts = || {
         let series = report.experiments.iter().flat_map(|e| &e.series);
@@ -66,8 +65,8 @@ pub(crate) fn starts_of_each(report: &LabReport) -> String {
     }
 }
 
-/// The experiments, subject by subject: the device that was asked for before the
-/// others, each natively before its frameworks.
+/// The experiments grouped by subject: the requested device first, and each device natively
+/// before its frameworks.
 pub(crate) fn by_subject(report: &LabReport) -> Vec<Vec<&Experiment>> {
     let rank = |experiment: &Experiment| {
         let device = std::iter::once(&report.device)
@@ -99,7 +98,7 @@ pub(crate) fn by_subject(report: &LabReport) -> Vec<Vec<&Experiment>> {
     subjects
 }
 
-/// The series to show, grouped.
+/// The series to show, grouped by subject.
 pub(crate) fn overview(report: &LabReport) -> Vec<Subject<'_>> {
     by_subject(report)
         .into_iter()
@@ -142,16 +141,16 @@ fn groups<'a>(experiments: &[&'a Experiment]) -> Vec<Group<'a>> {
             }
         }
     }
-    // What a framework does before any experiment comes first.
+    // The start of a framework comes first.
     groups.sort_by_key(|group| group.name != START);
     groups
 }
 
-/// The group of what a framework does once, before any experiment.
+/// The group of the stages that a framework runs once, before any experiment.
 const START: &str = "start";
 
-/// The group in which a series is shown, if it is. `seen` collects the stages that
-/// were shown already and are the same in every experiment.
+/// The group in which a series is shown, if any. `seen` collects the stages that are shown
+/// already and are the same in every experiment.
 fn group_of<'a>(
     experiment: &Experiment,
     series: &'a Series,
@@ -165,12 +164,12 @@ fn group_of<'a>(
                 seen.push(&series.name);
                 Some(family)
             }
-            // Its first launch is the first of a series; bringing the device up is init.
+            // The first launch is shown as the first of a series, and device setup as init.
             ExperimentId::Launch => {
                 let elsewhere = seen.contains(&series.name.as_str());
                 (!elsewhere && series.name != names::FIRST_LAUNCH).then_some(family)
             }
-            // The same in each variant that has it.
+            // It is the same in every variant.
             ExperimentId::Prealloc if series.name == names::BIG_BLOCK => {
                 let shown = seen.contains(&series.name.as_str());
                 seen.push(&series.name);
@@ -186,7 +185,7 @@ fn group_of<'a>(
         SampleKind::Iterations if series.size.is_some() => {
             shown_of_sweep(experiment, series).then_some(family)
         }
-        // What a launch costs once compiled does not depend on the cache.
+        // The cost of a compiled launch does not depend on the cache.
         SampleKind::Iterations if experiment.id == ExperimentId::Launch => {
             let first = experiment
                 .series
@@ -199,7 +198,7 @@ fn group_of<'a>(
     }
 }
 
-/// Whether a stage is a part of the first inference, which has a chart of its own.
+/// Returns true for stages of the first inference, which has a separate chart.
 pub(crate) fn is_part_of_first(name: &str) -> bool {
     [
         names::FIRST_KERNELS,
@@ -215,7 +214,7 @@ pub(crate) fn is_part_of_first(name: &str) -> bool {
     .contains(&name)
 }
 
-/// Whether this size of a sweep is one that is shown.
+/// Returns true if this size of a sweep is shown.
 fn shown_of_sweep(experiment: &Experiment, series: &Series) -> bool {
     let sizes = || {
         experiment
@@ -227,14 +226,14 @@ fn shown_of_sweep(experiment: &Experiment, series: &Series) -> bool {
     let distance = |size: u64| (size.max(1) as f64 / USUAL_SIZE as f64).ln().abs();
     let usual = sizes().min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
     let largest = sizes().max();
-    let measured_apart = series.name == names::ALLOCATE
+    let measured_separately = series.name == names::ALLOCATE
         && experiment
             .series
             .iter()
             .any(|other| other.name == names::CONTEXT_READY);
     let largest_helps =
         [names::ALLOCATE, names::H2D_PINNED, names::D2D].contains(&series.name.as_str());
-    (series.size == usual && !measured_apart) || (series.size == largest && largest_helps)
+    (series.size == usual && !measured_separately) || (series.size == largest && largest_helps)
 }
 
 #[cfg(test)]
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_that_was_asked_for_comes_first() {
+    fn the_requested_device_comes_first() {
         let mut report = fixture::report();
         report.experiments.reverse();
         let labels: Vec<String> = overview(&report).into_iter().map(|s| s.label).collect();
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_is_a_line_or_two() {
+    fn a_sweep_has_one_or_two_rows() {
         let report = fixture::report();
         let subjects = overview(&report);
         let alloc = labels_of(&subjects[0], "alloc");
@@ -266,7 +265,7 @@ mod tests {
         assert_eq!(alloc.last().unwrap(), "1 GiB");
         assert!(
             !alloc.contains(&"4 MiB".to_owned()),
-            "measured apart already"
+            "already measured separately"
         );
         let transfer = labels_of(&subjects[0], "transfer");
         assert_eq!(
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_framework_starts_once() {
+    fn the_start_of_a_framework_is_shown_once() {
         let report = fixture::report();
         let subjects = overview(&report);
         let torch = &subjects[1];
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn launch_is_a_group_for_each_variant() {
+    fn each_variant_of_launch_is_a_group() {
         let report = fixture::report();
         let subjects = overview(&report);
         let variants: Vec<&str> = subjects[0]

@@ -1,10 +1,10 @@
-//! Verdicts as every renderer shows them: a sign, the word, and how many there are.
+//! The symbols, counts and evidence of verdicts, shared by the renderers.
 
 use preheat_analyze::lab::{Basis, Claim, Evidence, Verdict};
 
 use crate::labels;
 
-/// All verdicts, in the order in which they are counted.
+/// All verdicts in display order.
 const ALL: [Verdict; 5] = [
     Verdict::Holds,
     Verdict::DoesNotHold,
@@ -13,7 +13,7 @@ const ALL: [Verdict; 5] = [
     Verdict::NotMeasurable,
 ];
 
-/// One character for a verdict.
+/// The symbol of a verdict.
 pub(crate) fn sign(verdict: Verdict) -> char {
     match verdict {
         Verdict::Holds => '✓',
@@ -24,7 +24,7 @@ pub(crate) fn sign(verdict: Verdict) -> char {
     }
 }
 
-/// `14 hold · 2 do not hold · …`
+/// The number of claims per verdict: `14 hold · 2 do not hold · …`
 pub(crate) fn count(claims: &[Claim]) -> String {
     let counted = ALL.into_iter().filter_map(|verdict| {
         let count = claims
@@ -43,11 +43,11 @@ pub(crate) fn count(claims: &[Claim]) -> String {
     counted.collect::<Vec<_>>().join(" · ")
 }
 
-/// So many series are listed before the rest is only counted.
+/// The maximum number of series to list; the others are counted.
 const LISTED: usize = 4;
 
-/// The series and subjects that a claim's verdict rests on; empty where nothing was measured,
-/// and in documents that do not say.
+/// The series and subjects behind the verdict of a claim; empty if nothing was measured or
+/// an older document does not contain them.
 pub(crate) fn basis(claim: &Claim) -> String {
     let all = claim.evidence.iter().flat_map(|evidence| &evidence.basis);
     let series = series(all);
@@ -56,7 +56,7 @@ pub(crate) fn basis(claim: &Claim) -> String {
     }
     let subjects: Vec<String> = claim.evidence.iter().map(Evidence::subject).collect();
     format!(
-        "Rests on {} ({})",
+        "Based on {} ({})",
         listed(&series, LISTED),
         subjects.join(", ")
     )
@@ -68,7 +68,7 @@ pub(crate) fn basis_of(evidence: &Evidence) -> String {
     listed(&series, series.len())
 }
 
-/// The labels of these series, each once, with their family where it changes.
+/// The families and labels of these series, without duplicates.
 fn series<'a>(basis: impl Iterator<Item = &'a Basis>) -> Vec<(&'static str, String)> {
     let mut series = Vec::new();
     for basis in basis {
@@ -106,7 +106,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn verdicts_are_counted() {
+    fn counts_verdicts() {
         assert_eq!(
             count(&fixture::report().claims),
             "14 hold · 2 do not hold · 2 depend · 1 inconclusive · 1 not measurable here"
@@ -115,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_says_what_it_rests_on() {
+    fn a_verdict_names_its_series() {
         let mut claim = fixture::report().claims[0].clone();
         assert_eq!(
             basis(&claim),
-            "Rests on train · model on device (cuda, torch on cpu)"
+            "Based on train · model on device (cuda, torch on cpu)"
         );
         let one = claim.evidence[0].basis[0].clone();
         claim.evidence[0].basis = [

@@ -1,5 +1,5 @@
-//! The HTML page in a real browser: it is shown, it fits, it loads nothing, and
-//! the browser has nothing to complain about.
+//! The lab page in a real browser: it renders and fits, loads nothing, and causes no errors or
+//! warnings.
 
 #[path = "common/chromium.rs"]
 mod chromium;
@@ -19,7 +19,7 @@ fn a_browser_shows_an_empty_report() {
 }
 
 #[test]
-fn a_browser_obeys_nothing_that_a_report_says() {
+fn a_browser_executes_nothing_from_a_report() {
     check("hostile", &lab_html(&common::hostile()), 11..);
 }
 

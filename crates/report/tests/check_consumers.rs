@@ -1,8 +1,8 @@
-//! What a check exports, read by what it is exported for, or by their published schemas.
+//! Validates the exports of a check with their consumers or published schemas.
 //!
-//! Jenkins' schema of JUnit's XML travels inside a package of PyPI's, which ./test unpacks;
-//! Ant's is described in `check/ant.xsd`. The metric format's and the benchmark action's
-//! are described here: they are a few lines each.
+//! The Jenkins schema of JUnit XML is part of a PyPI package, which ./test unpacks; Ant's is
+//! described in `check/ant.xsd`. The schemas of the metric format and the benchmark action
+//! are a few lines each and written here.
 
 mod common;
 mod validator;
@@ -14,7 +14,7 @@ use common::check;
 use preheat_report::{check_benchmark_action, check_bmf, check_junit};
 use serde_json::{Value, json};
 
-/// Validates a document; prints the counts that it gives and those that it has.
+/// Validates a document; prints the counts in its attributes and the actual counts.
 const VALIDATE: &str = "
 import sys
 from lxml import etree
@@ -25,7 +25,7 @@ print(*[suite.get(name) for name in ('tests', 'failures', 'skipped')])
 print(*[len(suite.findall('.//' + name)) for name in ('testcase', 'failure', 'skipped')])
 ";
 
-/// The tests' Python, if it has that module.
+/// The Python of the tests, if it has this module.
 fn python_with(module: &str) -> Option<(PathBuf, PathBuf)> {
     let venv = PathBuf::from(std::env::var_os("PREHEAT_TEST_VENV").unwrap_or_default());
     let python = venv.join("bin/python");
@@ -73,7 +73,7 @@ fn junit_is_valid_for_ant_and_for_jenkins() {
     let _ = std::fs::remove_dir_all(&directory);
 }
 
-/// Writes a schema where the validator finds it.
+/// Writes a schema to a file for the validator.
 fn validate(name: &str, schema: &Value, documents: &[Value]) {
     let file = std::env::temp_dir().join(format!("preheat-{name}-{}.json", std::process::id()));
     std::fs::write(&file, schema.to_string()).unwrap();
@@ -85,8 +85,8 @@ fn validate(name: &str, schema: &Value, documents: &[Value]) {
 }
 
 #[test]
-fn bencher_takes_the_metrics() {
-    // https://bencher.dev/docs/reference/bencher-metric-format/, with Bencher's lengths.
+fn bencher_accepts_the_metrics() {
+    // https://bencher.dev/docs/reference/bencher-metric-format/, with the limits of Bencher.
     let schema = json!({
         "type": "object",
         "minProperties": 1,
@@ -118,8 +118,8 @@ fn bencher_takes_the_metrics() {
 }
 
 #[test]
-fn the_benchmark_action_takes_the_entries() {
-    // What its own reader asks for: see BenchmarkResult in its src/extract.ts.
+fn the_benchmark_action_accepts_the_entries() {
+    // The type that the action reads: BenchmarkResult in its src/extract.ts.
     let schema = json!({
         "type": "array",
         "minItems": 1,
@@ -140,7 +140,7 @@ fn the_benchmark_action_takes_the_entries() {
         .map(|report| serde_json::from_str(&check_benchmark_action(report)).unwrap())
         .collect();
     validate("action", &schema, &documents);
-    // Its history is by name: no two may have the same.
+    // The history is tracked by name, so names must be unique.
     for document in &documents {
         let mut names: Vec<&str> = (document.as_array().unwrap().iter())
             .filter_map(|entry| entry["name"].as_str())
@@ -153,7 +153,7 @@ fn the_benchmark_action_takes_the_entries() {
 }
 
 #[test]
-fn the_workflow_in_the_guide_is_one() {
+fn the_workflow_in_the_guide_is_valid() {
     let Some((python, _)) = python_with("check_jsonschema") else {
         return;
     };

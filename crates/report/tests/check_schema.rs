@@ -1,4 +1,4 @@
-//! The document of a check against its schema.
+//! Validates the JSON document of a check against its schema.
 
 mod common;
 mod validator;
@@ -18,7 +18,7 @@ fn document(report: &CheckReport) -> Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     let mut documents: Vec<Value> = check::all().iter().map(document).collect();
     let example = validator::example(GUIDE);
     serde_json::from_str::<CheckReport>(&example).expect("the example is a report");
@@ -29,7 +29,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_not_a_check() {
+fn the_schema_rejects_other_documents() {
     let good = document(&check::failed());
     let with = |pointer: &str, value: Value| {
         let mut document = good.clone();
@@ -58,7 +58,7 @@ fn the_schema_refuses_what_is_not_a_check() {
 }
 
 #[test]
-fn what_is_written_can_be_read_back() {
+fn documents_round_trip() {
     for report in check::all() {
         let back: CheckReport = serde_json::from_str(&check_json(&report)).unwrap();
         assert_eq!(back, report);
@@ -66,7 +66,7 @@ fn what_is_written_can_be_read_back() {
 }
 
 #[test]
-fn the_schema_knows_every_cause_and_the_guide_every_field() {
+fn the_schema_lists_every_cause_and_the_guide_every_field() {
     let schema: Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
     let named: Vec<&str> = (schema["$defs"]["cause"]["enum"].as_array().unwrap().iter())
         .filter_map(Value::as_str)

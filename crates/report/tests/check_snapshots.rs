@@ -1,5 +1,4 @@
-//! What people and pipelines see of a check, kept as it is: a change of the looks is a
-//! change of these files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+//! Snapshots of the renderings of a check. `PREHEAT_UPDATE_SNAPSHOTS=1` updates them.
 
 mod common;
 
@@ -37,7 +36,7 @@ fn at(report: &CheckReport, width: usize) -> String {
 }
 
 #[test]
-fn for_people() {
+fn human_readable_reports() {
     for width in [50, 80, 120] {
         compare(
             &format!("check-failed-{width}.txt"),
@@ -50,7 +49,7 @@ fn for_people() {
 }
 
 #[test]
-fn for_pipelines() {
+fn ci_reports() {
     compare("check-failed.md", &check_markdown(&check::failed()));
     compare("check-hostile.md", &check_markdown(&check::hostile()));
     compare("check-failed-github.txt", &check_github(&check::failed()));
@@ -65,7 +64,7 @@ fn for_pipelines() {
 }
 
 #[test]
-fn for_programs() {
+fn machine_readable_reports() {
     compare("check-doubtful.json", &check_json(&check::doubtful()));
     compare("check-failed-bmf.json", &check_bmf(&check::failed()));
     compare(
@@ -75,7 +74,7 @@ fn for_programs() {
 }
 
 #[test]
-fn a_budget_to_be() {
+fn new_budget() {
     let report = check::training();
     let draft = draft(&report, 0.25).unwrap();
     compare("check-init.toml", &check_draft(&draft, &report));
@@ -104,7 +103,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// Without the escapes that set colours.
+/// Removes color escapes.
 fn bare(text: &str) -> String {
     let mut bare = String::new();
     let mut rest = text;

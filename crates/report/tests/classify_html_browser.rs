@@ -1,5 +1,5 @@
-//! The page of judged times in a real browser: it is shown and fits, loads nothing, and
-//! obeys nothing that a file says.
+//! The page of classified times in a real browser: it renders and fits, loads nothing, and
+//! executes nothing from a file.
 
 #[path = "common/chromium.rs"]
 mod chromium;
@@ -22,22 +22,22 @@ fn a_browser_shows_the_page_at_every_width_in_light_and_dark() {
 }
 
 #[test]
-fn a_browser_shows_starts_and_what_could_not_be_read() {
+fn a_browser_shows_starts_and_unreadable_files() {
     check("classify-starts", &page(&starts()), 2..=2);
     check("classify-empty", &page(&empty()), ..=0);
 }
 
 #[test]
-fn a_browser_obeys_nothing_that_a_file_says() {
+fn a_browser_executes_nothing_from_a_file() {
     let html = page(&hostile());
     assert!(!html.contains("<script"));
     check("classify-hostile", &html, 6..=6);
 }
 
 #[test]
-fn the_page_says_what_it_left_out() {
+fn the_page_states_what_it_omits() {
     let html = page(&hostile());
-    assert!(html.contains("48 of 70 benchmarks are drawn, those first that settle worst."));
+    assert!(html.contains("48 of 70 benchmarks are shown, those that settle worst first."));
     assert_eq!(html.matches("<svg class=\"chart").count(), 48);
     let none = classify_html(&many().report, &[]);
     assert!(!none.contains("id=\"iterations\"") && none.contains("id=\"benchmarks\""));

@@ -1,4 +1,4 @@
-//! The document of judged times against its schema.
+//! Validates the JSON document of classified times against its schema.
 
 mod common;
 mod validator;
@@ -15,7 +15,7 @@ fn document(judged: &Judged) -> serde_json::Value {
     serde_json::from_str(&classify_json(&judged.report)).unwrap()
 }
 
-/// The document that the guide shows.
+/// The example in the guide.
 fn example() -> serde_json::Value {
     let text = validator::example(GUIDE);
     serde_json::from_str::<ClassifyReport>(&text).expect("the example is a report");
@@ -23,7 +23,7 @@ fn example() -> serde_json::Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     let mut documents = [one(), starts(), many(), hostile(), empty()]
         .map(|judged| document(&judged))
         .to_vec();
@@ -34,7 +34,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn what_is_written_reads_back_as_the_same_report() {
+fn documents_round_trip() {
     for judged in [one(), many(), empty()] {
         let text = classify_json(&judged.report);
         assert!(text.starts_with("{\n  \"schema\": \"preheat.classify/1\",\n"));
@@ -45,7 +45,7 @@ fn what_is_written_reads_back_as_the_same_report() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_not_a_report() {
+fn the_schema_rejects_other_documents() {
     let good = document(&many());
     let with = |pointer: &str, value: serde_json::Value| {
         let mut document = good.clone();
@@ -81,7 +81,7 @@ fn the_schema_refuses_what_is_not_a_report() {
 }
 
 #[test]
-fn the_schema_and_the_guide_know_every_form() {
+fn the_schema_and_the_guide_list_every_format() {
     let schema: serde_json::Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
     let known: Vec<serde_json::Value> = (Format::ALL.iter())
         .map(|format| serde_json::to_value(format).unwrap())
@@ -95,6 +95,6 @@ fn the_schema_and_the_guide_know_every_form() {
 }
 
 #[test]
-fn the_guide_names_every_field_of_the_schema() {
+fn the_guide_lists_every_field_of_the_schema() {
     validator::guide_names_every_field(GUIDE, SCHEMA);
 }

@@ -1,5 +1,5 @@
-//! What a person sees of judged times, kept as it is: a change of the looks is a change of
-//! these files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+//! Snapshots of the terminal report of classified times. `PREHEAT_UPDATE_SNAPSHOTS=1`
+//! updates them.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn one_benchmark() {
 }
 
 #[test]
-fn starts_of_hyperfine() {
+fn hyperfine_starts() {
     compare("classify-starts", &starts().report, 80);
 }
 
@@ -71,7 +71,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn what_is_absent_is_a_dash_or_nothing() {
+fn missing_values_are_shown_as_dashes_or_omitted() {
     for judged in [many(), empty()] {
         let text = at(&judged.report, 120);
         for word in ["NaN", "inf ", "None", "Some("] {
@@ -81,7 +81,7 @@ fn what_is_absent_is_a_dash_or_nothing() {
 }
 
 #[test]
-fn equal_names_are_told_apart_by_their_files() {
+fn equal_names_include_their_files() {
     let mut report = many().report;
     let mut other = report.benchmarks[0].clone();
     other.file = "other.json.bz2".to_owned();

@@ -1,5 +1,5 @@
-//! The page of a comparison by its structure: all parts are there, nothing is loaded,
-//! nothing of a report is obeyed.
+//! The structure of the comparison page: all sections exist, nothing is loaded, and all text
+//! is escaped.
 
 mod common;
 #[path = "common/run_view.rs"]
@@ -14,7 +14,7 @@ fn page(report: &CompareReport) -> String {
     compare_html(report, Some(&run_view::shorter()), Some(&run_view::view()))
 }
 
-/// Every report with views that may go with it.
+/// Every report with matching views.
 fn all() -> Vec<String> {
     let (view, hostile, broken) = (run_view::view(), run_view::hostile(), run_view::broken());
     let (empty, huge) = (RunView::default(), run_view::huge());
@@ -42,13 +42,13 @@ fn sections(html: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What is shown: all before the data and the script.
+/// The visible part: everything before the data and the script.
 fn shown(html: &str) -> &str {
     html.split("<script").next().unwrap()
 }
 
 #[test]
-fn every_section_is_there_and_in_the_contents() {
+fn every_section_exists_and_is_in_the_contents() {
     let html = page(&compare::regression());
     let expected = [
         "quantities",
@@ -66,7 +66,7 @@ fn every_section_is_there_and_in_the_contents() {
     assert!(
         html.contains("<p class=\"gate fails\"><span>Regressed beyond 5\u{a0}%: time to first")
     );
-    // The quantity, its change, and what is behind it.
+    // The quantity, its change, and the items behind it.
     assert!(html.contains("<th scope=\"row\">time to first</th>"));
     assert!(html.contains("<p class=\"big fails\">+1.9\u{a0}s</p>"));
     assert!(html.contains("<th scope=\"row\">sympy</th><td class=\"n\">+1.63 s</td>"));
@@ -89,18 +89,18 @@ fn every_difference_is_drawn_around_zero_with_the_margin() {
 }
 
 #[test]
-fn without_recordings_there_are_no_time_lines_and_a_sentence_says_so() {
+fn without_recordings_a_note_replaces_the_timelines() {
     let html = compare_html(&compare::regression(), None, None);
-    assert!(html.contains("There are no time lines: they need the recordings"));
+    assert!(html.contains("No timelines: they need the recordings"));
     assert!(!html.contains("timelines-chart") && !html.contains("<script"));
     assert!(!html.contains("script-src"));
     let html = compare_html(&compare::regression(), Some(&run_view::view()), None);
-    assert!(html.contains("There is no time line of new: recordings/sympy does not hold one"));
+    assert!(html.contains("No timeline for new: recordings/sympy is not a recording"));
     assert!(html.contains("timelines-chart"));
 }
 
 #[test]
-fn a_time_line_ends_with_the_first_iteration() {
+fn a_timeline_ends_with_the_first_iteration() {
     let html = page(&compare::regression());
     let data = html
         .split("id=\"view\">")
@@ -122,13 +122,13 @@ fn a_time_line_ends_with_the_first_iteration() {
         let last = side["path"].as_array().unwrap().last().unwrap();
         assert_eq!(last[1], first);
     }
-    // Without the script, a still picture of both.
+    // Without the script, a static picture of both.
     assert_eq!(html.matches("<noscript>").count(), 1);
     assert!(html.contains("The paths from exec to the end of the first iteration"));
 }
 
 #[test]
-fn the_lab_shows_what_changed_and_folds_the_same() {
+fn lab_results_show_changes_and_fold_the_rest() {
     let html = compare_html(&compare::lab(), None, None);
     assert_eq!(
         sections(&html),
@@ -137,11 +137,11 @@ fn the_lab_shows_what_changed_and_folds_the_same() {
     assert!(html.contains("train · mlp, iteration: first<small>on torch on cuda</small>"));
     assert!(html.contains("<summary>9 quantities are the same</summary>"));
     assert!(html.find("train · mlp").unwrap() < html.find("alloc · 4").unwrap());
-    assert!(!html.contains("time lines"));
+    assert!(!html.contains("No timeline"));
 }
 
 #[test]
-fn nothing_is_loaded_and_only_its_own_script_may_run() {
+fn nothing_is_loaded_and_only_the_page_script_may_run() {
     for html in all() {
         for word in [
             "http://",
@@ -155,7 +155,7 @@ fn nothing_is_loaded_and_only_its_own_script_may_run() {
         }
         assert_eq!(html.matches("url(").count(), html.matches("url(#p").count());
         assert!(html.contains("default-src 'none'"));
-        // The data, which is no program, and the script; or neither.
+        // The data, which is not executed, and the script; or neither.
         let scripts = html.matches("<script").count();
         assert!([0, 2].contains(&scripts), "{scripts}");
         assert_eq!(html.contains("script-src 'sha256-"), scripts == 2);
@@ -164,7 +164,7 @@ fn nothing_is_loaded_and_only_its_own_script_may_run() {
 }
 
 #[test]
-fn names_are_shown_not_obeyed() {
+fn names_are_escaped() {
     let hostile = run_view::hostile();
     for html in [
         compare_html(&compare::hostile(), Some(&hostile), Some(&hostile)),
@@ -177,14 +177,14 @@ fn names_are_shown_not_obeyed() {
 }
 
 #[test]
-fn the_largest_views_are_still_a_small_page() {
+fn the_largest_views_give_a_small_page() {
     let huge = run_view::huge();
     let html = compare_html(&compare::regression(), Some(&huge), Some(&huge));
     assert!(html.len() < 1_000_000, "{}", html.len());
 }
 
 #[test]
-fn what_is_no_number_is_never_shown_as_one() {
+fn invalid_numbers_are_never_shown() {
     for html in all() {
         for word in ["NaN", "inf<", "inf×", " inf ", "inf%", "None", "Some("] {
             assert!(!shown(&html).contains(word), "{word}");
@@ -193,7 +193,7 @@ fn what_is_no_number_is_never_shown_as_one() {
 }
 
 #[test]
-fn no_id_is_used_twice_and_elements_are_closed() {
+fn ids_are_unique_and_elements_are_closed() {
     for html in all() {
         let html = shown(&html);
         let mut ids: Vec<&str> = html

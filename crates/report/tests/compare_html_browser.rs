@@ -1,5 +1,5 @@
-//! The page of a comparison in a real browser: it is shown and fits, its script is
-//! allowed and draws both time lines, and keys and clicks do what the page says.
+//! The comparison page in a real browser: it renders and fits, its script is allowed and
+//! draws both timelines, and keys and clicks work as described on the page.
 
 #[path = "common/chromium.rs"]
 mod chromium;
@@ -10,7 +10,7 @@ mod run_view;
 use common::compare;
 use preheat_report::compare_html;
 
-use chromium::{Folder, check, chromium, console, open, told, with_probe};
+use chromium::{Folder, check, chromium, console, open, reported, with_probe};
 
 #[test]
 fn a_browser_shows_the_page_at_every_width_in_light_and_dark() {
@@ -29,7 +29,7 @@ fn a_browser_shows_a_comparison_of_documents() {
 }
 
 #[test]
-fn a_browser_shows_two_results_of_the_lab() {
+fn a_browser_shows_two_lab_results() {
     check(
         "compare-lab",
         &compare_html(&compare::lab(), None, None),
@@ -38,7 +38,7 @@ fn a_browser_shows_two_results_of_the_lab() {
 }
 
 #[test]
-fn a_browser_obeys_nothing_that_a_comparison_says() {
+fn a_browser_executes_nothing_from_a_comparison() {
     let hostile = run_view::hostile();
     let html = compare_html(&compare::hostile(), Some(&hostile), Some(&hostile));
     check("compare-hostile", &html, 4..);
@@ -47,13 +47,13 @@ fn a_browser_obeys_nothing_that_a_comparison_says() {
 }
 
 #[test]
-fn a_browser_shows_what_is_no_number() {
+fn a_browser_shows_invalid_numbers() {
     let broken = run_view::broken();
     let html = compare_html(&compare::broken(), Some(&broken), Some(&broken));
     check("compare-broken", &html, ..);
 }
 
-/// Does what a person may do, and writes down what the page makes of it.
+/// Simulates user input and records the reaction of the page.
 const PERSON: &str = "<script>
 addEventListener('load', () => {
   const lines = {};
@@ -67,14 +67,14 @@ addEventListener('load', () => {
   const bar = [...svg.querySelectorAll('.bar')].find(bar => bar.bar.names[0].startsWith('sympy'));
   bar.dispatchEvent(new MouseEvent('click', {bubbles: true}));
   lines.selected = box.dataset.selected;
-  lines.told = box.querySelector('.told').textContent;
+  lines.description = box.querySelector('.description').textContent;
   key('Enter');
   lines.zoomed = Number(box.dataset.to) - Number(box.dataset.from);
   key('0');
   lines.whole = box.dataset.from + '..' + box.dataset.to;
   key('ArrowDown');
   key('ArrowDown');
-  lines.below = box.querySelector('.told').textContent;
+  lines.below = box.querySelector('.description').textContent;
   const row = document.querySelector('.changes details');
   lines.open = row.open;
   row.querySelector('summary').click();
@@ -86,14 +86,14 @@ addEventListener('load', () => {
 </script>";
 
 #[test]
-fn the_time_lines_share_an_axis_and_move() {
+fn the_timelines_share_an_axis_and_pan() {
     let Some(browser) = chromium() else { return };
     let folder = Folder::new("compare-moves");
     let (base, new) = (run_view::shorter(), run_view::view());
     let html = compare_html(&compare::regression(), Some(&base), Some(&new));
     let page = folder.0.join("page.html");
 
-    // The page as it is, with its policy: its script runs and draws.
+    // The unmodified page with its policy: its script runs and draws.
     std::fs::write(&page, &html).unwrap();
     let (dom, messages) = open(&browser, &folder.0, &page, false);
     assert_eq!(console(&messages), Vec::<&str>::new());
@@ -108,17 +108,26 @@ fn the_time_lines_share_an_axis_and_move() {
         .and_then(|rest| rest.split("</pre>").next())
         .unwrap_or_else(|| panic!("no probe in {dom:.500}"));
     assert_eq!(
-        told(line, "heads"),
+        reported(line, "heads"),
         "base — python train.py — 7.04 s | new — python train.py — 8.94 s"
     );
-    assert_eq!((told(line, "ends"), told(line, "sooner")), ("2", "true"));
-    assert!(told(line, "selected").starts_with("sympy"), "{line}");
-    assert!(told(line, "told").contains("Python imports"), "{line}");
-    assert!(told(line, "told").ends_with("base"), "{line}");
-    let zoomed: f64 = told(line, "zoomed").parse().unwrap();
+    assert_eq!(
+        (reported(line, "ends"), reported(line, "sooner")),
+        ("2", "true")
+    );
+    assert!(reported(line, "selected").starts_with("sympy"), "{line}");
+    assert!(
+        reported(line, "description").contains("Python imports"),
+        "{line}"
+    );
+    assert!(reported(line, "description").ends_with("base"), "{line}");
+    let zoomed: f64 = reported(line, "zoomed").parse().unwrap();
     assert!(zoomed > 0.0 && zoomed < 2e6, "{line}");
-    assert_eq!(told(line, "whole"), "0..8942000");
-    // Below the first iteration of base lies the path of new.
-    assert!(told(line, "below").ends_with("new"), "{line}");
-    assert_eq!((told(line, "open"), told(line, "closed")), ("true", "true"));
+    assert_eq!(reported(line, "whole"), "0..8942000");
+    // The path of new is below the first iteration of base.
+    assert!(reported(line, "below").ends_with("new"), "{line}");
+    assert_eq!(
+        (reported(line, "open"), reported(line, "closed")),
+        ("true", "true")
+    );
 }

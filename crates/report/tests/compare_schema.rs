@@ -1,4 +1,4 @@
-//! The document of a comparison against its schema.
+//! Validates the JSON document of a comparison against its schema.
 
 mod common;
 mod validator;
@@ -15,7 +15,7 @@ fn document(report: &CompareReport) -> serde_json::Value {
     serde_json::from_str(&compare_json(report)).unwrap()
 }
 
-/// The document that the guide shows.
+/// The example in the guide.
 fn example() -> serde_json::Value {
     let text = validator::example(GUIDE);
     serde_json::from_str::<CompareReport>(&text).expect("the example is a comparison");
@@ -23,7 +23,7 @@ fn example() -> serde_json::Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     use common::compare;
     let mut documents = [
         compare::regression(),
@@ -45,7 +45,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_not_a_comparison() {
+fn the_schema_rejects_other_documents() {
     let good = document(&common::compare::regression());
     let with = |pointer: &str, value: serde_json::Value| {
         let mut document = good.clone();
@@ -81,7 +81,7 @@ fn the_schema_refuses_what_is_not_a_comparison() {
 }
 
 #[test]
-fn the_schema_knows_every_cause() {
+fn the_schema_lists_every_cause() {
     let schema: serde_json::Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
     let named = schema["$defs"]["cause"]["enum"].as_array().unwrap();
     let named: Vec<&str> = named.iter().filter_map(|name| name.as_str()).collect();
@@ -89,6 +89,6 @@ fn the_schema_knows_every_cause() {
 }
 
 #[test]
-fn the_guide_names_every_field_of_the_schema() {
+fn the_guide_lists_every_field_of_the_schema() {
     validator::guide_names_every_field(GUIDE, SCHEMA);
 }

@@ -1,5 +1,5 @@
-//! What a person sees of a comparison, kept as it is: a change of the looks is a change
-//! of these files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+//! Snapshots of the terminal report of a comparison. `PREHEAT_UPDATE_SNAPSHOTS=1` updates
+//! them.
 
 mod common;
 
@@ -65,7 +65,7 @@ fn more_memory() {
 }
 
 #[test]
-fn faster_and_a_number_that_one_side_lacks() {
+fn faster_with_a_quantity_missing_on_one_side() {
     let report = compare::faster();
     shown("faster", &report, 80, false);
     shown("faster", &report, 80, true);
@@ -73,7 +73,7 @@ fn faster_and_a_number_that_one_side_lacks() {
 }
 
 #[test]
-fn results_of_the_lab() {
+fn lab_results() {
     let report = compare::lab();
     shown("lab", &report, 80, false);
     shown("lab", &report, 80, true);

@@ -1,5 +1,5 @@
-//! The HTML page by its structure: all parts are there, nothing is loaded, nothing
-//! of a report is obeyed.
+//! The structure of the lab page: all sections exist, nothing is loaded, and all text is
+//! escaped.
 
 mod common;
 
@@ -18,7 +18,7 @@ const SECTIONS: [&str; 9] = [
 ];
 
 #[test]
-fn every_section_is_there_and_in_the_contents() {
+fn every_section_exists_and_is_in_the_contents() {
     let html = lab_html(&common::report());
     for id in SECTIONS {
         assert!(html.contains(&format!("<section id=\"{id}\"")), "{id}");
@@ -56,14 +56,14 @@ fn nothing_is_loaded_and_nothing_runs() {
 }
 
 #[test]
-fn names_are_shown_not_obeyed() {
+fn names_are_escaped() {
     let html = lab_html(&common::hostile());
     assert!(html.contains("&lt;script&gt;alert(&quot;x&quot; &amp; &#39;y&#39;)&lt;/script&gt;"));
     assert!(!html.contains('\u{1b}'));
 }
 
 #[test]
-fn a_long_run_is_still_a_small_page() {
+fn a_long_run_gives_a_small_page() {
     let report = common::huge();
     let values: usize = report
         .experiments
@@ -75,11 +75,11 @@ fn a_long_run_is_still_a_small_page() {
     assert!(values > 1_000_000, "{values}");
     let html = lab_html(&report);
     assert!(html.len() < 2_000_000, "{}", html.len());
-    assert!(html.contains("points drawn"));
+    assert!(html.contains("points shown"));
 }
 
 #[test]
-fn what_is_no_number_is_never_shown_as_one() {
+fn invalid_numbers_are_never_shown() {
     for report in [common::broken(), common::empty()] {
         let html = lab_html(&report);
         for word in ["NaN", "inf<", "inf×", " inf ", "None", "Some("] {
@@ -100,7 +100,7 @@ fn an_empty_report_is_a_short_page() {
 }
 
 #[test]
-fn an_early_end_is_said() {
+fn an_early_end_is_shown() {
     let mut report = common::report();
     report.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
     assert!(lab_html(&report).contains("interrupted after 3 of 5 starts"));

@@ -10,7 +10,7 @@ mod run_view;
 use preheat_analyze::run::RunView;
 use preheat_report::run_html;
 
-use chromium::{Folder, check, chromium, console, open, told, with_probe};
+use chromium::{Folder, check, chromium, console, open, reported, with_probe};
 
 #[test]
 fn a_browser_shows_the_page_at_every_width_in_light_and_dark() {
@@ -65,7 +65,7 @@ addEventListener('load', () => {
     const bar = [...svg.querySelectorAll('.bar')].find(bar => bar.bar.names[0].startsWith('torch._dynamo'));
     act('click', () => bar.dispatchEvent(new MouseEvent('click', {bubbles: true})));
     lines[name + ' selected'] = box.dataset.selected;
-    lines[name + ' told'] = box.querySelector('.told').textContent;
+    lines[name + ' description'] = box.querySelector('.description').textContent;
     act('enter', () => key('Enter'));
     key('ArrowDown');
     lines[name + ' below'] = box.dataset.selected;
@@ -105,7 +105,7 @@ fn the_drawings_move_by_key_wheel_and_click() {
     // 8 943 516 µs, of which a step of zooming keeps 60 %.
     let until = 8_943_516.0;
     let window = |what: &str| -> (f64, f64) {
-        let (from, to) = told(line, what).split_once("..").unwrap();
+        let (from, to) = reported(line, what).split_once("..").unwrap();
         (from.parse().unwrap(), to.parse().unwrap())
     };
     let near = |(from, to): (f64, f64), shares: (f64, f64)| {
@@ -121,7 +121,7 @@ fn the_drawings_move_by_key_wheel_and_click() {
         );
     };
     assert!(
-        told(line, "timeline bars").parse::<u32>().unwrap() > 40,
+        reported(line, "timeline bars").parse::<u32>().unwrap() > 40,
         "{line}"
     );
     near(window("timeline plus"), (0.2, 0.8));
@@ -133,31 +133,34 @@ fn the_drawings_move_by_key_wheel_and_click() {
     near(window("timeline wheel"), (0.0, (-0.5f64).exp()));
     near(window("timeline click"), (0.0, 1.0));
     assert!(
-        told(line, "timeline selected").starts_with("torch._dynamo"),
+        reported(line, "timeline selected").starts_with("torch._dynamo"),
         "{line}"
     );
     assert!(
-        told(line, "timeline told").contains("Python imports"),
+        reported(line, "timeline description").contains("Python imports"),
         "{line}"
     );
     let (from, to) = window("timeline enter");
     assert!(from > 0.3 * until && to < 0.95 * until, "{line}");
-    assert_eq!(told(line, "timeline left with"), "");
+    assert_eq!(reported(line, "timeline left with"), "");
 
     // In the imports a click enters.
     let entered = window("imports click");
     assert!(entered.0 > 0.3 * until && entered.1 < until, "{line}");
     assert!(
-        told(line, "imports told").contains("asked for by torch._compile inner:53"),
+        reported(line, "imports description").contains("asked for by torch._compile inner:53"),
         "{line}"
     );
     assert!(
-        told(line, "imports below").starts_with("torch._dynamo."),
+        reported(line, "imports below").starts_with("torch._dynamo."),
         "{line}"
     );
-    assert_ne!(told(line, "imports after"), told(line, "imports below"));
+    assert_ne!(
+        reported(line, "imports after"),
+        reported(line, "imports below")
+    );
     assert!(
-        told(line, "imports left with").starts_with("torch._dynamo"),
+        reported(line, "imports left with").starts_with("torch._dynamo"),
         "{line}"
     );
 }

@@ -112,7 +112,7 @@ fn slices(track: &Value) -> Vec<(&str, &str, u64, u64, u64)> {
 const PYTHON: &str = "start 1: python train.py --name 'a b'";
 
 #[test]
-fn threads_have_their_slices_nested_and_told() {
+fn threads_have_nested_slices_with_arguments() {
     let Some(tracks) = read(
         &write(&common::run::recording::recording()),
         "threads.perfetto",
@@ -146,7 +146,13 @@ fn threads_have_their_slices_nested_and_told() {
                 610_000,
                 0
             ),
-            ("import of unknown", "Python imports", 610_000, 620_000, 0),
+            (
+                "import of unknown module",
+                "Python imports",
+                610_000,
+                620_000,
+                0
+            ),
             ("unknown", "kernel loading", 620_000, 630_000, 0),
             ("model call", "iteration", 800_000, 900_000, 0),
         ]
@@ -154,7 +160,7 @@ fn threads_have_their_slices_nested_and_told() {
     let arguments = |index: usize| &main["slices"][index]["arguments"];
     assert_eq!(arguments(0)["path"], "/usr/lib/libnss_files.so.2");
     assert_eq!(arguments(0)["outcome"], "failed");
-    assert_eq!(arguments(2)["asked by"], "torch");
+    assert_eq!(arguments(2)["imported by"], "torch");
     assert_eq!(arguments(2)["from"], "train.py:1");
     assert_eq!(arguments(3)["bytes read from disk"], 8192);
     assert_eq!(arguments(4)["domain"], "my domain");

@@ -1,4 +1,4 @@
-//! The lab's document against its schema.
+//! Validates the JSON document of the lab against its schema.
 
 mod common;
 mod validator;
@@ -10,7 +10,7 @@ use validator::validate;
 const SCHEMA: &str = "../../docs/schema/preheat.lab-1.schema.json";
 const GUIDE: &str = "../../docs/lab-json.md";
 
-/// The document that the guide shows.
+/// The example in the guide.
 fn example() -> serde_json::Value {
     let text = validator::example(GUIDE);
     serde_json::from_str::<LabReport>(&text).expect("the example is a report");
@@ -22,7 +22,7 @@ fn document(report: &LabReport) -> serde_json::Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     let mut early = common::report();
     early.settings.ended_early = Some("interrupted".to_owned());
     let reports = [common::report(), common::empty(), common::hostile(), early];
@@ -34,7 +34,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_not_a_report() {
+fn the_schema_rejects_other_documents() {
     let good = document(&common::report());
     let with = |pointer: &str, value: serde_json::Value| {
         let mut document = good.clone();
@@ -71,6 +71,6 @@ fn the_schema_refuses_what_is_not_a_report() {
 }
 
 #[test]
-fn the_guide_names_every_field_of_the_schema() {
+fn the_guide_lists_every_field_of_the_schema() {
     validator::guide_names_every_field(GUIDE, SCHEMA);
 }

@@ -1,5 +1,5 @@
-//! The page of remedies that were tried, by its structure: all parts are there, nothing is
-//! loaded, nothing of a report is obeyed.
+//! The structure of the page of measured remedies: all sections exist, nothing is loaded, and
+//! all text is escaped.
 
 mod common;
 
@@ -7,15 +7,15 @@ use common::tried::{hostile, nothing, training};
 use preheat_report::tried_html;
 
 #[test]
-fn what_pays_is_told_at_the_top_and_in_parts() {
+fn the_page_shows_the_decision_and_every_remedy() {
     let html = tried_html(&training());
     for part in [
         "11.1× as fast: 8.21\u{a0}s → 738\u{a0}ms.",
-        "<section id=\"kinds\"",
+        "<section id=\"configurations\"",
         "<section id=\"remedies\"",
         "<section id=\"notes\"",
         "<section id=\"method\"",
-        "<b>kept caches</b> was not tried",
+        "<b>kept caches</b> was not measured",
         "all but warm parent",
         "−7.28 s (−7.3 s to −7.26 s)",
     ] {
@@ -28,14 +28,14 @@ fn what_pays_is_told_at_the_top_and_in_parts() {
 }
 
 #[test]
-fn that_nothing_pays_and_that_it_was_interrupted_is_said() {
+fn the_page_shows_that_nothing_helps_or_was_interrupted() {
     let html = tried_html(&nothing());
-    assert!(html.contains("No remedy was shown to make 12\u{a0}ms shorter."));
-    assert!(html.contains("Nothing was shown to pay here"));
+    assert!(html.contains("No remedy reduces 12\u{a0}ms significantly."));
+    assert!(html.contains("No remedy helps here"));
     let mut report = training();
     report.interrupt();
     let html = tried_html(&report);
-    assert!(html.contains("It was interrupted: nothing was decided."));
+    assert!(html.contains("Interrupted: nothing was decided."));
     assert!(!html.contains("as fast"));
     report.interrupted = false;
     assert!(tried_html(&report).contains("Too few starts were measured to decide anything"));
@@ -45,7 +45,7 @@ fn that_nothing_pays_and_that_it_was_interrupted_is_said() {
 }
 
 #[test]
-fn nothing_is_loaded_and_nothing_of_a_report_is_obeyed() {
+fn nothing_is_loaded_and_text_is_escaped() {
     for report in [training(), nothing(), hostile()] {
         let html = tried_html(&report);
         for bad in [

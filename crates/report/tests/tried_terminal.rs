@@ -1,5 +1,5 @@
-//! What a person sees of remedies that were tried, kept as it is: a change of the looks is a
-//! change of these files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+//! Snapshots of the terminal report of measured remedies. `PREHEAT_UPDATE_SNAPSHOTS=1`
+//! updates them.
 
 mod common;
 mod validator;
@@ -34,13 +34,13 @@ fn compare(name: &str, report: &TriedReport, width: usize) {
 }
 
 #[test]
-fn what_pays_is_shown_beside_what_was_predicted() {
+fn shows_predicted_and_measured_savings() {
     compare("tried-training", &training(), 80);
     compare("tried-training", &training(), 120);
 }
 
 #[test]
-fn that_nothing_pays_is_said() {
+fn shows_that_nothing_helps() {
     compare("tried-nothing", &nothing(), 80);
 }
 
@@ -71,7 +71,7 @@ fn document(report: &TriedReport) -> Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     let mut documents = vec![document(&training()), document(&nothing())];
     let example = validator::example(GUIDE);
     serde_json::from_str::<TriedReport>(&example).expect("the example is a report");
@@ -82,7 +82,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_no_such_document() {
+fn the_schema_rejects_other_documents() {
     let good = document(&training());
     let with = |pointer: &str, value: Value| {
         let mut document = good.clone();

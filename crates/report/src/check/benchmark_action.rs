@@ -1,5 +1,5 @@
-//! What was measured for github-action-benchmark, whose tool `customSmallerIsBetter` takes
-//! a list of `{name, unit, value, range, extra}`.
+//! Exports the measured values for github-action-benchmark, whose tool
+//! `customSmallerIsBetter` accepts a list of `{name, unit, value, range, extra}`.
 
 use preheat_analyze::check::{CheckReport, Line, Unit, Value};
 use serde::Serialize;
@@ -10,20 +10,20 @@ use crate::units::number;
 
 const MIB: f64 = 1048576.0;
 
-/// One number with its history to be.
+/// One value, whose history the action tracks.
 #[derive(Serialize)]
 struct Entry {
     name: String,
     unit: &'static str,
     value: f64,
-    /// Shown behind the value, where others write `± 3`.
+    /// Shown after the value, like `± 3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<String>,
-    /// Shown when somebody points at it.
+    /// Shown as a tooltip.
     extra: String,
 }
 
-/// Everything that was measured, limited or not.
+/// All measured values, with or without a limit.
 pub fn check_benchmark_action(report: &CheckReport) -> String {
     let finite = |value: &&Value| value.measured.median.is_finite();
     let entries: Vec<Entry> = (report.measured.iter().filter(finite))
@@ -58,7 +58,7 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
     }
 }
 
-/// Whether a line limits this value.
+/// Returns true if `line` limits this value.
 fn is_of(line: &Line, value: &Value) -> bool {
     let temperature = line.temperature.unwrap_or(value.temperature);
     (line.limit, line.cause, temperature) == (value.quantity, value.cause, value.temperature)

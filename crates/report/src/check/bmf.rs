@@ -1,8 +1,8 @@
-//! What was measured in the Bencher Metric Format: `{benchmark: {measure: {value,
+//! Exports the measured values in Bencher Metric Format: `{benchmark: {measure: {value,
 //! lower_value, upper_value}}}`.
 //!
-//! Times are Bencher's own measure `latency`, which is in nanoseconds. For the others it
-//! has none; those here are created when they are first seen.
+//! Times use Bencher's built-in measure `latency`, in nanoseconds. The other measures are
+//! not built in; Bencher creates them on first use.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use serde::Serialize;
 use super::words::export_name;
 use crate::json::document;
 
-/// The longest name that Bencher takes for a benchmark.
+/// The maximum length of a benchmark name in Bencher.
 const LONGEST: usize = 1024;
 
-/// One number, with the ends of its interval.
+/// One value with the ends of its interval.
 #[derive(Serialize)]
 struct Metric {
     value: f64,
@@ -25,7 +25,7 @@ struct Metric {
     upper_value: Option<f64>,
 }
 
-/// Everything that was measured, limited or not.
+/// All measured values, with or without a limit.
 pub fn check_bmf(report: &CheckReport) -> String {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Metric>> = BTreeMap::new();
     for value in &report.measured {

@@ -1,4 +1,4 @@
-//! A budget to be, as TOML: limits with head-room, and in comments what they are from.
+//! Writes a new budget as TOML: limits with headroom, and the measured values in comments.
 
 use preheat_analyze::check::{Draft, DraftLine, Quantity, Unit};
 use preheat_analyze::run::{RunReport, Temperature};
@@ -8,14 +8,14 @@ use crate::html::command::command_line;
 use crate::terminal::{clean, width};
 use crate::units::bytes;
 
-/// The budget's text.
+/// The text of the budget.
 pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
     let machine = &report.machine;
     let mut text = format!(
-        "# What {} may take at most; `preheat check` fails if it takes more.\n\
+        "# Upper limits for {}; `preheat check` fails if one is exceeded.\n\
          # Measured {}, preheat {}, {}:\n\
          #   {}, {} cores, {}, {}\n\
-         # Each limit is {:.0} % above what was measured, rounded up.\n\n",
+         # Each limit is {:.0} % above the measured value, rounded up.\n\n",
         clean(&command_line(&report.command)),
         clean(&report.created),
         clean(&report.preheat),
@@ -27,9 +27,7 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
         draft.headroom * 100.0,
     );
     if let Some(count) = draft.starts {
-        text.push_str(&format!(
-            "starts = {count}  # fewer are not enough to judge\n"
-        ));
+        text.push_str(&format!("starts = {count}  # require at least this many\n"));
     }
     if let Some(code) = draft.exit_code {
         text.push_str(&format!("exit_code = {code}  # of every start\n"));
@@ -47,7 +45,7 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
     text
 }
 
-/// Limits below each other, their comments in one column.
+/// Appends the limits, with their comments aligned in one column.
 fn write(text: &mut String, lines: &[&DraftLine]) {
     let settings: Vec<String> = lines.iter().map(|line| setting(line)).collect();
     let column = settings.iter().map(|text| width(text)).max().unwrap_or(0);

@@ -1,16 +1,18 @@
-//! A check as GitHub's workflow commands: lines that become annotations.
+//! Renders a check as GitHub workflow commands: lines that become annotations.
 //!
-//! Their form is `::error file=F,line=N,title=T::MESSAGE`. In messages `%`, CR and LF are
-//! written as `%25`, `%0D` and `%0A`; in properties `:` and `,` too.
+//! The format is `::error file=F,line=N,title=T::MESSAGE`. In messages, `%`, CR and LF are
+//! escaped as `%25`, `%0D` and `%0A`; in properties, `:` and `,` are escaped too.
 
 use preheat_analyze::check::{CheckReport, Line, Verdict};
 
-use super::words::{fails, title, told, why};
+use super::words::{fails, not_passing, title, why};
 use crate::terminal::clean;
 
-/// One workflow command for each line that does not pass; nothing if all do.
+/// One workflow command for each line that does not pass.
 pub fn check_github(report: &CheckReport) -> String {
-    told(report).map(|line| command(report, line)).collect()
+    not_passing(report)
+        .map(|line| command(report, line))
+        .collect()
 }
 
 fn command(report: &CheckReport, line: &Line) -> String {
@@ -20,7 +22,7 @@ fn command(report: &CheckReport, line: &Line) -> String {
         _ => "warning",
     };
     let mut properties = Vec::new();
-    // An annotation stands at the line of the budget that it is about.
+    // Attach the annotation to its line in the budget file.
     if let (Some(file), Some(place)) = (&report.budget, line.place) {
         properties.push(format!("file={}", property(file)));
         properties.push(format!("line={},col={}", place.line, place.column));
@@ -38,7 +40,7 @@ fn command(report: &CheckReport, line: &Line) -> String {
     )
 }
 
-/// The text of a message.
+/// Escapes the text of a message.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_ends_a_command_early() {
+    fn escapes_delimiters() {
         assert_eq!(data("50 %\r\n::x::"), "50 %25%0D%0A::x::");
         assert_eq!(property("a:b,c\n%"), "a%3Ab%2Cc%0A%25");
     }

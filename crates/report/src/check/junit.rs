@@ -1,10 +1,9 @@
-//! A check as test results in JUnit's XML, as Ant writes it and Jenkins, GitLab and others
-//! read it: one suite, each limit a test.
+//! Renders a check as JUnit XML, as written by Ant and read by Jenkins, GitLab and others:
+//! one test suite with a test case per limit.
 //!
-//! There is no common schema of that format. What is written here keeps to both that are
-//! published, the one for Ant (elements in order, all attributes there, no time zone) and
-//! Jenkins' own. Test results know no doubt: what is inconclusive is *skipped*, unless it
-//! is to fail.
+//! The format has no common schema. The output conforms to both published ones: Ant's
+//! (ordered elements, all attributes present, no time zone) and Jenkins'. Test results cannot
+//! be inconclusive, so an inconclusive limit is *skipped*, unless it is set to fail.
 
 use preheat_analyze::check::{CheckReport, Line, Unit, Verdict};
 
@@ -70,7 +69,7 @@ fn properties(report: &CheckReport) -> Vec<(&'static str, String)> {
 }
 
 fn case(report: &CheckReport, line: &Line) -> String {
-    // What was measured is the test's own time, so that its history is drawn.
+    // Report the measured time as the duration of the test, so that CI servers plot it.
     let seconds = match (line.unit, &line.measured) {
         (Unit::Seconds, Some(found)) if found.median > 0.0 && found.median.is_finite() => {
             format!("{:.6}", found.median)
@@ -96,8 +95,8 @@ fn case(report: &CheckReport, line: &Line) -> String {
     }
 }
 
-/// `2026-03-01T12:34:56`, without the time zone that is always UTC; the beginning of time
-/// where there is none.
+/// Returns `2026-03-01T12:34:56`, without the time zone, which is always UTC; the Unix epoch
+/// if `created` is not a timestamp.
 fn timestamp(created: &str) -> &str {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let time = created.get(..FORM.len()).unwrap_or_default();
@@ -112,7 +111,7 @@ fn timestamp(created: &str) -> &str {
     }
 }
 
-/// Text between elements. Characters that XML cannot hold at all become spaces.
+/// Escapes text between elements. Characters that are invalid in XML become spaces.
 fn content(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
@@ -130,7 +129,7 @@ fn content(text: &str) -> String {
     safe
 }
 
-/// Text within the quotes of an attribute, on one line.
+/// Escapes an attribute value, on one line.
 fn attribute(text: &str) -> String {
     content(&text.replace(['\n', '\t'], " "))
 }
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_obeyed_and_nothing_is_no_xml() {
+    fn escapes_markup_and_invalid_characters() {
         assert_eq!(
             content("<a b=\"c\">]]>&\u{1b}\0\u{ffff}\n"),
             "&lt;a b=&quot;c&quot;&gt;]]&gt;&amp;   \n"
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_no_zone() {
+    fn removes_the_time_zone() {
         assert_eq!(timestamp("2026-03-01T12:34:56Z"), "2026-03-01T12:34:56");
         for odd in [
             "",

@@ -1,12 +1,12 @@
-//! A check as Markdown, for the summary of a pipeline's run or a comment.
+//! Renders a check as Markdown, for a job summary or a comment.
 
 use preheat_analyze::check::{CheckReport, Verdict};
 
-use super::words::{headline, measured, starts, title, told, used, why};
+use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::command::command_line;
 use crate::terminal::clean;
 
-/// The report as Markdown (GitHub's), that ends with a newline.
+/// Renders the report as GitHub Markdown, ending with a newline.
 pub fn check_markdown(report: &CheckReport) -> String {
     let mut text = format!(
         "### {} preheat check: {}\n\n{}.\n\n",
@@ -25,9 +25,9 @@ pub fn check_markdown(report: &CheckReport) -> String {
             used(line)
         ));
     }
-    let told =
-        told(report).map(|line| format!("**{}**: {}", escape(&title(line)), escape(&why(line))));
-    for (at, sentence) in told
+    let explanations = not_passing(report)
+        .map(|line| format!("**{}**: {}", escape(&title(line)), escape(&why(line))));
+    for (at, sentence) in explanations
         .chain(report.notes.iter().map(|note| escape(note)))
         .enumerate()
     {
@@ -56,8 +56,8 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// `text` on one line, so that Markdown shows it and never obeys it. What begins a
-/// mention or a link is broken by an entity, since GitHub looks for those on its own.
+/// Escapes `text` so that it renders literally, on one line. Mentions and links are broken
+/// with an entity, since GitHub detects them without markup.
 fn escape(text: &str) -> String {
     let mut safe = String::new();
     for c in clean(text).chars() {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn escapes_markup() {
         assert_eq!(
             escape("<b>|`x`*_\n@user [a](http://b)"),
             "&lt;b&gt;\\|\\`x\\`\\*\\_ &#64;user \\[a\\](http:&#47;/b)"

@@ -1,9 +1,9 @@
-//! A recording against its budget, for people and for what they build pipelines of.
+//! Renders the check of a recording against its budget.
 //!
-//! - `terminal`, `markdown` – for people; `words` – what both say
-//! - `github`, `junit` – annotations and test results for a pipeline
-//! - `bmf`, `benchmark_action` – what was measured, for tools that keep its history
-//! - `draft` – a budget to be, as TOML
+//! - `terminal`, `markdown` – human-readable reports; `words` – the texts they share
+//! - `github`, `junit` – annotations and test results for CI
+//! - `bmf`, `benchmark_action` – measured values, for tools that track their history
+//! - `draft` – a new budget as TOML
 
 mod benchmark_action;
 mod bmf;
@@ -24,7 +24,7 @@ pub use terminal::check_terminal;
 
 use preheat_analyze::check::CheckReport;
 
-/// The report as a JSON document (`preheat.check/1`) that ends with a newline.
+/// Renders the report as a JSON document (`preheat.check/1`), ending with a newline.
 pub fn check_json(report: &CheckReport) -> String {
     crate::json::document(report)
 }

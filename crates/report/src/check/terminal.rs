@@ -1,33 +1,33 @@
-//! A check for a person at a prompt: one line for each limit, then why some do not pass.
+//! Renders a check for the terminal: one line per limit, then why some do not pass.
 
 use preheat_analyze::check::{CheckReport, Line, Verdict};
 
-use super::words::{headline, measured, starts, title, told, used, why};
+use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::command::command_line;
 use crate::terminal::cells::{bar, middle};
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
 
-/// The bar of what is used of a limit is this long; where there is little room shorter, but
-/// not below the second.
+/// The maximum width of the bar that shows how much of a limit is used.
 const BAR: usize = 12;
+/// The minimum width of the bar; it is omitted if there is less space.
 const LEAST_BAR: usize = 6;
-/// The names of limits are cut to this where there is little room.
+/// The minimum width of the column of limit names.
 const LEAST_NAME: usize = 12;
 
-/// The report as lines of text, none wider than the terminal.
+/// Renders the report; no line is wider than the terminal.
 pub fn check_terminal(report: &CheckReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     head(&mut screen, report);
     table(&mut screen, &report.lines);
-    for line in told(report) {
+    for line in not_passing(report) {
         screen.blank();
-        let (style, mark) = look(line.verdict);
+        let (style, mark) = appearance(line.verdict);
         let lead = format!("{mark} {}: ", title(line));
         screen.paragraph(&[(style, &*lead)], 2, Style::Plain, &why(line));
     }
     if report.verdict != Verdict::Pass && report.recording != "-" {
         let text = format!(
-            "`preheat report {}` shows where the time went, and what would help.",
+            "`preheat report {}` shows where the time went and what would help.",
             command_line(std::slice::from_ref(&report.recording))
         );
         screen.blank();
@@ -53,14 +53,14 @@ fn head(screen: &mut Screen, report: &CheckReport) {
         screen.paragraph(&[], 0, Style::Plain, &format!("{command} · {about}"));
     }
     screen.blank();
-    let (style, mark) = look(report.verdict);
+    let (style, mark) = appearance(report.verdict);
     let lead = format!("{mark} ");
     let text = format!("{}.", headline(report));
     screen.paragraph(&[(style, &*lead)], 2, Style::Bold, &text);
 }
 
-/// How a verdict looks.
-fn look(verdict: Verdict) -> (Style, &'static str) {
+/// The color and symbol of a verdict.
+fn appearance(verdict: Verdict) -> (Style, &'static str) {
     match verdict {
         Verdict::Pass => (Style::Green, "✓"),
         Verdict::Fail => (Style::Red, "✗"),
@@ -87,7 +87,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
     };
     let [mut name, most, found, share] = [0, 1, 2, 3].map(longest);
     let room = screen.terminal.width;
-    // What is narrow loses the bar, then the part of the limit, then the ends of names.
+    // A narrow terminal drops the bars, then the percentages, then truncates the names.
     let without = |share: usize| 2 + 2 + most + 2 + found + share;
     let bars = match room.saturating_sub(name + without(share + 2) + 2) {
         little if little < LEAST_BAR => 0,
@@ -112,7 +112,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
     screen.blank();
     screen.line(vec![(Style::Dim, row(" ", heads, ""))]);
     for (line, cells) in lines.iter().zip(&cells) {
-        let (style, mark) = look(line.verdict);
+        let (style, mark) = appearance(line.verdict);
         let bar = bar(line.used.unwrap_or(0.0).min(1.0), 1.0, bars.max(1));
         let [of, limit, value, part] = cells;
         let text = row("", [of, limit, value, part], &bar);

@@ -1,4 +1,4 @@
-//! What every rendering of a check says in the same words.
+//! Texts shared by the renderings of a check.
 
 use preheat_analyze::check::{CheckReport, Line, LineKind, Part, Unit, Value, Verdict};
 use preheat_analyze::run::Temperature;
@@ -8,20 +8,20 @@ use crate::terminal::cells::middle;
 use crate::terminal::clean;
 use crate::units::ABSENT;
 
-/// Names of what is behind a number are cut to this.
+/// The maximum length of the names that explain a value.
 const LONGEST_NAME: usize = 60;
 
-/// How it stands, in a sentence without its full stop.
+/// The overall result as one sentence, without a full stop.
 pub(super) fn headline(report: &CheckReport) -> String {
     let count = |verdict| report.lines.iter().filter(|l| l.verdict == verdict).count();
     let all = report.lines.len();
     let (failed, unsure) = (count(Verdict::Fail), count(Verdict::Inconclusive));
     let mut text = match (failed, unsure) {
-        (0, 0) if all == 1 => "The one limit is kept".to_owned(),
-        (0, 0) if count(Verdict::NotMeasured) == 0 => format!("All {all} limits are kept"),
-        (0, _) => "No limit is certainly exceeded".to_owned(),
-        (1, _) => format!("1 of {} is not kept", limits(all)),
-        _ => format!("{failed} of {} are not kept", limits(all)),
+        (0, 0) if all == 1 => "The limit is met".to_owned(),
+        (0, 0) if count(Verdict::NotMeasured) == 0 => format!("All {all} limits are met"),
+        (0, _) => "No limit is conclusively exceeded".to_owned(),
+        (1, _) => format!("1 of {} is not met", limits(all)),
+        _ => format!("{failed} of {} are not met", limits(all)),
     };
     for (number, what) in [
         (unsure, "inconclusive"),
@@ -43,7 +43,7 @@ fn limits(count: usize) -> String {
     }
 }
 
-/// What a line is called, with its temperature if it names one.
+/// The title of a line, with its temperature if it has one.
 pub(super) fn title(line: &Line) -> String {
     match line.temperature {
         None => line.title.clone(),
@@ -51,8 +51,8 @@ pub(super) fn title(line: &Line) -> String {
     }
 }
 
-/// What a value is called in exports: the program, the quantity, and the temperature
-/// unless it is that of a fresh process.
+/// The name of a value in exports: the program, the quantity, and the temperature unless it
+/// is `process`.
 pub(super) fn export_name(report: &CheckReport, value: &Value) -> String {
     let name = format!("{}: {}", report.name, value.title);
     match value.temperature {
@@ -61,7 +61,7 @@ pub(super) fn export_name(report: &CheckReport, value: &Value) -> String {
     }
 }
 
-/// What was measured: `8.94 s (8.71–9.20)`.
+/// The measured value and its interval: `8.94 s (8.71–9.20)`.
 pub(super) fn measured(line: &Line) -> String {
     match &line.measured {
         None => ABSENT.to_owned(),
@@ -78,11 +78,11 @@ pub(super) fn with_ends(unit: Unit, found: &Interval) -> String {
     }
 }
 
-/// The part of the limit that was used: `45 %`.
+/// The used share of the limit: `45 %`.
 pub(super) fn used(line: &Line) -> String {
     match line.used.map(|used| used * 100.0) {
         Some(percent) if percent.is_finite() && percent < 1e5 => match percent {
-            // A limit that is exceeded is never shown as just used up.
+            // An exceeded limit never shows as exactly 100 %.
             over if over > 100.0 => format!("{:.0} %", over.max(101.0)),
             small if small > 0.0 && small < 1.0 => "< 1 %".to_owned(),
             usual => format!("{usual:.0} %"),
@@ -92,7 +92,7 @@ pub(super) fn used(line: &Line) -> String {
     }
 }
 
-/// What is behind it: `Python imports 6.96 s, idle 110 ms`; nothing if that is not known.
+/// The largest parts of the value: `Python imports 6.96 s, idle 110 ms`; empty if unknown.
 pub(super) fn parts(line: &Line) -> String {
     let part = |part: &Part| {
         let name = middle(&clean(&part.name), LONGEST_NAME);
@@ -101,23 +101,23 @@ pub(super) fn parts(line: &Line) -> String {
     line.parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// Why a line does not pass, in full.
+/// The full explanation of why a line does not pass.
 pub(super) fn why(line: &Line) -> String {
     match parts(line) {
         none if none.is_empty() => format!("{}.", line.reason),
         parts => {
             let of = match line.limit {
                 LineKind::First | LineKind::FirstRatio | LineKind::Excess => {
-                    "What the first takes beyond a steady one"
+                    "Largest parts beyond a steady iteration"
                 }
-                _ => "Most of it",
+                _ => "Largest parts",
             };
             format!("{}. {of}: {parts}.", line.reason)
         }
     }
 }
 
-/// Whether a line fails the check, as the settings have it.
+/// Returns true if a line fails the check under the given settings.
 pub(super) fn fails(report: &CheckReport, line: &Line) -> bool {
     match line.verdict {
         Verdict::Fail => true,
@@ -126,8 +126,8 @@ pub(super) fn fails(report: &CheckReport, line: &Line) -> bool {
     }
 }
 
-/// The lines of which something has to be said.
-pub(super) fn told(report: &CheckReport) -> impl Iterator<Item = &Line> {
+/// The lines that do not pass.
+pub(super) fn not_passing(report: &CheckReport) -> impl Iterator<Item = &Line> {
     (report.lines.iter()).filter(|line| line.verdict != Verdict::Pass)
 }
 

@@ -1,5 +1,5 @@
-//! Judged iteration times: `words` says what they show in sentences, `terminal` and `html`
-//! show it. `sketch` is what is kept of a series to draw it.
+//! Renders classified iteration times. `words` has the shared texts, `terminal` and `html`
+//! are the renderers, and `sketch` holds the points of a series that are plotted.
 
 mod html;
 mod sketch;

@@ -1,22 +1,22 @@
-//! What is kept of a benchmark to draw it: few points, and all that matter. The times
-//! themselves are gone when a page is made.
+//! A downsampled copy of a benchmark for plotting. The full series is dropped before the
+//! page is rendered.
 
 use crate::html::downsample::downsample;
 
-/// So many starts are drawn.
+/// The maximum number of starts.
 const STARTS: usize = 12;
-/// Points of one start.
+/// The maximum number of points per start.
 const POINTS: usize = 160;
 
 /// The points of a few starts of one benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassifySketch {
-    /// Start by start, as (iteration counted from 0, seconds).
+    /// The points of each start as (iteration from 0, seconds).
     pub(super) starts: Vec<Vec<(usize, f64)>>,
 }
 
 impl ClassifySketch {
-    /// Of the iterations of every start.
+    /// Downsamples the iterations of every start.
     pub fn of(starts: &[Vec<f64>]) -> ClassifySketch {
         let starts = starts.iter().take(STARTS);
         ClassifySketch {
@@ -24,7 +24,7 @@ impl ClassifySketch {
         }
     }
 
-    /// How many points it has.
+    /// The total number of points.
     pub(super) fn points(&self) -> usize {
         self.starts.iter().map(Vec::len).sum()
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_small_and_has_the_first_iterations() {
+    fn is_bounded_and_keeps_the_first_iterations() {
         let starts = vec![(1..=100_000).map(f64::from).collect(); 40];
         let sketch = ClassifySketch::of(&starts);
         assert!(sketch.points() <= STARTS * POINTS);

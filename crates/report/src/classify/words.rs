@@ -1,4 +1,4 @@
-//! What judged times show, in sentences that every renderer shares.
+//! Texts shared by the renderers of classified times.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use preheat_analyze::stats::{Class, Consistency, Interval};
 
 use crate::units::{TIE, duration, ratio};
 
-/// Classes in the order in which they are told.
+/// The classes in display order.
 pub(super) const CLASSES: [Class; 5] = [
     Class::Flat,
     Class::ColdFirst,
@@ -24,17 +24,17 @@ pub(super) fn count(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// What all of it shows, without the full stop.
+/// The overall result, without a full stop.
 pub(super) fn headline(report: &ClassifyReport) -> String {
     match &report.benchmarks[..] {
-        [] => "Nothing could be judged".to_owned(),
+        [] => "Nothing could be classified".to_owned(),
         [one] => format!("{}: {}", one.name, behaviour(one)),
         all => {
             let classes: Vec<String> = (CLASSES.into_iter())
                 .map(|class| (report.count(class), class))
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, class)| match class {
-                    // A number stays with its class where lines are broken.
+                    // Do not break the line between a number and its class.
                     Class::NoSteadyState => format!("{count}{TIE}with {class}"),
                     _ => format!("{count}{TIE}{class}"),
                 })
@@ -44,7 +44,7 @@ pub(super) fn headline(report: &ClassifyReport) -> String {
     }
 }
 
-/// How one benchmark behaves, as the end of a sentence.
+/// The behaviour of one benchmark, as the end of a sentence.
 pub(super) fn behaviour(benchmark: &Benchmark) -> String {
     let one = benchmark.measures.singular();
     let times = benchmark.ratio.map_or(String::new(), |interval| {
@@ -55,13 +55,13 @@ pub(super) fn behaviour(benchmark: &Benchmark) -> String {
         self::count(count, one, benchmark.measures.plural())
     };
     match benchmark.class {
-        // Within its own scatter the first is like the others; how near that is, is another
-        // question, which few or noisy ones do not answer.
+        // Flat means that the first is within the noise. With few or noisy iterations it can
+        // still be far from steady.
         Class::Flat => match benchmark.ratio.map(|ratio| ratio.median) {
             Some(middle) if !(0.9..=1.1).contains(&middle) => format!(
-                "no warm-up can be told: the first {one} takes {times}, which is within the noise of so few"
+                "no warm-up detected: the first {one} takes {times}, which is within the noise"
             ),
-            _ => format!("flat, as fast from the first {one} on as ever after"),
+            _ => format!("flat, at full speed from the first {one}"),
         },
         Class::ColdFirst => format!("only the first {one} is slow, {times}"),
         Class::Warmup => format!(
@@ -69,14 +69,14 @@ pub(super) fn behaviour(benchmark: &Benchmark) -> String {
             after(benchmark.discard)
         ),
         Class::Slowdown => format!(
-            "a slowdown, steady after {} and slower than before",
+            "a slowdown, steady after {} but slower than before",
             after(benchmark.discard)
         ),
         Class::NoSteadyState => "no steady state".to_owned(),
     }
 }
 
-/// What to discard, sentence by sentence: of iterations, then of whole starts.
+/// The advice on what to discard: one sentence for iterations, one for whole starts.
 pub(super) fn discard(report: &ClassifyReport) -> Vec<String> {
     [Measures::Iterations, Measures::Starts]
         .into_iter()
@@ -113,12 +113,11 @@ fn discard_of(these: &[&Benchmark], measures: Measures) -> String {
                 let next = settled.iter().copied().filter(|n| *n < most).max();
                 let others = match next.unwrap_or(0) {
                     0 => "the others need none".to_owned(),
-                    1 => "1 covers the others".to_owned(),
-                    n => format!("{n} cover the others"),
+                    n => format!("the others need at most {n}"),
                 };
-                text.push_str(&format!(": {} needs as many, {others}", one.name));
+                text.push_str(&format!(": {} needs that many, {others}", one.name));
             }
-            _ => text.push_str(&format!(": {need} of {} need as many", settled.len())),
+            _ => text.push_str(&format!(": {need} of {} need that many", settled.len())),
         }
     }
     if open == 0 {
@@ -133,8 +132,8 @@ fn discard_of(these: &[&Benchmark], measures: Measures) -> String {
         (_, n) => format!("{n} benchmarks have"),
     };
     text + &format!(
-        "{without} no steady state: no number of {} makes what is left steady; run longer, or \
-         look for what changes.",
+        "{without} no steady state: discarding {} does not help; run longer, or find out what \
+         changes.",
         measures.plural()
     )
 }
@@ -152,7 +151,7 @@ pub(super) fn extent(benchmark: &Benchmark) -> String {
     }
 }
 
-/// Whether the starts agree, as words behind the class; empty for a single start.
+/// The agreement of the starts, shown after the class; empty for a single start.
 pub(super) fn agreement(benchmark: &Benchmark) -> String {
     let starts = benchmark.starts.len();
     let alike = (benchmark.starts.iter())
@@ -160,19 +159,19 @@ pub(super) fn agreement(benchmark: &Benchmark) -> String {
         .count();
     match benchmark.consistency {
         _ if starts < 2 => String::new(),
-        // All look flat alone; together they show a slow first.
-        Consistency::Consistent if alike == 0 => "seen over all starts together".to_owned(),
-        Consistency::Consistent => "all starts alike".to_owned(),
+        // Each start alone is flat; only together they show a slow first.
+        Consistency::Consistent if alike == 0 => "visible only over all starts".to_owned(),
+        Consistency::Consistent => "all starts agree".to_owned(),
         mixed => format!("{alike} of {starts} starts, {mixed}"),
     }
 }
 
-/// A time, which may be below zero: what was saved, not spent.
+/// Formats a time, which may be negative (a saving).
 pub(super) fn time(seconds: f64) -> String {
     minus(duration(seconds))
 }
 
-/// A number with a minus sign, as everything else writes it, in place of a hyphen.
+/// Replaces a leading hyphen with a minus sign.
 pub(super) fn minus(number: String) -> String {
     match number.strip_prefix('-') {
         Some(rest) => format!("−{rest}"),
@@ -186,7 +185,7 @@ pub(super) fn time_span(interval: &Interval) -> Option<String> {
     (low.is_finite() && high.is_finite()).then(|| format!("{} to {}", time(low), time(high)))
 }
 
-/// What each benchmark is called: by its file too, where another one has its name.
+/// The display name of each benchmark, with its file if the name is not unique.
 pub(super) fn names(report: &ClassifyReport) -> Vec<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for benchmark in &report.benchmarks {
@@ -199,7 +198,7 @@ pub(super) fn names(report: &ClassifyReport) -> Vec<String> {
     report.benchmarks.iter().map(name).collect()
 }
 
-/// Notes, each with the number of benchmarks that have it, the most frequent first.
+/// The notes with the number of benchmarks that have them, most frequent first.
 pub(super) fn notes(report: &ClassifyReport) -> Vec<(usize, &str)> {
     let mut notes: Vec<(usize, &str)> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
@@ -219,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_saved_has_a_minus_sign() {
+    fn negative_times_have_a_minus_sign() {
         assert_eq!(time(-0.284), "−284 ms");
         assert_eq!(time(0.284), "284 ms");
         let interval = Interval {

@@ -1,4 +1,4 @@
-//! What the comparison decides, in a sentence: whether a gated quantity regressed.
+//! The decision of a comparison as text: whether a gated quantity regressed.
 
 use preheat_analyze::compare::{CompareReport, Quantity, Verdict};
 
@@ -6,24 +6,24 @@ use super::order::name;
 use super::words::{change, margin};
 use crate::units::TIE;
 
-/// So many are named; a result of the lab may have many.
+/// The maximum number of quantities to name; a lab result can have many.
 const NAMED: usize = 5;
 
-/// What makes a comparison that is inconclusive fail.
+/// The flag that makes an inconclusive comparison fail.
 pub(super) const FLAG: &str = "--fail-on-inconclusive";
 
-/// What was decided.
+/// The outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// A gated quantity regressed: exit code 1.
     Regressed,
-    /// None did, and some cannot be judged: exit code 3 if asked for.
+    /// None regressed, but some are inconclusive: exit code 3 if requested.
     Inconclusive,
-    /// None did.
+    /// None regressed.
     Passed,
 }
 
-/// The decision, and what tells it in full sentences.
+/// The decision and its text.
 pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     let gated = || report.quantities.iter().filter(|quantity| quantity.gated);
     let of =
@@ -38,9 +38,7 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
         return (Decision::Regressed, text);
     }
     if gated().next().is_none() {
-        let text = format!(
-            "Nothing was measured that could fail the comparison. With {FLAG} this is exit code 3."
-        );
+        let text = format!("No gated quantity was measured. With {FLAG}, the exit code is 3.");
         return (Decision::Inconclusive, text);
     }
     let open = match report.inconclusive {
@@ -49,15 +47,15 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     };
     let all = open.len() == gated().count();
     let mut text = match open.len() {
-        // What the gate names beside is not there: a note says which.
+        // Some gated quantities are missing; a note lists them.
         0 if report.inconclusive => format!(
-            "No regression beyond {margin} is shown, but not all that is to be gated was measured."
+            "No regression beyond {margin} found, but some gated quantities were not measured."
         ),
         0 => format!("No regression beyond {margin}."),
-        _ if !all => format!("No regression beyond {margin} is shown."),
+        _ if !all => format!("No regression beyond {margin} found."),
         count => format!(
-            "Inconclusive: whether one of the {count} gated quantities regressed beyond {margin} \
-             cannot be told."
+            "Inconclusive: the data does not show whether one of the {count} gated quantities \
+             regressed beyond {margin}."
         ),
     };
     let beyond = |quantity: &Quantity| {
@@ -66,46 +64,46 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     };
     let (small, unsure): (Vec<&Quantity>, Vec<&Quantity>) =
         of(Verdict::Slower).into_iter().partition(|q| beyond(q));
-    let told = [
+    let details = [
         (
-            "More than it was, but not surely by so much",
+            "Slower or larger, but not conclusively beyond the margin",
             unsure,
-            with_change as Say,
+            with_change as Describe,
         ),
-        ("More, but too little to count", small, with_change),
+        ("Slower or larger, but negligible", small, with_change),
         (
             "Inconclusive",
             if all { vec![] } else { open.clone() },
             name,
         ),
     ];
-    for (what, those, say) in told.iter().filter(|(_, those, _)| !those.is_empty()) {
-        text.push_str(&format!(" {what}: {}.", some(those, say)));
+    for (what, those, describe) in details.iter().filter(|(_, those, _)| !those.is_empty()) {
+        text.push_str(&format!(" {what}: {}.", some(those, describe)));
     }
     if !report.inconclusive {
         return (Decision::Passed, text);
     }
-    // What only one side has does not become clearer.
+    // More starts do not help for a quantity that only one side has.
     let more = match open.iter().any(|quantity| quantity.difference.is_some()) {
-        true => "More starts would tell; with",
+        true => "More starts are needed; with",
         false => "With",
     };
-    text.push_str(&format!(" {more} {FLAG} this is exit code 3."));
+    text.push_str(&format!(" {more} {FLAG}, the exit code is 3."));
     (Decision::Inconclusive, text)
 }
 
-/// What is said of a quantity.
-type Say = fn(&Quantity) -> String;
+/// Formats a quantity for a list.
+type Describe = fn(&Quantity) -> String;
 
 fn with_change(quantity: &Quantity) -> String {
-    // A number stays with its interval.
+    // Do not break the line between a number and its interval.
     let change = change(quantity).replace(' ', &TIE.to_string());
     format!("{} {change}", name(quantity))
 }
 
-/// The first of them, and how many there are beside.
-fn some(quantities: &[&Quantity], say: impl Fn(&Quantity) -> String) -> String {
-    let mut names: Vec<String> = quantities.iter().take(NAMED).map(|q| say(q)).collect();
+/// The first few quantities, and the number of the others.
+fn some(quantities: &[&Quantity], describe: impl Fn(&Quantity) -> String) -> String {
+    let mut names: Vec<String> = quantities.iter().take(NAMED).map(|q| describe(q)).collect();
     match quantities.len().saturating_sub(NAMED) {
         0 => {}
         more => names.push(format!("{more} more")),
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decision_is_the_reports() {
+    fn the_text_matches_the_decision() {
         for (report, decision, text) in [
             (
                 compare::regression(),
@@ -139,23 +137,24 @@ mod tests {
             (
                 compare::few(),
                 Decision::Inconclusive,
-                "Inconclusive: whether one of the 5 gated quantities regressed beyond 5 % cannot be \
-                 told. More starts would tell; with --fail-on-inconclusive this is exit code 3.",
+                "Inconclusive: the data does not show whether one of the 5 gated quantities \
+                 regressed beyond 5 %. More starts are needed; with --fail-on-inconclusive, the \
+                 exit code is 3.",
             ),
             (
                 compare::nothing(),
                 Decision::Inconclusive,
-                "Nothing was measured that could fail the comparison. With --fail-on-inconclusive \
-                 this is exit code 3.",
+                "No gated quantity was measured. With --fail-on-inconclusive, the exit \
+                 code is 3.",
             ),
         ] {
-            let (decided, told) = gate(&report);
-            assert_eq!((decided, &*plain(&told)), (decision, text));
+            let (actual, shown) = gate(&report);
+            assert_eq!((actual, &*plain(&shown)), (decision, text));
         }
     }
 
     #[test]
-    fn what_is_more_and_no_regression_is_told() {
+    fn lists_increases_that_are_not_regressions() {
         let mut report = compare::regression();
         for quantity in &mut report.quantities {
             quantity.regressed = false;
@@ -166,26 +165,27 @@ mod tests {
         }
         assert_eq!(
             plain(&gate(&report).1),
-            "No regression beyond 5 %. More than it was, but not surely by so much: time to first \
-             +27 % (3 to 28). More, but too little to count: peak host memory +6.6 % (6.2 to 7.1)."
+            "No regression beyond 5 %. Slower or larger, but not conclusively beyond the margin: \
+             time to first +27 % (3 to 28). Slower or larger, but negligible: peak host memory \
+             +6.6 % (6.2 to 7.1)."
         );
     }
 
     #[test]
-    fn what_is_to_be_gated_and_not_there_is_told() {
+    fn mentions_gated_quantities_that_were_not_measured() {
         let mut report = compare::unchanged();
         report.inconclusive = true;
-        let (decided, told) = gate(&report);
-        assert_eq!(decided, Decision::Inconclusive);
+        let (decision, text) = gate(&report);
+        assert_eq!(decision, Decision::Inconclusive);
         assert_eq!(
-            plain(&told),
-            "No regression beyond 5 % is shown, but not all that is to be gated was measured. With \
-             --fail-on-inconclusive this is exit code 3."
+            plain(&text),
+            "No regression beyond 5 % found, but some gated quantities were not measured. With \
+             --fail-on-inconclusive, the exit code is 3."
         );
     }
 
     #[test]
-    fn of_many_some_are_named() {
+    fn names_only_the_first_few_of_many() {
         let mut report = compare::lab();
         for quantity in &mut report.quantities {
             (quantity.gated, quantity.regressed) = (true, true);

@@ -1,9 +1,9 @@
-//! The renderers of a comparison.
+//! Renders a comparison.
 //!
-//! - `words` – numbers, differences and intervals in their units
-//! - `gate` – what the comparison decides, in a sentence
-//! - `order` – what changed before what did not; what series of the lab are called
-//! - `terminal`, `html` – the renderers; the document is `crate::json`'s
+//! - `words` – formats numbers, differences and intervals with their units
+//! - `gate` – the decision as text
+//! - `order` – sorts quantities, changed ones first; names lab series
+//! - `terminal`, `html` – the renderers; JSON is in `crate::json`
 
 mod gate;
 mod html;

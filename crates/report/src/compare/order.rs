@@ -1,4 +1,4 @@
-//! What changed before what did not, and what series of the lab are called.
+//! Sorts the quantities, changed ones first, and names the series of the lab.
 
 use preheat_analyze::compare::{CompareReport, Quantity, SeriesKey, Verdict};
 
@@ -6,17 +6,17 @@ use super::words::changed;
 use crate::labels::full_label;
 use crate::run::words::counted;
 
-/// Quantities by what is said of them.
+/// The quantities grouped by verdict.
 pub(super) struct Sorted<'a> {
-    /// The largest part first.
+    /// Faster or slower: regressions first, then by relative change.
     pub changed: Vec<&'a Quantity>,
-    /// Likewise.
+    /// By relative change, largest first.
     pub inconclusive: Vec<&'a Quantity>,
-    /// As they are.
+    /// In the order of the report.
     pub same: Vec<&'a Quantity>,
 }
 
-/// The quantities of the report by what is said of them.
+/// Groups the quantities of the report by verdict.
 pub(super) fn sorted(report: &CompareReport) -> Sorted<'_> {
     let of = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&Quantity> {
         let all = report.quantities.iter();
@@ -32,7 +32,7 @@ pub(super) fn sorted(report: &CompareReport) -> Sorted<'_> {
         all
     };
     Sorted {
-        // What fails stands before what merely changed.
+        // The sort is stable: regressions come first, each group by size.
         changed: {
             let mut all = largest(of(&changed));
             all.sort_by_key(|quantity| !quantity.regressed);
@@ -43,12 +43,12 @@ pub(super) fn sorted(report: &CompareReport) -> Sorted<'_> {
     }
 }
 
-/// A series of the lab: `train · mlp, iteration`, and on what.
+/// The name of a lab series: `train · mlp, iteration`.
 pub(super) fn series(of: &SeriesKey) -> String {
     full_label(of.experiment, &of.variant, &of.series, of.size)
 }
 
-/// A quantity where it stands alone: with its series, if it has one.
+/// The full name of a quantity, with its series if it has one.
 pub(super) fn name(quantity: &Quantity) -> String {
     match &quantity.of {
         None => quantity.name.clone(),
@@ -56,23 +56,23 @@ pub(super) fn name(quantity: &Quantity) -> String {
     }
 }
 
-/// Why some are inconclusive, each reason once: as sentences without an end. Where there
-/// is an interval, that says it.
+/// The reasons why quantities are inconclusive, without duplicates and full stops.
+/// Quantities with an interval are skipped: the interval shows it.
 pub(super) fn reasons(quantities: &[&Quantity]) -> Vec<String> {
     let open = quantities
         .iter()
         .filter(|quantity| quantity.verdict == Verdict::Inconclusive);
     let count = open.clone().count();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    let sure = |quantity: &Quantity| quantity.difference.is_some_and(|by| by.low.is_some());
-    for quantity in open.filter(|quantity| !quantity.why.is_empty() && !sure(quantity)) {
+    let has_interval = |quantity: &Quantity| quantity.difference.is_some_and(|by| by.low.is_some());
+    for quantity in open.filter(|quantity| !quantity.why.is_empty() && !has_interval(quantity)) {
         match reasons.iter_mut().find(|(why, _)| *why == quantity.why) {
             Some((_, names)) => names.push(&quantity.name),
             None => reasons.push((&quantity.why, vec![&quantity.name])),
         }
     }
-    let told = reasons.into_iter().map(|(why, mut names)| {
-        // Where it holds for all that are, their names say nothing.
+    let texts = reasons.into_iter().map(|(why, mut names)| {
+        // A reason that applies to all of them needs no names.
         let all = names.len() == count;
         names.dedup();
         match all {
@@ -80,10 +80,10 @@ pub(super) fn reasons(quantities: &[&Quantity]) -> Vec<String> {
             false => format!("{} inconclusive: {why}", names.join(", ")),
         }
     });
-    told.collect()
+    texts.collect()
 }
 
-/// How many are the same and how many inconclusive: `9 the same, 2 inconclusive`.
+/// The counts of the quantities that are not shown: `9 others the same, 2 inconclusive`.
 pub(super) fn rest(same: usize, inconclusive: usize) -> String {
     match (same, inconclusive) {
         (0, 0) => String::new(),
@@ -99,7 +99,7 @@ mod tests {
     use crate::fixture::compare;
 
     #[test]
-    fn what_changed_most_is_first_and_nothing_is_lost() {
+    fn largest_change_is_first_and_nothing_is_lost() {
         let report = compare::lab();
         let sorted = sorted(&report);
         assert!(sorted.changed[0].regressed);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_counted() {
+    fn counts_the_rest() {
         assert_eq!(rest(1, 0), "1 other the same");
         assert_eq!(rest(0, 2), "2 others inconclusive");
         assert_eq!(rest(9, 2), "9 others the same, 2 inconclusive");

@@ -1,20 +1,19 @@
-//! Numbers of a comparison for people: levels, differences and their intervals, each in
-//! its unit, and verdicts.
+//! Formats the numbers of a comparison: levels, differences and intervals with their units.
 
 use preheat_analyze::compare::{Estimate, Quantity, Unit, Verdict};
 
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio};
 
-/// No time, size or share is larger; a document can say anything.
+/// The largest plausible time, size or share; documents can contain any number.
 const MOST: f64 = 1e18;
-/// From here on a percentage needs no decimals.
+/// The smallest percentage that is shown without decimals.
 const WHOLE: f64 = 9.95;
 
-/// Ends of an interval that are nearer than this need a decimal.
+/// Intervals narrower than this are shown with a decimal.
 const NEAR: f64 = 0.02;
 
-/// A value: `7.04 s`, `861 MiB`, `715×`, `12`.
+/// Formats a value: `7.04 s`, `861 MiB`, `715×`, `12`.
 pub(super) fn value(value: f64, unit: Unit) -> String {
     match unit {
         _ if value.abs() > MOST => ABSENT.to_owned(),
@@ -26,7 +25,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A difference with its sign: `+1.9 s`, `−200 MiB`, `0`.
+/// Formats a difference with its sign: `+1.9 s`, `−200 MiB`, `0`.
 pub(super) fn signed(difference: f64, unit: Unit) -> String {
     match difference {
         d if d > 0.0 && d.is_finite() => format!("+{}", value(d, unit)),
@@ -35,7 +34,7 @@ pub(super) fn signed(difference: f64, unit: Unit) -> String {
     }
 }
 
-/// A part with its sign: `+27 %`, `−0.4 %`, `0 %`.
+/// Formats a relative change with its sign: `+27 %`, `−0.4 %`, `0 %`.
 pub(super) fn percent(part: f64) -> String {
     match part * 100.0 {
         p if !p.is_finite() || p.abs() > MOST => ABSENT.to_owned(),
@@ -45,7 +44,7 @@ pub(super) fn percent(part: f64) -> String {
     }
 }
 
-/// A margin: `5 %`, `0.5 %`.
+/// Formats a margin: `5 %`, `0.5 %`.
 pub(super) fn margin(part: f64) -> String {
     match part {
         part if part.is_finite() => format!("{} %", number(part * 100.0)),
@@ -61,8 +60,8 @@ fn digits(percent: f64) -> String {
     }
 }
 
-/// The ends of a part's interval: `26 to 28`. With a decimal only where they are near
-/// each other: they stand in a column.
+/// Formats the interval of a relative change: `26 to 28`. Only narrow intervals have a
+/// decimal, since they share a column.
 pub(super) fn percents(of: &Estimate) -> Option<String> {
     let (low, high) = ends(of)?;
     let small = low.abs().max(high.abs()) * 100.0 < WHOLE;
@@ -82,7 +81,7 @@ pub(super) fn percents(of: &Estimate) -> Option<String> {
     })
 }
 
-/// The ends of a difference's interval in one unit: `1.82 to 1.99 s`.
+/// Formats the interval of a difference in one unit: `1.82 to 1.99 s`.
 pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
     let (low, high) = ends(of)?;
     let (scale, name) = scale(low.abs().max(high.abs()), unit);
@@ -93,7 +92,7 @@ pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
     })
 }
 
-/// Both ends, if both are numbers that can be.
+/// Both ends of the interval, if both are plausible numbers.
 pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
     match (of.low, of.high) {
         (Some(low), Some(high)) if low.abs() <= MOST && high.abs() <= MOST => Some((low, high)),
@@ -101,7 +100,7 @@ pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
     }
 }
 
-/// The unit in which numbers up to `most` are written, and what follows them.
+/// The scale for numbers up to `most`, and the suffix that names it.
 fn scale(most: f64, unit: Unit) -> (f64, String) {
     let text = value(most, unit);
     let scale = match (unit, text.rsplit(' ').next()) {
@@ -123,8 +122,8 @@ fn scale(most: f64, unit: Unit) -> (f64, String) {
     (scale, name.unwrap_or_default())
 }
 
-/// A change as a part with its interval, `+27 % (26 to 28)`; where there is no part, as
-/// a difference, `+3 (1 to 5)`.
+/// Formats a relative change with its interval, `+27 % (26 to 28)`; without one, the
+/// absolute change, `+3 (1 to 5)`.
 pub(super) fn change(quantity: &Quantity) -> String {
     let (change, ends) = match (&quantity.relative, &quantity.difference) {
         (Some(part), _) => (percent(part.value), percents(part)),
@@ -132,13 +131,13 @@ pub(super) fn change(quantity: &Quantity) -> String {
         (None, None) => return String::new(),
     };
     match ends {
-        // Ends that are one number say no more than the change.
+        // An interval that is a single number adds nothing to the change.
         Some(ends) if ends.contains(" to ") => format!("{change} ({ends})"),
         _ => change,
     }
 }
 
-/// A sentence as it stands alone: with a capital and a full stop.
+/// Capitalizes the first letter and adds a full stop if there is none.
 pub(super) fn sentence(text: &str) -> String {
     let text = clean(text);
     let mut letters = text.chars();
@@ -153,7 +152,7 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{}{}{end}", first.to_uppercase(), letters.as_str())
 }
 
-/// Whether a verdict says that something changed.
+/// Returns true for the verdicts faster and slower.
 pub(super) fn changed(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::Slower)
 }
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_have_a_sign_and_their_unit() {
+    fn differences_have_a_sign_and_a_unit() {
         assert_eq!(signed(1.9, Unit::Seconds), "+1.9 s");
         assert_eq!(signed(-0.12, Unit::Seconds), "−120 ms");
         assert_eq!(signed(0.0, Unit::Bytes), "0");
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_as_many_digits_as_they_need() {
+    fn percentages_have_as_many_digits_as_needed() {
         for (part, text) in [
             (0.2701, "+27 %"),
             (-0.0042, "−0.4 %"),
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_in_one_unit() {
+    fn intervals_use_one_unit() {
         let of = |low, high| estimate(low, low, high);
         let seconds = |low, high| interval(&of(low, high), Unit::Seconds);
         assert_eq!(seconds(1.82, 1.99).unwrap(), "1.82 to 1.99 s");
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_has_a_capital_and_a_full_stop() {
+    fn sentences_have_a_capital_and_a_full_stop() {
         assert_eq!(sentence("no change: it is"), "No change: it is.");
         assert_eq!(sentence("+1.9 s: sympy is new"), "+1.9 s: sympy is new.");
         assert_eq!(sentence("Done.\u{1b}"), "Done.");

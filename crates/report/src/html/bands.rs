@@ -1,32 +1,32 @@
-//! Charts made of rows: a label and, beside or above it, something drawn to scale.
+//! Charts made of rows: a label and, beside or below it, bars or marks to scale.
 //!
-//! Text must not shrink with the page, so every such chart is drawn twice, for a
-//! wide page and for a narrow one; the style sheet shows one of them.
+//! Text must not shrink with the page, so each chart is drawn twice, for a wide and for a
+//! narrow page; the style sheet shows one of them.
 
 use super::scale::Axis;
 use super::svg::{Anchor, Svg};
 
-/// Where the parts of a row are.
+/// The layout of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub class: &'static str,
     pub width: f64,
-    /// Where what is drawn begins and ends.
+    /// The left and right edges of the plot area.
     pub left: f64,
     pub right: f64,
     /// The height of a row.
     pub row: f64,
-    /// Of the row's height, from its top to the middle of what is drawn.
+    /// The distance from the top of the row to the middle of its bar.
     pub middle: f64,
-    /// From its top to the baseline of the label.
+    /// The distance from the top of the row to the baseline of the label.
     pub label: f64,
-    /// Most names on the axis.
+    /// The maximum number of labels on the axis.
     pub ticks: usize,
-    /// Whether there is room for words beside what is drawn.
+    /// True if there is space for text beside the plot area.
     pub roomy: bool,
 }
 
-/// The label left of what is drawn.
+/// The layout with labels on the left.
 pub(crate) const WIDE: Layout = Layout {
     class: "wide",
     width: 1000.0,
@@ -39,7 +39,7 @@ pub(crate) const WIDE: Layout = Layout {
     roomy: true,
 };
 
-/// The label above it.
+/// The layout with labels above the bars.
 pub(crate) const NARROW: Layout = Layout {
     class: "narrow",
     width: 360.0,
@@ -52,13 +52,14 @@ pub(crate) const NARROW: Layout = Layout {
     roomy: false,
 };
 
-/// Room for the axis above the rows, and air below them.
+/// The space for the axis above the rows.
 const TOP: f64 = 26.0;
+/// The space below the rows.
 const BOTTOM: f64 = 10.0;
-/// Air before a row that begins something new.
+/// The space before a row that begins a new group.
 const GAP: f64 = 10.0;
 
-/// A chart while its rows are drawn.
+/// A chart under construction.
 pub(crate) struct Bands {
     pub svg: Svg,
     pub axis: Axis,
@@ -67,8 +68,7 @@ pub(crate) struct Bands {
 }
 
 impl Bands {
-    /// A chart with a row for each of `rows`; true for one that begins something
-    /// new.
+    /// Creates a chart with a row for each of `rows`; true for a row that begins a new group.
     pub fn new(layout: Layout, rows: &[bool], axis: Axis) -> Bands {
         let axis = axis.over(layout.left, layout.right);
         let mut tops = Vec::with_capacity(rows.len());
@@ -97,12 +97,12 @@ impl Bands {
         }
     }
 
-    /// The height at which a row's drawing has its middle.
+    /// The vertical middle of the bar of a row.
     pub fn middle(&self, row: usize) -> f64 {
         self.tops[row] + self.layout.middle
     }
 
-    /// The row's label.
+    /// Adds the label of a row.
     pub fn name(&mut self, row: usize, text: &str) {
         let layout = &self.layout;
         let (x, anchor) = if layout.roomy {
@@ -114,7 +114,7 @@ impl Bands {
             .text("label", anchor, (x, self.tops[row] + layout.label), text);
     }
 
-    /// What is said at the right end of the row.
+    /// Adds text at the right end of a row.
     pub fn end(&mut self, row: usize, strong: &str, faint: &str) {
         let (layout, y) = (&self.layout, self.tops[row] + self.layout.label);
         if layout.roomy {

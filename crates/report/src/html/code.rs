@@ -1,6 +1,6 @@
-//! Code within sentences.
+//! Inline code.
 
-/// Safe text in which what stands between backticks is code.
+/// Converts text between backticks to `<code>` in text that is already escaped.
 pub(crate) fn code(safe: &str) -> String {
     let mut parts = safe.split('`');
     let mut html = parts.next().unwrap_or_default().to_owned();
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backticks_are_code_where_they_are_closed() {
+    fn converts_only_paired_backticks() {
         assert_eq!(
             code("set `A=1` and `B`"),
             "set <code>A=1</code> and <code>B</code>"

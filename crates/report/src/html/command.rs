@@ -1,6 +1,6 @@
-//! A command as a person can paste it.
+//! Formats a command so that it can be pasted into a shell.
 
-/// The words as a shell takes them.
+/// Joins the words, quoted for a shell.
 pub(crate) fn command_line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_can_be_pasted() {
+    fn quotes_words_for_a_shell() {
         let words = ["--device=cuda", "a b", "it's", ""].map(str::to_owned);
         assert_eq!(command_line(&words), "--device=cuda 'a b' 'it'\\''s' ''");
     }

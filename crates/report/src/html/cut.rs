@@ -1,7 +1,6 @@
-//! Names that are too long, cut in the middle: what tells module from module and file
-//! from file is at both ends.
+//! Truncates long names in the middle: modules and files differ at both ends.
 
-/// At most `most` characters of `text`, with `…` for what is left out.
+/// Truncates `text` to at most `most` characters, with `…` in the middle.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -19,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_kept() {
+    fn keeps_both_ends() {
         assert_eq!(cut("torch._dynamo", 20), "torch._dynamo");
         assert_eq!(cut("torch._dynamo.symbolic", 11), "torch…bolic");
         assert_eq!(cut("äöü", 1), "…");

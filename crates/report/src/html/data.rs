@@ -1,7 +1,7 @@
-//! What a script draws, as JSON in the page.
+//! The data of the interactive charts, as JSON in the page.
 //!
-//! Names are cut and each is written once. Times are whole microseconds. Nothing in it
-//! can end the element that it stands in.
+//! Names are truncated and stored once. Times are whole microseconds. The JSON is escaped so
+//! that it cannot end its element.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::cut::cut;
 
-/// The most characters of a name, and of what is said about it.
+/// The maximum length of a name.
 pub(crate) const NAME: usize = 80;
+/// The maximum length of a detail.
 pub(crate) const DETAIL: usize = 160;
 
 /// The element that holds the data.
@@ -20,7 +21,7 @@ pub(crate) fn element(data: &Value) -> String {
     format!("<script type=\"application/json\" id=\"view\">{text}</script>\n")
 }
 
-/// JSON that HTML does not read: no sign that could open or close anything is left.
+/// Escapes all characters in the JSON that are special in HTML.
 fn safe(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -34,7 +35,7 @@ fn safe(json: &str) -> String {
     text
 }
 
-/// The longest of `all` that can be drawn, in the order in which they were.
+/// The longest of `all` that can be drawn, in their original order.
 pub(crate) fn longest<T>(all: &[T], most: usize, span: impl Fn(&T) -> (f64, f64)) -> Vec<&T> {
     let length = |at: &usize| span(&all[*at]).1 - span(&all[*at]).0;
     let mut places: Vec<usize> = (0..all.len())
@@ -48,7 +49,7 @@ pub(crate) fn longest<T>(all: &[T], most: usize, span: impl Fn(&T) -> (f64, f64)
     places.into_iter().map(|at| &all[at]).collect()
 }
 
-/// A name without signs that are no letters, cut.
+/// A truncated name without control characters.
 pub(crate) fn plain(name: &str, most: usize) -> String {
     let letters = cut(name, most);
     letters
@@ -61,7 +62,7 @@ pub(crate) fn micros(seconds: f64) -> i64 {
     (seconds * 1e6).round() as i64
 }
 
-/// Every name once.
+/// Interns names.
 #[derive(Default)]
 pub(crate) struct Names {
     pub all: Vec<String>,
@@ -81,7 +82,7 @@ impl Names {
     }
 }
 
-/// A part of the path of causes.
+/// A segment of the path of causes.
 pub(crate) fn segment(part: &Segment, names: &mut Names) -> Value {
     json!([
         micros(part.begin),
@@ -97,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nothing_ends_the_element() {
+    fn json_cannot_end_the_element() {
         let text = safe(&json!(["</script><!--", "a&b\u{2028}"]).to_string());
         assert!(!text.contains(['<', '>', '&', '\u{2028}']));
         let back: Vec<String> = serde_json::from_str(&text).unwrap();
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept_in_order() {
+    fn keeps_the_longest_in_order() {
         let spans = [(0.0, 5.0), (1.0, 2.0), (3.0, f64::NAN), (6.0, 9.0)];
         assert_eq!(longest(&spans, 2, |span| *span), [&(0.0, 5.0), &(6.0, 9.0)]);
         assert_eq!(longest(&spans, 9, |span| *span).len(), 3);

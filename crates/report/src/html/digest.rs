@@ -1,9 +1,9 @@
-//! The fingerprint of a script, by which a page names the one script that may run.
+//! The digest of a script, with which the content security policy allows only that script.
 //!
-//! SHA-256 as in FIPS 180-4, written out: a page has one script of a few kilobytes,
-//! which is no reason for a dependency.
+//! A plain implementation of SHA-256 (FIPS 180-4): hashing one script of a few kilobytes
+//! does not justify a dependency.
 
-/// `sha256-…` as a content security policy takes it.
+/// The source expression `sha256-…` for a content security policy.
 pub(crate) fn source(text: &str) -> String {
     format!("sha256-{}", base64(&sha256(text.as_bytes())))
 }
@@ -14,7 +14,7 @@ fn sha256(message: &[u8]) -> [u8; 32] {
     let mut padded = message.to_vec();
     padded.push(0x80);
     padded.resize(padded.len().next_multiple_of(64), 0);
-    // The length takes the last eight bytes of a block.
+    // The last eight bytes of a block hold the length.
     if padded.len() - message.len() < 9 {
         padded.resize(padded.len() + 64, 0);
     }
@@ -60,9 +60,9 @@ fn sha256(message: &[u8]) -> [u8; 32] {
     digest
 }
 
-/// The first 32 bits of the fractions of the square roots of the first 8 primes, and
-/// of the cube roots of the first 64. By whole numbers: the root of a prime shifted
-/// far enough to the left has them as its lowest 32 bits.
+/// The first 32 bits of the fractional parts of the square roots of the first 8 primes, and
+/// of the cube roots of the first 64. Computed with integers: they are the lowest 32 bits of
+/// the root of a prime that is shifted far enough to the left.
 fn constants() -> ([u32; 8], [u32; 64]) {
     let root = |value: u128, power: u32| -> u32 {
         let (mut low, mut high) = (0u128, 1 << 37);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_of_the_standard() {
+    fn matches_the_test_vectors_of_the_standard() {
         assert_eq!(
             hex("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

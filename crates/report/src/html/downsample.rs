@@ -1,11 +1,11 @@
-//! Fewer points for the same line.
+//! Downsamples a series for plotting.
 //!
-//! Iterations are drawn over a logarithmic axis, so buckets grow with the index:
-//! the first iterations, which this is about, are all kept. Each bucket keeps its
-//! least and its greatest value, so no outlier is lost.
+//! Iterations are plotted on a logarithmic axis, so buckets grow with the index: the first
+//! iterations, which matter most, are all kept. Each bucket keeps its minimum and maximum,
+//! so no outlier is lost.
 
-/// At most about `limit` points of `values`, as (index, value), in order. What is
-/// no number is left out.
+/// Returns about `limit` points of `values` at most, as (index, value), in order. NaN and
+/// infinite values are omitted.
 pub(crate) fn downsample(values: &[f64], limit: usize) -> Vec<(usize, f64)> {
     if values.len() <= limit {
         let all = values.iter().copied().enumerate();
@@ -18,7 +18,7 @@ pub(crate) fn downsample(values: &[f64], limit: usize) -> Vec<(usize, f64)> {
         let edge = (values.len() as f64)
             .powf(bucket as f64 / buckets as f64)
             .round() as usize;
-        // At least one value in each: the first buckets hold one iteration each.
+        // Each bucket has at least one value: the first buckets hold one iteration each.
         let to = if bucket == buckets {
             values.len()
         } else {
@@ -44,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_points_are_all_kept() {
+    fn keeps_all_of_few_points() {
         assert_eq!(downsample(&[3.0, f64::NAN, 1.0], 10), [(0, 3.0), (2, 1.0)]);
         assert_eq!(downsample(&[], 10), []);
     }
 
     #[test]
-    fn the_first_and_every_extreme_survive() {
+    fn keeps_the_first_and_all_extremes() {
         let mut values: Vec<f64> = (0..5000)
             .map(|at| 1.0 + f64::from(at % 7) / 100.0)
             .collect();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_numbers_do_not_break_it() {
+    fn omits_values_that_are_not_finite() {
         assert_eq!(downsample(&[f64::NAN; 50], 10), []);
         let mut values = vec![f64::NAN; 50];
         values[20] = 2.0;

@@ -1,8 +1,7 @@
-//! Text on its way into HTML and SVG. Every name and sentence of a report passes
-//! here: they come from drivers, programs and files.
+//! Escapes text for HTML and SVG. All names and sentences of a report are escaped, since
+//! they come from drivers, programs and files.
 
-/// `text` so that HTML and SVG show it and never obey it, in content and in
-/// quoted attributes.
+/// Escapes `text` for HTML and SVG content and for quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -24,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn escapes_markup() {
         assert_eq!(
             escape("<b title=\"x\" id='y'> & \u{1b}[1m\n"),
             "&lt;b title=&quot;x&quot; id=&#39;y&#39;&gt; &amp;  [1m "

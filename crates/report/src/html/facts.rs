@@ -1,8 +1,8 @@
-//! Names with their values, as a small card.
+//! A small card of names and values.
 
 use super::escape::escape;
 
-/// One thing and what is known of it.
+/// Renders a card with a title; rows with empty values are omitted.
 pub(crate) fn facts(kind: &str, name: &str, rows: &[(String, String)]) -> String {
     let rows: String = rows
         .iter()

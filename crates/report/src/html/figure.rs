@@ -1,19 +1,19 @@
-//! A chart on the page: its caption, its legend, the drawing in a box that scrolls
-//! by itself if it must, and the same data as a table.
+//! A chart on the page: the caption, the legend, the drawing in a scrollable box, and the
+//! data as a table.
 
 use super::escape::escape;
 use super::svg::{Mark, swatch};
 
-/// A figure before it is put together. Text is escaped here, drawings are not.
+/// A figure. Text is escaped by [`Figure::html`], drawings are not.
 #[derive(Default)]
 pub(crate) struct Figure {
     pub title: String,
     pub note: String,
     /// As (mark, class, text).
     pub legend: Vec<(Option<Mark>, &'static str, String)>,
-    /// A legend of another kind, as HTML.
+    /// Another legend, as HTML.
     pub key: String,
-    /// Elements as [`super::svg::Svg::finish`] makes them.
+    /// Elements as returned by [`super::svg::Svg::finish`].
     pub drawings: Vec<String>,
     pub data: Table,
 }
@@ -47,7 +47,7 @@ impl Figure {
     }
 }
 
-/// What marks and lines mean.
+/// Renders a legend of marks and lines.
 pub(crate) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String {
     if entries.is_empty() {
         return String::new();
@@ -61,7 +61,7 @@ pub(crate) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String
     )
 }
 
-/// Figures side by side where there is room.
+/// Renders figures side by side if there is space.
 pub(crate) fn grid(figures: &[String]) -> String {
     if figures.is_empty() {
         return String::new();
@@ -69,7 +69,7 @@ pub(crate) fn grid(figures: &[String]) -> String {
     format!("<div class=\"grid\">{}</div>", figures.concat())
 }
 
-/// What is there but folded away.
+/// Renders a collapsed section; empty if there is no content.
 pub(crate) fn folded(summary: &str, html: &str) -> String {
     if html.is_empty() {
         return String::new();
@@ -80,13 +80,13 @@ pub(crate) fn folded(summary: &str, html: &str) -> String {
     )
 }
 
-/// A table of text. Its first column names the row; the others are aligned right
-/// unless they are named in `words`.
+/// A table of text. The first column names the row; the others are right-aligned unless
+/// they are listed in `words`.
 #[derive(Default)]
 pub(crate) struct Table {
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
-    /// Columns that hold words, not numbers.
+    /// The columns with words instead of numbers.
     pub words: Vec<usize>,
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_has_its_data_as_a_table() {
+    fn figures_include_their_data_as_a_table() {
         let mut data = Table::new(&["series", "first"]);
         data.rows.push(vec!["<a>".to_owned(), "1 ms".to_owned()]);
         let figure = Figure {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_is_left_out() {
+    fn empty_parts_are_omitted() {
         assert_eq!(legend(&[]), "");
         assert_eq!(grid(&[]), "");
         assert_eq!(folded("x", ""), "");

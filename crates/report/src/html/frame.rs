@@ -1,25 +1,24 @@
-//! The document around a page: its head, its policy and its foot.
+//! The document around a page: head, content security policy and footer.
 //!
-//! A page loads nothing and forbids itself everything but its own style sheet and, if
-//! it has one, its own script, named by fingerprint: a name in a report can never
-//! become a program.
+//! A page loads nothing. Its policy forbids everything but its style sheet and its script,
+//! which is allowed by digest: text in a report can never run as code.
 
 use super::digest;
 use super::escape::escape;
 
-/// What every page looks like.
+/// The style rules of all pages.
 const STYLE: &str = include_str!("style.css");
 
-/// A document before it is put together. `title` and `version` are escaped here, the
-/// rest is put in as it is.
+/// A document. `title` and `version` are escaped by [`Frame::html`]; the other parts must
+/// be HTML already.
 #[derive(Default)]
 pub(crate) struct Frame<'a> {
     pub title: String,
-    /// Rules beside those of every page.
+    /// Style rules in addition to those of all pages.
     pub style: &'a str,
     pub header: String,
     pub body: String,
-    /// Runs when the page is there; may be empty.
+    /// The script to run after loading; may be empty.
     pub script: &'a str,
     /// The version of preheat that recorded or measured.
     pub version: &'a str,
@@ -42,8 +41,8 @@ impl Frame<'_> {
              style-src 'unsafe-inline'; img-src data:{allowed}\">\n\
              <link rel=\"icon\" href=\"data:,\">\n\
              <title>{title}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n{header}{body}\
-             <footer>Written by preheat {version}. Times are in seconds and sizes in bytes in the \
-             JSON document; here they are rounded to three digits.</footer>\n{script}</body>\n</html>\n",
+             <footer>Written by preheat {version}. Values are rounded to three digits; the JSON \
+             document has full precision, in seconds and bytes.</footer>\n{script}</body>\n</html>\n",
             title = escape(&self.title),
             style = self.style,
             header = self.header,
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_its_own_script_may_run() {
+    fn the_policy_allows_only_the_script_of_the_page() {
         let quiet = Frame::default().html();
         assert!(!quiet.contains("script"));
         let frame = Frame {

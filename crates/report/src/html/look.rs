@@ -1,14 +1,12 @@
-//! How each cause looks, the same on the whole page: a colour for its family and, for
-//! the second of a family, stripes. So they can be told apart without seeing colours,
-//! and by those who see them differently (the hues are Okabe and Ito's, who chose them
-//! for that).
+//! The appearance of each cause, the same on the whole page: a color for its family and, for
+//! other members of the family, stripes. Causes stay distinguishable without color and with
+//! color vision deficiencies (the hues are those of Okabe and Ito).
 
 use preheat_analyze::run::Cause;
 
 use crate::html::escape::escape;
 
-/// A cause's colours: of the surface and of what is written on it, in light and dark;
-/// and its stripes.
+/// The fill and text colors of a cause in light and dark mode, and its stripes.
 struct Look {
     light: (&'static str, &'static str),
     dark: (&'static str, &'static str),
@@ -18,7 +16,7 @@ struct Look {
 #[derive(Clone, Copy, PartialEq)]
 enum Pattern {
     Plain,
-    /// Falling or rising stripes.
+    /// Falling or rising stripes, or none.
     Falling,
     Rising,
     Dots,
@@ -58,18 +56,17 @@ fn look(cause: Cause) -> Look {
     }
 }
 
-/// The class of what is filled with a cause's colour; what is written on it has the
-/// class with an `n` for the `k`.
+/// The CSS class that fills with the color of a cause. Text on it has the class [`ink`].
 pub(crate) fn class(cause: Cause) -> String {
     format!("k{}", cause.index())
 }
 
-/// The class of text on a cause's colour.
+/// The CSS class of text on the color of a cause.
 pub(crate) fn ink(cause: Cause) -> String {
     format!("n{}k", cause.index())
 }
 
-/// A square of the cause's look, for legends and tables.
+/// A square in the color of a cause, for legends and tables.
 pub(crate) fn square(cause: Cause) -> String {
     format!(
         "<span class=\"square {}\" aria-hidden=\"true\"></span>",
@@ -77,7 +74,7 @@ pub(crate) fn square(cause: Cause) -> String {
     )
 }
 
-/// What the colours mean, for the causes that are there.
+/// The legend of the given causes.
 pub(crate) fn key(causes: &[Cause]) -> String {
     let items: String = Cause::ALL
         .into_iter()
@@ -90,7 +87,7 @@ pub(crate) fn key(causes: &[Cause]) -> String {
     }
 }
 
-/// The style sheet's part for the causes.
+/// The style rules of the causes.
 pub(crate) fn rules() -> String {
     let variables = |dark: bool| -> String {
         let variable = |cause: Cause| {
@@ -124,7 +121,7 @@ pub(crate) fn rules() -> String {
     )
 }
 
-/// The patterns that the rules name, in a drawing that is not seen.
+/// The patterns that the rules refer to, in an invisible drawing.
 pub(crate) fn patterns() -> String {
     let pattern = |cause: Cause| {
         let at = cause.index();
@@ -156,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_causes_look_alike() {
+    fn all_causes_are_distinguishable() {
         for dark in [false, true] {
             let fills: Vec<&str> = Cause::ALL
                 .into_iter()
@@ -171,11 +168,11 @@ mod tests {
         }
     }
 
-    /// The contrast of two colours by WCAG 2.
+    /// The contrast ratio of two colors according to WCAG 2.
     fn contrast(a: &str, b: &str) -> f64 {
-        let luminance = |colour: &str| -> f64 {
+        let luminance = |color: &str| -> f64 {
             let part = |at: usize| {
-                let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                let value = f64::from(u8::from_str_radix(&color[at..at + 2], 16).unwrap()) / 255.0;
                 if value <= 0.04045 {
                     value / 12.92
                 } else {
@@ -189,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_on_a_cause_can_be_read() {
+    fn text_on_a_cause_has_enough_contrast() {
         for cause in Cause::ALL {
             let look = look(cause);
             for (fill, ink) in [look.light, look.dark] {
@@ -204,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_that_is_named_is_there() {
+    fn every_referenced_pattern_exists() {
         let (rules, patterns) = (rules(), patterns());
         for cause in Cause::ALL {
             let name = format!("p{}", cause.index());

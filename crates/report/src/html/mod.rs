@@ -1,12 +1,12 @@
-//! The report for a person with a browser: one file that needs no other.
+//! Renders a lab report as one self-contained HTML file, and holds the tools that all pages
+//! share.
 //!
-//! Nothing is loaded, nothing of a report runs: text, tables and drawings, with a
-//! style sheet for light, dark, phone and paper. `frame` is the document and its
-//! content security policy.
+//! A page loads nothing and runs nothing from the report: it has text, tables and drawings,
+//! and a style sheet for light mode, dark mode, phones and printing. `frame` is the document
+//! with its content security policy.
 //!
-//! `svg`, `scale`, `plot`, `series` and `bands` draw; `figure` puts a drawing on the
-//! page with its data; each file in `sections` is one part of the lab's page. The page
-//! of a run (`crate::run::html`) is made with the same tools.
+//! `svg`, `scale`, `plot`, `series` and `bands` draw; `figure` adds a caption and the data to
+//! a drawing; each file in `sections` is one part of the lab page.
 
 pub(crate) mod bands;
 pub(crate) mod code;
@@ -36,10 +36,10 @@ use crate::overview::overview;
 use frame::Frame;
 use page::Page;
 
-/// Rules that the pages about programs share.
+/// Style rules shared by the pages about programs.
 pub(crate) const PROGRAM_STYLE: &str = include_str!("program.css");
 
-/// The report as one self-contained HTML file.
+/// Renders the report as one self-contained HTML file.
 pub fn lab_html(report: &LabReport) -> String {
     let subjects = overview(report);
     let mut page = Page::new(report);

@@ -1,10 +1,8 @@
-//! Drawings that are moved by key, wheel and pointer: the script that they share, and
-//! how they are moved, for people.
+//! Interactive charts: their shared script, and the help on zooming and panning.
 
 use super::escape::escape;
 
-/// The script of a page: what the drawings share, how they are moved, then `charts`,
-/// which says what each shows.
+/// The script of a page: the shared functions, then `charts`, which draws its charts.
 pub(crate) fn script(charts: &str) -> String {
     const SHARED: &str = concat!(
         include_str!("script/shared.js"),
@@ -15,26 +13,26 @@ pub(crate) fn script(charts: &str) -> String {
     format!("(() => {{\n\"use strict\";\n{SHARED}{charts}}})();\n")
 }
 
-/// How the drawings are moved.
+/// The help on mouse and keyboard controls.
 pub(crate) fn help() -> String {
     let keys = [
         ("+ −", "zoom"),
-        ("← →", "move"),
-        ("0", "all of it"),
-        ("Home End", "to the beginning, to the end"),
-        (", .", "select the bar before, after"),
-        ("↑ ↓", "select above, below"),
-        ("Enter", "zoom to what is selected"),
-        ("Esc", "select nothing"),
+        ("← →", "pan"),
+        ("0", "show everything"),
+        ("Home End", "go to the beginning, to the end"),
+        (", .", "select the previous, the next bar"),
+        ("↑ ↓", "select the bar above, below"),
+        ("Enter", "zoom to the selection"),
+        ("Esc", "clear the selection"),
     ];
     let keys: String = keys
         .iter()
         .map(|(key, what)| format!("<dt>{}</dt><dd>{}</dd>", escape(key), escape(what)))
         .collect();
     format!(
-        "<details class=\"data\"><summary>How to move in it</summary><p>Drag to move; click to \
-         select; double-click to zoom to a bar. The wheel zooms with Ctrl held, or once the \
-         picture has been clicked. Keys, once it has been clicked or reached with Tab:</p>\
+        "<details class=\"data\"><summary>Controls</summary><p>Drag to pan, click to select, \
+         double-click to zoom to a bar. The mouse wheel zooms while Ctrl is held, or after the \
+         chart was clicked. Keys work after the chart was clicked or focused with Tab:</p>\
          <dl class=\"keys\">{keys}</dl></details>"
     )
 }

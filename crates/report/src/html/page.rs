@@ -1,10 +1,10 @@
-//! The page while it grows: its sections, and what they share.
+//! A page under construction: its sections and unique ids.
 
 use preheat_analyze::lab::LabReport;
 
 use super::escape::escape;
 
-/// The page so far.
+/// A page under construction.
 pub(crate) struct Page<'a, R = LabReport> {
     pub report: &'a R,
     /// As (id, title, html).
@@ -21,14 +21,14 @@ impl<'a, R> Page<'a, R> {
         }
     }
 
-    /// An id that nothing else on the page has.
+    /// Returns an id that is unique on the page.
     pub fn id(&mut self) -> String {
         self.ids += 1;
         format!("c{}", self.ids)
     }
 
-    /// A section, unless it would be empty. `lead` says in a sentence or two what
-    /// is seen; `html` is put in as it is.
+    /// Adds a section, unless `html` is empty. `lead` explains it in a sentence or two; `html`
+    /// is not escaped.
     pub fn section(&mut self, id: &'static str, title: &'static str, lead: &str, html: &str) {
         if html.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl<'a, R> Page<'a, R> {
         self.sections.push((id, title, format!("{lead}{html}")));
     }
 
-    /// The table of contents and all sections.
+    /// Renders the table of contents and all sections.
     pub fn finish(&self) -> String {
         let entries: String = self
             .sections

@@ -1,9 +1,9 @@
-//! Lines over two axes.
+//! Line plots with two axes.
 
 use super::scale::Axis;
 use super::svg::{Anchor, Mark, Point, Svg};
 
-/// The size of every plot, so that plots side by side line up.
+/// The size of every plot, equal so that plots side by side align.
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 280.0;
 const LEFT: f64 = 70.0;
@@ -11,14 +11,14 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 44.0;
 
-/// A frame with two axes; lines are drawn into it.
+/// A plot area with two axes.
 pub(crate) struct Plot {
     svg: Svg,
     x: Axis,
     y: Axis,
 }
 
-/// One line with its points in the axes' own units.
+/// A line with its points in the units of the axes.
 pub(crate) struct Curve<'a> {
     pub class: &'a str,
     pub mark: Option<Mark>,
@@ -26,7 +26,7 @@ pub(crate) struct Curve<'a> {
 }
 
 impl Plot {
-    /// The frame. What the axes show is said in `across` and `up`.
+    /// Creates a plot; `across` and `up` are the names of the axes.
     pub fn new(x: Axis, y: Axis, across: &str, up: &str) -> Plot {
         let x = x.over(LEFT, WIDTH - RIGHT);
         let y = y.over(HEIGHT - BOTTOM, TOP);
@@ -48,7 +48,7 @@ impl Plot {
                 (at, HEIGHT - BOTTOM),
                 (at, HEIGHT - BOTTOM + 4.0),
             );
-            // A name at the very edge would be cut off.
+            // A centered label at the very edge would be clipped.
             let anchor = if at > WIDTH - RIGHT - 12.0 {
                 Anchor::End
             } else {
@@ -75,8 +75,8 @@ impl Plot {
         (self.x.at(x), self.y.at(y))
     }
 
-    /// A line with a mark at each point; `say` is what hovering over it shows.
-    pub fn curve(&mut self, curve: &Curve, say: impl Fn(Point) -> String) {
+    /// Draws a line with a mark at each point; `tooltip` returns the text for a point.
+    pub fn curve(&mut self, curve: &Curve, tooltip: impl Fn(Point) -> String) {
         let places: Vec<Point> = curve
             .points
             .iter()
@@ -89,12 +89,12 @@ impl Plot {
         if let Some(mark) = curve.mark {
             let class = format!("mark {}", curve.class);
             for (point, place) in curve.points.iter().zip(places) {
-                self.svg.mark(mark, &class, place, &say(*point));
+                self.svg.mark(mark, &class, place, &tooltip(*point));
             }
         }
     }
 
-    /// Many lines of one look.
+    /// Draws many lines of one class.
     pub fn bundle(&mut self, class: &str, lines: &[Vec<Point>]) {
         let places: Vec<Vec<Point>> = lines
             .iter()
@@ -103,20 +103,20 @@ impl Plot {
         self.svg.path(&format!("series {class}"), &places);
     }
 
-    /// A single mark.
+    /// Draws a single mark.
     pub fn mark(&mut self, mark: Mark, class: &str, point: Point, title: &str) {
         let at = self.place(point);
         self.svg.mark(mark, &format!("mark {class}"), at, title);
     }
 
-    /// A level across the plot.
+    /// Draws a horizontal line.
     pub fn level(&mut self, class: &str, value: f64) {
         let at = self.y.at(value);
         self.svg
             .line(&format!("series {class}"), (LEFT, at), (WIDTH - RIGHT, at));
     }
 
-    /// A line from top to bottom.
+    /// Draws a vertical line.
     pub fn upright(&mut self, class: &str, value: f64) {
         let at = self.x.at(value);
         self.svg.line(class, (at, TOP), (at, HEIGHT - BOTTOM));

@@ -1,26 +1,26 @@
-//! From values to places on a page, and the round values that an axis names.
+//! Axes: maps values to positions, and chooses round tick values.
 
 use crate::units::{bytes, duration};
 
-/// A value and what the axis says there.
+/// A value and its label.
 pub(crate) type Tick = (f64, String);
 
-/// An axis: values from `low` to `high` onto places from `from` to `to`.
+/// An axis that maps values from `low` to `high` to positions from `from` to `to`.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     log: bool,
-    /// Added to each value before its logarithm is taken.
+    /// Added to each value before taking the logarithm.
     shift: f64,
     low: f64,
     high: f64,
     from: f64,
     to: f64,
-    /// The values that are named.
+    /// The labelled values.
     pub ticks: Vec<Tick>,
 }
 
 impl Axis {
-    /// A logarithmic axis of times, with some air on both sides.
+    /// A logarithmic axis of times, with a margin on both sides.
     pub fn times(values: impl Iterator<Item = f64>, most: usize) -> Option<Axis> {
         let (low, high) = extent(values.filter(|value| *value > 0.0))?;
         let air = (high / low).powf(0.06).max(1.15);
@@ -44,7 +44,7 @@ impl Axis {
         ))
     }
 
-    /// A logarithmic axis of anything else.
+    /// A logarithmic axis of other values.
     pub fn log_of(
         values: impl Iterator<Item = f64>,
         most: usize,
@@ -60,7 +60,7 @@ impl Axis {
         ))
     }
 
-    /// A linear axis from 0, in steps of the given kind.
+    /// A linear axis from 0, with ticks every `step`.
     pub fn from_zero(high: f64, step: f64, name: impl Fn(f64) -> String) -> Axis {
         let high = if high.is_finite() && high > 0.0 {
             high
@@ -82,8 +82,8 @@ impl Axis {
         }
     }
 
-    /// A linear axis from the least to the greatest value, with air on both sides; none
-    /// if no value is a number.
+    /// A linear axis from the minimum to the maximum, with a margin on both sides; `None` if
+    /// no value is finite.
     pub fn between(
         values: impl Iterator<Item = f64>,
         most: usize,
@@ -91,7 +91,7 @@ impl Axis {
     ) -> Option<Axis> {
         let (low, high) = extent(values)?;
         let air = match (high - low) * 0.08 {
-            // One value only: a hundredth of it.
+            // With a single value, the margin is a hundredth of it.
             air if air > 0.0 => air,
             _ => low.abs().max(f64::MIN_POSITIVE * 1e3) * 0.01,
         };
@@ -117,8 +117,8 @@ impl Axis {
         })
     }
 
-    /// An axis of iterations from 0, before the first, that gives the first ones
-    /// the room: logarithmic, one further on.
+    /// An axis of iterations that gives most of the space to the first ones: logarithmic in
+    /// the iteration plus one. Position 0 is before the first iteration.
     pub fn after_iterations(last: f64) -> Axis {
         let last = if last.is_finite() { last.max(1.0) } else { 1.0 };
         let decades = (0..7).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
@@ -146,13 +146,13 @@ impl Axis {
         }
     }
 
-    /// The same axis over these places.
+    /// The same axis over the given positions.
     pub fn over(mut self, from: f64, to: f64) -> Axis {
         (self.from, self.to) = (from, to);
         self
     }
 
-    /// The place of a value; those beyond the axis are put at its ends.
+    /// The position of a value, clamped to the ends of the axis.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             ((value + self.shift).max(f64::MIN_POSITIVE) / self.low).ln()
@@ -169,7 +169,7 @@ impl Axis {
     }
 }
 
-/// The least and the greatest of the values that are numbers.
+/// The minimum and maximum of the finite values.
 pub(crate) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values
         .filter(|value| value.is_finite())
@@ -179,10 +179,10 @@ pub(crate) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         })
 }
 
-/// Round values between `low` and `high`, at most `most`: powers of ten, thinned
-/// where there are many, with steps between where there are few.
+/// At most `most` round values between `low` and `high`: powers of ten, thinned out if there
+/// are many, with intermediate steps if there are few.
 pub(crate) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
-    // Powers of ten that a number can have: a document can say anything.
+    // Limited to the exponents of an f64: documents can contain any number.
     let power = |value: f64| value.log10().clamp(-308.0, 308.0);
     let (first, last) = (power(low).floor() as i32, power(high).ceil() as i32);
     let within = |value: &f64| *value >= low * 0.999 && *value <= high * 1.001;
@@ -205,7 +205,7 @@ pub(crate) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
         .unwrap_or_default()
 }
 
-/// Powers of two between `low` and `high`, at most `most`.
+/// At most `most` powers of two between `low` and `high`.
 pub(crate) fn size_ticks(low: u64, high: u64, most: usize) -> Vec<u64> {
     let first = low.max(1).next_power_of_two();
     (1..32)
@@ -233,7 +233,7 @@ pub(crate) fn round_step(high: f64, count: usize) -> f64 {
         .unwrap_or(rough)
 }
 
-/// The same for bytes: a power of two.
+/// A round step for bytes: a power of two.
 pub(crate) fn round_step_bytes(high: f64, count: usize) -> f64 {
     let rough = (high / count.max(1) as f64).max(1.0);
     2f64.powf(rough.log2().ceil())
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_few() {
+    fn ticks_are_round_and_limited() {
         assert_eq!(log_ticks(1e-6, 1.0, 8).len(), 7);
         assert_eq!(log_ticks(1e-6, 1.0, 4).len(), 4);
         let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a / b - 1.0).abs() < 1e-9);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_axis_gives_each_decade_the_same_room() {
+    fn a_log_axis_gives_each_decade_the_same_space() {
         let axis = Axis::log(1.0, 1000.0, std::iter::empty()).over(100.0, 400.0);
         assert!((axis.at(10.0) - 200.0).abs() < 1e-9);
         assert_eq!(axis.at(0.0), 100.0);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_between_values_has_air_and_round_ticks() {
+    fn an_axis_between_values_has_margins_and_round_ticks() {
         let axis = Axis::between([7.0, 9.0, f64::NAN].into_iter(), 4, |v| format!("{v}"));
         let axis = axis.unwrap().over(0.0, 100.0);
         assert_eq!(axis.ticks.len(), 3);

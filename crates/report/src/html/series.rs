@@ -1,4 +1,4 @@
-//! Every iteration of every start of one thing, as a plot with its data.
+//! A plot of every iteration of every start of a series, with its data.
 
 use preheat_analyze::stats::median;
 
@@ -9,23 +9,23 @@ use super::scale::{Axis, extent};
 use super::svg::{Mark, Point};
 use crate::units::duration;
 
-/// So many starts are drawn beside the first.
+/// The maximum number of starts after the first.
 pub(crate) const STARTS: usize = 12;
-/// So many rows the data has.
+/// The maximum number of rows in the data table.
 const ROWS: usize = 40;
-/// Points of one line, where there is room for as many.
+/// The usual maximum number of points per line.
 pub(crate) const POINTS_OF_LINE: usize = 240;
 
-/// What is drawn.
+/// A series to plot.
 pub(crate) struct Series<'a> {
-    /// Start by start; the first start first.
+    /// The iterations of each start, beginning with the first start.
     pub iterations: &'a [Vec<f64>],
     pub steady: Option<f64>,
-    /// Points of one line.
+    /// The maximum number of points per line.
     pub limit: usize,
 }
 
-/// What the marks mean, for one or more such plots; `several` if any has later starts.
+/// The legend of these plots; `several` is true if any of them has later starts.
 pub(crate) fn key(several: bool) -> String {
     let mut entries = vec![(None, "level", "steady".to_owned())];
     if several {
@@ -37,8 +37,7 @@ pub(crate) fn key(several: bool) -> String {
 }
 
 impl Series<'_> {
-    /// The figure; none if there is nothing to draw. `numbers` is said before how much
-    /// is drawn.
+    /// Renders the figure; `None` if there is nothing to draw. `numbers` begins the caption.
     pub fn figure(&self, id: &str, title: &str, numbers: &str) -> Option<String> {
         let starts: Vec<&[f64]> = self
             .iterations
@@ -70,15 +69,15 @@ impl Series<'_> {
                 _ => (Mark::Circle, "start", format!("start {}", index + 1)),
             };
             if let Some(point) = line.first().filter(|(at, _)| *at == 1.0) {
-                let say = format!("{name}: first iteration {}", duration(point.1));
-                plot.mark(mark, class, *point, &say);
+                let tooltip = format!("{name}: first iteration {}", duration(point.1));
+                plot.mark(mark, class, *point, &tooltip);
             }
         }
         let count = self.iterations.len();
         let starts = if count == 1 { "start" } else { "starts" };
         let mut note = format!("{numbers} · {count} {starts} of {longest} iterations");
         if drawn < all {
-            note.push_str(&format!(", {drawn} of {all} points drawn"));
+            note.push_str(&format!(", {drawn} of {all} points shown"));
         }
         let figure = Figure {
             title: title.to_owned(),
@@ -126,7 +125,7 @@ impl Series<'_> {
     }
 }
 
-/// The points of a start that a logarithmic plot can show, counted from 1.
+/// The points of a start that a logarithmic plot can show, numbered from 1.
 fn line(start: &[f64], limit: usize) -> Vec<Point> {
     let points = downsample(start, limit).into_iter();
     points

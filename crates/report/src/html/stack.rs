@@ -1,4 +1,4 @@
-//! Causes side by side in one bar, to scale.
+//! A stacked bar of causes.
 
 use preheat_analyze::run::Cause;
 
@@ -8,17 +8,17 @@ use crate::html::svg::{Anchor, Svg};
 use crate::run::words::short;
 use crate::units::duration;
 
-/// Where a bar is and how it is written on.
+/// The position and name of a stacked bar.
 pub(crate) struct Stack<'a> {
     pub axis: &'a Axis,
     pub top: f64,
     pub height: f64,
-    /// What hovering says before the cause.
+    /// The text before the cause in tooltips.
     pub name: &'a str,
 }
 
 impl Stack<'_> {
-    /// Draws the parts from 0 on, each with what it is where there is room.
+    /// Draws the parts from 0 on, with labels where they fit.
     pub fn draw(&self, svg: &mut Svg, parts: &[(Cause, f64)]) {
         let mut sum = 0.0;
         for (cause, seconds) in parts {
@@ -26,16 +26,16 @@ impl Stack<'_> {
             sum += seconds;
             let width = self.axis.at(sum) - from;
             let (name, time) = (cause.as_str(), duration(*seconds));
-            let say = match self.name {
+            let tooltip = match self.name {
                 "" => format!("{name} {time}"),
                 of => format!("{of}: {name} {time}"),
             };
-            // A part that is too short to see still leaves a line.
+            // A part that is too short to see is still drawn as a line.
             svg.rect(
                 &format!("bar {}", look::class(*cause)),
                 (from, self.top),
                 (width.max(0.6), self.height),
-                &say,
+                &tooltip,
             );
             self.write(svg, *cause, &time, (from, width));
         }
@@ -63,7 +63,7 @@ impl Stack<'_> {
     }
 }
 
-/// Parts that can be drawn, in the order of a program's life.
+/// The parts that can be drawn, in the usual order of a program's startup.
 pub(crate) fn in_order(parts: impl Iterator<Item = (Cause, f64)>) -> Vec<(Cause, f64)> {
     let mut parts: Vec<(Cause, f64)> = parts
         .filter(|(_, seconds)| seconds.is_finite() && *seconds > 0.0)
@@ -72,7 +72,7 @@ pub(crate) fn in_order(parts: impl Iterator<Item = (Cause, f64)>) -> Vec<(Cause,
     parts
 }
 
-/// About how wide a text on a bar is.
+/// The approximate width of a text on a bar.
 pub(crate) fn written(text: &str) -> f64 {
     text.chars().count() as f64 * 6.4
 }

@@ -1,11 +1,11 @@
-//! A drawing: shapes as text. Colours, fonts and dashes are the style sheet's; a
-//! shape has only a class.
+//! Writes SVG drawings. Shapes have only a class; colors, fonts and dashes come from the
+//! style sheet.
 
 use std::fmt::Write;
 
 use super::escape::escape;
 
-/// A point that differs from others by its shape, not only by its colour.
+/// The shape of a point, so that points do not differ by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Circle,
@@ -14,7 +14,7 @@ pub(crate) enum Mark {
     Triangle,
 }
 
-/// On which side of its place a text stands.
+/// The alignment of a text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -29,7 +29,7 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// A place.
+/// A position.
 pub(crate) type Point = (f64, f64);
 
 impl Svg {
@@ -69,7 +69,7 @@ impl Svg {
         ));
     }
 
-    /// A line through all points of each run.
+    /// Draws a line through all points of each run.
     pub fn path(&mut self, class: &str, runs: &[Vec<Point>]) {
         let mut d = String::new();
         for run in runs {
@@ -100,7 +100,8 @@ impl Svg {
         let _ = self.body.write_fmt(shape);
     }
 
-    /// The element, named for those who do not see it. `id` must be its own.
+    /// Renders the element with a title and a description for screen readers. `id` must be
+    /// unique on the page.
     pub fn finish(&self, id: &str, class: &str, title: &str, description: &str) -> String {
         format!(
             "<svg class=\"chart {class}\" viewBox=\"0 0 {} {}\" role=\"img\" \
@@ -124,7 +125,7 @@ pub(crate) fn swatch(mark: Option<Mark>, class: &str) -> String {
     format!("<svg class=\"swatch\" viewBox=\"0 0 28 14\" aria-hidden=\"true\">{line}{mark}</svg>")
 }
 
-/// The opening of a shape's element, without its end.
+/// The opening tag of a shape, without its closing bracket.
 fn shape(mark: Mark, class: &str, (x, y): Point) -> String {
     let polygon = |points: &[Point]| {
         let points: Vec<String> = points
@@ -155,7 +156,7 @@ fn hover(title: &str) -> String {
     }
 }
 
-/// A coordinate with one decimal: finer is not seen, and the page stays small.
+/// Formats a coordinate with one decimal, which is precise enough and keeps the page small.
 pub(crate) fn place(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coordinates_are_short_and_always_numbers() {
+    fn coordinates_are_short_and_finite() {
         assert_eq!(place(1.0), "1");
         assert_eq!(place(1.26), "1.3");
         assert_eq!(place(-0.01), "0");
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_is_named_and_escaped() {
+    fn drawings_have_a_title_and_are_escaped() {
         let mut svg = Svg::new(10.0, 5.0);
         svg.text("label", Anchor::End, (1.0, 2.0), "<a&b>");
         svg.mark(Mark::Diamond, "mark first", (3.0, 3.0), "\"x\"");

@@ -1,12 +1,12 @@
-//! A recording as a time line for ui.perfetto.dev, in Perfetto's own format.
+//! Exports a recording as a trace for ui.perfetto.dev, in the native Perfetto format.
 //!
-//! The format is protobuf rather than Chrome's JSON, which Perfetto also reads: it is a
-//! third of the size, keeps nanoseconds exactly, and has counters and nested tracks. It is
-//! written as it comes, so that a long recording needs no memory here.
+//! Perfetto also reads Chrome's JSON, but its protobuf format is a third of the size, keeps
+//! exact nanoseconds, and supports counters and nested tracks. The trace is streamed, so that
+//! memory does not grow with the recording.
 //!
-//! All starts are in one trace, each at its time after the first. A start has a track with
-//! its causes and iterations below; each of its processes has a track with threads and
-//! counters.
+//! All starts are in one trace, each at its time relative to the first. A start has a track
+//! with its causes and iterations below it; each of its processes has a track with threads
+//! and counters.
 
 mod packets;
 mod proto;
@@ -21,11 +21,11 @@ use preheat_analyze::run::{Cause, Recording, StartAnalysis, StartInfo, span_caus
 use crate::html::command::command_line;
 use packets::{Argument, Packets, Track};
 
-/// Writes the recording as a trace. `analyses` are those of its starts, in the same order;
-/// where there are fewer, the other starts have no tracks of causes and iterations.
+/// Writes the recording as a trace. `analyses` has one entry per start, in the same order;
+/// starts without an entry have no tracks of causes and iterations.
 ///
 /// # Errors
-/// Only those of `out`.
+/// Returns the errors of `out`.
 pub fn run_perfetto(
     recording: &Recording,
     analyses: &[StartAnalysis],
@@ -53,17 +53,17 @@ pub fn run_perfetto(
     packets.finish()
 }
 
-/// One start on its way into the trace.
+/// Writes one start.
 struct Start<'a, W: Write> {
     packets: &'a mut Packets<W>,
-    /// When it began, in nanoseconds after the first.
+    /// The begin, in nanoseconds after the begin of the first start.
     exec: u64,
-    /// What tells its processes from those of other starts.
+    /// The prefix that distinguishes its processes from those of other starts.
     prefix: String,
 }
 
 impl<W: Write> Start<'_, W> {
-    /// The start itself, from `exec` to its end.
+    /// Writes the slice of the start, from `exec` to its end.
     fn itself(
         &mut self,
         index: usize,
@@ -79,7 +79,7 @@ impl<W: Write> Start<'_, W> {
         Ok(track)
     }
 
-    /// Its causes and its iterations, below it.
+    /// Writes its causes and iterations, below it.
     fn analysis(&mut self, start: Track, analysis: &StartAnalysis) -> io::Result<()> {
         if !analysis.path.is_empty() {
             let track = self.packets.track(Some(start), "causes", 0)?;
@@ -107,7 +107,7 @@ impl<W: Write> Start<'_, W> {
         Ok(())
     }
 
-    /// One of several slices in a row, not before the end of the one before; its end.
+    /// Writes a slice that does not begin before the previous one ends; returns its end.
     fn slice(
         &mut self,
         track: Track,
@@ -125,10 +125,10 @@ impl<W: Write> Start<'_, W> {
         Ok(end)
     }
 
-    /// The processes, their threads and their counters.
+    /// Writes the processes, their threads and their counters.
     fn processes(&mut self, trace: &StartTrace) -> io::Result<()> {
-        // A program that is started by `exec` shares process and threads with the one
-        // before it; the last gives the name.
+        // After `exec`, the new program has the same process and threads; the last program
+        // names them.
         let mut tracks: HashMap<u32, Track> = HashMap::new();
         let mut threads: HashMap<(u32, u32), Track> = HashMap::new();
         for (at, process) in trace.processes.iter().enumerate() {
@@ -169,8 +169,8 @@ impl<W: Write> Start<'_, W> {
         Ok(())
     }
 
-    /// What a thread did, nothing of it after `until`. The slices nest, whatever the
-    /// recording says: what would outlast the one around it ends with that.
+    /// Writes the slices of a thread up to `until`. Slices always nest, even if the recording
+    /// is inconsistent: a slice that would outlast its parent ends with it.
     fn thread(
         &mut self,
         track: Track,
@@ -204,7 +204,7 @@ impl<W: Write> Start<'_, W> {
         Ok(())
     }
 
-    /// Where calls that every iteration makes often were not recorded.
+    /// Marks the intervals in which frequent calls were not recorded.
     fn without_detail(&mut self, process: Track, of: &Process, until: u64) -> io::Result<()> {
         if of.sparse.is_empty() {
             return Ok(());
@@ -218,7 +218,7 @@ impl<W: Write> Start<'_, W> {
         Ok(())
     }
 
-    /// Memory over time.
+    /// Writes memory over time.
     fn counters(&mut self, track: Track, process: &Process) -> io::Result<()> {
         let mut devices: Vec<u32> = process.memory.iter().map(|at| at.device).collect();
         devices.sort_unstable();
@@ -262,7 +262,7 @@ impl<W: Write> Start<'_, W> {
     }
 }
 
-/// A process for people: its program's file name and the arguments.
+/// The display name of a process: the file name of its program and the arguments.
 fn title(process: &Process) -> String {
     match process.arguments.as_slice() {
         [] => process.program.rsplit('/').next().unwrap_or("").to_owned(),

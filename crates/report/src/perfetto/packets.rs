@@ -1,27 +1,27 @@
-//! The packets of a trace: tracks are described, then events happen on them.
+//! The packets of a trace: descriptions of tracks, then events on them.
 //!
-//! All packets are of one sequence, and texts that come again are interned: they are
-//! written once and meant by number after that. So an event takes some twenty bytes, and
-//! what is kept in memory grows with the number of different names only. The numbers of
-//! fields are those of Perfetto's `trace_packet.proto`, `track_event.proto`,
-//! `track_descriptor.proto` and `interned_data.proto`.
+//! All packets belong to one sequence, and repeated strings are interned: written once and
+//! then referenced by number. An event takes about twenty bytes, and memory grows only with
+//! the number of distinct names. The field numbers come from Perfetto's
+//! `trace_packet.proto`, `track_event.proto`, `track_descriptor.proto` and
+//! `interned_data.proto`.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::proto::Message;
 
-/// A track that was described.
+/// The id of a described track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Track(u64);
 
-/// What is told of an event beside its name.
+/// An argument of an event.
 pub(super) enum Argument<'a> {
     Text(&'static str, &'a str),
     Number(&'static str, u64),
 }
 
-/// Names the only sequence.
+/// The id of the only sequence.
 const SEQUENCE: u64 = 1;
 /// Fields of a packet.
 const TIMESTAMP: u64 = 8;
@@ -31,17 +31,17 @@ const INTERNED_DATA: u64 = 12;
 const SEQUENCE_FLAGS: u64 = 13;
 const TRACK_DESCRIPTOR: u64 = 60;
 const FIRST_ON_SEQUENCE: u64 = 87;
-/// Flags of a sequence: nothing is interned yet, and what is interned is needed.
+/// Sequence flags: the interned data was cleared, or the packet needs it.
 const CLEARED: u64 = 1;
 const NEEDS_INTERNED: u64 = 2;
-/// Types of an event.
+/// Event types.
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const COUNTER: u64 = 4;
 
-/// Texts that are interned, of one kind.
+/// The interned strings of one kind.
 struct Texts {
-    /// The kind's field in `InternedData`.
+    /// The field of this kind in `InternedData`.
     field: u64,
     known: HashMap<String, u64>,
 }
@@ -54,12 +54,12 @@ impl Texts {
         }
     }
 
-    /// The number of `text`; a new one is put into `interned`.
+    /// The number of `text`; adds it to `interned` if it is new.
     fn number(&mut self, text: &str, interned: &mut Message) -> u64 {
         if let Some(number) = self.known.get(text) {
             return *number;
         }
-        // 0 means none.
+        // Perfetto reserves 0.
         let number = self.known.len() as u64 + 1;
         self.known.insert(text.to_owned(), number);
         let mut entry = Message::default();
@@ -69,14 +69,14 @@ impl Texts {
     }
 }
 
-/// Writes packets to `out` as they come.
+/// Streams packets to `out`.
 pub(super) struct Packets<W: Write> {
     out: W,
     tracks: u64,
     categories: Texts,
     names: Texts,
     arguments: Texts,
-    /// What was interned and not written yet.
+    /// The interned strings that are not written yet.
     interned: Message,
     packet: Message,
     event: Message,
@@ -84,7 +84,7 @@ pub(super) struct Packets<W: Write> {
 }
 
 impl<W: Write> Packets<W> {
-    /// A trace without tracks.
+    /// Begins a trace without tracks.
     pub fn new(out: W) -> io::Result<Packets<W>> {
         let mut packets = Packets {
             out,
@@ -106,15 +106,15 @@ impl<W: Write> Packets<W> {
         Ok(packets)
     }
 
-    /// A track of its own, below `parent` if there is one; `rank` orders it among its like.
+    /// Describes a track, below `parent` if there is one; `rank` orders it among its siblings.
     pub fn track(&mut self, parent: Option<Track>, name: &str, rank: u64) -> io::Result<Track> {
         self.describe(parent, name, |descriptor| {
-            // Children stand in the order of their ranks.
+            // Sort children by rank.
             descriptor.number(11, 3).number(12, rank);
         })
     }
 
-    /// The track of a process.
+    /// Describes the track of a process.
     pub fn process(&mut self, pid: u32, name: &str, command: &[String]) -> io::Result<Track> {
         let mut process = Message::default();
         process.number(1, u64::from(pid));
@@ -127,7 +127,7 @@ impl<W: Write> Packets<W> {
         })
     }
 
-    /// The track of a thread of a process.
+    /// Describes the track of a thread of a process.
     pub fn thread(&mut self, of: Track, pid: u32, id: u32, name: &str) -> io::Result<Track> {
         let mut thread = Message::default();
         thread.number(1, u64::from(pid)).number(2, u64::from(id));
@@ -139,7 +139,7 @@ impl<W: Write> Packets<W> {
         })
     }
 
-    /// A counter of bytes.
+    /// Describes a counter of bytes.
     pub fn counter(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         const BYTES: u64 = 3;
         let mut counter = Message::default();
@@ -149,7 +149,7 @@ impl<W: Write> Packets<W> {
         })
     }
 
-    /// A slice begins. Slices of a track nest: the one that began last ends first.
+    /// Begins a slice. Slices of a track nest: the one that began last ends first.
     pub fn begin(
         &mut self,
         track: Track,
@@ -185,13 +185,13 @@ impl<W: Write> Packets<W> {
         self.happen(time)
     }
 
-    /// The slice that began last ends.
+    /// Ends the slice that began last.
     pub fn end(&mut self, track: Track, time: u64) -> io::Result<()> {
         self.event.clear().number(9, END).number(11, track.0);
         self.happen(time)
     }
 
-    /// A counter's value from now on.
+    /// Sets the value of a counter.
     pub fn count(&mut self, track: Track, time: u64, value: u64) -> io::Result<()> {
         self.event
             .clear()
@@ -201,7 +201,7 @@ impl<W: Write> Packets<W> {
         self.happen(time)
     }
 
-    /// Everything is on its way.
+    /// Flushes the output.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -229,9 +229,9 @@ impl<W: Write> Packets<W> {
         Ok(Track(self.tracks))
     }
 
-    /// The event is written, with what was interned for it.
+    /// Writes the event together with its newly interned strings.
     fn happen(&mut self, time: u64) -> io::Result<()> {
-        // Perfetto drops what it would take for a time before 0.
+        // Perfetto drops events whose time it would interpret as negative.
         self.packet
             .number(TIMESTAMP, time.min(i64::MAX as u64))
             .number(SEQUENCE_ID, SEQUENCE)
@@ -244,7 +244,7 @@ impl<W: Write> Packets<W> {
         self.write()
     }
 
-    /// The packet is written as the next of the trace.
+    /// Writes the packet to the trace.
     fn write(&mut self) -> io::Result<()> {
         const PACKET: u64 = 1;
         self.argument.clear().message(PACKET, &self.packet);

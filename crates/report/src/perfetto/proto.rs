@@ -1,19 +1,18 @@
-//! Messages of Protocol Buffers, as far as a trace needs them: numbers, texts, and
-//! messages within messages.
+//! A minimal Protocol Buffers encoder: numbers, strings and nested messages.
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Default)]
 pub(super) struct Message {
     bytes: Vec<u8>,
 }
 
-/// A number of any length.
+/// The wire type of a varint.
 const VARINT: u64 = 0;
-/// Something that begins with its length.
+/// The wire type of a length-prefixed field.
 const LENGTH: u64 = 2;
 
 impl Message {
-    /// Without its fields, but with its memory.
+    /// Removes all fields, but keeps the allocated memory.
     pub fn clear(&mut self) -> &mut Message {
         self.bytes.clear();
         self
@@ -27,7 +26,7 @@ impl Message {
         &self.bytes
     }
 
-    /// A number; a negative one as its two's complement.
+    /// Adds a number; negative numbers as two's complement.
     pub fn number(&mut self, field: u64, value: u64) -> &mut Message {
         self.varint(field << 3 | VARINT);
         self.varint(value);
@@ -50,7 +49,7 @@ impl Message {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Seven bits a byte, the lowest first; the eighth says that more follow.
+    /// Seven bits per byte, lowest first; the eighth bit marks a continuation.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -66,7 +65,8 @@ mod tests {
 
     #[test]
     fn numbers_are_as_the_specification_shows_them() {
-        // Its own examples: field 1 with 150, field 2 with "testing", field 3 with the first.
+        // The examples of the specification: field 1 with 150, field 2 with "testing", field 3
+        // with the first message.
         let mut inner = Message::default();
         inner.number(1, 150);
         assert_eq!(inner.bytes(), [0x08, 0x96, 0x01]);

@@ -1,4 +1,4 @@
-//! What a span is called in the trace, and what is told of it.
+//! The names and arguments of spans in the trace.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use preheat_analyze::run::trace::{Process, Span, Usage, What};
 
 use super::packets::Argument;
 
-/// A span as it is shown.
+/// A span as shown in the trace.
 pub(super) struct Shown<'a> {
     pub name: Cow<'a, str>,
     pub category: &'static str,
     pub arguments: Vec<Argument<'a>>,
 }
 
-/// How `span` of `process` is shown. A number that leads nowhere is left out: the
-/// recording may be damaged.
+/// Converts a span of `process`. Invalid references are skipped, since the recording may be
+/// damaged.
 pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>) -> Shown<'a> {
     let at = span.detail as usize;
     let text = || process.texts.get(at).map_or("", String::as_str);
@@ -25,35 +25,35 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::Import => {
             let import = process.imports.get(at);
             if let Some(import) = import {
-                tell(&mut arguments, "asked by", &import.importer);
-                tell(&mut arguments, "in function", &import.function);
+                add(&mut arguments, "imported by", &import.importer);
+                add(&mut arguments, "in function", &import.function);
                 arguments.push(Argument::Number("at line", u64::from(import.line)));
-                tell(&mut arguments, "from", &import.main);
+                add(&mut arguments, "from", &import.main);
                 failed(&mut arguments, import.failed);
                 usage(&mut arguments, &import.usage);
             }
             match import {
                 Some(import) => format!("import {}", import.name).into(),
-                None => "import of unknown".into(),
+                None => "import of unknown module".into(),
             }
         }
         What::Load => {
             let load = process.loads.get(at);
             if let Some(load) = load {
-                tell(&mut arguments, "path", &load.path);
+                add(&mut arguments, "path", &load.path);
                 failed(&mut arguments, load.failed);
                 usage(&mut arguments, &load.usage);
             }
             let path = load.map_or("", |load| &load.path);
             match path.rsplit('/').next().unwrap_or(path) {
-                "" => "load of unknown".into(),
+                "" => "load of unknown library".into(),
                 file => format!("load {file}").into(),
             }
         }
         What::Bytecode => {
             let made = process.bytecode.get(at);
             if let Some(made) = made {
-                tell(&mut arguments, "path", &made.path);
+                add(&mut arguments, "path", &made.path);
                 usage(&mut arguments, &made.usage);
             }
             let path = made.map_or("", |made| &made.path);
@@ -74,7 +74,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));
-            tell(&mut arguments, "domain", domain.map_or("", String::as_str));
+            add(&mut arguments, "domain", domain.map_or("", String::as_str));
             known(text())
         }
         What::Call
@@ -96,7 +96,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
     }
 }
 
-/// What is told of a call.
+/// Adds the arguments of a call.
 fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span) {
     let at = span.detail as usize;
     let mut bytes = |size: Option<u64>| {
@@ -116,7 +116,7 @@ fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span
         }
         What::Launch | What::Lookup => {
             let function = process.functions.get(at);
-            tell(
+            add(
                 arguments,
                 "kernel",
                 function.map_or("", |function| &function.name),
@@ -131,7 +131,7 @@ fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span
     }
 }
 
-/// A name; Perfetto takes an empty one for none.
+/// The name, or `unknown`: Perfetto treats an empty name as missing.
 fn known(name: &str) -> Cow<'_, str> {
     match name {
         "" => "unknown".into(),
@@ -139,7 +139,7 @@ fn known(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A mere frame: the kind of iteration, and of what.
+/// The name of an iteration, with the object it belongs to.
 fn frame<'a>(kind: &mut &'static str, what: &str, of: &'a str) -> Cow<'a, str> {
     *kind = "iteration";
     match of {
@@ -148,7 +148,8 @@ fn frame<'a>(kind: &mut &'static str, what: &str, of: &'a str) -> Cow<'a, str> {
     }
 }
 
-fn tell<'a>(arguments: &mut Vec<Argument<'a>>, name: &'static str, text: &'a str) {
+/// Adds a text argument, unless it is empty.
+fn add<'a>(arguments: &mut Vec<Argument<'a>>, name: &'static str, text: &'a str) {
     if !text.is_empty() {
         arguments.push(Argument::Text(name, text));
     }

@@ -1,9 +1,9 @@
-//! Small pieces of text that the tables here share.
+//! Cells shared by the tables: durations, bars and truncated names.
 
 use super::text::{fit, width};
 use crate::units::{ABSENT, duration_parts};
 
-/// Durations below each other: numbers to the right, units to the left, all equally wide.
+/// Formats durations for a column: numbers right-aligned, units left-aligned, equal widths.
 pub(crate) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
     let parts: Vec<(String, &str)> = seconds
         .into_iter()
@@ -19,8 +19,8 @@ pub(crate) fn durations(seconds: impl IntoIterator<Item = f64>) -> Vec<String> {
         .collect()
 }
 
-/// A bar as long as `value` is of `longest`, in eighths of a column. Whatever there is
-/// shows: the shortest bar is an eighth.
+/// A bar that is `value / longest` of `columns` long, in eighths of a column. Every value
+/// above 0 shows at least an eighth.
 pub(crate) fn bar(value: f64, longest: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = value / longest;
@@ -31,8 +31,7 @@ pub(crate) fn bar(value: f64, longest: f64, columns: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// `text` cut to `limit` columns: what goes is its middle, because names differ at their
-/// ends.
+/// Truncates `text` to `limit` columns in the middle, since names differ at their ends.
 pub(crate) fn middle(text: &str, limit: usize) -> String {
     let length = width(text);
     if length <= limit {
@@ -48,13 +47,12 @@ pub(crate) fn middle(text: &str, limit: usize) -> String {
     format!("{}…{}", left.trim_end(), right.trim_start())
 }
 
-/// Whether a name is words rather than a path or a signature.
+/// Returns true if a name is made of words, and is not a path or a signature.
 pub(crate) fn is_words(text: &str) -> bool {
     text.contains(' ') && !text.contains(['/', ':', '<', '('])
 }
 
-/// A name in `limit` columns. A path loses its middle; words lose only whole ones, at
-/// their end.
+/// Truncates a name to `limit` columns: a path in the middle, words after a whole word.
 pub(crate) fn name(text: &str, limit: usize) -> String {
     if !is_words(text) {
         return middle(text, limit);
@@ -73,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_stand_below_each_other() {
+    fn durations_are_aligned() {
         assert_eq!(
             durations([2.4, 0.1204, f64::NAN]),
             ["2.40 s ", " 120 ms", "   –   "]
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_has_eighths_and_shows_whatever_there_is() {
+    fn bars_have_eighths_and_small_values_stay_visible() {
         assert_eq!(bar(4.0, 4.0, 3), "███");
         assert_eq!(bar(2.0, 4.0, 3), "█▌");
         assert_eq!(bar(0.0001, 4.0, 3), "▏");
@@ -93,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_loses_its_middle() {
+    fn truncates_names_in_the_middle() {
         assert_eq!(middle("torch._dynamo", 13), "torch._dynamo");
         assert_eq!(middle("torch._dynamo.utils", 11), "torch…utils");
         assert_eq!(middle("abcdef", 1), "…");
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_not_cut_within() {
+    fn truncates_words_at_word_boundaries() {
         assert_eq!(name("Python's own start", 18), "Python's own start");
         assert_eq!(name("Python's own start", 16), "Python's own…");
         assert_eq!(name("Python's own start", 13), "Python's own…");

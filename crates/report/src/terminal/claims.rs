@@ -1,4 +1,4 @@
-//! The claims: number, verdict, what is claimed, what this machine says.
+//! The claims: number, verdict, text, and the result on this machine.
 
 use preheat_analyze::lab::{Claim, Verdict};
 
@@ -6,14 +6,14 @@ use super::screen::Screen;
 use super::style::{Style, of_verdict};
 use crate::verdicts::{basis, count, sign};
 
-/// The claims, in their order.
+/// Shows the claims in order.
 pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
     if claims.is_empty() {
         return;
     }
     screen.title("Claims");
     screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &count(claims));
-    let (unasked, judged): (Vec<&Claim>, Vec<&Claim>) = claims
+    let (unmeasured, judged): (Vec<&Claim>, Vec<&Claim>) = claims
         .iter()
         .partition(|claim| claim.verdict == Verdict::NotMeasurable);
     for claim in judged {
@@ -35,11 +35,12 @@ pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
             screen.paragraph(&[(Style::Plain, "       ")], 7, Style::Dim, &text);
         }
     }
-    if !unasked.is_empty() {
-        let numbers: Vec<String> = unasked.iter().map(|claim| claim.id.to_string()).collect();
+    if !unmeasured.is_empty() {
+        let ids = unmeasured.iter().map(|claim| claim.id.to_string());
+        let numbers: Vec<String> = ids.collect();
         let lead = format!("     {} ", sign(Verdict::NotMeasurable));
         let text = format!(
-            "{}: no experiment that ran here measures {}",
+            "{}: no experiment in this run measures {}",
             Verdict::NotMeasurable.as_str(),
             numbers.join(", ")
         );
@@ -53,7 +54,7 @@ mod tests {
     use crate::terminal::{Terminal, lab_terminal};
 
     #[test]
-    fn a_claim_has_sign_word_text_and_sentence() {
+    fn a_claim_has_symbol_verdict_text_and_result() {
         let terminal = Terminal {
             width: 200,
             color: false,
@@ -62,10 +63,10 @@ mod tests {
         let text = lab_terminal(&fixture::report(), &terminal);
         assert!(text.contains("   3 ✓ holds  Timing without synchronizing misjudges GPU work.\n"));
         assert!(text.contains("\n       The first takes 252× a later one on cuda"));
-        assert!(text.contains("\n       Rests on train · model on device (cuda, torch on cpu).\n"));
+        assert!(text.contains("\n       Based on train · model on device (cuda, torch on cpu).\n"));
         assert!(text.contains("   8 ✗ does not hold  "));
         assert!(text.contains("   7 ~ depends  "));
         assert!(text.contains("   2 ? inconclusive  "));
-        assert!(text.contains("– not measurable here: no experiment that ran here measures "));
+        assert!(text.contains("– not measurable here: no experiment in this run measures "));
     }
 }

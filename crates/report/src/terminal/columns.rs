@@ -1,7 +1,7 @@
-//! The columns of the table: how wide they are, and a row set in them.
+//! The columns of the table: their widths, and the layout of a row.
 //!
-//! When there is little room columns give way in order: the bar, a long class, a
-//! long label, the interval, the class.
+//! On a narrow terminal, columns are dropped or shortened in this order: the bar, long
+//! classes, long labels, the interval, the class.
 
 use super::screen::{Line, Screen};
 use super::style::Style;
@@ -9,17 +9,18 @@ use super::text::{clean, fit, width};
 use crate::overview::Group;
 use crate::units::{ABSENT, ratio};
 
-/// The bar needs a terminal this wide.
+/// The minimum width of a terminal for showing bars.
 const WIDE: usize = 100;
-/// Columns of the bar.
+/// The width of a bar.
 const BAR: usize = 16;
-/// A class and a label may always be this long; what is longer is cut if need be.
+/// The length to which classes are cut before other columns are dropped.
 const USUAL_CLASS: usize = 10;
+/// The length to which labels are cut before other columns are dropped.
 const USUAL_LABEL: usize = 15;
-/// A ratio from here on is set in bold.
+/// The smallest ratio that is shown in bold.
 const STRIKING: f64 = 10.0;
 
-/// The text of a row, before it is aligned.
+/// The text of a row before alignment.
 pub(super) struct Cells {
     pub label: String,
     pub first: Option<(String, &'static str)>,
@@ -27,12 +28,12 @@ pub(super) struct Cells {
     pub ratio: Option<f64>,
     pub interval: Option<(String, String)>,
     pub class: String,
-    /// Whether all starts are of this class; else a star stands before it, in the gap.
+    /// True if all starts are in this class; otherwise a star precedes it.
     pub consistent: bool,
     pub once: bool,
 }
 
-/// How wide each column is; 0 for one that is not shown.
+/// The width of each column; 0 for a column that is not shown.
 pub(super) struct Columns {
     family: usize,
     label: usize,
@@ -48,7 +49,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// As wide as the rows need, within `room`.
+    /// Lays out the rows within `room` columns.
     pub fn new(all: &[&Cells], family: usize, room: usize) -> Columns {
         let longest = |of: &dyn Fn(&Cells) -> usize| all.iter().map(|c| of(c)).max().unwrap_or(0);
         let part = |cells: &Cells, of: fn(&(String, &'static str)) -> usize| {
@@ -78,7 +79,7 @@ impl Columns {
         let whole = columns.label;
         columns.cut_label(room, USUAL_LABEL);
         if columns.total() > room {
-            // Without the interval there is room for longer labels again.
+            // Without the interval, longer labels fit again.
             (columns.low, columns.high) = (0, 0);
             columns.label = whole;
             columns.cut_label(room, USUAL_LABEL);
@@ -90,18 +91,18 @@ impl Columns {
         columns
     }
 
-    /// Whether there was room for the class, and so for its star.
+    /// Returns true if the class, and so its star, is shown.
     pub fn shows_class(&self) -> bool {
         self.class > 0
     }
 
-    /// Shorten the labels until all fits, but not below `least`.
+    /// Shortens the labels until the row fits, but not below `least`.
     fn cut_label(&mut self, room: usize, least: usize) {
         let over = self.total().saturating_sub(room);
         self.label = self.label.saturating_sub(over).max(self.label.min(least));
     }
 
-    /// Columns from the left edge to the first time.
+    /// The total width to the left of the first time.
     fn left(&self) -> usize {
         2 + self.family + 1 + self.label
     }
@@ -128,7 +129,7 @@ impl Columns {
             + gap(self.class)
     }
 
-    /// A subject's title and the names of the columns.
+    /// Prints the title of a subject and the names of the columns.
     pub fn heading(&self, screen: &mut Screen, title: &str) {
         let mut names = format!(
             "  {:>time$}  {:>time$}  {:>ratio$}",
@@ -157,7 +158,7 @@ impl Columns {
         }
     }
 
-    /// The rows of a group.
+    /// Prints the rows of a group.
     pub fn group(&self, screen: &mut Screen, group: &Group, rows: &[Cells]) {
         let mut name = group.name;
         if !group.variant.is_empty() {
@@ -216,7 +217,7 @@ impl Columns {
         line
     }
 
-    /// A time with its number and its unit each in line with those above.
+    /// A time with its number and unit aligned to their columns.
     fn time_cell(&self, parts: &Option<(String, &'static str)>) -> String {
         let (number, unit) = match parts {
             Some((number, unit)) => (number.as_str(), *unit),
@@ -226,7 +227,7 @@ impl Columns {
     }
 }
 
-/// A bar as long as the logarithm of `value`, in eighths of a column.
+/// A bar proportional to the logarithm of `value`, in eighths of a column.
 fn bar(value: f64, longest: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = (value.max(1.0).ln() / longest.ln()).clamp(0.0, 1.0);
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_the_logarithm_of_the_ratio() {
+    fn bars_are_logarithmic() {
         assert_eq!(bar(1.0, 100.0, 8), "");
         assert_eq!(bar(0.5, 100.0, 8), "");
         assert_eq!(bar(10.0, 100.0, 8), "████");

@@ -1,8 +1,8 @@
-//! The report for a person at a prompt.
+//! Renders a lab report for the terminal, and holds the tools that all terminal reports share.
 //!
-//! Top to bottom: what it costs here, the table, the claims, what is notable, what
-//! is missing. Nothing is wider than the terminal, and without colour or Unicode
-//! nothing is lost but looks.
+//! Top to bottom: the headline, the table, the claims, notable observations, and what is
+//! missing. No line is wider than the terminal, and color and Unicode carry no information
+//! that the text does not.
 
 pub(crate) mod cells;
 mod claims;
@@ -23,18 +23,18 @@ pub(crate) use style::Style;
 pub use text::hanging;
 pub(crate) use text::{clean, fit, width};
 
-/// What the terminal can show.
+/// The properties of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
-    /// Whether it shows colours (ANSI escapes).
+    /// True if ANSI color escapes are supported.
     pub color: bool,
-    /// Whether it shows more than ASCII.
+    /// True if characters beyond ASCII are supported.
     pub unicode: bool,
 }
 
-/// The report as lines of text, none wider than the terminal.
+/// Renders the report; no line is wider than the terminal.
 pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     head(&mut screen, report);
@@ -99,7 +99,7 @@ fn head(screen: &mut Screen, report: &LabReport) {
     );
 }
 
-/// What is known of `facts`, on one line.
+/// The `facts` that are not empty, on one line.
 pub(crate) fn joined(facts: &[String]) -> String {
     let known = facts.iter().filter(|fact| !fact.trim().is_empty());
     known.map(String::as_str).collect::<Vec<_>>().join(" · ")
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// Without the escapes that set colours.
+    /// Removes color escapes.
     fn bare(text: &str) -> String {
         let mut bare = String::new();
         let mut rest = text;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_nothing_but_colour() {
+    fn color_does_not_change_the_text() {
         let report = fixture::report();
         let with = |color| {
             lab_terminal(
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_unicode_all_is_ascii() {
+    fn without_unicode_everything_is_ascii() {
         for report in all_reports() {
             let terminal = Terminal {
                 width: 100,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn no_control_character_of_a_name_reaches_the_terminal() {
+    fn control_characters_in_names_are_removed() {
         let terminal = Terminal {
             width: 100,
             color: false,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_a_dash_or_nothing() {
+    fn missing_values_are_shown_as_dashes_or_omitted() {
         for report in [fixture::broken(), fixture::empty()] {
             for width in [60, 120] {
                 let text = lab_terminal(
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_report_says_so() {
+    fn an_empty_report_shows_that_nothing_was_measured() {
         let terminal = Terminal {
             width: 80,
             color: false,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_is_said_at_the_top() {
+    fn an_early_end_is_shown_at_the_top() {
         let mut report = fixture::report();
         report.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
         let terminal = Terminal {

@@ -1,4 +1,4 @@
-//! What is notable, what the first start found, and what is missing: short.
+//! Notable observations, differences in the first start, failures, and what is missing.
 
 use preheat_analyze::lab::LabReport;
 
@@ -7,10 +7,10 @@ use super::style::Style;
 use crate::gaps::{Gap, failures, first_starts, skipped};
 use crate::overview::Subject;
 
-/// So many first starts that differ are named; the rest are counted.
+/// The maximum number of differing first starts to list; the others are counted.
 const NAMED: usize = 5;
 
-/// All notes below the claims.
+/// Shows all notes.
 pub(super) fn show(screen: &mut Screen, report: &LabReport, subjects: &[Subject]) {
     if !report.notable.is_empty() {
         screen.title("Notable on this machine");
@@ -21,7 +21,7 @@ pub(super) fn show(screen: &mut Screen, report: &LabReport, subjects: &[Subject]
 
     let starts = first_starts(subjects);
     if !starts.is_empty() {
-        screen.title("The first start, reported apart");
+        screen.title("The first start, reported separately");
         for (what, sentence) in starts.iter().take(NAMED) {
             bullet(screen, "", Style::Plain, &format!("{what}: {sentence}"));
         }

@@ -1,16 +1,16 @@
-//! Lines of styled text on their way to a terminal.
+//! A buffer of styled lines for a terminal.
 //!
-//! Everything that is shown passes [`Screen::finish`], so that width, colour and
-//! ASCII are kept in one place, whatever a caller put into a line.
+//! All output passes through [`Screen::finish`], which enforces the width, color and ASCII
+//! settings of the terminal for whatever a caller put into a line.
 
 use super::Terminal;
 use super::style::{RESET, Style, ascii};
 use super::text::{clean, fit, width, wrap};
 
-/// Prose in wider lines is hard to read.
+/// The maximum width of prose; wider lines are hard to read.
 const WIDEST_PROSE: usize = 120;
 
-/// One line: pieces of text with their looks.
+/// One line: pieces of text with their styles.
 pub(crate) type Line = Vec<(Style, String)>;
 
 /// The lines so far.
@@ -27,34 +27,34 @@ impl Screen {
         }
     }
 
-    /// An empty line, unless there is one or nothing above it.
+    /// Adds an empty line, unless the previous line is empty or there is none.
     pub fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(Line::new());
         }
     }
 
-    /// A title with room above it.
+    /// Adds a title after an empty line.
     pub fn title(&mut self, text: &str) {
         self.blank();
         self.lines.push(vec![(Style::Bold, text.to_owned())]);
     }
 
-    /// A line as it is.
+    /// Adds a line without wrapping it.
     pub fn line(&mut self, line: Line) {
         self.lines.push(line);
     }
 
-    /// `text` after a lead, wrapped; later lines begin at `indent`.
+    /// Adds `text` after a lead, wrapped; later lines are indented by `indent`.
     pub fn paragraph(&mut self, lead: &[(Style, &str)], indent: usize, style: Style, text: &str) {
         let room = self.terminal.width.min(WIDEST_PROSE);
-        let taken: usize = lead.iter().map(|(_, text)| width(text)).sum();
-        if clean(text).is_empty() && taken == 0 {
+        let lead_width: usize = lead.iter().map(|(_, text)| width(text)).sum();
+        if clean(text).is_empty() && lead_width == 0 {
             return;
         }
         let lines = wrap(
             text,
-            room.saturating_sub(taken),
+            room.saturating_sub(lead_width),
             room.saturating_sub(indent),
         );
         for (index, part) in lines.into_iter().enumerate() {
@@ -70,7 +70,7 @@ impl Screen {
         }
     }
 
-    /// The text for the terminal.
+    /// Renders all lines.
     pub fn finish(mut self) -> String {
         while self.lines.last().is_some_and(Vec::is_empty) {
             self.lines.pop();
@@ -85,7 +85,7 @@ impl Screen {
 
     fn write(&self, line: &Line, text: &mut String) {
         let mut room = self.terminal.width;
-        // Spaces are held back until something follows, so that none end a line.
+        // Delay spaces until text follows, so that no line ends with spaces.
         let mut spaces = 0;
         for (style, piece) in line {
             let piece: String = piece
@@ -95,10 +95,10 @@ impl Screen {
                 .collect();
             let shown = piece.trim_start_matches(' ');
             spaces += width(&piece) - width(shown);
-            let held = width(shown) - width(shown.trim_end_matches(' '));
+            let trailing = width(shown) - width(shown.trim_end_matches(' '));
             let shown = shown.trim_end_matches(' ');
             if shown.is_empty() {
-                spaces += held;
+                spaces += trailing;
                 continue;
             }
             room = room.saturating_sub(spaces);
@@ -108,7 +108,7 @@ impl Screen {
                 return;
             }
             text.push_str(&" ".repeat(spaces));
-            // Cutting brings a sign of its own.
+            // Truncation adds an ellipsis, which may not be ASCII.
             let cut: String = match self.terminal.unicode {
                 true => cut,
                 false => cut.chars().map(ascii).collect(),
@@ -117,7 +117,7 @@ impl Screen {
                 Some(escape) => text.extend([escape, &cut, RESET]),
                 None => text.push_str(&cut),
             }
-            spaces = held;
+            spaces = trailing;
         }
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_hangs_below_its_lead() {
+    fn paragraphs_are_indented_after_the_lead() {
         let mut screen = screen(16);
         screen.paragraph(
             &[(Style::Bold, "1 ✓ holds  ")],
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_ends_with_a_space_and_none_is_too_wide() {
+    fn lines_have_no_trailing_spaces_and_fit() {
         let mut screen = screen(10);
         screen.line(vec![
             (Style::Plain, "  abc   ".to_owned()),

@@ -1,9 +1,8 @@
-//! The few looks that text has on a terminal, and what stands for a sign where
-//! there is only ASCII.
+//! The styles of text on a terminal, and ASCII replacements for Unicode characters.
 
 use preheat_analyze::lab::Verdict;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -15,7 +14,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// The escape that begins it; none for plain text.
+    /// The escape sequence that starts the style; none for plain text.
     pub fn escape(self) -> Option<&'static str> {
         match self {
             Style::Plain => None,
@@ -28,10 +27,10 @@ impl Style {
     }
 }
 
-/// Ends every style.
+/// The escape sequence that ends every style.
 pub(super) const RESET: &str = "\u{1b}[0m";
 
-/// How a verdict looks.
+/// The style of a verdict.
 pub(super) fn of_verdict(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Holds => Style::Green,
@@ -41,7 +40,7 @@ pub(super) fn of_verdict(verdict: Verdict) -> Style {
     }
 }
 
-/// The nearest ASCII character: one for one, so that no width changes.
+/// The nearest ASCII character. Always a single one, so that widths do not change.
 pub(super) fn ascii(c: char) -> char {
     match c {
         ' '..='~' => c,

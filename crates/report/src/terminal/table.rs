@@ -1,4 +1,4 @@
-//! First and steady, row by row, subject by subject.
+//! The table of first and steady times, grouped by subject.
 
 use preheat_analyze::lab::Series;
 use preheat_analyze::stats::Consistency;
@@ -10,7 +10,7 @@ use super::text::{clean, width};
 use crate::overview::{Row, Subject};
 use crate::units::{duration_parts, span};
 
-/// The table of all subjects.
+/// Shows the table of all subjects.
 pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
     let rows = |subject: &Subject| -> Vec<Vec<Cells>> {
         subject
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_give_way_in_order() {
+    fn columns_are_dropped_in_order() {
         for (width, bar, interval, class) in [
             (120, true, true, true),
             (80, false, true, true),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn units_stand_below_each_other() {
+    fn units_are_aligned() {
         let text = at(80);
         let column = |name: &str| {
             let line = text.lines().find(|line| line.contains(name)).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_shown_once_and_has_no_steady() {
+    fn a_stage_is_shown_as_once_without_steady() {
         let text = at(80);
         let line = text
             .lines()

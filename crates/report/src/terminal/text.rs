@@ -1,14 +1,14 @@
-//! Fitting words into columns. Width is counted in characters.
+//! Wraps and truncates text. Width is counted in characters.
 
 use crate::units::{TIE, tie};
 
-/// How many columns a text takes.
+/// The width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` without characters that would steer the terminal, and with one space
-/// where there were several: names and messages come from drivers and programs.
+/// Removes control characters and repeated spaces: names and messages come from drivers and
+/// programs, and could otherwise reconfigure the terminal.
 pub(crate) fn clean(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -21,8 +21,8 @@ pub(crate) fn clean(text: &str) -> String {
         .join(" ")
 }
 
-/// `text` in lines: the first at most `first` wide, the others at most `rest`. A
-/// number stays with its unit, and a word that is wider than a line is broken.
+/// Wraps `text`: the first line at most `first` wide, the others at most `rest`. Numbers stay
+/// with their units, and words wider than a line are broken.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let (first, rest) = (first.max(1), rest.max(1));
     let mut lines: Vec<String> = Vec::new();
@@ -55,8 +55,8 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
-/// `text` behind `lead`, at most `columns` wide, later lines indented as far as the first
-/// begins.
+/// Wraps `text` after `lead` to `columns` columns, with later lines indented by the width of
+/// `lead`.
 pub fn hanging(lead: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = width(lead);
     let room = columns.saturating_sub(indent);
@@ -69,7 +69,7 @@ pub fn hanging(lead: &str, text: &str, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// `text` cut to `limit` columns, with a sign where it was cut.
+/// Truncates `text` to `limit` columns, with an ellipsis if it was cut.
 pub(crate) fn fit(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
@@ -87,14 +87,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_wrapped_with_room_for_a_lead() {
+    fn wraps_with_space_for_a_lead() {
         assert_eq!(wrap("one two three", 7, 5), ["one two", "three"]);
         assert_eq!(wrap("one two three", 3, 9), ["one", "two three"]);
         assert_eq!(wrap("", 5, 5), [""]);
     }
 
     #[test]
-    fn later_lines_hang_below_the_first() {
+    fn later_lines_are_indented() {
         assert_eq!(
             hanging("a  ", "one two three", 10),
             ["a  one two", "   three"]
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_fits_no_line_is_broken() {
+    fn breaks_words_that_fit_no_line() {
         assert_eq!(wrap("abcdefghij", 4, 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("a abcdefg b", 3, 4), ["a", "abcd", "efg", "b"]);
     }
 
     #[test]
-    fn a_word_that_fits_only_later_lines_waits_for_them() {
+    fn moves_words_that_fit_only_on_later_lines() {
         assert_eq!(wrap("abcdef", 2, 6), ["", "abcdef"]);
     }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_leaves_no_space_before_the_sign() {
+    fn no_space_before_the_ellipsis() {
         assert_eq!(fit("one two", 5), "one…");
         assert_eq!(fit("one", 0), "");
     }

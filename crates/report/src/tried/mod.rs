@@ -1,4 +1,4 @@
-//! Remedies that were tried, for a person at a prompt or with a browser, and for programs.
+//! Renders a measurement of remedies: terminal, HTML and JSON.
 
 mod html;
 mod terminal;
@@ -11,7 +11,7 @@ use preheat_analyze::tried::TriedReport;
 
 use crate::json::document;
 
-/// Remedies that were tried, as a JSON document that ends with a newline.
+/// Renders a measurement of remedies as a JSON document, ending with a newline.
 pub fn tried_json(report: &TriedReport) -> String {
     document(report)
 }

@@ -1,5 +1,5 @@
-//! Remedies that were tried, as two tables: how long starts of each kind took, and what
-//! follows for each remedy.
+//! Renders a measurement of remedies as two tables: the times of each configuration, and
+//! the result for each remedy.
 
 use preheat_analyze::compare::Estimate;
 use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
@@ -10,12 +10,12 @@ use crate::terminal::cells::bar;
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
 use crate::units::{ABSENT, duration, ratio};
 
-/// The bar of a time is at most this long.
+/// The maximum width of the bar that shows a time.
 const BAR: usize = 20;
-/// A shorter one says nothing.
+/// The minimum width of the bar; it is omitted if there is less space.
 const LEAST_BAR: usize = 6;
 
-/// The report as lines of text, none wider than the terminal.
+/// Renders the report; no line is wider than the terminal.
 pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     screen.paragraph(&[], 0, Style::Bold, &clean(&command_line(&report.command)));
@@ -25,7 +25,7 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     remedies(&mut screen, report);
     screen.blank();
     for other in &report.not_tried {
-        let lead = format!("{} not tried: ", words::remedy(&other.id));
+        let lead = format!("{} not measured: ", words::remedy(&other.id));
         screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, &other.why);
     }
     screen.blank();
@@ -63,14 +63,14 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
             cells.chain([width(heads[at])]).max().unwrap_or(0)
         })
     };
-    let taken = |widths: [usize; 4]| widths.iter().map(|width| 2 + width).sum::<usize>();
-    // What is narrow loses the bars, then the intervals of what is saved.
+    let total = |widths: [usize; 4]| widths.iter().map(|width| 2 + width).sum::<usize>();
+    // A narrow terminal drops the bars, then the intervals of the savings.
     let mut rows_shown = rows(saved);
-    if taken(widths(&rows_shown)) > room {
+    if total(widths(&rows_shown)) > room {
         rows_shown = rows(short);
     }
     let [name, first, faster, save] = widths(&rows_shown);
-    let bars = room.saturating_sub(taken(widths(&rows_shown)) + 2).min(BAR);
+    let bars = room.saturating_sub(total(widths(&rows_shown)) + 2).min(BAR);
     let value = |variant: &TriedVariant| variant.time_to_first.map_or(0.0, |time| time.value);
     let slowest = report.variants.iter().map(value).fold(0.0, f64::max);
     let line = |[of, value, factor, less]: [&str; 4], bar: &str| {

@@ -1,4 +1,4 @@
-//! What remedies and kinds of starts are called, and how their numbers are written.
+//! The names of remedies and configurations, and the format of their numbers.
 
 use preheat_analyze::compare::Estimate;
 use preheat_analyze::run::Temperature;
@@ -6,12 +6,12 @@ use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
 
 use crate::units::{ABSENT, duration, duration_parts};
 
-/// A remedy's name for people: its id in words.
+/// The display name of a remedy, derived from its id.
 pub(super) fn remedy(id: &str) -> String {
     id.replace('-', " ")
 }
 
-/// What starts had.
+/// The name of a configuration: the remedies it applies.
 pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
     let cold = match variant.against {
         Temperature::Process => "",
@@ -39,39 +39,39 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
     }
 }
 
-/// Whether a remedy is kept, in a word or two.
+/// The decision on a remedy.
 pub(super) fn kept(kept: Kept) -> &'static str {
     match kept {
         Kept::Alone => "kept",
-        Kept::WithOthers => "kept: it adds to the others",
-        Kept::Unclear => "no: not clear that it pays",
-        Kept::Costs => "no: it costs more",
+        Kept::WithOthers => "kept: adds to the others",
+        Kept::Unclear => "no: not significant",
+        Kept::Costs => "no: slower",
         Kept::Slows => "no: later iterations are slower",
         Kept::NotMeasured => "no: not measured",
     }
 }
 
-/// How many starts of what.
+/// The number of starts and what was measured.
 pub(super) fn about(report: &TriedReport) -> String {
     let starts = report.variants.iter().map(|variant| variant.values.len());
     let fewest = starts.clone().min().unwrap_or(0);
     let most = starts.max().unwrap_or(0);
     let starts = match fewest == most {
-        true if most == 1 => "1 start of each kind".to_owned(),
-        true => format!("{most} starts of each kind"),
-        false => format!("{fewest} to {most} starts of each kind"),
+        true if most == 1 => "1 measured start".to_owned(),
+        true => format!("{most} measured starts"),
+        false => format!("{fewest} to {most} measured starts"),
     };
     let what = match report.iteration.is_empty() {
         true => "time to the end".to_owned(),
         false => format!("time to first · iterations: {}", report.iteration),
     };
-    format!("{starts} that count, in turn · {what}")
+    format!("{starts} per configuration, interleaved · {what}")
 }
 
-/// What is done from now on.
+/// The decision for later starts.
 pub(super) fn decision(report: &TriedReport) -> String {
     if report.interrupted {
-        return "It was interrupted: nothing was decided.".to_owned();
+        return "Interrupted: nothing was decided.".to_owned();
     }
     if !report.decides() {
         return "Too few starts were measured to decide anything: `preheat start` starts this \
@@ -79,18 +79,17 @@ pub(super) fn decision(report: &TriedReport) -> String {
             .to_owned();
     }
     if report.kept.is_empty() {
-        return "Nothing was shown to pay here: `preheat start` starts this program plainly."
-            .to_owned();
+        return "No remedy helps here: `preheat start` starts this program unchanged.".to_owned();
     }
     let names: Vec<String> = report.kept.iter().map(|id| remedy(id)).collect();
     let names = match &names[..] {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => names.concat(),
     };
-    format!("From now on `preheat start` starts this program with: {names}.")
+    format!("From now on, `preheat start` starts this program with: {names}.")
 }
 
-/// What is saved is a time less: 7.3 s → −7.3 s (−7.6 to −7.0).
+/// A saving as a change in time: 7.3 s → −7.3 s (−7.6 to −7.0).
 pub(super) fn saved(of: Estimate) -> String {
     let value = signed(of.value);
     match (of.low, of.high) {
@@ -99,7 +98,7 @@ pub(super) fn saved(of: Estimate) -> String {
     }
 }
 
-/// The same without its interval.
+/// A saving without its interval.
 pub(super) fn short(of: Estimate) -> String {
     signed(of.value)
 }
@@ -122,7 +121,7 @@ pub(super) fn time(of: Option<Estimate>) -> String {
     }
 }
 
-/// The ends of an interval, with one unit where they share it.
+/// The ends of an interval, without the unit if they share it.
 fn between(low: f64, high: f64) -> String {
     match (duration_parts(low), duration_parts(high)) {
         (Some((low, unit)), Some((high, other))) if unit == other => format!("{low}–{high}"),

@@ -5,7 +5,7 @@ use preheat_analyze::run::RunReport;
 
 use super::run;
 
-/// A budget of which some limits are kept, some not, and one is inconclusive.
+/// A budget with limits that are met, limits that are not, and one that is inconclusive.
 pub const BUDGET: &str = r#"
 time_to_first = "2 s"
 first = "700 ms"
@@ -18,7 +18,7 @@ cause."program's own CPU time" = "500 ms"
 cause."kernel compilation" = "1 s"
 "#;
 
-/// The training, with starts that differ as real ones do.
+/// The training, with starts that vary realistically.
 pub fn training() -> RunReport {
     let mut report = run::report();
     for (at, start) in report.starts.iter_mut().enumerate() {
@@ -36,13 +36,13 @@ pub fn failed() -> CheckReport {
     named(&training(), BUDGET, CheckSettings::default())
 }
 
-/// A budget that is kept.
+/// A budget that is met.
 pub fn passed() -> CheckReport {
     let budget = "time_to_first = \"12 s\"\nfirst = \"700 ms\"\ndevice_memory = \"1 GiB\"";
     named(&training(), budget, CheckSettings::default())
 }
 
-/// Limits on what was not measured, one that is inconclusive, and colder starts.
+/// Limits on quantities that were not measured, an inconclusive one, and colder starts.
 pub fn doubtful() -> CheckReport {
     let mut report = training();
     for start in &mut report.starts {
@@ -58,7 +58,7 @@ pub fn doubtful() -> CheckReport {
     named(&report, budget, settings)
 }
 
-/// Names that try to break out of whatever shows them, and starts that failed.
+/// Names that try to inject markup, and starts that failed.
 pub fn hostile() -> CheckReport {
     let bad = "<b a=\"x\" c='y'>]]>&|`*\u{1b}[31m\n::error::x,%0A@me";
     let mut report = run::hostile();

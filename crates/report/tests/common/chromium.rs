@@ -1,4 +1,4 @@
-//! A real browser, headless, and what it makes of a page.
+//! Opens a page in headless Chromium and reports how it renders.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 
 const WIDTHS: [u32; 3] = [320, 768, 1280];
 
-/// Put into a copy of the page: tells the page around it what the browser made of
+/// The script added to a copy of the page: it posts the rendering results to the page around
 /// it.
 const PROBE: &str = "<script>
 addEventListener('load', () => {
@@ -36,7 +36,7 @@ addEventListener('load', () => {
 });
 </script>";
 
-/// A copy of a page with a script of the test's, and without the policy that forbids it.
+/// A copy of a page with a test script, and without the policy that forbids it.
 pub fn with_probe(html: &str, probe: &str) -> String {
     let from = html
         .find("<meta http-equiv=\"Content-Security-Policy\"")
@@ -45,7 +45,7 @@ pub fn with_probe(html: &str, probe: &str) -> String {
     format!("{}{}", &html[..from], &html[to..]).replace("</head>", &format!("{probe}</head>"))
 }
 
-/// The page around the copies: a frame of each width, and what they tell.
+/// The page around the copies: a frame for each width, and their results.
 fn around(frames: &str) -> String {
     format!(
         "<!doctype html><html><head><meta charset=\"utf-8\"><title>probe</title>\
@@ -59,7 +59,7 @@ fn around(frames: &str) -> String {
     )
 }
 
-/// A folder of its own that is removed in the end.
+/// A temporary folder that is removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -77,7 +77,7 @@ impl Drop for Folder {
     }
 }
 
-/// The browser, or a word that there is none.
+/// The browser; prints a message if there is none.
 pub fn chromium() -> Option<PathBuf> {
     let found = [
         "/usr/bin/chromium",
@@ -109,7 +109,7 @@ pub fn open(browser: &Path, folder: &Path, page: &Path, dark: bool) -> (String, 
         "--v=0",
         "--hide-scrollbars",
         "--window-size=1400,900",
-        // Waits for the messages of the frames, in the page's own time.
+        // Waits for the messages of the frames, in virtual time.
         "--virtual-time-budget=10000",
         "--dump-dom",
     ]);
@@ -129,8 +129,8 @@ pub fn open(browser: &Path, folder: &Path, page: &Path, dark: bool) -> (String, 
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// What a frame told, by name.
-pub fn told<'a>(line: &'a str, name: &str) -> &'a str {
+/// A value reported by a frame.
+pub fn reported<'a>(line: &'a str, name: &str) -> &'a str {
     line.split(';')
         .find_map(|part| {
             part.strip_prefix("PROBE ")
@@ -140,8 +140,8 @@ pub fn told<'a>(line: &'a str, name: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{name} is not in {line}"))
 }
 
-/// Shows `html` at every width in light and dark: it fits, loads nothing, makes the
-/// browser say nothing, and so many still charts are seen.
+/// Opens `html` at every width in light and dark mode: it must fit, load nothing, print
+/// nothing to the console, and show this many static charts.
 pub fn check(name: &str, html: &str, charts: impl RangeBounds<u32>) {
     let Some(browser) = chromium() else { return };
     let folder = Folder::new(name);
@@ -154,7 +154,7 @@ pub fn check(name: &str, html: &str, charts: impl RangeBounds<u32>) {
         .collect();
     std::fs::write(folder.0.join("around.html"), around(&frames)).unwrap();
 
-    // The page itself, with its policy: no error, no warning.
+    // The unmodified page with its policy: no error, no warning.
     let (dom, messages) = open(&browser, &folder.0, &folder.0.join("page.html"), false);
     assert!(dom.contains("</main>"), "{dom}");
     assert_eq!(console(&messages), Vec::<&str>::new());
@@ -170,20 +170,20 @@ pub fn check(name: &str, html: &str, charts: impl RangeBounds<u32>) {
             .collect();
         assert_eq!(probes.len(), WIDTHS.len(), "{dom:.2000}");
         for probe in probes {
-            let number = |name: &str| told(probe, name).parse::<u32>().unwrap();
+            let number = |name: &str| reported(probe, name).parse::<u32>().unwrap();
             assert!(WIDTHS.contains(&number("width")), "{probe}");
-            assert_eq!(told(probe, "over"), "0", "scrolls sideways: {probe}");
+            assert_eq!(reported(probe, "over"), "0", "scrolls sideways: {probe}");
             assert_eq!(
-                told(probe, "unfolded"),
+                reported(probe, "unfolded"),
                 "0",
                 "scrolls sideways unfolded: {probe}"
             );
             assert!(charts.contains(&number("charts")), "{probe}");
             assert_eq!(number("flat"), 0, "{probe}");
-            assert_eq!(told(probe, "loaded"), "nothing", "{probe}");
-            assert_eq!(told(probe, "dark"), dark.to_string(), "{probe}");
+            assert_eq!(reported(probe, "loaded"), "nothing", "{probe}");
+            assert_eq!(reported(probe, "dark"), dark.to_string(), "{probe}");
             let light = |name: &str| -> u32 {
-                let digits = told(probe, name).split(|c: char| !c.is_ascii_digit());
+                let digits = reported(probe, name).split(|c: char| !c.is_ascii_digit());
                 digits
                     .filter_map(|part| part.parse::<u32>().ok())
                     .take(3)
@@ -194,7 +194,7 @@ pub fn check(name: &str, html: &str, charts: impl RangeBounds<u32>) {
     }
 }
 
-/// What the page made the browser say.
+/// The console messages of the page.
 pub fn console(messages: &str) -> Vec<&str> {
     messages
         .lines()

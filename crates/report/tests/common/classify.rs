@@ -1,11 +1,11 @@
-//! Made-up iteration times with known answers, really judged.
+//! Made-up iteration times with known classes, classified by the real code.
 
 use preheat_analyze::classify::{
     CLASSIFY_SCHEMA, ClassifyReport, Format, Measures, Times, Unread, judge,
 };
 use preheat_analyze::stats::Rng;
 
-/// A report and the times that it is from.
+/// A report and its times.
 pub struct Judged {
     pub report: ClassifyReport,
     pub times: Vec<Times>,
@@ -35,7 +35,7 @@ fn times(name: &str, starts: Vec<Vec<f64>>) -> Times {
     }
 }
 
-/// Judged, as if each came from this file.
+/// Classifies the times as if they came from this file.
 pub fn judged(file: &str, format: Format, times: Vec<Times>) -> Judged {
     let benchmarks = (times.iter())
         .map(|times| judge(times, file, format, 1, 1).expect("they are times"))
@@ -113,7 +113,7 @@ pub fn many() -> Judged {
     found
 }
 
-/// Names that would like to be obeyed, and more benchmarks than a page draws.
+/// Names that try to inject markup, and more benchmarks than a page plots.
 pub fn hostile() -> Judged {
     let mut rng = Rng::new(8);
     let evil = "<script>alert(1)</script>\u{1b}[31m\"'&";
@@ -130,7 +130,7 @@ pub fn hostile() -> Judged {
     found
 }
 
-/// Files of which none could be read.
+/// Only files that could not be read.
 pub fn empty() -> Judged {
     let mut found = judged("none", Format::Json, Vec::new());
     found.report.unread = many().report.unread;

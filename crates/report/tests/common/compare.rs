@@ -1,5 +1,5 @@
-//! Made-up comparisons that look like real ones: a training that came to import sympy,
-//! the same with nothing changed, with too few starts, with more memory, and of the lab.
+//! Made-up but realistic comparisons: a training that now imports sympy, the same without
+//! changes, with too few starts, with more memory, and of the lab.
 
 mod lab;
 mod parts;
@@ -19,7 +19,7 @@ const MIB: f64 = 1048576.0;
 /// Base and new of each quantity of a run.
 type Means = [(f64, f64); 8];
 
-/// What the training took before and after, and how much that varies.
+/// The values of the training before and after, and their variation.
 const BEFORE: [f64; 8] = [
     7.042,
     0.542,
@@ -32,7 +32,7 @@ const BEFORE: [f64; 8] = [
 ];
 const SPREAD: [f64; 8] = [0.011, 0.013, 0.011, 0.018, 0.0, 0.013, 0.0, 0.004];
 
-/// A training that came to import sympy.
+/// A training that now imports sympy.
 pub fn regression() -> CompareReport {
     let mut means = BEFORE.map(|value| (value, value * 1.003));
     means[0].1 = 8.945;
@@ -100,7 +100,7 @@ pub fn unchanged() -> CompareReport {
     report
 }
 
-/// Two starts on each side: nothing can be said.
+/// Two starts on each side: everything is inconclusive.
 pub fn few() -> CompareReport {
     let mut means = BEFORE.map(|value| (value, value * 1.021));
     means[4].1 = means[4].0;
@@ -181,7 +181,7 @@ pub fn faster() -> CompareReport {
     report
 }
 
-/// A report whose names and sentences try to break out of whatever shows them.
+/// A report whose names and sentences try to inject markup.
 pub fn hostile() -> CompareReport {
     let bad = "<script>alert(\"x\" & 'y')</script>\u{1b}[31m\n,;";
     let mut report = regression();
@@ -206,7 +206,7 @@ pub fn hostile() -> CompareReport {
     report
 }
 
-/// A report with values that are no numbers, ends the wrong way round and empty lists.
+/// A report with invalid numbers, swapped interval ends and empty lists.
 pub fn broken() -> CompareReport {
     let mut report = regression();
     let bad = |value: f64, at: usize| match at % 4 {

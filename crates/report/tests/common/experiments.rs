@@ -1,5 +1,5 @@
-//! The native experiments of the made-up report, with times as a machine with a large
-//! GPU has them.
+//! The native experiments of the made-up report, with the times of a machine with a large
+//! GPU.
 
 use preheat_analyze::lab::names::{self, CACHE_EMPTY, CACHE_FILLED};
 use preheat_analyze::lab::{Experiment, ExperimentId, Series, Skipped};
@@ -18,7 +18,7 @@ pub fn all() -> Vec<Experiment> {
     all
 }
 
-/// The native experiments; `cold` scales what is slow only at first.
+/// The native experiments; `cold` scales the one-time costs.
 fn native(device: &str, cold: f64) -> Vec<Experiment> {
     let gpu = device == "cuda";
     let up = 0.23 * cold;

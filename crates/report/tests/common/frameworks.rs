@@ -7,7 +7,7 @@ use super::experiment;
 use super::experiments::{CPU_SKIP, MIB, skip};
 use super::noise::{counted, memory, once, repeated};
 
-/// PyTorch on a device; `cold` scales what is slow only at first.
+/// PyTorch on a device; `cold` scales the one-time costs.
 pub fn torch(device: &str, cold: f64) -> Vec<Experiment> {
     let gpu = device == "cuda";
     let with = |id, series| Experiment {

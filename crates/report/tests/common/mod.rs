@@ -1,8 +1,7 @@
-//! A made-up report that looks like a real one: CUDA and the CPU, natively and
-//! through a framework, with sweeps, stages, memory, gaps and all verdicts.
+//! A made-up but realistic report: CUDA and the CPU, natively and through a framework, with
+//! sweeps, stages, memory, gaps and all verdicts.
 //!
-//! The unit tests of the crate use it too (see `lib.rs`), so it names nothing of
-//! this crate.
+//! The unit tests of the crate use it too (see `lib.rs`), so it uses nothing from this crate.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -122,7 +121,7 @@ pub fn empty() -> LabReport {
     }
 }
 
-/// A report whose names and sentences try to break out of whatever shows them.
+/// A report whose names and sentences try to inject markup.
 pub fn hostile() -> LabReport {
     let bad = "<script>alert(\"x\" & 'y')</script>\u{1b}[31m\n";
     let mut report = report();
@@ -163,8 +162,8 @@ pub fn hostile() -> LabReport {
     report
 }
 
-/// A report with what a crash or a stopped clock leaves behind: values that are no
-/// numbers, empty series, zeros.
+/// A report with the traces of a crash or a stopped clock: invalid numbers, empty series,
+/// zeros.
 pub fn broken() -> LabReport {
     let mut report = report();
     for (index, series) in report

@@ -1,4 +1,4 @@
-//! Made-up series with a first, a steady value, and a machine's unrest.
+//! Made-up series with a first value, a steady value, and noise.
 
 use preheat_analyze::lab::{FirstStart, SampleKind, Series};
 use preheat_analyze::stats::{Class, Consistency, Interval};
@@ -20,8 +20,8 @@ impl Noise {
     }
 }
 
-/// Something that is repeated: `count` iterations in each of five starts, the
-/// first start `apart` times slower at its first iteration.
+/// A repeated operation: `count` iterations in each of five starts. The first iteration of
+/// the first start is `apart` times slower.
 pub fn repeated(
     name: &str,
     variant: &str,
@@ -84,7 +84,7 @@ pub fn swept(name: &str, size: u64, times: (f64, f64)) -> Series {
     }
 }
 
-/// Something that happens once a start, `apart` times slower in the first.
+/// An operation that happens once per start, `apart` times slower in the first start.
 pub fn once(name: &str, variant: &str, seconds: f64, apart: f64) -> Series {
     let mut noise = Noise::new(name, variant.len() as u64);
     let mut iterations: Vec<Vec<f64>> = (0..5)
@@ -101,7 +101,7 @@ pub fn once(name: &str, variant: &str, seconds: f64, apart: f64) -> Series {
     }
 }
 
-/// Bytes in use before the first iteration and after each.
+/// Memory in use before the first iteration and after each iteration.
 pub fn memory(name: &str, variant: &str, before: u64, after_first: u64, count: usize) -> Series {
     let mut noise = Noise::new(name, variant.len() as u64);
     let iterations = (0..5)
@@ -120,7 +120,7 @@ pub fn memory(name: &str, variant: &str, before: u64, after_first: u64, count: u
     }
 }
 
-/// How often something happened in each iteration.
+/// A count per iteration.
 pub fn counted(name: &str, variant: &str, value: f64, count: usize) -> Series {
     let iterations = vec![vec![value; count]; 5];
     Series {

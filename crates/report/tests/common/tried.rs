@@ -1,4 +1,4 @@
-//! Made-up results of trying remedies out.
+//! Made-up measurements of remedies.
 
 use preheat_analyze::compare::Estimate;
 use preheat_analyze::lab::Machine;
@@ -50,7 +50,7 @@ fn tried(id: &str, predicted: Option<f64>, alone: f64, beside: Option<f64>, kept
     }
 }
 
-/// A training script on a GPU: some remedies pay, others do not.
+/// A training script on a GPU: some remedies help, others do not.
 pub fn training() -> TriedReport {
     use Temperature::{Disk, Process};
     TriedReport {
@@ -109,7 +109,7 @@ pub fn training() -> TriedReport {
     }
 }
 
-/// A small program for which nothing pays.
+/// A small program for which no remedy helps.
 pub fn nothing() -> TriedReport {
     TriedReport {
         command: vec!["./serve".to_owned()],
@@ -131,7 +131,7 @@ pub fn nothing() -> TriedReport {
     }
 }
 
-/// What nobody would write.
+/// A report with names that try to inject markup.
 pub fn hostile() -> TriedReport {
     let mut report = training();
     report.command = vec!["\u{1b}[31mred".to_owned(), "x".repeat(500)];

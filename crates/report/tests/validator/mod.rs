@@ -1,6 +1,5 @@
-//! A document against its schema, by an independent validator: the Python package
-//! `jsonschema` in the environment that `PREHEAT_TEST_VENV` names. And the schema against
-//! the guide that describes it.
+//! Validates documents against their schema with an independent validator, the Python package
+//! `jsonschema` in `PREHEAT_TEST_VENV`, and checks that the guide covers the schema.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -11,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Reads documents, one a line, and says for each whether the schema takes it.
+/// Reads documents, one per line, and prints for each whether it is valid.
 const VALIDATE: &str = "
 import json, sys
 import jsonschema
@@ -24,7 +23,7 @@ for line in sys.stdin:
     print('ok' if error is None else 'refused: ' + error.json_path + ': ' + error.message[:300])
 ";
 
-/// What the schema says of each document; none if there is no validator here.
+/// The result for each document; `None` if the validator is not installed.
 pub fn validate(schema: &str, documents: &[serde_json::Value]) -> Option<Vec<String>> {
     let python = std::env::var_os("PREHEAT_TEST_VENV")
         .map(|venv| Path::new(&venv).join("bin/python"))
@@ -77,12 +76,12 @@ pub fn validate(schema: &str, documents: &[serde_json::Value]) -> Option<Vec<Str
     )
 }
 
-/// A file by its path from this crate.
+/// Reads a file by its path relative to this crate.
 pub fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The document that a guide shows, as text.
+/// The example document in a guide.
 pub fn example(guide: &str) -> String {
     let guide = read(guide);
     let text = guide.split("```json").nth(1).unwrap();

@@ -1,4 +1,4 @@
-//! The iterations of some benchmarks, drawn. Those first that need a look: without a steady
+//! Plots the iterations of some benchmarks, the problematic ones first: without a steady
 //! state, then slowdowns, then warm-ups.
 
 use preheat_analyze::classify::{Benchmark, ClassifyReport};
@@ -12,12 +12,13 @@ use crate::html::scale::{Axis, extent};
 use crate::html::svg::Point;
 use crate::units::{ABSENT, duration, ratio, span};
 
-/// So many benchmarks are drawn, and so many of them are shown at once.
+/// The maximum number of plots.
 const DRAWN: usize = 48;
+/// The number of plots that are not folded away.
 const OPEN: usize = 6;
-/// Fewer iterations than this are a table, not a line.
+/// The minimum number of iterations for a plot.
 const LEAST: usize = 3;
-/// So many starts the data of a drawing has.
+/// The maximum number of starts in the data table of a plot.
 const ROWS: usize = 40;
 
 /// The section.
@@ -27,7 +28,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
     let mut order: Vec<usize> = (0..report.benchmarks.len())
         .filter(|at| sketches.get(*at).is_some_and(Option::is_some))
         .collect();
-    // Few are shown in their own order.
+    // If all are visible, keep their order.
     if order.len() > OPEN {
         order.sort_by_key(|at| {
             let benchmark = &report.benchmarks[*at];
@@ -47,12 +48,12 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         return;
     }
     let mut lead =
-        "Every start is a line; both scales are logarithmic, so that the first ones can be \
-                    told apart. What is left of the upright line is to be discarded."
+        "Each line is a start. Both scales are logarithmic, which spreads out the first \
+                    iterations. Discard everything to the left of the vertical line."
             .to_owned();
     if order.len() > DRAWN {
         lead.push_str(&format!(
-            " {} of {} benchmarks are drawn, those first that settle worst.",
+            " {} of {} benchmarks are shown, those that settle worst first.",
             figures.len(),
             report.benchmarks.len()
         ));
@@ -61,7 +62,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
     let key = legend(&[
         (None, "start", "a start".to_owned()),
         (None, "level", "steady".to_owned()),
-        (None, "discard", "discard until here".to_owned()),
+        (None, "discard", "discard up to here".to_owned()),
     ]);
     let html = format!(
         "{key}{}{}",
@@ -98,7 +99,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     }
     plot.bundle("start", &lines);
     if let Some(discard @ 1..) = benchmark.discard {
-        // Between the last that is discarded and the first that is kept.
+        // Between the last discarded iteration and the first one that is kept.
         plot.upright(
             "discard-line",
             (discard as f64 * (discard as f64 + 1.0)).sqrt(),
@@ -111,7 +112,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     );
     let of: usize = benchmark.starts.iter().map(|start| start.iterations).sum();
     if sketch.points() < of {
-        note.push_str(&format!(", {} of {of} points drawn", sketch.points()));
+        note.push_str(&format!(", {} of {of} points shown", sketch.points()));
     }
     let figure = Figure {
         title: name.to_owned(),
@@ -123,7 +124,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     Some(figure.html())
 }
 
-/// All starts together with their intervals, then start by start.
+/// The data table: all starts together with their intervals, then each start.
 fn table(benchmark: &Benchmark) -> Table {
     let mut table = Table::new(&[
         "start",

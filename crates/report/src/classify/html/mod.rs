@@ -1,7 +1,7 @@
-//! Judged times for a person with a browser: one file that needs no other.
+//! Renders classified times as one self-contained HTML file.
 //!
-//! The page is bounded, however many benchmarks there are: so many rows and so many
-//! drawings, those first that need a look. What is left out is told.
+//! The page is bounded, however many benchmarks there are: the numbers of rows and plots are
+//! limited, the problematic benchmarks come first, and the page states what it omits.
 
 mod drawing;
 mod sections;
@@ -12,11 +12,11 @@ use super::{ClassifySketch, words};
 use crate::html::frame::Frame;
 use crate::html::page::Page;
 
-/// Rules beside those of every page.
+/// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
 
-/// The report as one self-contained HTML file. There is a sketch for each benchmark, as far
-/// as they were kept.
+/// Renders the report as one self-contained HTML file. `sketches` has an entry per
+/// benchmark; benchmarks without a sketch are not plotted.
 pub fn classify_html(report: &ClassifyReport, sketches: &[Option<ClassifySketch>]) -> String {
     let mut page = Page::new(report);
     sections::table(&mut page);

@@ -1,4 +1,4 @@
-//! The parts of the page that are words and tables.
+//! The text and tables of the page.
 
 use preheat_analyze::classify::{Benchmark, ClassifyReport};
 use preheat_analyze::stats::{Class, Consistency};
@@ -9,21 +9,21 @@ use crate::html::figure::Table;
 use crate::html::page::Page;
 use crate::units::{ABSENT, duration, ratio, span, tie};
 
-/// So many benchmarks have a row.
+/// The maximum number of rows in the table of benchmarks.
 const ROWS: usize = 2000;
-/// So many files and notes are told.
-const TOLD: usize = 200;
+/// The maximum number of files and notes to list.
+const LISTED: usize = 200;
 
-/// The class as the style sheet calls it.
+/// The CSS class of a class of behaviour.
 fn style(class: Class) -> String {
     class.as_str().replace(' ', "-")
 }
 
-/// The top of the page: what it shows, and what to discard.
+/// The top of the page: the overall result, and what to discard.
 pub(super) fn header(report: &ClassifyReport) -> String {
     let mut html = format!(
         "<header class=\"class-header\">\n<p class=\"eyebrow\">preheat classify</p>\n<h1>{}.</h1>\n",
-        // A class stays on one line.
+        // Do not break the line within a class name.
         escape(&words::headline(report)).replace("cold-first", "cold\u{2011}first")
     );
     for sentence in words::discard(report) {
@@ -47,7 +47,7 @@ pub(super) fn header(report: &ClassifyReport) -> String {
     html + "</header>\n"
 }
 
-/// How many are of each class, as a bar. One benchmark needs none.
+/// The number of benchmarks in each class as a bar; empty for a single benchmark.
 fn classes(report: &ClassifyReport) -> String {
     if report.benchmarks.len() < 2 {
         return String::new();
@@ -77,7 +77,7 @@ fn classes(report: &ClassifyReport) -> String {
     )
 }
 
-/// Every benchmark, a row each.
+/// The table of benchmarks.
 pub(super) fn table(page: &mut Page<ClassifyReport>) {
     let report = page.report;
     let mut table = Table::new(&[
@@ -99,8 +99,8 @@ pub(super) fn table(page: &mut Page<ClassifyReport>) {
         return;
     }
     let mut lead =
-        "What warm-up is, and how many iterations of each start to discard so that what \
-                    is left is steady. A star says that not all starts behave so."
+        "The warm-up of each benchmark, and how many iterations of each start to discard. A \
+                    star means that not every start is in this class."
             .to_owned();
     if report.benchmarks.len() > ROWS {
         let all = report.benchmarks.len();
@@ -134,19 +134,19 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
     ]
 }
 
-/// What could not be read.
+/// The files that could not be read.
 pub(super) fn unread(page: &mut Page<ClassifyReport>) {
     let unread = &page.report.unread;
-    let items = unread.iter().take(TOLD).map(|unread| {
+    let items = unread.iter().take(LISTED).map(|unread| {
         let (file, why) = (escape(&unread.file), escape(&unread.why));
         format!("<li><b>{file}</b>: {why}</li>")
     });
-    let lead = "What was read of these files before is judged above.";
+    let lead = "Benchmarks read before the error are included above.";
     let html = list(items.collect(), unread.len());
     page.section("unread", "Not read", lead, &html);
 }
 
-/// What is worth knowing.
+/// The notes.
 pub(super) fn notes(page: &mut Page<ClassifyReport>) {
     let report = page.report;
     let notes = words::notes(report);
@@ -159,8 +159,8 @@ pub(super) fn notes(page: &mut Page<ClassifyReport>) {
         .iter()
         .map(|note| format!("<li>{}</li>", escape(note)));
     let all = notes.len() + report.notes.len();
-    let items = of_benchmarks.chain(of_files).take(TOLD).collect();
-    page.section("notes", "Worth knowing", "", &list(items, all));
+    let items = of_benchmarks.chain(of_files).take(LISTED).collect();
+    page.section("notes", "Notes", "", &list(items, all));
 }
 
 fn list(items: Vec<String>, all: usize) -> String {
@@ -174,27 +174,27 @@ fn list(items: Vec<String>, all: usize) -> String {
     format!("<ul class=\"plain\">{}{more}</ul>", items.concat())
 }
 
-/// What holds for every report.
+/// The explanation of the method, the same for every report.
 const METHOD: &str = "\
-<p><b>A start is a fresh process; an iteration is what it repeats.</b> Each start is judged by \
-itself, then all starts of a benchmark together.</p>\
-<p><b>The first iteration is a quantity of its own</b>, compared with the steady ones directly. On \
-what follows it, changepoints are found by PELT with a Gaussian cost on the logarithm of the \
-times. Walking back from the last segment, segments within 5\u{a0}% of it belong to the steady state, \
-which must be a quarter of the start at least.</p>\
-<p><b>Classes.</b> Flat: as fast from the first iteration on as ever after. Cold-first: only the \
-first is slow. Warmup: several are. Slowdown: it settles at a speed below one that it had before. No \
-steady state: it does not settle, or is too short to tell. A benchmark has the class that most of its \
-starts have, of equally frequent ones the worst.</p>\
-<p><b>Discard</b> is the least number of iterations that covers 95\u{a0}% of the starts that settle: all of \
-them, up to nineteen.</p>\
-<p><b>Over starts</b>, first, steady and ratio are geometric means, and the excess (what warm-up cost \
-over steady) is a mean, of the starts that settle. Intervals are 95\u{a0}% intervals of a hierarchical \
-bootstrap: starts are drawn again, then iterations within them, by the seed. With fewer than three \
-starts there is none.</p>";
+<p><b>A start is a fresh process; an iteration is the unit that it repeats.</b> Each start is \
+classified separately, then all starts of a benchmark together.</p>\
+<p><b>The first iteration is treated separately</b> and compared directly with the steady ones. In \
+the rest, PELT finds changepoints with a Gaussian cost on the logarithm of the times. Walking back \
+from the last segment, segments within 5\u{a0}% of it belong to the steady state, which must cover at \
+least a quarter of the start.</p>\
+<p><b>Classes.</b> Flat: full speed from the first iteration. Cold-first: only the first is slow. \
+Warmup: several are slow. Slowdown: it settles at a lower speed than it had before. No steady state: \
+it does not settle, or is too short to decide. A benchmark has the most frequent class among its \
+starts; on a tie, the worst.</p>\
+<p><b>Discard</b> is the smallest number of iterations that covers 95\u{a0}% of the starts that \
+settle: all of them, if there are fewer than twenty.</p>\
+<p><b>Over the starts</b> that settle, first, steady and ratio are geometric means, and the excess \
+(the time that warm-up cost beyond steady) is an arithmetic mean. The 95\u{a0}% intervals come from a \
+seeded hierarchical bootstrap, which resamples starts, then iterations within them. Fewer than three \
+starts give no interval.</p>";
 
-/// How it was judged.
+/// The section on the method.
 pub(super) fn method(page: &mut Page<ClassifyReport>) {
     let html = format!("<div class=\"method\">{METHOD}</div>");
-    page.section("method", "How it was judged", "", &html);
+    page.section("method", "Method", "", &html);
 }

@@ -1,4 +1,4 @@
-//! One benchmark with all that is known of it.
+//! One benchmark in full detail.
 
 use preheat_analyze::classify::{Benchmark, Measures, Start};
 use preheat_analyze::stats::Interval;
@@ -10,10 +10,10 @@ use crate::classify::words;
 use crate::terminal::{Screen, Style, clean, joined};
 use crate::units::{ABSENT, ratio, span};
 
-/// So many starts are listed.
+/// The maximum number of starts to list.
 const STARTS: usize = 20;
 
-/// Its numbers, then start by start.
+/// Shows the totals of the benchmark, then each start.
 pub(super) fn show(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
     if named {
         screen.title(&clean(&benchmark.name));

@@ -1,4 +1,5 @@
-//! A small table: columns as wide as they need, the first one cut where there is no room.
+//! A small table. Columns are as wide as their content; the first one is truncated if the
+//! table is too wide.
 
 use crate::terminal::{Screen, Style, width};
 
@@ -15,7 +16,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// How wide each column is at least.
+    /// The width of the widest cell in each column.
     fn widths(&self) -> Vec<usize> {
         let of = |at: usize| self.rows.iter().filter_map(move |row| row.get(at));
         (self.columns.iter().enumerate())
@@ -26,13 +27,13 @@ impl Grid {
             .collect()
     }
 
-    /// How much room the first column has.
+    /// The space that is left for the first column.
     pub fn room_of_first(&self, room: usize) -> usize {
         let others: usize = self.widths().iter().skip(1).map(|width| width + 2).sum();
         room.saturating_sub(others + 2)
     }
 
-    /// Takes a column away.
+    /// Removes a column.
     pub fn remove(&mut self, name: &str) {
         if let Some(at) = self.columns.iter().position(|column| column.name == name) {
             self.columns.remove(at);
@@ -42,7 +43,7 @@ impl Grid {
         }
     }
 
-    /// The header and the rows, indented by two.
+    /// Prints the header and the rows, indented by two.
     pub fn show(&self, screen: &mut Screen) {
         let mut widths = self.widths();
         let first = self.room_of_first(screen.terminal.width);
@@ -72,7 +73,7 @@ impl Grid {
     }
 }
 
-/// `text` cut in its middle: names differ at their ends.
+/// Truncates `text` in the middle, since names differ at their ends.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
     let count = width(text);
     if count <= limit {

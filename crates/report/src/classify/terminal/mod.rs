@@ -1,8 +1,7 @@
-//! Judged times for a person at a prompt.
+//! Renders classified times for the terminal.
 //!
-//! Top to bottom: how many are of which class; for few benchmarks everything about each,
-//! for many a line each; what is worth knowing; and last, where the eye is when the prompt
-//! is back, what to discard.
+//! Top to bottom: the number of benchmarks in each class; full details of a few benchmarks,
+//! or one line for each of many; notes; and, just above the prompt, what to discard.
 
 mod detail;
 mod grid;
@@ -14,12 +13,12 @@ use super::words;
 use crate::terminal::{Screen, Style, Terminal};
 use crate::units::{ABSENT, duration_parts};
 
-/// So many benchmarks are told in detail.
+/// The maximum number of benchmarks to show in detail.
 const FEW: usize = 3;
-/// So many notes are told of many benchmarks.
+/// The maximum number of notes to show for many benchmarks.
 const MOST_NOTES: usize = 8;
 
-/// The report as lines of text, none wider than the terminal.
+/// Renders the report; no line is wider than the terminal.
 pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     let headline = format!("{}.", words::headline(report));
@@ -58,7 +57,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
     screen.finish()
 }
 
-/// A time for a column: all three digits, so that numbers stand below each other.
+/// A time for a column: always three digits and a padded unit, so that numbers align.
 fn time(seconds: f64) -> String {
     match duration_parts(seconds) {
         Some((number, unit)) => format!("{} {unit:<2}", words::minus(number)),

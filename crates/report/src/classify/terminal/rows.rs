@@ -1,4 +1,4 @@
-//! Many benchmarks, a line each.
+//! Many benchmarks, one line each.
 
 use preheat_analyze::classify::{Benchmark, ClassifyReport};
 use preheat_analyze::stats::{Class, Consistency};
@@ -10,13 +10,14 @@ use crate::units::{ABSENT, ratio, span};
 
 use super::time;
 
-/// A name needs so much room, before an interval has any.
+/// The width that names get before the intervals are shown.
 const NAME: usize = 20;
+/// The header of the column of intervals.
 const INTERVAL: &str = "95 %";
-/// A ratio from here on is set in bold.
+/// The smallest ratio that is shown in bold.
 const STRIKING: f64 = 10.0;
 
-/// The table.
+/// Shows the table.
 pub(super) fn show(screen: &mut Screen, report: &ClassifyReport) {
     if report.benchmarks.is_empty() {
         return;
@@ -47,7 +48,7 @@ pub(super) fn show(screen: &mut Screen, report: &ClassifyReport) {
     let mixed = |b: &Benchmark| b.consistency != Consistency::Consistent;
     if report.benchmarks.iter().any(mixed) {
         screen.blank();
-        screen.paragraph(&[], 2, Style::Dim, "* not all starts behave so");
+        screen.paragraph(&[], 2, Style::Dim, "* not every start is in this class");
     }
 }
 
@@ -82,7 +83,7 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<(Style, String)> {
     ]
 }
 
-/// How a class looks.
+/// The style of a class.
 pub(super) fn of_class(class: Class) -> Style {
     match class {
         Class::Flat => Style::Green,

@@ -1,4 +1,4 @@
-//! What the script draws: both paths from exec to the end of the first iteration.
+//! The data for the script: both paths from exec to the end of the first iteration.
 
 use preheat_analyze::compare::CompareReport;
 use preheat_analyze::run::{Cause, RunView, Segment};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::html::command::command_line;
 use crate::html::data::{DETAIL, Names, element, longest, micros, plain, segment};
 
-/// The most parts of a path that are drawn.
+/// The maximum number of segments per path.
 const SEGMENTS: usize = 1500;
 
 /// The element that holds the data.
@@ -42,14 +42,14 @@ pub(super) fn block(report: &CompareReport, views: [Option<&RunView>; 2]) -> Str
     }))
 }
 
-/// The end of the first iteration; where nothing repeats, of all that is shown.
+/// The end of the first iteration, or of the view if nothing repeats.
 pub(super) fn end(view: &RunView) -> f64 {
     let first = view.iterations.first().map(|(_, end)| *end);
     let end = first.filter(|end| end.is_finite()).unwrap_or(view.until);
     if end.is_finite() { end.max(0.0) } else { 0.0 }
 }
 
-/// The longest parts of the path until there, in order.
+/// The longest segments up to [`end`], in order.
 pub(super) fn parts(view: &RunView, most: usize) -> Vec<Segment> {
     let end = end(view);
     let inside: Vec<Segment> = view

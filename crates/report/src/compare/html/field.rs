@@ -1,8 +1,8 @@
-//! Differences around a line at zero: a dot for each, a whisker for its interval, and a
-//! band for the margin within which nothing is a regression.
+//! Plots differences around zero: a dot for the difference, a whisker for its interval, and
+//! a band for the margin of a regression.
 //!
-//! Small differences need as much room as large ones, so the scale is linear within the
-//! margin and becomes logarithmic beyond (the inverse hyperbolic sine).
+//! Small differences need as much space as large ones, so the scale is linear within the
+//! margin and logarithmic beyond it (the inverse hyperbolic sine).
 
 use preheat_analyze::compare::{Estimate, Verdict};
 
@@ -10,15 +10,16 @@ use super::class;
 use crate::compare::words::{ends, margin};
 use crate::html::escape::escape;
 
-/// Where there is no margin, the scale bends here.
+/// The point where the scale becomes logarithmic if there is no margin.
 const USUAL_MARGIN: f64 = 0.05;
-/// The scale goes this far for the ends of an interval, and this far for a change.
+/// The largest end of an interval that extends the scale.
 const FAR: f64 = 10.0;
+/// The largest change that extends the scale.
 const FURTHEST: f64 = 1000.0;
-/// A sign of a name on the scale takes about so many per cent of its width.
+/// The approximate width of a character on the axis, in percent of the plot.
 const SIGN: f64 = 2.4;
 
-/// The scale that all differences of a table share.
+/// The scale shared by all differences in a table.
 pub(super) struct Field {
     margin: Option<f64>,
     bend: f64,
@@ -27,11 +28,12 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Room for all `parts`.
+    /// Creates a scale that fits all `parts`.
     pub fn new<'a>(parts: impl Iterator<Item = &'a Estimate>, margin: f64) -> Field {
         let margin = Some(margin).filter(|margin| *margin > 0.0 && margin.is_finite());
         let bend = margin.unwrap_or(USUAL_MARGIN);
-        // An end that is far out says only that it is; a change has its place.
+        // Clip distant ends of intervals, so that they do not compress everything else;
+        // changes themselves are shown up to a much larger value.
         let far = |part: f64, most: f64| match part.abs() {
             part if part.is_finite() => part.min(most),
             _ => 0.0,
@@ -48,7 +50,7 @@ impl Field {
         }
     }
 
-    /// The place of a difference in per cent of the width.
+    /// The position of a difference in percent of the width.
     fn at(&self, part: f64) -> f64 {
         let share = (part / self.bend).asinh() / (self.most / self.bend).asinh();
         let share = if share.is_finite() { share } else { 0.0 };
@@ -66,7 +68,7 @@ impl Field {
         )
     }
 
-    /// The names above the scale.
+    /// The axis labels.
     pub fn axis(&self) -> String {
         let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
         let steps = steps.into_iter().chain((1..6).map(|p| 10f64.powi(p)));
@@ -98,12 +100,12 @@ impl Field {
         )
     }
 
-    /// The drawing of one difference; `say` is what hovering over it shows.
-    pub fn draw(&self, part: Option<&Estimate>, verdict: Verdict, say: &str) -> String {
+    /// Draws one difference with a tooltip.
+    pub fn draw(&self, part: Option<&Estimate>, verdict: Verdict, tooltip: &str) -> String {
         let mut html = format!(
             "<span class=\"field {}\" title=\"{}\" aria-hidden=\"true\">{}<span class=\"zero\"></span>",
             class(verdict),
-            escape(say),
+            escape(tooltip),
             self.band()
         );
         if let Some(part) = part {
@@ -139,19 +141,19 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_in_the_middle_and_all_fits() {
+    fn zero_is_centered_and_everything_fits() {
         let parts = [part(0.27, 0.26, 0.28), part(-0.02, -0.03, -0.01)];
         let field = Field::new(parts.iter(), 0.05);
         assert_eq!(field.at(0.0), 50.0);
         assert!(field.at(0.28) > 90.0 && field.at(0.28) < 100.0);
         assert!((field.at(0.1) + field.at(-0.1) - 100.0).abs() < 1e-9);
-        // Small differences are told apart beside large ones.
+        // Small differences are distinguishable next to large ones.
         assert!(field.at(0.05) - 50.0 > 12.0);
         assert!(field.axis().contains(">5 %<") && field.axis().contains(">−20 %<"));
     }
 
     #[test]
-    fn what_is_no_number_is_not_drawn() {
+    fn invalid_numbers_are_not_drawn() {
         let bad = part(f64::NAN, f64::NAN, f64::INFINITY);
         let field = Field::new([&bad].into_iter(), f64::NAN);
         let html = field.draw(Some(&bad), Verdict::Inconclusive, "\"x\"");
@@ -161,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_out_is_at_the_end() {
+    fn distant_values_are_at_the_edge() {
         let far = part(1e300, -1e300, 1e300);
         let field = Field::new([&far].into_iter(), 0.05);
         assert_eq!(field.at(1e300), 100.0);
         assert_eq!(field.at(-1e300), 0.0);
-        // The ends of an interval do not press all else together.
+        // The ends of an interval do not compress everything else.
         let unsure = part(0.2, -0.9, 1e5);
         let field = Field::new([&unsure].into_iter(), 0.05);
         assert!(field.at(0.2) > 65.0, "{}", field.at(0.2));

@@ -1,11 +1,11 @@
-//! A comparison for a person with a browser: one file that needs no other.
+//! Renders a comparison as one self-contained HTML file.
 //!
-//! Text, tables and most drawings are in the page as they are. One drawing moves, the
-//! two time lines: their data is in the page as JSON (`data`), and a script of our own
-//! draws them with the tools of the page of a run. Without it there is a still picture.
+//! Text, tables and most drawings are static. The two timelines are interactive: their data
+//! is in the page as JSON (`data`), and a script draws them with the functions of the run
+//! page. Without JavaScript the page shows a static picture.
 //!
-//! `field` places differences around a line at zero, `rows` is the table of quantities
-//! with these; each file in `sections` is one part of the page.
+//! `field` plots differences around zero, `rows` is the table of quantities with these
+//! plots; each file in `sections` is one part of the page.
 
 mod data;
 mod field;
@@ -22,16 +22,16 @@ use crate::html::moving::script;
 use crate::html::page::Page;
 use crate::terminal::clean;
 
-/// Rules beside those of every page about programs.
+/// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");
-/// What its drawing shows.
+/// The script that draws the timelines.
 const CHARTS: &str = include_str!("script/timelines.js");
 
-/// The page while it grows.
+/// The page under construction.
 type ComparePage<'a> = Page<'a, CompareReport>;
 
-/// The comparison as one self-contained HTML file. The views are the time lines of the
-/// two; a document alone has none.
+/// Renders the comparison as one self-contained HTML file. The views hold the timelines of
+/// the two sides; a JSON document has none.
 pub fn compare_html(
     report: &CompareReport,
     base: Option<&RunView>,
@@ -66,7 +66,7 @@ pub fn compare_html(
     .html()
 }
 
-/// The class that gives a verdict its colour.
+/// The CSS class that gives a verdict its color.
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "holds",
@@ -76,7 +76,7 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A sign beside its word, so that colours are not needed.
+/// The symbol shown with a verdict, so that it does not rely on color alone.
 fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "▼",

@@ -1,4 +1,4 @@
-//! Quantities as a table: base, new, the change, and where that lies around zero.
+//! The table of quantities: base, new, the change, and its plot around zero.
 
 use preheat_analyze::compare::{Level, Quantity};
 
@@ -9,7 +9,7 @@ use crate::compare::words::{change, interval, sentence, signed, value};
 use crate::html::escape::escape;
 use crate::units::{ABSENT, tie};
 
-/// The table. `name` gives a row its name and what stands below it, which may be empty.
+/// Renders the table. `name` returns the name of a row and a subtitle, which may be empty.
 pub(super) fn table(
     quantities: &[&Quantity],
     margin: f64,
@@ -49,7 +49,7 @@ fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> S
     let within = quantity
         .difference
         .and_then(|by| interval(&by, quantity.unit));
-    let say = match within {
+    let tooltip = match within {
         Some(within) => format!("{name}: {by}, 95 % interval {within}"),
         None => format!("{name}: {by}"),
     };
@@ -74,7 +74,7 @@ fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> S
         cell("base", &level(&quantity.base)),
         cell("new", &level(&quantity.new)),
         cell("change", &by),
-        field.draw(quantity.relative.as_ref(), quantity.verdict, &say),
+        field.draw(quantity.relative.as_ref(), quantity.verdict, &tooltip),
         escape(&tie(&change(quantity))),
         class(quantity.verdict),
         sign(quantity.verdict),

@@ -1,8 +1,8 @@
-//! Bars to both sides of a line: less to the left, more to the right.
+//! Bars on both sides of a line at zero: decreases to the left, increases to the right.
 
 use crate::terminal::cells::bar;
 
-/// The two sides, in columns, and what one column stands for.
+/// The widths of the two sides in columns, and the value of one column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sides {
     pub left: usize,
@@ -11,8 +11,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Room for `columns` columns of bars in all, divided so that the longest bar on each
-    /// side fits and both have one scale.
+    /// Divides `columns` columns so that the longest bar on each side fits and both sides
+    /// share one scale.
     pub fn new(values: impl Iterator<Item = f64>, columns: usize) -> Sides {
         let (less, more) = values
             .filter(|value| value.is_finite())
@@ -27,7 +27,7 @@ impl Sides {
                 column: f64::INFINITY,
             };
         }
-        // Whatever there is needs a column to be seen in.
+        // Every value other than 0 gets at least one column.
         let least = |value: f64| usize::from(value > 0.0).min(columns);
         let most = (columns - least(more)).max(least(less));
         let left = ((less / column).round() as usize).clamp(least(less), most);
@@ -38,7 +38,7 @@ impl Sides {
         }
     }
 
-    /// The bar of a value, as wide as both sides and the line between them.
+    /// The bar of a value, padded to the width of both sides and the line between them.
     pub fn bar(&self, value: f64) -> String {
         let (less, more) = match value {
             value if value < 0.0 => (backward(-value / self.column, self.left), String::new()),
@@ -51,7 +51,7 @@ impl Sides {
     }
 }
 
-/// A bar that ends at the right, in halves of a column; whatever there is shows.
+/// A right-aligned bar in half columns; every value above 0 shows at least a half.
 fn backward(columns: f64, most: usize) -> String {
     if !(columns > 0.0 && columns.is_finite()) {
         return String::new();
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_have_one_scale() {
+    fn both_sides_share_one_scale() {
         let sides = Sides::new([3.0, -1.0, 0.0].into_iter(), 8);
         assert_eq!((sides.left, sides.right), (2, 6));
         assert_eq!(sides.bar(3.0), "  │██████");
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_there_is_shows() {
+    fn small_values_stay_visible() {
         let sides = Sides::new([100.0, -0.1].into_iter(), 8);
         assert_eq!((sides.left, sides.right), (1, 7));
         assert_eq!(sides.bar(-0.1), "▐│       ");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_never_takes_all_the_room_of_the_other() {
+    fn each_side_keeps_at_least_one_column() {
         let sides = Sides::new([-100.0, 0.1].into_iter(), 8);
         assert_eq!((sides.left, sides.right), (7, 1));
         assert_eq!(sides.bar(-100.0), "███████│ ");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_bar() {
+    fn zero_has_no_bar() {
         let sides = Sides::new([0.0, f64::NAN].into_iter(), 4);
         assert_eq!(sides.bar(0.0), "│    ");
         assert_eq!(Sides::new([1.0, -1.0].into_iter(), 0).bar(1.0), "│");

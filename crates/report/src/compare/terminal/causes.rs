@@ -1,28 +1,30 @@
-//! The causes that changed: less to the left, more to the right, and what is behind them.
+//! The causes that changed, as bars around zero, with the items that explain them.
 
 use preheat_analyze::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
 use super::super::words::{changed, interval, signed, value};
 use super::bars::Sides;
-use super::look;
+use super::style_of;
 use crate::terminal::cells::name as cut;
 use crate::terminal::{Screen, Style, clean, fit, width};
 
-/// Columns of bars, and where there is much room.
+/// The width of the bars.
 const BARS: usize = 14;
+/// The width of the bars on a wide terminal.
 const LONG_BARS: usize = 32;
-/// From this width on there is much room.
+/// The minimum width of a wide terminal.
 const WIDE: usize = 110;
-/// Less room than this is not worth the bars.
+/// The minimum width of a terminal for showing bars.
 const LEAST_WIDTH: usize = 64;
-/// An inconclusive cause is shown if its difference is this part of the largest.
+/// The minimum size of an inconclusive cause, as a share of the largest difference.
 const WORTH_SHOWING: f64 = 0.05;
-/// So many items of a cause are shown, if their difference is this part of the cause's.
+/// The maximum number of items per cause.
 const ITEMS: usize = 4;
+/// The minimum size of an item, as a share of the difference of its cause.
 const WORTH_NAMING: f64 = 0.02;
 
-/// The causes, if any are known.
+/// Shows the causes, if any are known.
 pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     if report.causes.is_empty() {
         return;
@@ -62,7 +64,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
         return;
     }
     let lead = [(Style::Bold, "Causes"), (Style::Plain, "  ")];
-    let about = "what changed on the way from exec to the end of the first iteration";
+    let about = "changes on the path from exec to the end of the first iteration";
     screen.paragraph(&lead, 2, Style::Dim, about);
     table(screen, &shown);
     let rest = rest(same, open);
@@ -87,7 +89,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         .iter()
         .map(|change| interval(&change.difference, Unit::Seconds).unwrap_or_default())
         .collect();
-    // Where there is much room: from what to what.
+    // A wide terminal also shows both levels.
     let levels: Vec<String> = shown
         .iter()
         .filter(|_| room >= WIDE)
@@ -110,7 +112,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
     }
     for (at, change) in shown.iter().enumerate() {
         let (by, within) = (&by[at], &within[at]);
-        let style = look(change.verdict);
+        let style = style_of(change.verdict);
         let mut line = vec![(
             Style::Plain,
             format!("  {:<name$}  ", fit(change.cause.as_str(), name)),
@@ -131,34 +133,35 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
     }
 }
 
-/// What is behind a cause's change.
+/// Shows the largest items of a cause.
 fn items(screen: &mut Screen, change: &CauseChange) {
     let worth = WORTH_NAMING * change.difference.value.abs();
-    let told: Vec<&ItemChange> = change
+    let shown: Vec<&ItemChange> = change
         .items
         .iter()
         .filter(|item| item.difference.abs() >= worth)
         .take(ITEMS)
         .collect();
-    let by: Vec<String> = told
+    let by: Vec<String> = shown
         .iter()
         .map(|item| signed(item.difference, Unit::Seconds))
         .collect();
     let column = by.iter().map(|text| width(text)).max().unwrap_or(0);
-    for (item, by) in told.iter().zip(&by) {
+    for (item, by) in shown.iter().zip(&by) {
         let room = screen.terminal.width.saturating_sub(4 + column + 2);
         let lead = format!("    {by:>column$}  ");
-        screen.line(vec![(Style::Dim, lead), (Style::Plain, said(item, room))]);
+        let text = describe(item, room);
+        screen.line(vec![(Style::Dim, lead), (Style::Plain, text)]);
     }
-    let left = change.items_in_all.saturating_sub(told.len() as u64);
-    if !told.is_empty() && left > 0 {
+    let left = change.items_in_all.saturating_sub(shown.len() as u64);
+    if !shown.is_empty() && left > 0 {
         let text = format!("and {left} smaller");
         screen.line(vec![(Style::Dim, format!("    {:>column$}  {text}", ""))]);
     }
 }
 
-/// `sympy is new · torch.utils._sympy.functions:12`, as much as there is room for.
-fn said(item: &ItemChange, room: usize) -> String {
+/// Describes an item, `sympy is new · torch.utils._sympy.functions:12`, in `room` columns.
+fn describe(item: &ItemChange, room: usize) -> String {
     use preheat_analyze::compare::Change;
     let what = match item.change {
         Change::New | Change::Gone => item.change.words().to_owned(),

@@ -1,17 +1,17 @@
-//! What changed, and the two that were compared.
+//! The headline and the two sides of the comparison.
 
 use preheat_analyze::compare::{CompareReport, Side};
 
 use super::super::words::{changed, sentence};
-use super::look;
+use super::style_of;
 use crate::html::command::command_line;
 use crate::run::words::counted;
 use crate::terminal::{Screen, Style, clean, joined};
 
-/// The headline, then a line for each side.
+/// Shows the headline, then a line for each side.
 pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     let style = match report.verdict {
-        verdict if changed(verdict) => look(verdict),
+        verdict if changed(verdict) => style_of(verdict),
         _ => Style::Bold,
     };
     screen.paragraph(&[], 0, style, &sentence(&report.headline.text));
@@ -32,7 +32,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     }
 }
 
-/// How many starts count, and of how many.
+/// The number of counted starts, and the total if it differs.
 fn starts(side: &Side) -> String {
     match side.starts == side.counted_starts {
         true => counted(side.starts, "start"),

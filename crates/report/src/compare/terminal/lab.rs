@@ -1,4 +1,4 @@
-//! Two results of the lab: what changed, what is inconclusive, how much is the same.
+//! Two lab results: the changed and the inconclusive quantities, and the number of the others.
 
 use preheat_analyze::compare::{CompareReport, Quantity};
 
@@ -6,11 +6,12 @@ use super::super::order::{series, sorted};
 use super::table::{Row, Table};
 use crate::terminal::{Screen, Style, clean, width};
 
-/// So many are shown of each.
+/// The maximum number of changed quantities to show.
 const CHANGED: usize = 24;
+/// The maximum number of inconclusive quantities to show.
 const OPEN: usize = 6;
 
-/// The tables, and how many are the same.
+/// Shows the tables, then the number of unchanged quantities.
 pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     let sorted = sorted(report);
     list(screen, "Changed", &sorted.changed, CHANGED, false);
@@ -24,7 +25,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     screen.paragraph(&[], 0, Style::Dim, &text);
 }
 
-/// A table for each subject, that of the largest change first.
+/// Shows one table per subject, the subject with the largest change first.
 fn list(screen: &mut Screen, title: &str, quantities: &[&Quantity], most: usize, quiet: bool) {
     let shown = &quantities[..quantities.len().min(most)];
     let mut subjects: Vec<&str> = Vec::new();
@@ -55,7 +56,7 @@ fn subject(quantity: &Quantity) -> &str {
     quantity.of.as_ref().map_or("", |of| &of.subject)
 }
 
-/// `first   train · mlp, iteration`, with the series below each other.
+/// The label of a row: `first   train · mlp, iteration`, with the series aligned.
 fn label(quantity: &Quantity, names: usize) -> String {
     let series = quantity.of.as_ref().map_or(String::new(), series);
     format!("{:<names$}  {}", clean(&quantity.name), clean(&series))

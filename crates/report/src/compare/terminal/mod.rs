@@ -1,9 +1,9 @@
-//! A comparison for a person at a prompt.
+//! Renders a comparison for the terminal.
 //!
-//! Top to bottom: what changed and why, in a sentence; the two that were compared; every
-//! quantity (of the lab: those that changed); the causes that changed with what is behind
-//! them; notes; what was decided. Few words for what is the same. Nothing is wider than
-//! the terminal, and without colour or Unicode nothing is lost but looks.
+//! Top to bottom: a headline with the change and its cause; the two sides; every quantity
+//! (for the lab, those that changed); the causes that changed and the items that explain
+//! them; notes; the decision. Unchanged quantities get little space. No line is wider than
+//! the terminal, and color and Unicode carry no information of their own.
 
 mod bars;
 mod causes;
@@ -17,7 +17,7 @@ use preheat_analyze::compare::{CompareKind, CompareReport, Verdict};
 
 use crate::terminal::{Screen, Style, Terminal};
 
-/// The comparison as lines of text, none wider than the terminal.
+/// Renders the comparison; no line is wider than the terminal.
 pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     head::show(&mut screen, report);
@@ -30,8 +30,8 @@ pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
     screen.finish()
 }
 
-/// How a verdict looks: what is the same stays in the background.
-fn look(verdict: Verdict) -> Style {
+/// The style of a verdict.
+fn style_of(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Faster => Style::Green,
         Verdict::Slower => Style::Red,
@@ -60,7 +60,7 @@ mod tests {
         ]
     }
 
-    /// Without the escapes that set colours.
+    /// Removes color escapes.
     fn bare(text: &str) -> String {
         let mut bare = String::new();
         let mut rest = text;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_nothing_but_colour() {
+    fn color_does_not_change_the_text() {
         for report in all_reports() {
             let [with, without] = [true, false].map(|color| {
                 let terminal = Terminal {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_a_dash_or_nothing() {
+    fn invalid_numbers_are_shown_as_dashes_or_omitted() {
         for width in [60, 80, 120] {
             let terminal = Terminal {
                 width,

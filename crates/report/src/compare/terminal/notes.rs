@@ -1,4 +1,4 @@
-//! What is doubtful, and what was decided.
+//! The notes and the decision.
 
 use preheat_analyze::compare::CompareReport;
 
@@ -6,7 +6,7 @@ use super::super::gate::{Decision, gate};
 use super::super::words::sentence;
 use crate::terminal::{Screen, Style};
 
-/// The notes, then the decision.
+/// Shows the notes, then the decision.
 pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     if !report.notes.is_empty() {
         screen.title("Notes");
@@ -21,7 +21,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
         Decision::Inconclusive => ("? ", Style::Yellow),
         Decision::Passed => ("✓ ", Style::Green),
     };
-    // Where there is no room at all, the last line is still not empty.
+    // On a very narrow terminal, indent less so that the last line is not empty.
     let indent = 2.min(screen.terminal.width / 5);
     screen.paragraph(&[(style, sign)], indent, Style::Plain, &text);
 }

@@ -1,4 +1,4 @@
-//! The quantities of a run: what each was, what it is, the difference, how sure that is.
+//! The quantities of a run: both levels, the difference and its interval.
 
 use preheat_analyze::compare::{CompareReport, Quantity};
 
@@ -6,7 +6,7 @@ use super::super::order::reasons;
 use super::table::{Row, Table};
 use crate::terminal::{Screen, Style, clean};
 
-/// The table, and why some quantities are inconclusive.
+/// Shows the table, then the reasons why quantities are inconclusive.
 pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     if report.quantities.is_empty() {
         return;

@@ -1,23 +1,24 @@
-//! Quantities below each other: name, base, new, change, relative change, verdict.
+//! The table of quantities: name, base, new, change, relative change, verdict.
 //!
-//! When there is little room columns give way in order: the change, long names, the
-//! relative change, then what it was and what it is.
+//! On a narrow terminal, columns are dropped or shortened in this order: the change, long
+//! names, the relative change, then base and new.
 
 use preheat_analyze::compare::{Level, Quantity, Verdict};
 
 use super::super::words::{change, changed, interval, percents, signed, value};
-use super::look;
+use super::style_of;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, fit, width};
 use crate::units::ABSENT;
 
-/// What stands above the relative changes.
+/// The header of the relative changes.
 const RELATIVE: &str = "relative (95 %)";
-/// A name may always be this long; what is longer is cut if need be.
+/// The length to which names are cut before other columns are dropped.
 const USUAL_NAME: usize = 20;
+/// The minimum length of a name.
 const LEAST_NAME: usize = 8;
 
-/// A row before it is aligned.
+/// A row before alignment.
 pub(super) struct Row {
     name: String,
     base: String,
@@ -30,7 +31,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// A quantity under a name.
+    /// Creates the row of a quantity.
     pub fn new(name: String, quantity: &Quantity) -> Row {
         let level = |level: &Option<Level>| match level {
             Some(level) => value(level.mean.value, quantity.unit),
@@ -44,7 +45,7 @@ impl Row {
             (None, by) => by.and_then(|by| interval(&by, quantity.unit)),
         };
         let relative = match (quantity.verdict, within) {
-            // How sure it is says enough; the number is in the column before.
+            // Show only the interval; the change is in the previous column.
             (Verdict::Same | Verdict::Inconclusive, Some(within)) => within,
             _ => change(quantity),
         };
@@ -63,14 +64,14 @@ impl Row {
         }
     }
 
-    /// The same without its verdict, where a title says it.
+    /// Removes the verdict, for tables whose title states it.
     pub fn without_verdict(mut self) -> Row {
         self.verdict.clear();
         self
     }
 }
 
-/// The rows and how wide their columns are; 0 for one that is not shown.
+/// The rows and the widths of their columns; 0 for a column that is not shown.
 pub(super) struct Table {
     rows: Vec<Row>,
     name: usize,
@@ -81,7 +82,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// As wide as the rows need, within `room`.
+    /// Lays out the rows within `room` columns.
     pub fn new(mut rows: Vec<Row>, room: usize) -> Table {
         align(&mut rows, |row| &mut row.base);
         align(&mut rows, |row| &mut row.new);
@@ -111,12 +112,12 @@ impl Table {
         table
     }
 
-    /// Columns to the left of the relative change.
+    /// The total width to the left of the relative change.
     fn left(&self) -> usize {
         2 + self.name + gap(self.base) + gap(self.new) + gap(self.change)
     }
 
-    /// The longest row. A verdict may stand nearer than its column.
+    /// The width of the longest row. A verdict may be left of its column.
     fn total(&self) -> usize {
         let right = |row: &Row| {
             let relative = match self.relative {
@@ -137,7 +138,7 @@ impl Table {
         self.name = self.name.saturating_sub(over).max(self.name.min(least));
     }
 
-    /// The heading and the rows.
+    /// Prints the heading and the rows.
     pub fn show(&self, screen: &mut Screen, title: &str) {
         let mut heading = vec![(
             Style::Bold,
@@ -164,10 +165,14 @@ impl Table {
             Verdict::Same => Style::Dim,
             _ => Style::Plain,
         };
-        let strong = if changed(row.of) { look(row.of) } else { style };
+        let strong = if changed(row.of) {
+            style_of(row.of)
+        } else {
+            style
+        };
         let sign = if row.regressed { "✗ " } else { "  " };
         let mut line = vec![
-            (look(row.of), sign.to_owned()),
+            (style_of(row.of), sign.to_owned()),
             (
                 style,
                 format!("{:<1$}", cut(&row.name, self.name), self.name),
@@ -182,13 +187,13 @@ impl Table {
             let column = self.relative.min(room);
             line.push((style, format!("  {:<column$}", row.relative)));
         }
-        line.push((look(row.of), format!("  {}", row.verdict)));
+        line.push((style_of(row.of), format!("  {}", row.verdict)));
         screen.line(line);
     }
 }
 
-/// A name in `limit` columns. Series differ at their ends, so the middle of what follows
-/// the quantity goes.
+/// Truncates a name to `limit` columns. Series differ at their ends, so the middle of the
+/// series is cut.
 fn cut(name: &str, limit: usize) -> String {
     match name.rsplit_once("  ") {
         Some((quantity, series)) if width(quantity) + 2 + LEAST_NAME <= limit => {
@@ -210,7 +215,7 @@ fn right(text: &str, column: usize) -> String {
     }
 }
 
-/// Pads units to the right, so that they begin below each other.
+/// Pads the texts on the right so that their units align.
 fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut String) {
     let unit = |text: &str| text.split_once(' ').map_or(0, |(_, unit)| width(unit) + 1);
     let longest = rows.iter_mut().map(|row| unit(of(row))).max().unwrap_or(0);
@@ -226,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_of_a_series_gives_way() {
+    fn truncates_the_middle_of_a_series() {
         let name = "first   launch · cache empty: long, no sync";
         assert_eq!(cut(name, 60), name);
         assert_eq!(cut(name, 30), "first   launch · ca…g, no sync");

@@ -3,7 +3,7 @@
 const named = place => view.names[place] || "";
 const order = bars => bars.sort((a, b) => a.begin - b.begin || b.end - a.end);
 
-// A bar of a cause, or a mere frame.
+// A bar of a cause, or a frame without one.
 function causeBar([begin, end, cause, label], more, first = view.first) {
   const known = cause >= 0;
   return {begin, end, names: shorter(label || view.causes[cause]), look: known ? "k" + cause : "frame",

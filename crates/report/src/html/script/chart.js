@@ -1,8 +1,9 @@
-// Bars on lanes over a time axis, of which a window is shown.
+// Bars on lanes over a time axis, of which a window is visible.
 //
-// A bar is {begin, end, names, look, ink, say}: `names` what may be written on it, the
-// longest first, `look` and `ink` its classes, `say()` what is told of it, as lines. A lane is {top, height, bars} with its bars in order. The chart is drawn
-// anew for every window: what is not seen is not there.
+// A bar is {begin, end, names, look, ink, say}: `names` are its possible labels, longest
+// first, `look` and `ink` its CSS classes, and `say()` returns its description as lines. A
+// lane is {top, height, bars} with its bars in order. The chart is redrawn for every window;
+// invisible bars are not created.
 
 const AXIS = 26;
 
@@ -13,12 +14,12 @@ class Chart {
     this.to = until;
     this.selected = null;
     this.hovered = null;
-    this.told = element("p", {class: "told", "aria-live": "polite"});
+    this.description = element("p", {class: "description", "aria-live": "polite"});
     this.hint = hint;
     this.svg = shape("svg", {class: "lanes", role: "application", tabindex: "0",
       "aria-label": name, height: height + 14});
     this.tools = element("div", {class: "tools"});
-    box.append(this.tools, this.told, this.svg);
+    box.append(this.tools, this.description, this.svg);
     box.hidden = false;
     this.move = moves(this);
     new ResizeObserver(() => this.draw()).observe(box);
@@ -30,7 +31,7 @@ class Chart {
     return (time - this.from) / (this.to - this.from) * this.width;
   }
 
-  // Shows from `from` to `to`, as far as there is something and it can be told apart.
+  // Shows `from` to `to`, clamped to the data and to the smallest useful window.
   show(from, to) {
     const least = Math.min(this.until, Math.max(this.until / 1e6, 5));
     const span = Math.min(this.until, Math.max(to - from, least));
@@ -53,20 +54,20 @@ class Chart {
   tell() {
     const bar = this.hovered || this.selected;
     const lines = bar ? bar.say() : [this.hint];
-    this.told.replaceChildren();
-    this.told.classList.toggle("hint", !bar);
+    this.description.replaceChildren();
+    this.description.classList.toggle("hint", !bar);
     lines.filter(line => line).forEach((line, index) => {
-      if (index) this.told.append(" · ");
-      this.told.append(index || !bar ? line : element("b", {}, line));
+      if (index) this.description.append(" · ");
+      this.description.append(index || !bar ? line : element("b", {}, line));
     });
-    if (bar) this.told.prepend(element("span", {class: "square " + bar.look, "aria-hidden": "true"}));
+    if (bar) this.description.prepend(element("span", {class: "square " + bar.look, "aria-hidden": "true"}));
   }
 
   draw() {
     this.width = Math.max(200, this.box.clientWidth);
     const {svg, width} = this;
     svg.setAttribute("width", width);
-    // Paper is narrower than the page: there the style sheet scales it.
+    // Paper is narrower than the page: the style sheet scales the chart for printing.
     svg.setAttribute("viewBox", "0 0 " + width + " " + (this.height + 14));
     svg.replaceChildren();
     this.drawAxis();
@@ -80,7 +81,7 @@ class Chart {
     for (const head of this.heads) {
       svg.append(shape("text", {class: "head", x: 0, y: head.y}, fitting([head.text], width, 6.6)));
     }
-    // Which part of the whole this is.
+    // The visible part of the whole.
     if (this.to - this.from > this.until * 0.999) return;
     const [left, right] = [this.from, this.to].map(time => time / this.until * width);
     svg.append(shape("rect", {class: "track", x: 0, y: this.height + 6, width, height: 4, rx: 2}),
@@ -89,7 +90,7 @@ class Chart {
 
   drawAxis() {
     const step = roundStep(this.to - this.from, Math.floor(this.width / 95));
-    // Near each other, ticks differ in digits that rounding would take.
+    // Ticks that are close together differ in digits that rounding would remove.
     const [unit, name] = this.until < 2e6 ? [1e3, " ms"] : [1e6, " s"];
     const digits = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
     for (let tick = Math.ceil(this.from / step) * step; tick <= this.to; tick += step) {
@@ -107,7 +108,7 @@ class Chart {
       if (bar.begin > this.to) break;
       const left = Math.max(-2, this.at(bar.begin));
       const right = Math.min(this.width + 2, this.at(bar.end));
-      // Bars that share a pixel with one that is there are not seen.
+      // Skip bars that share a pixel with the previous one.
       if (right - left < 0.7 && left < drawn + 0.7 && bar !== this.selected) continue;
       drawn = Math.max(right, left + 0.7);
       const rect = shape("rect", {class: "bar " + bar.look + (bar === this.selected ? " selected" : right - left < 4 ? " thin" : ""),

@@ -1,4 +1,4 @@
-// How a chart is moved and what is selected: keys, wheel, pointer, buttons.
+// Zooming, panning and selecting with keys, wheel, pointer and buttons.
 
 function moves(chart) {
   const {svg, tools} = chart;
@@ -13,7 +13,7 @@ function moves(chart) {
     chart.show(bar.begin - air, bar.end + air);
   };
 
-  // The next bar on the lane of the selected one, or the nearest on a lane beside it.
+  // The next bar on the same lane, or the nearest bar on an adjacent lane.
   const neighbour = (along, across) => {
     const lanes = chart.lanes.filter(lane => lane.bars.length);
     const bar = chart.selected;
@@ -71,7 +71,7 @@ function moves(chart) {
     event.preventDefault();
   }, {passive: false});
 
-  // One pointer drags, two pinch; one that did not move clicks.
+  // One pointer drags, two pointers pinch; a pointer that did not move clicks.
   const pointers = new Map();
   let moved = 0;
   svg.addEventListener("pointerdown", event => {
@@ -122,6 +122,6 @@ function moves(chart) {
   };
   button("−", "Zoom out", keys["-"]);
   button("+", "Zoom in", keys["+"]);
-  button("All", "Show all of it", keys["0"]);
+  button("All", "Show everything", keys["0"]);
   return {button, enter};
 }

@@ -1,5 +1,5 @@
-// What the drawings share: the data, elements, and numbers for people. Times are in
-// microseconds. Text is only ever set as text, so that a name is never obeyed.
+// Shared by the charts: the data, elements, and the format of numbers. Times are in
+// microseconds. Text is always inserted as text, never as markup.
 
 const view = JSON.parse(document.getElementById("view").textContent);
 const space = document.querySelector("svg").namespaceURI;
@@ -18,7 +18,7 @@ function element(name, attributes, ...inside) {
   return made;
 }
 
-// A duration with three digits and its unit, as everywhere on the page.
+// Formats a duration with three digits and its unit, as in the rest of the page.
 function duration(micros) {
   if (!Number.isFinite(micros)) return "–";
   if (micros === 0) return "0 s";
@@ -42,7 +42,7 @@ function roundStep(span, count) {
   return [1, 2, 5, 10].map(step => step * power).find(step => step >= rough) || rough;
 }
 
-// The first of the names that is no wider than this, about; else what fits of the last.
+// The first name that is approximately narrow enough; otherwise the last one, truncated.
 function fitting(names, width, each) {
   const most = Math.floor(width / each);
   const whole = names.find(name => name.length <= most);
@@ -50,8 +50,8 @@ function fitting(names, width, each) {
   return most < 5 ? "" : names[names.length - 1].slice(0, most - 1) + "…";
 }
 
-// A name, and the part of it that tells most: `torch.nn.modules`, `…modules`; `first
-// launch of gemm`, `gemm`.
+// A name and its most specific part: `torch.nn.modules`, `…modules`; `first launch of gemm`,
+// `gemm`.
 function shorter(name) {
   const last = /^[\w.]+\.(\w{3,})$/.exec(name) || / of (.+)$/.exec(name);
   return last ? [name, (name.includes(" of ") ? "" : "…") + last[1]] : [name];

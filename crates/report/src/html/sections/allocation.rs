@@ -1,4 +1,4 @@
-//! The time of an allocation by its size.
+//! Allocation times by size.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, names};
 
@@ -11,7 +11,7 @@ use crate::labels;
 use crate::overview::by_subject;
 use crate::units::{ABSENT, bytes, bytes_f64, duration, ratio};
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
     let report = page.report;
     let figures: Vec<String> = by_subject(report)
@@ -23,7 +23,7 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "allocation",
         "Allocation by size",
-        "The first allocation of each size in a process that has its context, and a steady one.",
+        "The first and the steady allocation of each size, in a process that already has a context.",
         &grid(&figures),
     );
 }
@@ -56,7 +56,7 @@ fn figure(page: &mut Page, experiment: &Experiment) -> Option<String> {
         bytes_f64(first[0].0),
         bytes_f64(first[first.len() - 1].0)
     );
-    let name = format!("Time of an allocation by size, {}", experiment.subject());
+    let name = format!("Allocation time by size, {}", experiment.subject());
     let drawing = plot.finish(&page.id(), &name, &description);
     let figure = Figure {
         title,
@@ -71,7 +71,7 @@ fn figure(page: &mut Page, experiment: &Experiment) -> Option<String> {
     Some(figure.html())
 }
 
-/// First and steady times of a sweep by size, as far as they can be drawn.
+/// The first and steady times of a sweep by size, without values that cannot be drawn.
 pub(super) fn times(experiment: &Experiment, name: &str) -> (Vec<Point>, Vec<Point>) {
     let mut sweep: Vec<(u64, f64, Option<f64>)> = experiment
         .series

@@ -1,4 +1,4 @@
-//! The claims: verdict, sentence, and the evidence for those who want it.
+//! The claims: verdict, result, and the evidence in a collapsed table.
 
 use preheat_analyze::lab::{Claim, Evidence, Verdict};
 
@@ -8,7 +8,7 @@ use crate::html::page::Page;
 use crate::units::{ABSENT, number, tie};
 use crate::verdicts::{basis, basis_of, count, sign};
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
     let claims = &page.report.claims;
     let items: String = claims.iter().map(item).collect();
@@ -24,8 +24,8 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "claims",
         "Claims",
-        "What is often said about cold starts, and what this machine says of it. A verdict needs \
-         its 95 % interval to be clear of the threshold.",
+        "Common claims about cold start, tested on this machine. A claim gets a verdict only if \
+         the 95 % interval is clear of the threshold.",
         &html,
     );
 }
@@ -57,7 +57,7 @@ fn item(claim: &Claim) -> String {
     html
 }
 
-/// A verdict by sign, word and colour.
+/// A verdict with its symbol and color.
 fn badge(verdict: Verdict) -> String {
     let class = match verdict {
         Verdict::Holds => "holds",
@@ -77,11 +77,11 @@ fn evidence(all: &[Evidence]) -> String {
     let mut table = Table::new(&[
         "subject",
         "verdict",
-        "what was compared",
+        "comparison",
         "value",
         "95 %",
         "threshold",
-        "in words",
+        "summary",
         "series",
     ]);
     table.words = vec![1, 2, 6, 7];

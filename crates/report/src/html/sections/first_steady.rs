@@ -1,4 +1,4 @@
-//! First against steady: two marks on a logarithmic line for each series.
+//! First against steady: two marks on a logarithmic scale for each series.
 
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::escape::escape;
@@ -18,7 +18,7 @@ struct Pair<'a> {
     steady: f64,
 }
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let all: Vec<(&Subject, Vec<Pair>)> = subjects
         .iter()
@@ -28,7 +28,7 @@ pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
         .iter()
         .flat_map(|(_, pairs)| pairs)
         .flat_map(|pair| [pair.first, pair.steady]);
-    // Air for the numbers beside the marks.
+    // Space for the numbers beside the marks.
     let values: Vec<f64> = values
         .flat_map(|value| [value / 2.5, value * 2.5])
         .collect();
@@ -71,9 +71,8 @@ pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
     page.section(
         "first-and-steady",
         "First and steady",
-        "Each line is one thing that is repeated: how long the first takes, and how long one \
-         takes once it is steady. The scale is logarithmic; at the right the ratio with its 95 % \
-         interval.",
+        "Each line is one repeated operation: the time of the first, and the time once it is \
+         steady. The scale is logarithmic; the ratio with its 95 % interval is on the right.",
         &html,
     );
 }
@@ -89,7 +88,7 @@ fn pairs<'a>(subject: &'a Subject) -> Vec<Pair<'a>> {
             continue;
         };
         let mut name = format!("{} · {}", group.name, row.label);
-        // Only where the same was measured in another variant is the variant said.
+        // Add the variant only if the same series was measured in another variant too.
         if pairs.iter().any(|pair| pair.name == name) {
             name.push_str(&format!(", {}", group.variant));
         }
@@ -124,20 +123,21 @@ fn draw(layout: Layout, axis: Axis, pairs: &[Pair]) -> Svg {
         bands.end(index, &strong, &faint.unwrap_or_default());
         let y = bands.middle(index);
         let (first, steady) = (bands.axis.at(pair.first), bands.axis.at(pair.steady));
-        let say = |which: &str, value: f64| format!("{}: {which} {}", pair.name, duration(value));
+        let tooltip =
+            |which: &str, value: f64| format!("{}: {which} {}", pair.name, duration(value));
         let svg = &mut bands.svg;
         svg.line("dumbbell", (first, y), (steady, y));
         svg.mark(
             Mark::Circle,
             "mark steady",
             (steady, y),
-            &say("steady", pair.steady),
+            &tooltip("steady", pair.steady),
         );
         svg.mark(
             Mark::Diamond,
             "mark first",
             (first, y),
-            &say("first", pair.first),
+            &tooltip("first", pair.first),
         );
         if layout.roomy {
             let mut ends = [
@@ -170,14 +170,14 @@ fn describe(pairs: &[Pair]) -> String {
         .max_by(|a, b| quotient(a).total_cmp(&quotient(b)));
     let most = most.map_or(String::new(), |pair| {
         format!(
-            " The largest ratio is that of {}: {} against {}.",
+            " {} has the largest ratio: {} against {}.",
             pair.name,
             duration(pair.first),
             duration(pair.steady)
         )
     });
     format!(
-        "{} series on a logarithmic scale of time.{most} The data follows as a table.",
+        "{} series on a logarithmic time scale.{most} The data follows as a table.",
         pairs.len()
     )
 }

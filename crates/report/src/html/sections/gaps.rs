@@ -1,11 +1,11 @@
-//! What stands apart or is missing: first starts, failures, what was not measured.
+//! Differing first starts, failures, and what was not measured.
 
 use crate::gaps::{Gap, failures, first_starts, skipped};
 use crate::html::escape::escape;
 use crate::html::page::Page;
 use crate::overview::Subject;
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let starts: Vec<String> = first_starts(subjects)
         .into_iter()
@@ -29,7 +29,7 @@ pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
         list("Not measured", &gaps(skipped(page.report))),
     ]
     .concat();
-    page.section("gaps", "Apart and missing", "", &html);
+    page.section("gaps", "Exceptions", "", &html);
 }
 
 fn list(title: &str, items: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! The top of the page: the headline, what is notable, and on what it was measured.
+//! The top of the page: the headline, notable observations, the device and the machine.
 
 use preheat_analyze::lab::{LabReport, MeasuredDevice};
 
@@ -8,7 +8,7 @@ use crate::html::facts::facts;
 use crate::overview::starts_of_each;
 use crate::units::{bytes, tie};
 
-/// The header.
+/// Renders the header.
 pub(in crate::html) fn html(report: &LabReport, headline: &Headline) -> String {
     let mut html = format!(
         "<header>\n<p class=\"eyebrow\">preheat lab</p>\n<h1>{}.</h1>\n",

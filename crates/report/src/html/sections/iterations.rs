@@ -1,4 +1,4 @@
-//! Every iteration of every start, family by family.
+//! Every iteration of every start, grouped by family.
 
 use crate::html::escape::escape;
 use crate::html::figure::{folded, grid};
@@ -7,20 +7,20 @@ use crate::html::series::{POINTS_OF_LINE, STARTS, Series, key};
 use crate::overview::{Row, Subject};
 use crate::units::{duration, ratio};
 
-/// Families in the order of interest.
+/// The families by interest.
 const FAMILIES: [(&str, &str); 5] = [
     ("train", "Training"),
     ("infer", "Inference"),
     ("launch", "Kernel launch"),
     ("alloc", "Allocation"),
-    ("prealloc", "Allocation after a big block"),
+    ("prealloc", "Allocation after a large block"),
 ];
-/// So many charts of a family are shown at once.
+/// The number of charts per family that are not folded away.
 const OPEN: usize = 4;
-/// Points on the whole page, so that it stays small.
+/// The maximum number of points on the page, so that it stays small.
 const POINTS: usize = 60_000;
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let rows: Vec<(&Subject, &str, &Row)> = subjects
         .iter()
@@ -39,7 +39,7 @@ pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
         let mut own: Vec<(bool, String)> = Vec::new();
         let mut last = "";
         for (subject, _, row) in rows.iter().filter(|(_, name, _)| *name == family) {
-            // The first of each subject is shown before the others.
+            // The first chart of each subject comes before the others.
             let leads = subject.label != last;
             last = &subject.label;
             if let Some(figure) = figure(page, subject, row, limit) {
@@ -61,8 +61,8 @@ pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
     page.section(
         "iterations",
         "Iterations",
-        "Every iteration of every start, each start a fresh process. Both scales are logarithmic, \
-         so that the first iterations can be told apart.",
+        "Every iteration of every start; each start is a fresh process. Both scales are \
+         logarithmic, which spreads out the first iterations.",
         &html,
     );
 }
@@ -77,7 +77,7 @@ fn figure(page: &mut Page, subject: &Subject, row: &Row, limit: usize) -> Option
     series.figure(&page.id(), &title, &numbers(row))
 }
 
-/// `first 258 ms, steady 82 µs, 3150×, warmup`
+/// The numbers in the caption: `first 258 ms, steady 82 µs, 3150×, warmup`.
 fn numbers(row: &Row) -> String {
     let series = row.series;
     let mut parts = vec![format!("first {}", duration(series.first))];
@@ -91,7 +91,7 @@ fn numbers(row: &Row) -> String {
     parts.join(", ")
 }
 
-/// The label, with the variant that is a group of its own elsewhere.
+/// The label, with the variant if it is a separate group elsewhere.
 fn full_label(row: &Row) -> String {
     if row.experiment.id == preheat_analyze::lab::ExperimentId::Launch {
         format!("{}, {}", row.label, row.series.variant)

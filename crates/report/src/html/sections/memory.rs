@@ -1,4 +1,4 @@
-//! Bytes in use before the first iteration and after each.
+//! Memory in use before the first iteration and after each iteration.
 
 use preheat_analyze::lab::{Experiment, SampleKind, Series, names};
 use preheat_analyze::stats::median;
@@ -12,10 +12,10 @@ use crate::labels;
 use crate::overview::by_subject;
 use crate::units::bytes_f64;
 
-/// So many charts are shown at once.
+/// The number of charts that are not folded away.
 const OPEN: usize = 6;
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut figures = Vec::new();
@@ -37,8 +37,8 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "memory",
         "Memory",
-        "Bytes in use before the first iteration (0) and after each, median over the starts. \
-         Device memory counts everything on the device, whoever uses it.",
+        "Memory in use before the first iteration (0) and after each iteration, median over the \
+         starts. Device memory includes the memory of other processes.",
         &html,
     );
 }
@@ -133,7 +133,7 @@ fn place(at: f64) -> String {
     }
 }
 
-/// The median over the starts, iteration by iteration.
+/// The median over the starts for each iteration.
 fn over_starts(series: &Series) -> Vec<Point> {
     let longest = series.iterations.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest)

@@ -1,5 +1,5 @@
-//! What happens once: stage after stage, from nothing to the first result, with
-//! the floor of a minimal native program beside it.
+//! The stages from process start to the first result, next to the floor of a minimal native
+//! program.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, SampleKind, Series, names};
 
@@ -13,14 +13,14 @@ use crate::labels;
 use crate::overview::{by_subject, is_part_of_first};
 use crate::units::duration;
 
-/// Colours before they repeat; the one after them is the floor's own.
-const COLOURS: usize = 10;
-/// What the bar of a minimal native program is called.
+/// The number of colors before they repeat; one more color is reserved for the floor.
+const COLORS: usize = 10;
+/// The name of the bar of the minimal native program.
 const FLOOR: &str = "floor";
-/// Its only stage where it is drawn as a whole.
+/// The name of its only stage if it is drawn as a whole.
 const WHOLE: &str = "a minimal native program";
 
-/// Stages one after the other.
+/// A bar of consecutive stages.
 struct Bar {
     name: String,
     parts: Vec<(String, f64)>,
@@ -32,7 +32,7 @@ impl Bar {
     }
 }
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut html = String::new();
@@ -48,9 +48,9 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "stages",
         "Stages",
-        "What happens once in a start, one stage after the other. The floor is what a minimal \
-         native program needs on the same device from its first line to its first result, with its \
-         kernel compiled beforehand.",
+        "The stages that happen once per start, in order. The floor is the time that a minimal \
+         native program needs on the same device from its first line to its first result, with a \
+         precompiled kernel.",
         &html,
     );
 }
@@ -62,9 +62,12 @@ fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
         true => &[
             (
                 ExperimentId::Launch,
-                "From nothing to the first launch of a kernel",
+                "From process start to the first kernel launch",
             ),
-            (ExperimentId::Infer, "From nothing to the first inference"),
+            (
+                ExperimentId::Infer,
+                "From process start to the first inference",
+            ),
         ],
         false => &[
             (
@@ -96,7 +99,7 @@ fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
         if bars.is_empty() {
             continue;
         }
-        // Its own stages are told apart only where the others have the same.
+        // Show its stages separately only if the other bars have the same stages.
         let whole = !native || *id != ExperimentId::Launch;
         if let Some(floor) = floor(page, &experiments[0].device, whole) {
             bars.insert(0, floor);
@@ -106,7 +109,7 @@ fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
     html
 }
 
-/// What a minimal native program needs, as one part or stage by stage.
+/// The bar of the minimal native program, as a whole or by stage.
 fn floor(page: &Page, device: &str, whole: bool) -> Option<Bar> {
     let floor = page
         .report
@@ -137,8 +140,8 @@ fn bar(experiment: &Experiment, variant: &str) -> Option<Bar> {
     let mut parts: Vec<(String, f64)> = of(SampleKind::Stage)
         .map(|series| (series.name.clone(), series.first))
         .collect();
-    // A framework's stages come before its first iteration, except those that are steps of it;
-    // natively all of them are in it.
+    // In a framework, stages come before the first iteration, except those that are steps of
+    // it. Natively, all stages are part of it.
     if experiment.framework.is_some() {
         let first = |series: &&Series| {
             [names::ITERATION, names::FRESH_INPUT, names::RESIDENT_INPUT]
@@ -197,7 +200,7 @@ fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> String {
         let row = |name: &str, seconds| vec![bar.name.clone(), name.to_owned(), duration(seconds)];
         data.rows
             .extend(bar.parts.iter().map(|(name, seconds)| row(name, *seconds)));
-        data.rows.push(row("in all", bar.total()));
+        data.rows.push(row("total", bar.total()));
     }
     let figure = Figure {
         title: title.to_owned(),
@@ -209,15 +212,15 @@ fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> String {
     figure.html()
 }
 
-fn colour(stages: &[&str], index: usize) -> usize {
+fn color(stages: &[&str], index: usize) -> usize {
     if stages[index] == WHOLE {
-        COLOURS
+        COLORS
     } else {
-        index % COLOURS
+        index % COLORS
     }
 }
 
-/// Which number and colour is which stage.
+/// The legend: the number and color of each stage.
 fn key(stages: &[&str]) -> String {
     let items: String = stages
         .iter()
@@ -226,7 +229,7 @@ fn key(stages: &[&str]) -> String {
             let (number, name) = (index + 1, escape(labels::stage_name(name)));
             format!(
                 "<li><span class=\"stage s{}\">{number}</span>{name}</li>",
-                colour(stages, index)
+                color(stages, index)
             )
         })
         .collect();
@@ -249,15 +252,15 @@ fn draw(layout: Layout, bars: &[Bar], stages: &[&str], longest: f64) -> Svg {
             sum += seconds;
             let width = bands.axis.at(sum) - from;
             let index = stages.iter().position(|stage| stage == name).unwrap_or(0);
-            let say = format!("{}: {name} {}", bar.name, duration(*seconds));
-            // A stage that is too short to see still leaves a line.
-            let class = format!("bar s{}", colour(stages, index));
+            let tooltip = format!("{}: {name} {}", bar.name, duration(*seconds));
+            // A stage that is too short to see is still drawn as a line.
+            let class = format!("bar s{}", color(stages, index));
             bands
                 .svg
-                .rect(&class, (from, top), (width.max(0.6), 18.0), &say);
+                .rect(&class, (from, top), (width.max(0.6), 18.0), &tooltip);
             if width > 17.0 {
                 let number = (index + 1).to_string();
-                let class = format!("bar-number n{}", colour(stages, index));
+                let class = format!("bar-number n{}", color(stages, index));
                 let middle = (from + width / 2.0, top + 13.0);
                 bands.svg.text(&class, Anchor::Middle, middle, &number);
             }

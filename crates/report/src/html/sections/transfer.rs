@@ -1,4 +1,4 @@
-//! Copies by size: how fast they are, and when page-locking memory pays.
+//! Copies by size: their speed, and the break-even point of page-locked memory.
 
 use preheat_analyze::lab::{Experiment, ExperimentId, names};
 
@@ -12,7 +12,7 @@ use crate::labels;
 use crate::overview::by_subject;
 use crate::units::{ABSENT, bandwidth, bytes_f64, duration};
 
-/// The directions of a copy: name, class, mark and what the legend says.
+/// The directions of a copy: name, class, mark and legend.
 const COPIES: [(&str, &str, Mark, &str); 5] = [
     (names::D2D, "d2d", Mark::Circle, "within the device"),
     (
@@ -41,7 +41,7 @@ const COPIES: [(&str, &str, Mark, &str); 5] = [
     ),
 ];
 
-/// The section.
+/// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut figures = Vec::new();
@@ -54,8 +54,8 @@ pub(in crate::html) fn add(page: &mut Page) {
     page.section(
         "transfer",
         "Transfer by size",
-        "Steady copies between host and device and within the device, and how many of them it takes until page-locking \
-         (pinning) the host memory has paid for itself.",
+        "Steady copies between host and device and within the device, and the number of copies \
+         after which page-locking (pinning) the host memory saves time.",
         &grid(&figures),
     );
 }
@@ -94,7 +94,7 @@ fn speed(page: &mut Page, experiment: &Experiment) -> Option<String> {
         legend.insert(0, (Some(mark), class, words.to_owned()));
     }
     let fastest = all().map(|(_, speed)| *speed).fold(0.0, f64::max);
-    let name = format!("Speed of copies by size, {}", experiment.subject());
+    let name = format!("Copy speed by size, {}", experiment.subject());
     let drawing = plot.finish(
         &page.id(),
         &name,
@@ -133,8 +133,8 @@ fn speed_table(experiment: &Experiment) -> Table {
     table
 }
 
-/// For each size: what pinning costs, what a pinned copy saves, and how many
-/// copies to the device pay for it. None where a pinned copy saves nothing.
+/// For each size: the cost of pinning, the saving per pinned copy to the device, and the
+/// number of copies until it breaks even. `None` if a pinned copy saves nothing.
 fn paybacks(experiment: &Experiment) -> Vec<(f64, f64, f64, Option<f64>)> {
     let at = |points: &[Point], size: f64| points.iter().find(|(s, _)| *s == size).map(|p| p.1);
     let (pin_first, pin_steady) = times(experiment, names::PIN);
@@ -169,7 +169,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
     let y = Axis::log_of([1.0, high * 1.3].into_iter(), 6, |value| {
         format!("{value:.0}")
     })?;
-    let mut plot = Plot::new(x, y, "size", "copies until pinning has paid");
+    let mut plot = Plot::new(x, y, "size", "copies until pinning saves time");
     plot.curve(
         &Curve {
             class: "pin",
@@ -179,7 +179,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
         |(size, n)| format!("{}: {n:.0} copies", bytes_f64(size)),
     );
     let name = format!(
-        "Copies that pay for pinning, by size, {}",
+        "Copies until pinning saves time, by size, {}",
         experiment.subject()
     );
     let usual = paybacks
@@ -188,7 +188,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
     let note = match usual {
         Some((_, cost, _, Some(copies))) => {
             format!(
-                "pinning 4 MiB costs {}: {copies:.0} copies to the device pay for it",
+                "pinning 4 MiB costs {} and saves time after {copies:.0} copies to the device",
                 duration(*cost)
             )
         }
@@ -197,7 +197,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
         }
         None => String::new(),
     };
-    let mut data = Table::new(&["size", "cost of pinning", "saved by a copy", "copies"]);
+    let mut data = Table::new(&["size", "cost of pinning", "saved per copy", "copies"]);
     data.rows = paybacks
         .iter()
         .map(|(size, cost, saved, copies)| {
@@ -210,7 +210,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
         })
         .collect();
     let drawing = plot.finish(&page.id(), &name, &note);
-    let title = format!("When pinning pays, {}", experiment.subject());
+    let title = format!("When pinning saves time, {}", experiment.subject());
     let figure = Figure {
         title,
         note,
@@ -227,7 +227,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn pinning_pays_after_cost_over_saving_copies() {
+    fn pinning_breaks_even_after_cost_over_saving_copies() {
         let report = fixture::report();
         let transfer = |device: &str| {
             let found = report.experiments.iter().find(|experiment| {

@@ -1,10 +1,9 @@
-//! Remedies that were tried, for a person with a browser: one file that needs no other,
-//! and no script.
+//! Renders a measurement of remedies as one self-contained HTML file without scripts.
 //!
-//! `kinds` draws the starts of each kind with where their time went, `sections` has the rest.
+//! `variants` draws the starts of each configuration by cause; `sections` has the rest.
 
-mod kinds;
 mod sections;
+mod variants;
 
 use preheat_analyze::tried::TriedReport;
 
@@ -16,16 +15,16 @@ use crate::html::look;
 use crate::html::page::Page;
 use crate::terminal::clean;
 
-/// Rules beside those of every page about programs.
+/// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");
 
-/// The page while it grows.
+/// The page under construction.
 type TriedPage<'a> = Page<'a, TriedReport>;
 
-/// What was tried as one self-contained HTML file.
+/// Renders the measurement as one self-contained HTML file.
 pub fn tried_html(report: &TriedReport) -> String {
     let mut page = Page::new(report);
-    kinds::add(&mut page);
+    variants::add(&mut page);
     sections::remedies(&mut page);
     sections::notes(&mut page);
     sections::method(&mut page);

@@ -1,4 +1,4 @@
-//! What is said in words and tables: the decision, each remedy, and how to read the page.
+//! The text and tables: the decision, each remedy, and how to read the page.
 
 use preheat_analyze::run::Temperature;
 use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
@@ -12,7 +12,7 @@ use crate::terminal::clean;
 use crate::tried::words;
 use crate::units::{ABSENT, bytes, duration, ratio, tie};
 
-/// The top of the page: what it brought, what was decided, what was measured where.
+/// The top of the page: the improvement, the decision, and where it was measured.
 pub(super) fn header(report: &TriedReport) -> String {
     let look = match report.kept.is_empty() {
         true => "open",
@@ -42,7 +42,7 @@ pub(super) fn header(report: &TriedReport) -> String {
     )
 }
 
-/// What the kept remedies bring: those among them that plain starts are compared with.
+/// The improvement by the kept remedies, as far as they are compared with plain starts.
 fn headline(report: &TriedReport) -> String {
     let alike = |of: &&TriedVariant| of.against == Temperature::Process;
     let mut all = report.variants.iter().filter(alike);
@@ -62,13 +62,13 @@ fn headline(report: &TriedReport) -> String {
             format!("{} as fast: {from} → {to}.", ratio(times.value))
         }
         (Some(from), ..) if report.kept.is_empty() => {
-            format!("No remedy was shown to make {from} shorter.")
+            format!("No remedy reduces {from} significantly.")
         }
-        (Some(from), ..) => format!("Plain: {from}; what pays is kept."),
+        (Some(from), ..) => format!("Plain: {from}; remedies that help are kept."),
     }
 }
 
-/// What was predicted for each remedy, and what was measured.
+/// The predicted and the measured saving of each remedy.
 pub(super) fn remedies(page: &mut TriedPage) {
     let report = page.report;
     let beside = report.remedies.iter().any(|of| of.with_others.is_some());
@@ -118,18 +118,18 @@ pub(super) fn remedies(page: &mut TriedPage) {
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"tried\"><thead><tr>{heads}</tr></thead>\
          <tbody>{rows}</tbody></table></div>"
     );
-    let lead = "Seconds that each remedy takes off a start, with 95 % intervals. Predicted is what a \
-                recorded plain start let expect, before anything was tried.";
+    let lead = "The time that each remedy saves per start, with 95 % intervals. Predictions come from \
+                a recording of a plain start, made before any remedy was measured.";
     page.section("remedies", "Predicted and measured", lead, &html);
 }
 
-/// What was not tried, and what else is to be known.
+/// The remedies that were not measured, and the notes.
 pub(super) fn notes(page: &mut TriedPage) {
     let report = page.report;
     let tried = report.not_tried.iter().map(|other| {
         let (id, why) = (words::remedy(&other.id), clean(&other.why));
         format!(
-            "<li><b>{}</b> was not tried: {}</li>",
+            "<li><b>{}</b> was not measured: {}</li>",
             escape(&id),
             escape(&why)
         )
@@ -143,17 +143,18 @@ pub(super) fn notes(page: &mut TriedPage) {
 }
 
 const METHOD: &str = "\
-<p><b>A start is what counts once.</b> Its time goes from exec of the command to the end of its first \
-iteration; where nothing repeats, to the end of the program. Times are compared by their logarithms: \
-means are geometric ones, intervals are 95 % intervals of Welch’s method.</p>\
-<p><b>Kept</b> is what saves most alone, if it is clear that it saves something, and whatever clearly \
-adds to all others together. Clear means: with regard to how many are looked at (Holm’s adjustment) \
-chance would do it in less than one of twenty measurements, and it saves at least half a percent of a \
-plain start. What makes the iterations after the first clearly slower is not kept.</p>\
-<p><b>Against what.</b> What helps a cold disk or empty caches is compared with plain starts that found \
-those, which are made so before each start.</p>";
+<p><b>Each start counts once.</b> Its time runs from exec of the command to the end of the first \
+iteration, or to the end of the program if nothing repeats. Times are compared on a logarithmic scale: \
+means are geometric, and 95 % intervals use Welch’s method.</p>\
+<p><b>Kept</b> are the remedy that saves most alone, if its saving is significant, and every remedy \
+that adds a significant saving to all others together. A saving is significant if chance alone would \
+produce it in fewer than one of twenty measurements, corrected for the number of remedies (Holm’s \
+method), and if it is at least half a percent of a plain start. A remedy that makes later iterations \
+significantly slower is not kept.</p>\
+<p><b>Baselines.</b> Remedies for a cold disk or empty caches are compared with plain starts under \
+the same conditions, which are restored before each start.</p>";
 
-/// How to read the page.
+/// The section on the method.
 pub(super) fn method(page: &mut TriedPage) {
     let html = format!("<div class=\"method\">{METHOD}</div>");
     page.section("method", "How to read this", "", &html);

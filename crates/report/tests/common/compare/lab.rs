@@ -1,4 +1,4 @@
-//! Two results of the lab, made up.
+//! Two made-up lab results.
 
 use preheat_analyze::compare::{CompareKind, CompareReport, Headline, SeriesKey, Unit, Verdict};
 use preheat_analyze::lab::{ExperimentId, names};
@@ -16,7 +16,7 @@ type Measured = (
     [(f64, f64); 3],
 );
 
-/// Two results of the lab.
+/// A comparison of two lab results.
 pub fn lab() -> CompareReport {
     let mut report = runs(BEFORE.map(|value| (value, value)), 9);
     report.kind = CompareKind::Lab;
@@ -119,7 +119,7 @@ pub fn lab() -> CompareReport {
     report
 }
 
-/// A report of the lab with such names.
+/// A comparison of lab results with names that try to inject markup.
 pub fn hostile_lab() -> CompareReport {
     let bad = "<script>alert(\"x\" & 'y')</script>\u{1b}[31m\n,;";
     let mut report = lab();

@@ -1,5 +1,5 @@
-//! The pieces of the comparisons: sides, quantities, causes. Their statistics are as
-//! rough as a made-up report needs.
+//! The parts of the comparisons: sides, quantities, causes. Their statistics are only
+//! approximate.
 
 use preheat_analyze::compare::{
     CauseChange, Change, Estimate, ItemChange, Level, Quantity, Side, Unit, Verdict,
@@ -7,10 +7,10 @@ use preheat_analyze::compare::{
 use preheat_analyze::lab::Machine;
 use preheat_analyze::run::{Cause, IterationsBy, Temperature};
 
-/// How starts lie around their mean.
+/// The offsets of the starts from their mean.
 const UNREST: [f64; 9] = [-0.9, 0.4, 1.3, -0.2, -1.4, 0.7, 0.1, -0.6, 0.6];
 const MARGIN: f64 = 0.05;
-/// The seconds to first of which a cause's margin is a part.
+/// The time to first; the margin of a cause is a fraction of it.
 const TO_FIRST: f64 = 7.042;
 
 pub fn side(source: &str, created: &str, counted: usize) -> Side {
@@ -75,7 +75,7 @@ fn difference(base: &Level, new: &Level) -> Estimate {
     }
 }
 
-/// As the analysis does, about.
+/// Approximates the verdict of the analysis.
 fn verdict(difference: Estimate, base: f64) -> Verdict {
     let (Some(low), Some(high)) = (difference.low, difference.high) else {
         return Verdict::Inconclusive;
@@ -141,7 +141,7 @@ pub fn cause(
     let (base, new) = (level(was, 0.02, 9, 2), level(is, 0.02, 9, 6));
     let difference = difference(&base, &new);
     let verdict = match verdict(difference, was) {
-        // Its margin is a part of the whole.
+        // Its margin is a fraction of the time to first.
         Verdict::Inconclusive => Verdict::Same,
         other if difference.value.abs() < 0.002 * TO_FIRST => match other {
             Verdict::Same => Verdict::Same,

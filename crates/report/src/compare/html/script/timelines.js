@@ -1,4 +1,4 @@
-// The two time lines, one under the other on one axis: each from exec to the end of its
+// The two timelines, one below the other on one axis: each from exec to the end of its
 // first iteration.
 
 function timelines(box) {
@@ -20,8 +20,8 @@ function timelines(box) {
     y += 12;
   }
   new Chart(box, {until: view.until, lanes, heads, marks, height: y,
-    name: "Both time lines. Plus and minus zoom, arrows left and right move, comma and period select.",
-    hint: "Click a bar to see what it is. Click the picture, then + − or the wheel to zoom, arrows to move."});
+    name: "Both timelines. Plus and minus zoom, the left and right arrows pan, comma and period select.",
+    hint: "Click a bar for details. Click the chart, then use + − or the wheel to zoom and the arrow keys to pan."});
 }
 
 const timelinesBox = document.getElementById("timelines-chart");

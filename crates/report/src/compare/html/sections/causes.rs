@@ -1,5 +1,5 @@
-//! Which causes explain the change: both sides as bars, then a row for each cause that
-//! opens to what is behind its change.
+//! The causes of the change: both sides as bars, then a row per cause that expands to the
+//! items behind it.
 
 use preheat_analyze::compare::{CauseChange, Unit, Verdict};
 use preheat_analyze::run::Cause;
@@ -17,10 +17,11 @@ use crate::html::svg::Svg;
 use crate::run::words::counted;
 use crate::units::{duration, tie};
 
-/// An inconclusive cause is not folded away if its difference is this part of the largest.
+/// The minimum size of an inconclusive cause that is not folded away, as a share of the
+/// largest difference.
 const WORTH_SHOWING: f64 = 0.05;
 
-/// The section.
+/// Adds the section.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let causes = &page.report.causes;
     if causes.is_empty() {
@@ -49,17 +50,17 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         text.push_str(match (open, rest.len()) {
             (0, 1) => ": the same",
             (0, _) => ", all the same",
-            _ => ", the same or with a small change that is inconclusive",
+            _ => ", the same or with a small inconclusive change",
         });
         html.push_str(&folded(&text, &rows(&rest)));
     }
-    let lead = "Seconds on the path from exec to the end of the first iteration, the mean of the \
-                starts. The differences of all causes add up to that of the time to first. A row \
-                opens to what is behind it, in one start of each side.";
+    let lead = "Seconds on the path from exec to the end of the first iteration, averaged over the \
+                starts. The differences of the causes add up to the difference in time to first. \
+                Expand a row to see the items behind it, from one start of each side.";
     page.section("causes", "Causes", lead, &html);
 }
 
-/// How far bars reach to each side.
+/// The extent of the bars on each side of zero.
 struct Reach {
     less: f64,
     more: f64,
@@ -90,10 +91,10 @@ impl Reach {
         }
     }
 
-    /// The place of a difference in per cent of the width; 0 s is not at the edge.
+    /// The position of a difference in percent of the width, with a margin on both sides.
     fn at(&self, value: f64) -> f64 {
-        let air = (self.less + self.more) * 0.03;
-        let share = (value + self.less + air) / (self.less + self.more + 2.0 * air);
+        let margin = (self.less + self.more) * 0.03;
+        let share = (value + self.less + margin) / (self.less + self.more + 2.0 * margin);
         if share.is_finite() {
             share.clamp(0.0, 1.0) * 100.0
         } else {
@@ -214,7 +215,7 @@ fn row(change: &CauseChange, sides: &Reach) -> String {
 }
 
 fn items(change: &CauseChange) -> String {
-    let mut table = Table::new(&["what", "change", "base", "new", "", "about"]);
+    let mut table = Table::new(&["item", "change", "base", "new", "", "details"]);
     table.words = vec![4, 5];
     let time = |seconds: f64| match seconds {
         0.0 => String::new(),

@@ -1,5 +1,5 @@
-//! The top of the page: what changed and why, what was decided, the quantities that
-//! matter most, and the two that were compared.
+//! The top of the page: the change and its cause, the decision, the most important
+//! quantities, and the two sides.
 
 use preheat_analyze::compare::{CompareKind, CompareReport, Level, Quantity, Side, Verdict};
 
@@ -14,7 +14,7 @@ use crate::run::words::counted;
 use crate::terminal::clean;
 use crate::units::{ABSENT, TIE, tie};
 
-/// The header.
+/// Renders the header.
 pub(in crate::compare::html) fn html(report: &CompareReport) -> String {
     let (decision, text) = gate(report);
     let look = match decision {
@@ -40,7 +40,7 @@ pub(in crate::compare::html) fn html(report: &CompareReport) -> String {
     html
 }
 
-/// The quantities of a run that matter most.
+/// The most important quantities of a run.
 fn tiles(report: &CompareReport) -> String {
     if report.kind == CompareKind::Lab {
         return String::new();
@@ -65,7 +65,7 @@ fn tile(quantity: &Quantity) -> String {
         (_, Some(by)) => signed(by.value, quantity.unit),
         (_, None) => ABSENT.to_owned(),
     };
-    // A number stays with its interval.
+    // Do not break the line between a number and its interval.
     let change = change(quantity).replace(' ', &TIE.to_string());
     let more = match (quantity.verdict, &quantity.relative) {
         (Verdict::Same, Some(part)) => match percents(part) {
@@ -102,7 +102,7 @@ fn side(name: &str, side: &Side) -> String {
     let rows = [
         row("command", cut(&clean(&command_line(&side.command)), 300)),
         row("counted", starts),
-        row("an iteration is", cut(&clean(&side.iteration), 120)),
+        row("iteration", cut(&clean(&side.iteration), 120)),
         row("device", side.device.clone().unwrap_or_default()),
         row("machine", side.machine.cpu.clone()),
         row("recorded", side.created.clone()),

@@ -1,4 +1,4 @@
-//! Two results of the lab: what changed first, then what is inconclusive; the same is
+//! Two lab results: changed quantities, then inconclusive ones; unchanged quantities are
 //! folded away.
 
 use preheat_analyze::compare::Quantity;
@@ -10,17 +10,18 @@ use crate::compare::words::{change, margin, value};
 use crate::html::figure::{Table, folded};
 use crate::units::ABSENT;
 
-/// So many of each are drawn, and so many of the same are listed.
+/// The maximum number of changed and of inconclusive quantities.
 const DRAWN: usize = 200;
+/// The maximum number of unchanged quantities.
 const LISTED: usize = 600;
 
-/// The sections.
+/// Adds the sections.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let report = page.report;
     let sorted = sorted(report);
     let lead = format!(
-        "A dot is the change, the line through it its 95 % interval, the band ± {}: the margin of \
-         a regression. What fails comes first, then the largest change.",
+        "Each dot is a change, the line through it its 95 % interval, and the band ± {} the margin \
+         of a regression. Regressions come first, then the largest changes.",
         margin(report.max_regression)
     );
     let drawn = |quantities: &[&Quantity]| {
@@ -28,21 +29,21 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         let mut html = table(&quantities[..most], report.max_regression, name);
         if quantities.len() > most {
             html.push_str(&format!(
-                "<p class=\"note\">{} smaller ones are not shown; the JSON document has all.</p>",
+                "<p class=\"note\">{} smaller ones are not shown; the JSON document has all of them.</p>",
                 quantities.len() - most
             ));
         }
         html
     };
     let changed = match sorted.changed.is_empty() {
-        true => "<p>Nothing that both sides measured surely changed.</p>".to_owned(),
+        true => "<p>No quantity that both sides measured changed significantly.</p>".to_owned(),
         false => drawn(&sorted.changed),
     };
-    page.section("changed", "What changed", &lead, &changed);
+    page.section("changed", "Changed", &lead, &changed);
     page.section(
         "inconclusive",
         "Inconclusive",
-        "The intervals are too wide to call these the same. More starts make them narrower.",
+        "The intervals are too wide to tell whether these changed. More starts make them narrower.",
         &drawn(&sorted.inconclusive),
     );
     let text = match sorted.same.len() {
@@ -53,7 +54,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         true => String::new(),
         false => same(&sorted.same),
     };
-    page.section("same", "The same", "", &folded(&text, &list));
+    page.section("same", "Unchanged", "", &folded(&text, &list));
 }
 
 fn same(quantities: &[&Quantity]) -> String {
@@ -79,7 +80,7 @@ fn same(quantities: &[&Quantity]) -> String {
     data.html()
 }
 
-/// `train · mlp, iteration: first`, and on what.
+/// The name, `train · mlp, iteration: first`, and the subject.
 fn name(quantity: &Quantity) -> (String, String) {
     match &quantity.of {
         None => (quantity.name.clone(), String::new()),

@@ -1,42 +1,41 @@
-//! How to read the page.
+//! The explanation of the method.
 
 use preheat_analyze::compare::CompareKind;
 
 use super::super::ComparePage;
 
-/// What holds for every comparison.
+/// The explanation for every comparison.
 const METHOD: &str = "\
-<p><b>A start is what counts once.</b> Iterations of one start are alike, so each start gives one \
-number for each quantity. The very first start of a side is left out: it may have found cold disks \
+<p><b>Each start counts once.</b> Iterations of one start are not independent, so each start gives \
+one value for each quantity. The very first start of a side is left out: it may have found cold disks \
 and caches.</p>\
-<p><b>Intervals</b> are 95 % intervals of Welch’s method, which lets the two sides vary \
-differently. Times, memory and ratios are compared by their logarithms; what may be zero, such as \
-a cause, by its difference. With fewer than three starts on a side there is none. Starts of the two \
-sides take turns where commands are compared live, but are not paired.</p>\
-<p><b>Verdicts.</b> Slower or faster is said only if chance alone would hardly do it, with regard \
-to how many quantities are looked at (Holm’s adjustment): of comparisons in which nothing changed, \
-at most 5 % say otherwise. Same means that the whole interval lies within the margin. All else is \
-inconclusive, which is no proof of anything: more starts would tell.</p>\
-<p><b>A regression</b> needs three things: the verdict slower (larger, of memory), the whole \
-interval beyond the margin, and a change of at least the floor. Only gated quantities can fail a \
-comparison.</p>";
+<p><b>Intervals</b> are 95 % intervals by Welch’s method, which allows the two sides to vary \
+differently. Times, memory and ratios are compared by their logarithms; quantities that can be zero, \
+such as causes, by their difference. Fewer than three starts on a side give no interval. When commands \
+are run, the starts of the two sides are interleaved, but not paired.</p>\
+<p><b>Verdicts.</b> Slower or faster means that the change is significant, corrected for the number \
+of quantities (Holm’s method): if nothing changed, at most 5 % of comparisons report a change. Same \
+means that the whole interval lies within the margin. Everything else is inconclusive, which proves \
+nothing either way: more starts are needed.</p>\
+<p><b>A regression</b> has the verdict slower (or larger, for memory), a whole interval beyond the \
+margin, and a change of at least the floor. Only gated quantities can fail a comparison.</p>";
 
-/// What holds for comparisons of runs.
+/// The explanation for comparisons of runs.
 const RUNS: &str = "\
-<p><b>Time to first</b> goes from exec of the command to the end of its first iteration; where \
-nothing repeats, to the end of the program. Its causes add up to it, so that their differences add \
-up to its difference.</p>\
-<p><b>Items</b>, modules and calls for example, are those of one start of each side, the one \
-nearest to the median. A module that is new is named, not each of those that it imports.</p>";
+<p><b>Time to first</b> runs from exec of the command to the end of its first iteration, or to the \
+end of the program if nothing repeats. The causes add up to it, so their differences add up to its \
+difference.</p>\
+<p><b>Items</b>, such as modules and calls, come from one start of each side, the one nearest to \
+the median. A new module is listed, but not the modules that it imports.</p>";
 
-/// What holds for the lab.
+/// The explanation for comparisons of lab results.
 const LAB: &str = "\
-<p><b>Series</b> are matched by experiment, device, variant, name and size. What only one side has \
-is not compared, and noted.</p>";
+<p><b>Series</b> are matched by experiment, device, variant, name and size. Series that only one \
+side has are not compared; a note lists them.</p>";
 
-/// The section.
+/// Adds the section.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
-    let own = match page.report.kind {
+    let specific = match page.report.kind {
         CompareKind::Runs => RUNS,
         CompareKind::Lab => LAB,
     };
@@ -44,6 +43,6 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         "method",
         "How to read this",
         "",
-        &format!("<div class=\"method\">{METHOD}{own}</div>"),
+        &format!("<div class=\"method\">{METHOD}{specific}</div>"),
     );
 }

@@ -1,4 +1,4 @@
-//! What is missing or doubtful, and what counts as a regression.
+//! The notes, the definition of a regression, and the machines.
 
 use preheat_analyze::compare::{CompareKind, Side};
 
@@ -9,7 +9,7 @@ use crate::html::escape::escape;
 use crate::html::facts::facts;
 use crate::units::{bytes, bytes_f64, duration, tie};
 
-/// The section.
+/// Adds the section.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let report = page.report;
     let notes: String = report
@@ -46,7 +46,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         ];
         facts(name, &machine.cpu, &rows)
     };
-    let mut cards = facts("regression", "What counts as one", &rules);
+    let mut cards = facts("regression", "Thresholds", &rules);
     if report.kind == CompareKind::Runs && report.base.machine == report.new.machine {
         cards.push_str(&machine("machine", &report.base));
     } else {

@@ -1,4 +1,4 @@
-//! Every quantity of a run: what it was, what it is, and how sure the change is.
+//! Every quantity of a run: both levels, the change and its interval.
 
 use preheat_analyze::compare::Quantity;
 
@@ -6,7 +6,7 @@ use super::super::ComparePage;
 use super::super::rows::table;
 use crate::compare::words::margin;
 
-/// The section.
+/// Adds the section.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let report = page.report;
     let quantities: Vec<&Quantity> = report.quantities.iter().collect();
@@ -18,9 +18,9 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         (quantity.name.clone(), gated)
     });
     let lead = format!(
-        "A dot is the change, the line through it its 95 % interval, the band ± {}: the margin of \
-         a regression. Less is to the left of zero, more to the right; near zero the scale is \
-         linear, further out logarithmic.",
+        "Each dot is a change, the line through it its 95 % interval, and the band ± {} the margin \
+         of a regression. Decreases are to the left of zero, increases to the right. The scale is \
+         linear near zero and logarithmic further out.",
         margin(report.max_regression)
     );
     page.section("quantities", "Quantities", &lead, &html);

@@ -1,4 +1,4 @@
-//! Every start as a dot: what differs between the sides against what differs between
+//! Every start as a dot: compares the difference between the sides with the spread of the
 //! starts.
 
 use preheat_analyze::compare::{Level, Quantity};
@@ -12,16 +12,16 @@ use crate::units::ABSENT;
 
 /// The quantities whose starts are shown.
 const SHOWN: [&str; 3] = ["time-to-first", "first", "steady"];
-/// A drawing, and where its parts are.
+/// The layout of a drawing.
 const WIDTH: f64 = 360.0;
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;
 const ROW: f64 = 54.0;
-/// So many starts of a side are drawn.
+/// The maximum number of starts per side.
 const DRAWN: usize = 200;
 
-/// The section.
+/// Adds the section.
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let report = page.report;
     let figures: Vec<String> = SHOWN
@@ -29,8 +29,8 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
         .filter_map(|id| report.quantities.iter().find(|quantity| quantity.id == *id))
         .filter_map(|quantity| figure(page, quantity))
         .collect();
-    let lead = "A dot is a start that counts, the line below the dots their mean with its 95 % \
-                interval. The very first start of a side is apart: it may have found cold disks \
+    let lead = "Each dot is a counted start; the line below the dots is their mean with its 95 % \
+                interval. The very first start of a side is left out: it may have found cold disks \
                 and caches.";
     page.section("starts", "Starts", lead, &grid(&figures));
 }
@@ -75,11 +75,12 @@ fn figure(page: &mut ComparePage, quantity: &Quantity) -> Option<String> {
             if !start.is_finite() {
                 continue;
             }
-            // Starts that lie together are still told apart.
-            let off = [0.0, -7.0, 7.0, -3.5, 3.5][at % 5];
-            let say = format!("{name}, start {}: {}", at + 1, value(*start, unit));
+            // Offset the dots vertically, so that nearby starts do not overlap.
+            let offset = [0.0, -7.0, 7.0, -3.5, 3.5][at % 5];
+            let tooltip = format!("{name}, start {}: {}", at + 1, value(*start, unit));
             let class = format!("mark of-{name}");
-            svg.mark(Mark::Circle, &class, (axis.at(*start), middle + off), &say);
+            let position = (axis.at(*start), middle + offset);
+            svg.mark(Mark::Circle, &class, position, &tooltip);
         }
         mean(&mut svg, &axis, level, middle + 20.0);
     }

@@ -1,5 +1,5 @@
-//! Both time lines, one under the other on one axis. The script draws them; without it
-//! they are a still picture.
+//! Both timelines, one below the other on one axis. A script draws them; without JavaScript
+//! they are a static picture.
 
 use preheat_analyze::compare::CompareReport;
 use preheat_analyze::run::{Cause, RunView};
@@ -16,11 +16,12 @@ use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
 use crate::units::duration;
 
-/// Of each path, so many parts are in the still picture and in the data: the longest.
+/// The number of segments per path in the static picture: the longest ones.
 const STILL: usize = 150;
+/// The number of segments per path in the data table: the longest ones.
 const DATA: usize = 40;
 
-/// The section; a sentence where there are no time lines.
+/// Adds the section, with a note in place of missing timelines.
 pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunView>; 2]) {
     let missing = missing(page.report, views);
     let sides: Vec<(&str, &RunView)> = ["base", "new"]
@@ -30,7 +31,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
         .collect();
     let until = sides.iter().map(|(_, view)| end(view)).fold(0.0, f64::max);
     if sides.is_empty() || until <= 0.0 {
-        page.section("timelines", "Time lines", "", &missing);
+        page.section("timelines", "Timelines", "", &missing);
         return;
     }
     let causes: Vec<Cause> = sides
@@ -43,19 +44,19 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
             &page.id(),
             layout.class,
             "The paths from exec to the end of the first iteration",
-            "Each instant in the colour of its cause, base above new.",
+            "Each instant in the color of its cause, base above new.",
         )
     });
     let moving = format!(
         "<div class=\"moving\" id=\"timelines-chart\" hidden></div>\
-         <noscript><p class=\"note\">With JavaScript this is a picture that can be zoomed.</p>{}\
+         <noscript><p class=\"note\">With JavaScript, this chart can be zoomed.</p>{}\
          </noscript>",
         still.concat()
     );
     let figure = Figure {
         title: "From exec to the end of the first iteration".to_owned(),
-        note: "What the program was waiting on at each instant, of one start of each side: the \
-               one nearest to the median. Both on one axis."
+        note: "The cause of the time at each instant, for the start of each side that is nearest \
+               to the median. Both are on one axis."
             .to_owned(),
         key: look::key(&causes),
         drawings: vec![moving],
@@ -63,16 +64,15 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
         ..Figure::default()
     };
     let html = format!("{}{missing}{}", figure.html(), help());
-    page.section("timelines", "Time lines", "", &html);
+    page.section("timelines", "Timelines", "", &html);
 }
 
-/// A sentence on what has no time line.
+/// The note on missing timelines.
 fn missing(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
     let text = match views {
         [Some(_), Some(_)] => return String::new(),
         [None, None] => {
-            "There are no time lines: they need the recordings, and the documents that were \
-             compared do not hold them."
+            "No timelines: they need the recordings; the compared documents do not contain them."
                 .to_owned()
         }
         [base, _] => {
@@ -81,7 +81,7 @@ fn missing(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
                 Some(_) => ("new", &report.new),
             };
             format!(
-                "There is no time line of {name}: {} does not hold one, a recording does.",
+                "No timeline for {name}: {} is not a recording and does not contain one.",
                 cut(&side.source, 80)
             )
         }
@@ -106,7 +106,7 @@ fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
         let top = bands.middle(row) - 11.0;
         for part in parts(view, STILL) {
             let (from, to) = (bands.axis.at(part.begin), bands.axis.at(part.end));
-            let say = format!(
+            let tooltip = format!(
                 "{name}: {} {} {}",
                 part.cause.as_str(),
                 cut(&part.label, 80),
@@ -116,7 +116,7 @@ fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
                 &format!("bar {}", look::class(part.cause)),
                 (from, top),
                 ((to - from).max(0.6), 22.0),
-                &say,
+                &tooltip,
             );
         }
         let at = bands.axis.at(end(view));
@@ -128,7 +128,7 @@ fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
 }
 
 fn data(sides: &[(&str, &RunView)]) -> Table {
-    let mut table = Table::new(&["side", "from", "to", "time", "cause", "most of it"]);
+    let mut table = Table::new(&["side", "from", "to", "time", "cause", "main item"]);
     table.words = vec![4, 5];
     for (name, view) in sides {
         for part in parts(view, DATA) {

@@ -1,4 +1,4 @@
-//! Starts of each kind: a bar of where their time went, and a mark for every start.
+//! The configurations: a bar by cause for each, and a mark for every start.
 
 use preheat_analyze::run::Cause;
 use preheat_analyze::tried::{TriedReport, TriedVariant};
@@ -13,11 +13,12 @@ use crate::html::svg::{Mark, Svg};
 use crate::tried::words;
 use crate::units::{ABSENT, duration, ratio};
 
-/// Half of a bar's height, and from its middle to the marks below it.
+/// Half the height of a bar.
 const HALF: f64 = 10.0;
+/// The distance from the middle of a bar to the marks below it.
 const BELOW: f64 = 17.0;
 
-/// Rows with room for marks below their bars.
+/// Layouts with space for marks below the bars.
 const LAYOUTS: [Layout; 2] = [
     Layout {
         row: 46.0,
@@ -64,16 +65,16 @@ pub(super) fn add(page: &mut TriedPage) {
         .collect();
     let figure = Figure {
         title: title.to_owned(),
-        note: "a bar is where the time of a median start went, a mark below it is one start"
+        note: "each bar shows the causes of a median start, each mark below it one start"
             .to_owned(),
         key: look::key(&causes),
         drawings: drawings.to_vec(),
         data: table(report),
         ..Figure::default()
     };
-    let lead = "Starts of all kinds took turns, each a fresh process. The first of each kind is \
-                left out: it may have found cold disks and caches.";
-    page.section("kinds", "Starts of each kind", lead, &figure.html());
+    let lead = "The starts of all configurations were interleaved, each in a fresh process. The \
+                first start of each is left out: it may have found cold disks and caches.";
+    page.section("configurations", "Configurations", lead, &figure.html());
 }
 
 fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
@@ -111,8 +112,8 @@ fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
         stack.draw(&mut bands.svg, &parts);
         for value in of.values.iter().filter(|value| value.is_finite()) {
             let at = (bands.axis.at(*value), middle + BELOW);
-            let say = format!("{name}: {}", duration(*value));
-            bands.svg.mark(Mark::Circle, "mark start", at, &say);
+            let tooltip = format!("{name}: {}", duration(*value));
+            bands.svg.mark(Mark::Circle, "mark start", at, &tooltip);
         }
     }
     bands.svg
@@ -120,7 +121,7 @@ fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
 
 fn table(report: &TriedReport) -> Table {
     let mut table = Table::new(&[
-        "kind",
+        "configuration",
         "time to first",
         "saved",
         "faster",
