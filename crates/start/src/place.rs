@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 16] = [
+const PYTHON: [(&str, &[u8]); 17] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
