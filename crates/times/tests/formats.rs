@@ -81,7 +81,7 @@ fn pyperf_warm_ups_are_first_iterations_and_calibrations_are_not_starts() {
     assert!(found[0].notes[0].contains("the mean of many loops"));
     assert_eq!(
         found[0].notes[1],
-        "1 calibration run is not counted as a start"
+        "1 run only calibrated and is not a start"
     );
     assert_eq!(found[1].starts, [[0.5, 0.25, 0.25]]);
     assert!(found[1].notes.is_empty());

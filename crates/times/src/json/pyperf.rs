@@ -92,8 +92,8 @@ impl Pyperf {
             }
             match entry.calibrations {
                 0 => {}
-                1 => notes.push("1 calibration run is not counted as a start".to_owned()),
-                n => notes.push(format!("{n} calibration runs are not counted as starts")),
+                1 => notes.push("1 run only calibrated and is not a start".to_owned()),
+                n => notes.push(format!("{n} runs only calibrated and are not starts")),
             }
             match entry
                 .starts
