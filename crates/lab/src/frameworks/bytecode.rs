@@ -1,4 +1,4 @@
-//! Whether the packages of a Python have bytecode.
+//! Checks whether the packages of a Python have bytecode.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::ask;
 
-/// How many installed modules have bytecode.
+/// The bytecode files of the installed modules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BytecodeFound {
-    /// Modules that were looked at.
+    /// The number of modules checked.
     pub modules: u64,
-    /// Those of them without a `.pyc` file.
+    /// The number of modules without a `.pyc` file.
     pub missing: u64,
-    /// Whether Python may write bytecode at all: `sys.dont_write_bytecode` is not set.
+    /// True if Python may write bytecode: `sys.dont_write_bytecode` is not set.
     pub writes: bool,
-    /// Whether this user can write to the directory of the packages.
+    /// True if this user can write to the package directory.
     pub writable: bool,
-    /// The directory of the packages.
+    /// The package directory.
     pub packages: String,
 }
 
-/// Looks at names only; 20,000 modules are enough.
-const QUESTION: &str = r#"
+/// Lists files without reading them; 20,000 modules are enough.
+const FIND_BYTECODE: &str = r#"
 import importlib.util, json, os, sys, sysconfig
 packages = sysconfig.get_paths()["purelib"]
 found = importlib.util.find_spec("torch") or importlib.util.find_spec("numpy")
@@ -54,12 +54,12 @@ print(json.dumps({
 }))
 "#;
 
-/// Many small directories on a cold disk take their time.
+/// Listing many small directories on a cold disk is slow.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Looks at the packages of a Python; an error is a sentence.
+/// Inspects the packages of a Python; the error is a message.
 pub fn find_bytecode(python: &Path) -> Result<BytecodeFound, String> {
-    let text = ask(python, QUESTION, LIMIT)?;
+    let text = ask(python, FIND_BYTECODE, LIMIT)?;
     let answer = text.lines().last();
     answer
         .and_then(|line| serde_json::from_str(line).ok())
@@ -72,7 +72,7 @@ pub fn find_bytecode(python: &Path) -> Result<BytecodeFound, String> {
 }
 
 impl BytecodeFound {
-    /// Whether a start would compile many modules.
+    /// Returns true if a start would compile many modules.
     pub fn is_missing(&self) -> bool {
         self.missing > 0 && self.missing * 10 >= self.modules
     }
