@@ -41,7 +41,7 @@ pub struct TriedReport {
 }
 
 impl TriedReport {
-    /// Whether anything follows from it. Too few starts leave an earlier decision unchanged.
+    /// Returns true if anything was decided. Too few starts leave an earlier decision unchanged.
     pub fn decides(&self) -> bool {
         let measured = |remedy: &Tried| remedy.kept != Kept::NotMeasured;
         !self.interrupted && self.remedies.iter().any(measured)
