@@ -118,7 +118,7 @@ fn recordings() {
     check("[1, 2]", "run.json is not a `preheat run`");
     check(
         "{\"schema\": \"preheat.run/2\"}",
-        "a newer preheat reads it",
+        "a newer preheat is needed",
     );
     check(
         "{\"schema\": \"preheat.run/1\"}",

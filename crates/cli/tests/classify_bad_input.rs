@@ -131,7 +131,7 @@ fn errors_name_the_position() {
     assert_eq!(said.code, Some(2));
     assert!(
         said.err
-            .starts_with("preheat: not there: it cannot be opened: "),
+            .starts_with("preheat: not there: cannot open the file: "),
         "{}",
         said.err
     );

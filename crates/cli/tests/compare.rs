@@ -250,8 +250,8 @@ fn names_the_recording_made_before_a_command_vanished() {
         true => "both/base",
         false => "both/new",
     };
-    let told = format!("what was recorded until then is in {side}");
-    assert!(said.err.contains(&told), "{}", said.err);
+    let expected = format!("the recording so far is in {side}");
+    assert!(said.err.contains(&expected), "{}", said.err);
     let manifest = fs::read_to_string(directory.join(side).join("recording.json")).unwrap();
     assert!(
         manifest.contains("the next start of the other command could not be made"),

@@ -186,7 +186,7 @@ fn invalid_input_is_reported() {
         ),
         (
             &["true", "true", "--all-output", "--html", "-"],
-            "the commands' own",
+            "the commands write to standard output",
         ),
         (&["linear"], "<NEW>"),
     ] {
