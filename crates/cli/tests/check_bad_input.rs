@@ -132,7 +132,7 @@ fn recordings() {
     refused(&said, "cannot read /no/such/recording");
     let lab = six().replace("linear.json", "lab.json");
     let said = run(preheat().args(["check", &lab, "--first", "1s"]));
-    refused(&said, "is a lab result, and budgets are for programs");
+    refused(&said, "is a lab result, but budgets are for programs");
     let said = run(preheat()
         .current_dir(directory.path())
         .args(["check", "--init", &lab]));
