@@ -20,8 +20,9 @@ pub(super) fn headline(report: &CheckReport) -> String {
         (0, 0) if all == 1 => "The limit is met".to_owned(),
         (0, 0) if count(Verdict::NotMeasured) == 0 => format!("All {all} limits are met"),
         (0, _) => "No limit is conclusively exceeded".to_owned(),
-        (1, _) => format!("1 of {} is not met", limits(all)),
-        _ => format!("{failed} of {} are not met", limits(all)),
+        (1, _) if all == 1 => "The limit is not met".to_owned(),
+        (1, _) => format!("1 of {all} limits is not met"),
+        _ => format!("{failed} of {all} limits are not met"),
     };
     for (number, what) in [
         (unsure, "inconclusive"),
@@ -34,13 +35,6 @@ pub(super) fn headline(report: &CheckReport) -> String {
         }
     }
     text
-}
-
-fn limits(count: usize) -> String {
-    match count {
-        1 => "1 limit".to_owned(),
-        _ => format!("{count} limits"),
-    }
 }
 
 /// The title of a line, with its temperature if it has one.
