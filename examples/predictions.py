@@ -95,7 +95,8 @@ def main():
             errors.append(error)
             print("| %s | `%s` | %.2f s | −%.2f s | −%.2f s | %.0f %% |"
                   % (name, way, plain, said, saved, 100 * error), flush=True)
-    print("\nMedian error: %.0f %%." % (100 * statistics.median(errors)))
+    if errors:
+        print("\nMedian error: %.0f %%." % (100 * statistics.median(errors)))
 
 
 main()
