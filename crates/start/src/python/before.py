@@ -22,10 +22,6 @@ PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", 
 PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
 
 
-class Unclear(Exception):
-    """A file that cannot be read as a program."""
-
-
 class Own:
     """The program's own files."""
 
@@ -62,14 +58,16 @@ class Own:
 
 
 def parse(text):
+    """What Python cannot read it does not run."""
     try:
         return ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        raise Unclear(str(error))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def parsed(path):
-    if not path.endswith((".py", ".pyw")) and not is_text(path):
+    """So is a file that is not there, and one that is no text: a compiled module."""
+    if not os.path.exists(path) or not path.endswith((".py", ".pyw")) and not is_text(path):
         return ast.Module([], [])
     with open(path, "rb") as file:
         return parse(file.read())

@@ -99,13 +99,12 @@ class Before:
 
         def read(_):
             known = tools.load("before.py")
-            # One that is gone was written for a start of its own.
-            files = [path for path, _ in plan.own if os.path.exists(path)]
+            files = [path for path, _ in plan.own]
             try:
                 own = known["Own"](main, plan.one.get("code"), files, plan.influences)
                 said = [("import", name) for name in own.imports()]
                 return said + [("influence", own.first())] if own.influences else said
-            except (known["Unclear"], OSError, RecursionError) as error:
+            except (OSError, RecursionError) as error:
                 return [("influence", "%s cannot be read (%s)" % (self.name, error))]
 
         # What it does not come to say, because it fails, counts against the program.

@@ -19,6 +19,13 @@ use crate::invocation::Why;
 /// The longest file of the kernel whose content is compared, in bytes.
 const LONGEST: u64 = 1 << 18;
 
+/// The answer about a path at which there is nothing.
+const ABSENT: &str = "absent";
+
+/// As many paths are one thread's work, and the most threads that share the work.
+const ONE_THREAD: usize = 1000;
+const MOST_THREADS: usize = 4;
+
 /// A question about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Question {
@@ -80,7 +87,7 @@ impl Question {
             Question::Presence => fs::metadata(path).map(|_| String::new()),
         };
         let answer = answer.unwrap_or_else(|why| match why.raw_os_error() {
-            Some(libc::ENOENT | libc::ENOTDIR) | None => "absent".into(),
+            Some(libc::ENOENT | libc::ENOTDIR) | None => ABSENT.into(),
             Some(number) => format!("error {number}"),
         });
         format!("{} {answer}", self.letter())
@@ -211,6 +218,14 @@ impl Ledger {
         other.is_some_and(|other| other[1..] == answer[1..])
     }
 
+    /// Whether a path is absent, and its directory was listed: something that appears there
+    /// changes the directory.
+    fn is_not_listed(&self, path: &Path, answer: &str) -> bool {
+        let directory = path.parent().unwrap_or(path).to_owned();
+        let listed = self.paths.get(&(directory, Question::Listing));
+        answer.ends_with(ABSENT) && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
+    }
+
     /// As records of a parent's state: three fields each, ended by NULs.
     pub(crate) fn records(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -221,7 +236,11 @@ impl Ledger {
             }
         };
         for ((path, question), answer) in &self.paths {
-            if *question == Question::File && self.is_no_link(path, answer) {
+            let is_known = match question {
+                Question::File => self.is_no_link(path, answer),
+                _ => false,
+            };
+            if is_known || self.is_not_listed(path, answer) {
                 continue;
             }
             put([b"input", path.as_os_str().as_bytes(), answer.as_bytes()]);
@@ -265,12 +284,28 @@ impl Inputs {
 
     /// Whether each input is what it was; or the first that is not.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
-        for (path, then) in &self.paths {
-            let question = then.chars().next().and_then(Question::of);
-            if question.is_none_or(|question| question.answer(path) != *then) {
-                return Err(Changed::Path(path.clone(), then.ends_with(" absent")));
+        let threads = self.paths.len().div_ceil(ONE_THREAD).min(MOST_THREADS);
+        let part = self.paths.len().div_ceil(threads.max(1)).max(1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = self
+                .paths
+                .chunks(part)
+                .skip(1)
+                .map(|part| {
+                    let thread = std::thread::Builder::new();
+                    (part, thread.spawn_scoped(scope, || verify(part)))
+                })
+                .collect();
+            let mut all = self.paths.chunks(part).take(1).try_for_each(verify);
+            for (part, other) in others {
+                all = all.and(match other.map(|thread| thread.join()) {
+                    Ok(Ok(verified)) => verified,
+                    // No thread could be had, or it has failed.
+                    Ok(Err(_)) | Err(_) => verify(part),
+                });
             }
-        }
+            all
+        })?;
         if let Some(then) = &self.host
             && host() != *then
         {
@@ -288,6 +323,16 @@ impl Inputs {
             None => Ok(()),
         }
     }
+}
+
+fn verify(paths: &[(PathBuf, String)]) -> Result<(), Changed> {
+    for (path, then) in paths {
+        let question = then.chars().next().and_then(Question::of);
+        if question.is_none_or(|question| question.answer(path) != *then) {
+            return Err(Changed::Path(path.clone(), then.ends_with(ABSENT)));
+        }
+    }
+    Ok(())
 }
 
 /// An input that is not what it was.
@@ -348,6 +393,14 @@ mod tests {
         fs::write(&absent, "").expect("it is written");
         assert_eq!(before.verify(), Err(Changed::Path(absent.clone(), true)));
         fs::remove_file(&absent).expect("it goes");
+        // What is absent from a directory that was listed is seen by the directory.
+        let mut both = Ledger::default();
+        both.asked(at.join("fourth"), Question::File);
+        both.asked(at.clone(), Question::Listing);
+        let both = inputs(&both);
+        assert_eq!(both.paths.len(), 1);
+        fs::write(at.join("fourth"), "").expect("it is written");
+        assert_eq!(both.verify(), Err(Changed::Path(at.clone(), false)));
         // Another file with the same content is another file.
         fs::write(&absent, "1").expect("it is written");
         fs::rename(&absent, &file).expect("it is moved");
