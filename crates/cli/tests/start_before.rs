@@ -7,25 +7,10 @@ use std::process::Command;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{python_with, run};
+use support::run;
 use warm::{Observed, Warm, as_is, until};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
-
-fn with(package: &str, program: &str) -> Option<Warm> {
-    let warm = Warm::with(python_with(package)?)?;
-    let installed = warm.venv();
-    let python = warm.python.to_str().expect("its path is text");
-    let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
-    let theirs = warm
-        .plain(&[python, "-c", ask])
-        .output()
-        .expect("it starts")
-        .stdout;
-    fs::write(installed.join("theirs.pth"), theirs).expect("it is written");
-    write(&warm, "program.py", program);
-    Some(warm)
-}
 
 fn write(warm: &Warm, name: &str, text: &str) {
     fs::write(warm.directory.join(name), text).expect("it is written");
@@ -47,7 +32,7 @@ import logging
 logging.basicConfig(level=logging.DEBUG, format='%(name)s')
 import matplotlib
 ";
-    let Some(warm) = with("matplotlib", program) else {
+    let Some((warm, _)) = Warm::with_package("matplotlib", program) else {
         return;
     };
     let home = warm.directory.join("home");
@@ -77,7 +62,7 @@ fn warnings_are_errors_before_an_import() {
 warnings.simplefilter('error')
 import cgi
 ";
-    let Some(warm) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     let listed = same(&warm, &as_is);
@@ -89,7 +74,9 @@ import cgi
 
 #[test]
 fn who_imports_a_deprecated_module_is_warned() {
-    let Some(warm) = with("numpy", "import json\nimport cgi\nprint(cgi.__name__)\n") else {
+    let Some((warm, _)) =
+        Warm::with_package("numpy", "import json\nimport cgi\nprint(cgi.__name__)\n")
+    else {
         return;
     };
     let python = warm.python.to_str().expect("its path is text").to_owned();
@@ -117,7 +104,7 @@ import numpy, os
 numpy.ones((64, 64)) @ numpy.ones((64, 64))
 print(len(os.listdir('/proc/self/task')), os.environ.get('LIMIT'))
 ";
-    let Some(warm) = with("dotenv", program) else {
+    let Some((warm, _)) = Warm::with_package("dotenv", program) else {
         return;
     };
     write(&warm, "settings", "OPENBLAS_NUM_THREADS=1\nLIMIT=1\n");
@@ -138,7 +125,7 @@ sys.path.insert(0, 'vendored')
 import yaml
 print(yaml.__file__.endswith('vendored/yaml.py'))
 ";
-    let Some(warm) = with("yaml", program) else {
+    let Some((warm, _)) = Warm::with_package("yaml", program) else {
         return;
     };
     fs::create_dir(warm.directory.join("vendored")).expect("a directory for the test");
@@ -157,7 +144,7 @@ fn a_library_configures_for_the_program() {
 configures.quietly()
 import noisy
 ";
-    let Some(warm) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     let ask = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
@@ -179,7 +166,7 @@ import noisy
 #[test]
 fn an_edit_counts_only_where_imports_could_depend_on_it() {
     let program = "import json\nimport numpy\ndef main():\n    print(numpy.__name__, 1)\nmain()\n";
-    let Some(warm) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     let listed = same(&warm, &as_is);
@@ -210,7 +197,7 @@ fn an_edit_counts_only_where_imports_could_depend_on_it() {
 #[test]
 fn a_refusal_ends_with_an_edit() {
     let program = "import sys\nsys.path.insert(0, 'x')\nimport numpy\nprint(1)\n";
-    let Some(warm) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     let start = || Observed::of(warm.started(&PROGRAM).output().expect("it starts"));

@@ -2,7 +2,7 @@
 //! changed, and has a new parent made.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 mod support;
@@ -11,27 +11,11 @@ mod support;
 mod terminal;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{python_with, require, run};
+use support::{require, run};
 use terminal::Terminal;
 use warm::{Observed, Warm, as_is, until};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
-
-/// A Python of the test's own that also has a package from PyPI; where packages go.
-fn with(package: &str, program: &str) -> Option<(Warm, PathBuf)> {
-    let warm = Warm::with(python_with(package)?)?;
-    let installed = warm.venv();
-    let python = warm.python.to_str().expect("its path is text");
-    let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
-    let theirs = warm
-        .plain(&[python, "-c", ask])
-        .output()
-        .expect("it starts")
-        .stdout;
-    fs::write(installed.join("theirs.pth"), theirs).expect("it is written");
-    fs::write(warm.directory.join("program.py"), program).expect("it is written");
-    Some((warm, installed))
-}
 
 /// A plain start and one by preheat do the same; how the latter was started.
 fn agrees(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) -> (String, String) {
@@ -87,7 +71,9 @@ app = typer.Typer()
 def migrate():
     print('migrates', settings.database)
 ";
-    let Some((warm, installed)) = with("pydantic_settings", "from shop import app\napp()\n") else {
+    let Some((warm, installed)) =
+        Warm::with_package("pydantic_settings", "from shop import app\napp()\n")
+    else {
         return;
     };
     fs::write(installed.join("shop.py"), package).expect("it is written");
@@ -111,7 +97,7 @@ def migrate():
 #[test]
 fn an_edited_matplotlibrc_is_read() {
     let program = "import matplotlib\nprint(matplotlib.rcParams['font.size'])\n";
-    let Some((warm, _)) = with("matplotlib", program) else {
+    let Some((warm, _)) = Warm::with_package("matplotlib", program) else {
         return;
     };
     let file = warm.directory.join("matplotlibrc");
@@ -133,7 +119,7 @@ fn an_edited_matplotlibrc_is_read() {
 #[test]
 fn a_changed_time_zone_is_noticed() {
     let program = "import json, time\nprint(time.tzname, time.timezone)\n";
-    let Some((warm, _)) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     // As `/etc/localtime` is, where TZ does not name a file.
@@ -166,7 +152,8 @@ fn a_replaced_library_is_loaded() {
     if require("gcc", version).is_none() {
         return;
     }
-    let Some((warm, installed)) = with("numpy", "import loads\nprint(loads.value)\n") else {
+    let Some((warm, installed)) = Warm::with_package("numpy", "import loads\nprint(loads.value)\n")
+    else {
         return;
     };
     let library = installed.join("libvalue.so");
@@ -203,7 +190,7 @@ try:
 except ImportError:
     print('none')
 ";
-    let Some((warm, _)) = with("numpy", program) else {
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
         return;
     };
     let (home, path) = (warm.directory.join("home"), warm.directory.join("later"));
@@ -239,7 +226,7 @@ except ImportError:
 #[test]
 fn arguments_matter_to_who_searches_them() {
     let program = "import debugs\nprint(debugs.debug)\n";
-    let Some((warm, installed)) = with("numpy", program) else {
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
         return;
     };
     let package = "import sys\ndebug = '--debug' in sys.argv\n";
@@ -255,7 +242,7 @@ fn arguments_matter_to_who_searches_them() {
 fn variables_that_native_code_asks_for_matter() {
     let program = "import numpy\nprint(numpy.__version__)\n";
     // The numpy of PyPI, which has OpenBLAS inside.
-    let Some((warm, _)) = with("pydantic_settings", program) else {
+    let Some((warm, _)) = Warm::with_package("pydantic_settings", program) else {
         return;
     };
     warm.warm_up(&PROGRAM, &as_is);
@@ -280,7 +267,7 @@ fn a_terminal_matters_to_who_asks_for_it() {
 loguru.logger.info('by loguru')
 structlog.get_logger().info('by structlog')
 ";
-    let Some((warm, _)) = with("loguru", program) else {
+    let Some((warm, _)) = Warm::with_package("loguru", program) else {
         return;
     };
     let mut command = Command::new("bash");
@@ -336,7 +323,7 @@ fn an_act_happens_once_in_each_start() {
             "sends to a socket",
         ),
     ] {
-        let Some((warm, installed)) = with("numpy", "import json, acts\n") else {
+        let Some((warm, installed)) = Warm::with_package("numpy", "import json, acts\n") else {
             return;
         };
         let package = format!("import os, socket, subprocess\n{act}\n");
@@ -430,7 +417,7 @@ value = Later()",
         ),
     ] {
         let Some((warm, installed)) =
-            with("numpy", "import json, draws\nprint(repr(draws.value))\n")
+            Warm::with_package("numpy", "import json, draws\nprint(repr(draws.value))\n")
         else {
             return;
         };
@@ -454,7 +441,7 @@ value = Later()",
 #[test]
 fn a_file_that_always_changes_is_read_by_the_program() {
     let program = "import json, counts\nopen('count', 'a').write('x')\nprint(counts.count)\n";
-    let Some((warm, installed)) = with("numpy", program) else {
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
         return;
     };
     let package = "import os\ncount = os.path.exists('count') and len(open('count').read())\n";
@@ -489,7 +476,7 @@ import _remote_module_non_scriptable as generated
 path = made.INSTANTIATED_TEMPLATE_DIR_PATH
 print(os.listdir(path) and path in sys.path and generated.__file__.startswith(path), path)
 ";
-    let Some((warm, installed)) = with("numpy", program) else {
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
         return;
     };
     let package = installed.join("torch/distributed/nn/jit");

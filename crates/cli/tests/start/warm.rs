@@ -38,6 +38,20 @@ impl Warm {
         Some(Warm { directory, python })
     }
 
+    /// A program for a Python of the test's own, `venv/bin/python`, that also has what is
+    /// installed beside a package from PyPI; and where its own packages go.
+    pub fn with_package(package: &str, program: &str) -> Option<(Warm, PathBuf)> {
+        let warm = Warm::with(python_with(package)?)?;
+        let installed = warm.venv();
+        let python = warm.python.to_str().expect("its path is text");
+        let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        let asked = warm.plain(&[python, "-c", ask]).output();
+        let theirs = asked.expect("it starts").stdout;
+        fs::write(installed.join("theirs.pth"), theirs).expect("it is written");
+        fs::write(warm.directory.join("program.py"), program).expect("it is written");
+        Some((warm, installed))
+    }
+
     /// `preheat start` with these words, where the parents are ours.
     pub fn preheat(&self, words: &[&str]) -> Command {
         let mut command = self.ours(preheat());

@@ -1,10 +1,10 @@
 """Finds out what imports do, in processes that are thrown away.
 
-A probe is a child that imports the modules one by one, and looks after each: has it
-printed, started threads that outlive a fork, left something open, asked for a variable
-that the program sets itself or that is another at each start? Such a module is left out, and a new probe goes on without
-it. What passes is then imported once more by the parent itself, which nothing was ever
-patched in.
+A trial is a child that imports the modules one by one. The tracer stops it before a module
+acts; after each module it checks whether that has printed, started threads that outlive a
+fork, left something open, kept something by chance, or asked for a variable that the program
+sets or that differs at each start. Such a module is left out, and a new trial goes on without
+it. The parent itself then imports what has passed; nothing is ever patched there.
 """
 
 import os

@@ -291,16 +291,14 @@ fn shares_memory(protection: u64, flags: u64) -> Meaning {
 }
 
 fn process_control(option: u64) -> Meaning {
-    const LOCAL: [c_int; 6] = [
+    /// Requests for information, and settings that children inherit.
+    const LOCAL: [c_int; 14] = [
         libc::PR_SET_NAME,
         libc::PR_SET_VMA,
         libc::PR_SET_THP_DISABLE,
         libc::PR_SET_TIMERSLACK,
         libc::PR_CAPBSET_READ,
         libc::PR_SET_DUMPABLE,
-    ];
-    // Whatever asks for something has an even number below 60, by and large.
-    const GETS: [c_int; 8] = [
         libc::PR_GET_NAME,
         libc::PR_GET_DUMPABLE,
         libc::PR_GET_PDEATHSIG,
@@ -311,7 +309,7 @@ fn process_control(option: u64) -> Meaning {
         libc::PR_GET_KEEPCAPS,
     ];
     let option = option as c_int;
-    match LOCAL.contains(&option) || GETS.contains(&option) {
+    match LOCAL.contains(&option) {
         true => Meaning::Nothing,
         false => acts(&format!("controls its process (request {option})")),
     }
