@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 17] = [
+const PYTHON: [(&str, &[u8]); 18] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -36,6 +36,7 @@ const PYTHON: [(&str, &[u8]); 17] = [
     ("title.py", include_bytes!("python/title.py")),
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
+    ("end.py", include_bytes!("python/end.py")),
 ];
 
 /// The longest path of a directory in which a socket can be named: `sockaddr_un` has room

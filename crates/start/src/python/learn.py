@@ -53,11 +53,18 @@ def begin(path):
 WORTHWHILE = 10
 
 
-def add(path, known):
-    """In a child of a warm parent: has what more it has imported added at its end."""
+def add(path, known, end):
+    """In a child of a warm parent: has what more it has imported added at its end, and then
+    calls `end`, also in processes that it has forked."""
     process = os.getpid()
 
     def tell():
+        try:
+            add_new()
+        finally:
+            end()
+
+    def add_new():
         if os.getpid() != process or len(sys.modules) < len(known) + WORTHWHILE:
             return
         try:

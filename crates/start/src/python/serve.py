@@ -47,9 +47,10 @@ def serve(plan, base, found, load, renew, telling):
         del sys.modules[name]
     state = load("state.py")
     become = load("child.py")["become"]
-    add = load("learn.py")["add"]
+    add, end = load("learn.py")["add"], load("end.py")["End"]
     seen = base.modules | set(plan.modules) | set(sys.modules)
     tools.gc.collect()
+    end = end(tools.gc, plan)
 
     path = plan.path("-%d.socket" % os.getpid())
     listener = tools.socket.socket(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
@@ -64,7 +65,7 @@ def serve(plan, base, found, load, renew, telling):
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
         parent.renew = renew
-        parent.learn = lambda: add(plan.one["learned"], seen)
+        parent.learn = lambda: add(plan.one["learned"], seen, end.prepare)
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # It says that there is no parent.
         for replaced in plan.replaces:
@@ -73,6 +74,7 @@ def serve(plan, base, found, load, renew, telling):
             if kept in plan.one:
                 os.close(int(plan.one[kept]))
         os.chdir("/")
+        end.freeze()
         while parent.goes_on(path):
             if pair is None:
                 pair = parent.make_pair()

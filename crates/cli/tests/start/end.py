@@ -1,0 +1,127 @@
+"""Programs that do something when they end; the first argument chooses how."""
+
+import atexit
+import colorsys
+import gc
+import io
+import logging
+import os
+import sys
+import weakref
+
+import numpy
+
+# Only this program has it, so that nothing but the garbage collector frees it in the end.
+library = colorsys
+
+
+class Kept:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self, write=os.write):
+        write(1, ("deleted %s\n" % self.name).encode())
+
+
+class Handler(logging.Handler):
+    def __del__(self, write=os.write):
+        write(1, b"deleted a handler\n")
+
+
+def nothing():
+    print("nothing special")
+
+
+def stored_in_library():
+    library.kept = Kept("in a library")
+    numpy.core_of_mine = [Kept("in numpy")]
+    logging.getLogger("mine").addHandler(Handler())
+
+
+def in_main():
+    globals()["kept"] = Kept("in the program")
+
+
+def cycle():
+    one = Kept("a cycle")
+    one.me = one
+    library.cycle = Kept("a cycle in a library")
+    library.cycle.module = library
+
+
+def file_in_library():
+    # What is buffered is written when the file is freed.
+    library.file = open("left.txt", "w")
+    library.file.write("written at the end")
+
+
+def generator_in_library():
+    def generate():
+        try:
+            yield 1
+        finally:
+            os.write(1, b"the generator ends\n")
+
+    library.generator = generate()
+    next(library.generator)
+
+
+def weak():
+    class Local:
+        pass
+
+    library.local = Local()
+    library.weak = weakref.ref(library.local, lambda _, write=os.write: write(1, b"gone\n"))
+    library.final = weakref.finalize(library.local, print, "finalized")
+
+
+def database():
+    import sqlite3
+
+    library.connection = sqlite3.connect("data.db")
+    library.connection.execute("PRAGMA journal_mode=WAL")
+    library.connection.execute("CREATE TABLE IF NOT EXISTS t (x)")
+    library.connection.commit()
+
+
+def threads():
+    import threading
+
+    thread = threading.Thread(target=lambda: (threading.main_thread().join(), print("late")))
+    thread.start()
+    atexit.register(print, "at exit")
+
+
+def forks():
+    sys.stdout.flush()
+    if os.fork() == 0:
+        library.kept = Kept("in a child")
+        sys.exit(4)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+
+
+def fails_in_finalizer():
+    class Bad:
+        def __del__(self):
+            raise OSError("at the end")
+
+    library.bad = Bad()
+    sys.exit(3)
+
+
+def broken_output():
+    os.close(1)
+    print("nobody reads this")
+
+
+def in_memory():
+    library.text = io.StringIO("x")
+    raise ValueError("an end")
+
+
+def exempt():
+    # By a name that is not in this file: else nothing would be exempt.
+    print(getattr(gc, "_".join(["get", "freeze", "count"]))() > 0)
+
+
+globals()[sys.argv[1]]()
