@@ -139,13 +139,16 @@ pub struct LabArguments {
 Iterations: auto uses the first of nvtx, python, kernels that finds at least three; else
 the first of nvtx, python, timers, kernels that finds two; else a single timed region.
   nvtx[:NAME]   NVTX ranges, or those of that name; runs of what XLA compiled
-  python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps
+  python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
+                fit and predict of scikit-learn and XGBoost; onnxruntime sessions; generate of
+                transformers; what tf.function and jax.jit compile
+  call:MODULE:FUNCTION  calls of a Python function (or CLASS.METHOD) of that module
   kernels       the period of the kernel launches
   timers        regions between two clock readings of the program's own code
   lines:[BEGIN=>]END   lines of output or standard error: each that matches END ends an
                 iteration; with BEGIN, it begins at the last line that matches that
-Timed regions are listed with their causes whichever is used. With nvtx, kernels or lines,
-Python's frameworks are not hooked.
+Timed regions are listed with their causes whichever is used. With nvtx, call, kernels or lines,
+the steps and calls of Python frameworks are not recorded.
 
 Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]
@@ -162,7 +165,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
     pub temperature: Vec<Temperature>,
 
-    /// What an iteration is: auto, nvtx[:NAME], python, kernels, timers or lines:[BEGIN=>]END
+    /// What an iteration is: auto, nvtx[:NAME], python, call:MODULE:FUNCTION, kernels, timers or lines:[BEGIN=>]END
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
     pub iterations: String,
 
@@ -278,13 +281,22 @@ fn iterations(how: &str) -> Result<String, String> {
             Ok(how.to_owned())
         }
         Some(("nvtx", name)) if !name.is_empty() => Ok(how.to_owned()),
+        Some(("call", function)) if is_function(function) => Ok(how.to_owned()),
         // The matcher validates the regular expression.
         Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
         _ => Err(
-            "expected one of auto, nvtx, nvtx:NAME, python, kernels, timers, lines:REGEX, lines:BEGIN=>END"
+            "expected one of auto, nvtx, nvtx:NAME, python, call:MODULE:FUNCTION, kernels, timers, \
+             lines:REGEX, lines:BEGIN=>END"
                 .to_owned(),
         ),
     }
+}
+
+/// Whether it names a function: `package.module:function` or `module:Class.method`.
+fn is_function(text: &str) -> bool {
+    let is_path = |path: &str| path.split('.').all(|part| !part.is_empty());
+    let parts: Vec<&str> = text.split(':').collect();
+    matches!(parts[..], [module, function] if is_path(module) && is_path(function))
 }
 
 fn starts(text: &str) -> Result<usize, String> {

@@ -108,3 +108,212 @@ late.join()
     let note = note.expect("it is said");
     assert!(note.starts_with("3 threads of 2 processes"), "{note}");
 }
+
+/// A matrix product, as an ONNX model of 4 × 8 numbers.
+const MODEL: &str = "08093acf020a110a01780a017712017922064d61744d756c1201672a8c020808080810012280020000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f4201775a130a0178120e0a0c080112080a0208040a02080862130a0179120e0a0c080112080a0208040a02080842040a001011";
+
+/// Scripts, the module that each needs, its iterations and how many there are.
+fn libraries() -> Vec<(&'static str, &'static str, usize, String)> {
+    let session = format!(
+        "
+import numpy, onnxruntime
+session = onnxruntime.InferenceSession(bytes.fromhex('{MODEL}'))
+for _ in range(10):
+    session.run(None, {{'x': numpy.ones((4, 8), 'f')}})
+"
+    );
+    let own = |text: &str| text.to_owned();
+    vec![
+        ("onnxruntime", "calls of InferenceSession.run", 10, session),
+        (
+            "sklearn",
+            // Scaling and trees are called within it.
+            "calls of Pipeline.predict",
+            12,
+            own("
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+x, y = make_classification(200, 10, random_state=0)
+model = make_pipeline(StandardScaler(), RandomForestClassifier(10))
+model.fit(x, y)
+for _ in range(12):
+    model.predict(x)
+"),
+        ),
+        (
+            "sklearn",
+            // The search is called once: what it calls repeats.
+            "calls of LogisticRegression.fit",
+            16,
+            own("
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+x, y = make_classification(200, 10, random_state=0)
+GridSearchCV(LogisticRegression(), {'C': [1, 2, 3]}, cv=5).fit(x, y)
+"),
+        ),
+        (
+            "tensorflow",
+            "calls of step",
+            9,
+            own("
+import tensorflow as tf
+@tf.function
+def step(x):
+    return tf.reduce_sum(x * x)
+for _ in range(9):
+    step(tf.ones((8, 8)))
+"),
+        ),
+        (
+            "jax",
+            "calls of step, compiled by JAX; each until the next one",
+            11,
+            own("
+import jax, jax.numpy as jnp
+def step(x):
+    return jnp.sin(x) @ x
+plain, step = step, jax.jit(step)
+for _ in range(11):
+    step(jnp.ones((64, 64))).block_until_ready()
+# It is what it would be without the recorder.
+assert type(step).__name__ == 'PjitFunction' and step.__wrapped__ is plain
+assert step.lower(jnp.ones((2, 2))).compile() is not None
+"),
+        ),
+    ]
+}
+
+#[test]
+fn calls_of_libraries_are_iterations() {
+    for (module, iteration, count, script) in libraries() {
+        let Some(python) = support::python_with(module) else {
+            continue;
+        };
+        let report = recorded(&python, &script, &["--starts", "1"]);
+        assert_eq!(report.iteration, iteration);
+        assert_eq!(report.starts[0].iterations.len(), count, "{iteration}");
+    }
+}
+
+#[test]
+fn a_function_that_is_named_is_the_iteration() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    fs::write(
+        directory.join("server.py"),
+        "
+import asyncio
+class Server:
+    def answer(self, n):
+        return self.answer(n - 1) if n > 1 else n
+    @staticmethod
+    def ping():
+        return 'pong'
+async def handle():
+    await asyncio.sleep(0.001)
+",
+    )
+    .expect("it is written");
+    fs::write(
+        directory.join("program.py"),
+        "
+import asyncio, server
+for _ in range(7):
+    assert server.Server().answer(3) == 1
+for _ in range(8):
+    assert server.Server.ping() == 'pong'
+for _ in range(9):
+    asyncio.run(server.handle())
+",
+    )
+    .expect("it is written");
+    for (function, count) in [("Server.answer", 7), ("Server.ping", 8), ("handle", 9)] {
+        let iterations = format!("call:server:{function}");
+        let output = format!("recording-{count}");
+        let flags = [
+            "--starts",
+            "1",
+            "--iterations",
+            &iterations,
+            "--output",
+            &output,
+        ];
+        let report = {
+            let said = support::run(
+                support::preheat()
+                    .current_dir(directory.path())
+                    .args(["run", "--json", "run.json"])
+                    .args(flags)
+                    .arg("--")
+                    .arg(&python)
+                    .arg("program.py"),
+            );
+            assert_eq!(said.code, Some(0), "{}", said.err);
+            let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+            serde_json::from_str::<RunReport>(&text).expect("it is a report")
+        };
+        assert_eq!(report.iteration, format!("calls of server:{function}"));
+        assert_eq!(report.starts[0].iterations.len(), count);
+    }
+}
+
+#[test]
+fn a_function_of_the_script_itself_needs_a_newer_python() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let script = "
+def step():
+    return sum(range(1000))
+for _ in range(5):
+    step()
+";
+    let flags = ["--starts", "1", "--iterations", "call:__main__:step"];
+    let report = recorded(&python, script, &flags);
+    let said = |part: &str| report.notes.iter().any(|note| note.contains(part));
+    match report.starts[0].iterations.len() {
+        0 => assert!(said("since Python 3.12"), "{:?}", report.notes),
+        count => assert_eq!(count, 5),
+    }
+}
+
+#[test]
+fn the_first_iteration_has_the_start_of_the_data_loaders_workers() {
+    let Some(python) = support::python_with("torch") else {
+        return;
+    };
+    let script = "
+import json, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+times, last = [], time.perf_counter()
+for batch, in DataLoader(TensorDataset(torch.ones(64, 8)), batch_size=8, num_workers=2):
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+    times.append(time.perf_counter() - last)
+    last = time.perf_counter()
+json.dump(times, open('times', 'w'))
+";
+    let directory = Directory::new();
+    fs::write(directory.join("program"), script).expect("it is written");
+    let command = [python.as_os_str(), OsStr::new("program")];
+    let report = support::recorded(&directory, &["--starts", "1"], command, &[]);
+    let text = fs::read_to_string(directory.join("times")).expect("they are there");
+    let own: Vec<f64> = serde_json::from_str(&text).expect("they are numbers");
+    let first = report.starts[0].iterations[0];
+    assert_eq!(report.starts[0].iterations.len(), own.len());
+    // Fetches alone are a part of it.
+    assert!(
+        (first / own[0] - 1.0).abs() < 0.1,
+        "{first} against {}",
+        own[0]
+    );
+}

@@ -279,6 +279,8 @@ impl Decoder {
             Iteration::Predict => What::Predict,
             Iteration::Evaluate => What::Evaluate,
             Iteration::Epoch => What::Epoch,
+            Iteration::FunctionCall => What::FunctionCall,
+            Iteration::CompiledCall => What::CompiledCall,
         };
         Some((what, self.text(record.value)))
     }

@@ -190,6 +190,11 @@ pub enum Iteration {
     Evaluate = 8,
     /// An epoch of a Keras model's `fit`. Since version 1.2.
     Epoch = 9,
+    /// A call of a Python function that makes up an iteration: of a library (such as
+    /// `InferenceSession.run`), or the one that was asked for. Since version 1.3.
+    FunctionCall = 10,
+    /// An outermost call of a function that JAX compiles. Since version 1.3.
+    CompiledCall = 11,
 }
 
 impl Iteration {
@@ -205,6 +210,8 @@ impl Iteration {
             7 => Iteration::Predict,
             8 => Iteration::Evaluate,
             9 => Iteration::Epoch,
+            10 => Iteration::FunctionCall,
+            11 => Iteration::CompiledCall,
             _ => return None,
         })
     }

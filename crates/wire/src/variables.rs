@@ -13,8 +13,8 @@ pub const SHIM: &str = "PREHEAT_SHIM";
 /// The directory of our `sitecustomize`, which removes it from `sys.path` again.
 pub const PYTHON: &str = "PREHEAT_PYTHON";
 
-/// The requested iteration rule: `auto`, `python`, `nvtx`, `nvtx:NAME`, `kernels`,
-/// `timers`, `lines:REGEX`. The last three need complete detail, so nothing is left out for
+/// The requested iteration rule: `auto`, `python`, `nvtx`, `nvtx:NAME`,
+/// `call:MODULE:FUNCTION`, `kernels`, `timers`, `lines:REGEX`. The last three need complete detail, so nothing is left out for
 /// them; unset means `auto`.
 pub const ITERATIONS: &str = "PREHEAT_ITERATIONS";
 

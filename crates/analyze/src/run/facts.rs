@@ -180,6 +180,8 @@ impl<'a> Facts<'a> {
             | What::Predict
             | What::Evaluate
             | What::Epoch
+            | What::FunctionCall
+            | What::CompiledCall
             | What::Range => false,
         }
     }
@@ -211,7 +213,9 @@ impl<'a> Facts<'a> {
             | What::DataFetch
             | What::Predict
             | What::Evaluate
-            | What::Epoch => return None,
+            | What::Epoch
+            | What::FunctionCall
+            | What::CompiledCall => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range names what is compiled; those within are its passes.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);

@@ -181,6 +181,10 @@ pub enum What {
     Evaluate,
     /// An epoch of Keras' `fit`: `texts`.
     Epoch,
+    /// A call of a Python function that makes up an iteration: `texts`.
+    FunctionCall,
+    /// An outermost call of a function that JAX compiles: `texts`.
+    CompiledCall,
     /// An NVTX range: `texts` has its name; `symbol` is its domain's text, 0 for the
     /// default one.
     Range,

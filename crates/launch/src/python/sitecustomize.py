@@ -11,7 +11,7 @@ import sys
 # Numbers of the recording's layout.
 PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
 OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
-PREDICT, EVALUATE, EPOCH = 7, 8, 9
+PREDICT, EVALUATE, EPOCH, FUNCTION_CALL = 7, 8, 9, 10
 
 
 def begin(os):
@@ -33,8 +33,16 @@ def begin(os):
     synchronize = "synchronize" in options
     recorder.clock_settings(os.path.dirname(os.__file__), synchronize)
     watched["time"] = once(watched, "time", lambda time: hook_clocks(recorder, time))
-    if "no-python-iterations" not in options:
-        frameworks = Frameworks(recorder, synchronize)
+    frameworks = Frameworks(recorder, synchronize)
+    iterations = os.environ.get("PREHEAT_ITERATIONS", "")
+    if iterations.startswith("call:"):
+        module, _, function = iterations[5:].partition(":")
+        named = lambda module: frameworks.named_call(module, function)  # noqa: E731
+        if module == "__main__":
+            frameworks.call_of_main(function)
+        else:
+            watched[module] = once(watched, module, named)
+    elif "no-python-iterations" not in options:
         for name, patch in (
             ("torch", frameworks.torch),
             ("torch.cuda", frameworks.torch_events),
@@ -43,8 +51,12 @@ def begin(os):
             ("torch.utils.data.dataloader", frameworks.torch_data),
             ("keras", frameworks.keras),
             ("tf_keras", frameworks.keras),
+            ("sklearn.base", frameworks.sklearn),
+            ("jax._src.pjit", frameworks.jax_calls),
         ):
             watched[name] = once(watched, name, patch)
+        for name in CALLS:
+            watched[name] = once(watched, name, frameworks.calls)
     for name in list(watched):
         # There already in a fork.
         if name in sys.modules:
@@ -135,6 +147,32 @@ def hook_clocks(recorder, time):
         if function is not None:
             recorder.hook_clock(function, number)
 
+
+# Functions of libraries that make up an iteration, by the module that has them.
+CALLS = {
+    "transformers.generation.utils": ("GenerationMixin.generate",),
+    "transformers.pipelines.base": ("Pipeline.__call__",),
+    "onnxruntime.capi.onnxruntime_inference_collection": (
+        "Session.run",
+        "Session.run_with_iobinding",
+    ),
+    "xgboost.core": ("Booster.update", "Booster.predict", "Booster.inplace_predict"),
+    "xgboost.training": ("train",),
+    "lightgbm.basic": ("Booster.update", "Booster.predict"),
+    "lightgbm.engine": ("train",),
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function": ("Function.__call__",),
+}
+
+# Methods of scikit-learn's estimators that programs call for their result.
+ESTIMATOR_METHODS = (
+    "fit",
+    "partial_fit",
+    "fit_predict",
+    "fit_transform",
+    "predict",
+    "predict_proba",
+    "transform",
+)
 
 # After so many steps of every optimizer, their steps are what repeats; and after so many of
 # any since the last one was made, whatever the others do.
@@ -374,7 +412,12 @@ class Frameworks(object):
         Event.elapsed_time = wraps(elapsed, elapsed_time)
 
     def torch_data(self, dataloader):
-        """The next batch of a data loader: an iteration begins with it."""
+        """The next batch of a data loader: an iteration begins with it. The first one is
+        asked for when the loader's workers are started."""
+        loader = getattr(dataloader, "DataLoader", None)
+        if loader is not None and "__iter__" in loader.__dict__:
+            iter_of = loader.__dict__["__iter__"]
+            loader.__iter__ = self.wrapper(iter_of, never, DATA_FETCH, repr("iter"))
         of = getattr(dataloader, "_BaseDataLoaderIter", None)
         if of is not None and "__next__" in of.__dict__:
             next_of = of.__dict__["__next__"]
@@ -464,22 +507,178 @@ class Frameworks(object):
                     setattr(of, name, self.wrapper(method, never, which, repr(name)))
                     break
 
-    def wrapper(self, original, is_compiling, which, name):
-        """A function for the original's place, in a class, that makes its outermost call
-        an iteration.
+    # Calls of functions.
 
-        PyTorch's compiler goes by a function's file to tell what is its own, so this has
-        the original's. It takes the attribute for the function to look into (where that
-        has a closure it would mistake ours for it), or else finds that it is compiling:
-        in both cases it sees only the original. A traceback shows this as a further
-        line: the original's first.
-        """
+    def calls(self, module):
+        """Functions of a library that make up an iteration."""
+        for path in CALLS[module.__name__]:
+            try:
+                self.replace_call(module, path, None)
+            except Exception:
+                pass  # Another version of it may not have this one.
+
+    def named_call(self, module, path):
+        """The function that the user names."""
+        name = module.__name__ + ":" + path
+        try:
+            self.replace_call(module, path, name)
+        except Exception:
+            self.recorder.event(NOTE, "%s is not a function that can be recorded." % name)
+
+    def replace_call(self, module, path, name):
+        """Replaces a function of a module, or of a class in it, by one that records its
+        calls. Without a name, it is the function's, with its class if it has one."""
+        owner, attribute = module, path
+        while "." in attribute:
+            of, attribute = attribute.split(".", 1)
+            owner = getattr(owner, of)
+        original = owner.__dict__[attribute]
+        kind = type(original) if isinstance(original, (staticmethod, classmethod)) else None
+        function = original.__func__ if kind else original
+        if name is not None or owner is module:
+            constant = name or attribute
+            name_of = lambda args: constant  # noqa: E731
+        elif attribute == "__call__":
+            name_of = called_name
+        else:
+            name_of = lambda args: type(args[0]).__name__ + "." + attribute  # noqa: E731
+        made = self.call_wrapper(function, name_of)
+        setattr(owner, attribute, kind(made) if kind else made)
+
+    def call_wrapper(self, original, name_of):
+        """A function in the original's place that records its calls. A traceback shows it
+        as a further line: the original's first."""
+        if not callable(original):
+            raise TypeError
+        code = getattr(original, "__code__", None)
+        is_async = bool(getattr(code, "co_flags", 0) & 0x80)
+        text = CALL_WRAPPER % {
+            "def": "async def" if is_async else "def",
+            "await": "await " if is_async else "",
+            "name": getattr(code, "co_name", "call"),
+        }
+
+        def begin(args):
+            try:
+                name = name_of(args)
+            except Exception:
+                name = getattr(original, "__name__", "call")
+            return self.begin(FUNCTION_CALL, name)
+
+        def end(token):
+            self.end(FUNCTION_CALL, token)
+
+        return wraps(self.compiled_at(original, text)["make"](original, begin, end), original)
+
+    def call_of_main(self, path):
+        """The function of the script itself that the user names: its module is not imported.
+        Python can tell of the calls of a function since version 3.12."""
+        monitoring = getattr(sys, "monitoring", None)
+        if monitoring is None:
+            self.recorder.event(
+                NOTE,
+                "Calls of a function of the script itself can be recorded since Python 3.12; "
+                "in older versions it has to be in a module that the script imports.",
+            )
+            return
+        tool = next((tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None)
+        if tool is None:
+            return
+        monitoring.use_tool_id(tool, "preheat")
+        events = monitoring.events
+        tokens = {}
+        thread = __import__("_thread").get_ident
+        name = "__main__:" + path
+
+        def is_named(code):
+            if code.co_qualname != path:
+                return False
+            main = getattr(sys.modules.get("__main__"), "__file__", None)
+            return main is None or code.co_filename == main
+
+        def started(code, offset):
+            if not is_named(code):
+                return monitoring.DISABLE
+            tokens.setdefault(thread(), []).append(self.begin(FUNCTION_CALL, name))
+
+        def returned(code, offset, value):
+            if not is_named(code):
+                return monitoring.DISABLE
+            if tokens.get(thread()):
+                self.end(FUNCTION_CALL, tokens[thread()].pop())
+
+        def unwound(code, offset, exception):
+            # This cannot be disabled function by function.
+            if is_named(code):
+                returned(code, offset, None)
+
+        monitoring.register_callback(tool, events.PY_START, started)
+        monitoring.register_callback(tool, events.PY_RETURN, returned)
+        monitoring.register_callback(tool, events.PY_UNWIND, unwound)
+        monitoring.set_events(tool, events.PY_START | events.PY_RETURN | events.PY_UNWIND)
+
+    def sklearn(self, base):
+        """Fits and predictions of estimators: of each class when it is made."""
+        Estimator = base.BaseEstimator
+        made = set()
+
+        def see(cls):
+            for name in ESTIMATOR_METHODS:
+                for owner in cls.__mro__:
+                    method = owner.__dict__.get(name)
+                    if method is not None:
+                        if (owner, name) not in made:
+                            made.add((owner, name))
+                            self.wrap_estimator(owner, name, method)
+                        break
+
+        original = Estimator.__dict__.get("__init_subclass__")
+
+        def init_subclass(cls, **kwargs):
+            if original is not None:
+                original.__get__(None, cls)(**kwargs)
+            else:
+                super(Estimator, cls).__init_subclass__(**kwargs)
+            try:
+                see(cls)
+            except Exception:
+                pass  # The class would be what fails.
+
+        Estimator.__init_subclass__ = classmethod(init_subclass)
+
+    def wrap_estimator(self, owner, name, method):
+        named = lambda args: type(args[0]).__name__ + "." + name  # noqa: E731
+        if type(method) is type(once):
+            setattr(owner, name, self.call_wrapper(method, named))
+        elif type(getattr(method, "fn", None)) is type(once):
+            # Available only for some: the function is within the descriptor.
+            method.fn = self.call_wrapper(method.fn, named)
+
+    def jax_calls(self, pjit):
+        """Calls of what jax.jit compiles; not of JAX's own functions."""
+        original = pjit._cpp_pjit
+
+        def _cpp_pjit(fun, *args, **kwargs):
+            made = original(fun, *args, **kwargs)
+            try:
+                module = getattr(fun, "__module__", None) or ""
+                if module.split(".")[0] not in ("jax", "jaxlib"):
+                    self.recorder.hook_compiled(made, getattr(fun, "__name__", "function"))
+            except Exception:
+                pass
+            return made
+
+        pjit._cpp_pjit = wraps(_cpp_pjit, original)
+
+    def compiled_at(self, original, text):
+        """The names that a text defines, as if it were in the original's place: a traceback
+        shows the original's file and first line."""
         import ast
 
         code = getattr(original, "__code__", None)
         file = getattr(code, "co_filename", __file__)
         line = getattr(code, "co_firstlineno", 1)
-        tree = ast.parse(WRAPPER % {"name": getattr(code, "co_name", "call"), "text": name})
+        tree = ast.parse(text)
         for node in ast.walk(tree):
             if hasattr(node, "lineno"):
                 node.lineno, node.col_offset = line, 0
@@ -490,8 +689,22 @@ class Frameworks(object):
             "__builtins__": __builtins__,
         }
         exec(compile(tree, file, "exec"), scope)
+        return scope
+
+    def wrapper(self, original, is_compiling, which, name):
+        """A function for the original's place, in a class, that makes its outermost call
+        an iteration.
+
+        PyTorch's compiler goes by a function's file to tell what is its own, so this has
+        the original's. It takes the attribute for the function to look into (where that
+        has a closure it would mistake ours for it), or else finds that it is compiling:
+        in both cases it sees only the original. A traceback shows this as a further
+        line: the original's first.
+        """
+        code = getattr(original, "__code__", None)
+        text = WRAPPER % {"name": getattr(code, "co_name", "call"), "text": name}
         depth = self.depths[which]
-        made = scope["make"](original, is_compiling, depth, self.begin, self.end, which)
+        made = self.compiled_at(original, text)["make"](original, is_compiling, depth, self.begin, self.end, which)
         made = wraps(made, original)
         if not getattr(original, "__closure__", None):
             made._torchdynamo_inline = original
@@ -519,6 +732,25 @@ def make(original, is_compiling, depth, begin, end, which):
 
     return %(name)s
 """
+
+
+CALL_WRAPPER = """
+def make(original, begin, end):
+    %(def)s %(name)s(*args, **kwargs):
+        token = begin(args)
+        try:
+            return %(await)soriginal(*args, **kwargs)
+        finally:
+            end(token)
+
+    return %(name)s
+"""
+
+
+def called_name(args):
+    """The name of an object that is called: its own if it has one, else its class's."""
+    name = getattr(args[0], "__name__", None)
+    return name if isinstance(name, str) else type(args[0]).__name__
 
 
 def wraps(function, original):

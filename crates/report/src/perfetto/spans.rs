@@ -71,6 +71,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::Predict => frame(&mut kind, "prediction", text()),
         What::Evaluate => frame(&mut kind, "evaluation", text()),
         What::Epoch => frame(&mut kind, "epoch", text()),
+        What::FunctionCall | What::CompiledCall => frame(&mut kind, "call", text()),
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));

@@ -9,6 +9,7 @@ mod around;
 mod asked;
 mod bytecode;
 mod clocks;
+mod compiled;
 mod imports;
 mod path;
 
@@ -66,6 +67,7 @@ static METHODS: [MethodDefinition; 19] = [
     method(c"synchronize", synchronize),
     method(c"clock_settings", clocks::settings),
     method(c"hook_clock", clocks::hook),
+    method(c"hook_compiled", compiled::hook),
     method(c"cuda_event", clocks::event),
     method(c"cuda_elapsed", clocks::elapsed),
     MethodDefinition {

@@ -93,8 +93,16 @@ pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
             | Iteration::Predict
             | Iteration::Evaluate,
         ) => Rank::Keras,
-        // The analysis has an iteration end with a step.
-        Some(Iteration::OptimizerStep | Iteration::DataFetch | Iteration::Epoch) | None => return,
+        // The analysis has an iteration end with a step. A function's call may have others
+        // of these within it.
+        Some(
+            Iteration::OptimizerStep
+            | Iteration::DataFetch
+            | Iteration::Epoch
+            | Iteration::FunctionCall
+            | Iteration::CompiledCall,
+        )
+        | None => return,
     };
     iteration(rank, which, name, time, within);
 }

@@ -8,6 +8,7 @@
 //! of output only count when they were asked for.
 
 mod begins;
+mod functions;
 mod kernels;
 mod lines;
 mod nvtx;
@@ -43,12 +44,23 @@ pub(super) enum Rule {
     Keras(What),
     /// Outermost calls of the model of this name.
     Model(String),
+    /// Calls of the Python function of this name.
+    Function(String),
+    /// Calls of the function of this name, which JAX compiles.
+    Compiled(String),
     /// The period of the kernel launches.
     Kernels,
     /// Executions of this region, which the program times itself.
     Timer(Key),
     /// Lines of output.
     Lines,
+}
+
+impl Rule {
+    /// Whether it is a mere call, not a step.
+    fn is_call(&self) -> bool {
+        matches!(self, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
+    }
 }
 
 /// The iterations of one start.
@@ -122,7 +134,7 @@ const AUTO: [Attempt; 9] = [
 pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     let attempts: &[Attempt] = match setting.split(':').next() {
         Some("nvtx") => &[(IterationsBy::Nvtx, 1, true)],
-        Some("python") => &[(IterationsBy::Python, 1, true)],
+        Some("python" | "call") => &[(IterationsBy::Python, 1, true)],
         Some("kernels") => &[(IterationsBy::Kernels, 1, true)],
         Some("timers") => &[
             (IterationsBy::Timers, TWICE, true),
@@ -134,7 +146,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     let name = setting.split_once(':').map(|(_, name)| name);
     for &(by, least, calls) in attempts {
         let mut rules = candidates(by, name, least, starts);
-        rules.retain(|rule| calls || !matches!(rule, Rule::Model(_)));
+        rules.retain(|rule| calls || !rule.is_call());
         for rule in rules {
             let found: Vec<Option<Found>> = (starts.iter())
                 .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
@@ -203,7 +215,8 @@ fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen
             }
             own.into_iter().for_each(&mut vote);
         }
-        (IterationsBy::Python, _) => {
+        (IterationsBy::Python, Some(name)) => vote(Rule::Function(name.to_owned())),
+        (IterationsBy::Python, None) => {
             // A start may offer several: what is more specific is tried first.
             let offers: Vec<Vec<Rule>> = starts.iter().map(|s| python::propose(s, least)).collect();
             let most = offers.iter().map(Vec::len).max().unwrap_or(0);
@@ -216,6 +229,7 @@ fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen
                 }
             }
             ordered.sort_by_key(python::rank);
+            functions::outermost_first(&mut ordered, starts);
             return ordered;
         }
         (IterationsBy::Kernels, _) => vote(Rule::Kernels),
@@ -239,6 +253,8 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Optimizer(name) => python::steps(start, name),
         Rule::Keras(what) => python::keras(start, *what),
         Rule::Model(name) => python::calls(start, name),
+        Rule::Function(name) => functions::find(start, name),
+        Rule::Compiled(name) => functions::find_compiled(start, name),
         Rule::Kernels => kernels::find(start),
         Rule::Timer(key) => timers::find(start, key),
         Rule::Lines => lines::find(start),
@@ -274,7 +290,10 @@ impl Decision {
             Some(Rule::Keras(What::PredictStep)) => "prediction steps of Keras".to_owned(),
             Some(Rule::Keras(What::TestStep)) => "evaluation steps of Keras".to_owned(),
             Some(Rule::Keras(_)) => "training steps of Keras".to_owned(),
-            Some(Rule::Model(name)) => format!("calls of {name}"),
+            Some(Rule::Model(name) | Rule::Function(name)) => format!("calls of {name}"),
+            Some(Rule::Compiled(name)) => {
+                format!("calls of {name}, compiled by JAX; each until the next one")
+            }
             Some(Rule::Kernels) => {
                 let found = self.found.get(shown).and_then(Option::as_ref);
                 let found = found.or_else(|| self.found.iter().flatten().next());

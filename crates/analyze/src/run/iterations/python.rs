@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Rule, Seen, earliest, most};
+use super::{Found, Rule, Seen, earliest, functions, most};
 
 /// Repetitions in Keras, the most wanted first. A whole prediction is what a program asks
 /// for; its steps count where there is only one.
@@ -21,7 +21,9 @@ pub(super) fn rank(rule: &Rule) -> usize {
     match rule {
         Rule::Optimizer(_) => 0,
         Rule::Keras(what) => 1 + KERAS.iter().position(|k| k == what).unwrap_or(0),
-        _ => 9,
+        Rule::Model(_) => 9,
+        Rule::Function(_) => 10,
+        _ => 11,
     }
 }
 
@@ -40,6 +42,8 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     if let Some(name) = most_frequent(start, What::ModelCall, least) {
         rules.push(Rule::Model(name));
     }
+    rules.extend(functions::propose(start, What::FunctionCall, least).map(Rule::Function));
+    rules.extend(functions::propose(start, What::CompiledCall, least).map(Rule::Compiled));
     rules
 }
 
@@ -165,11 +169,14 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     let others: Vec<u64> = (of(facts, thread, What::OptimizerStep))
         .map(|step| step.end)
         .collect();
-    let fetches: Vec<(u64, u64)> = (of(facts, thread, What::DataFetch))
-        .map(|fetch| (fetch.begin, fetch.end))
-        .collect();
+    let is_iter = |fetch: &&Span| name(facts, fetch) == ITER;
+    let times = |fetch: &Span| (fetch.begin, fetch.end);
+    let all = || of(facts, thread, What::DataFetch);
+    let fetches: Vec<(u64, u64)> = all().filter(|fetch| !is_iter(fetch)).map(times).collect();
+    let iters: Vec<(u64, u64)> = all().filter(is_iter).map(times).collect();
     let begin = first_begin(&steps, &calls, &others);
-    let mut begin = with_fetch(begin, &steps, &others, &fetches);
+    let begin = with_fetch(begin, &steps, &others, &fetches);
+    let mut begin = with_iter(begin, &fetches, &iters);
     for (_, end) in steps {
         iterations.push((begin, end));
         begin = end;
@@ -217,6 +224,26 @@ fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u
     let last = last.into_iter().find(|fetch| fetch.1 <= begin);
     match last.filter(|_| usual) {
         Some((from, to)) if !ends.iter().any(|end| (*to..=begin).contains(end)) => *from,
+        _ => begin,
+    }
+}
+
+/// The name of the call that starts a data loader's workers, beside those of its fetches.
+const ITER: &str = "iter";
+
+/// Where the first iteration begins if its fetch, which it begins with, is the first of its
+/// data loader: where the loader's workers are started. A loop does so right before it
+/// fetches, which takes less time than that.
+fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {
+    let started = iters[..iters.partition_point(|iter| iter.1 <= begin)].last();
+    match started {
+        Some(&(from, to))
+            if fetches.iter().any(|fetch| fetch.0 == begin)
+                && !fetches.iter().any(|fetch| (to..begin).contains(&fetch.0))
+                && begin - to <= to - from =>
+        {
+            from
+        }
         _ => begin,
     }
 }
@@ -330,6 +357,18 @@ mod tests {
         // One step alone has no later ones to ask.
         assert_eq!(with_fetch(80, &steps[..1], &ends[..1], &fetches), 40);
         assert_eq!(with_fetch(80, &steps, &ends, &[]), 80);
+    }
+
+    #[test]
+    fn the_first_fetch_begins_with_the_start_of_the_workers() {
+        let fetches = [(40, 70), (115, 120)];
+        assert_eq!(with_iter(40, &fetches, &[(10, 38)]), 10);
+        // Made long before, by a statement of its own.
+        assert_eq!(with_iter(40, &fetches, &[(10, 12)]), 40);
+        // It does not begin with a fetch, or not with the loader's first.
+        assert_eq!(with_iter(80, &fetches, &[(10, 38)]), 80);
+        assert_eq!(with_iter(115, &fetches, &[(10, 38)]), 115);
+        assert_eq!(with_iter(40, &fetches, &[]), 40);
     }
 
     #[test]

@@ -103,7 +103,9 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     let text = || process.texts.get(at).map_or("", String::as_str);
     let label = match span.what {
         What::OptimizerStep => format!("step of {}", text()),
-        What::ModelCall => format!("call of {}", text()),
+        What::ModelCall | What::FunctionCall | What::CompiledCall => {
+            format!("call of {}", text())
+        }
         What::TrainStep => "training step".to_owned(),
         What::PredictStep => "prediction step".to_owned(),
         What::TestStep => "evaluation step".to_owned(),

@@ -1,0 +1,143 @@
+//! Calls of Python functions: of libraries whose calls are what a program repeats, of a
+//! function that the user names, and of what JAX compiles.
+//!
+//! A function may call others that are recorded too: a grid search fits many models. The
+//! outermost that repeats is the iteration, also where steps or model calls lie within it:
+//! a request to a language model is what repeats, not each of its tokens.
+
+use std::collections::HashMap;
+
+use super::super::facts::Facts;
+use super::super::trace::{Span, What};
+use super::{Found, Rule, Seen, apply, earliest};
+
+/// This part of the iterations of another rule has to lie within calls of a function.
+const CONTAINED: f64 = 0.9;
+
+/// The outermost function that is called often enough; of those at the same level the one
+/// that takes longest in all.
+pub(super) fn propose(start: &Seen, what: What, least: usize) -> Option<String> {
+    // Level, whether there is a longer one, and the name, which decides between equals.
+    let mut best: Option<(usize, u64, &str)> = None;
+    for facts in start.facts {
+        for thread in 0..facts.process.threads.len() {
+            for ((level, name), (count, total)) in levels(facts, thread, what) {
+                let better = best.is_none_or(|(other, longest, other_name)| {
+                    (level, u64::MAX - total, name) < (other, u64::MAX - longest, other_name)
+                });
+                if count >= least && better {
+                    best = Some((level, total, name));
+                }
+            }
+        }
+    }
+    best.map(|(_, _, name)| name.to_owned())
+}
+
+/// How often each function is called and how long in all, by how many other calls it lies
+/// within. A call within one of the same function is part of that.
+fn levels<'a>(
+    facts: &Facts<'a>,
+    thread: usize,
+    what: What,
+) -> HashMap<(usize, &'a str), (usize, u64)> {
+    let mut counts: HashMap<(usize, &str), (usize, u64)> = HashMap::new();
+    let mut open: Vec<(u64, &str)> = Vec::new();
+    for span in of(facts, thread, what) {
+        while open.pop_if(|(end, _)| *end <= span.begin).is_some() {}
+        let name = name(facts, span);
+        if !open.iter().any(|(_, outer)| *outer == name) {
+            let (count, total) = counts.entry((open.len(), name)).or_default();
+            *count += 1;
+            *total += span.end - span.begin;
+        }
+        open.push((span.end, name));
+    }
+    counts
+}
+
+/// The calls of the function of this name; a call within another is part of it.
+pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
+    earliest(start, |facts, thread| {
+        calls(facts, thread, What::FunctionCall, function)
+    })
+}
+
+/// The calls of what JAX compiles return before it is computed: each lasts until the next.
+pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
+    let mut found = earliest(start, |facts, thread| {
+        calls(facts, thread, What::CompiledCall, function)
+    })?;
+    for at in 1..found.iterations.len() {
+        found.iterations[at - 1].1 = found.iterations[at].0;
+    }
+    Some(found)
+}
+
+fn calls(facts: &Facts, thread: usize, what: What, function: &str) -> Vec<(u64, u64)> {
+    let mut last = 0;
+    let named = of(facts, thread, what).filter(|span| name(facts, span) == function);
+    let outermost = named.filter(|span| {
+        let is = span.begin >= last;
+        last = span.end.max(last);
+        is
+    });
+    outermost.map(|span| (span.begin, span.end)).collect()
+}
+
+fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = &'a Span> {
+    let any = facts.count(thread, what) > 0;
+    let spans = facts.process.threads[thread].spans.iter();
+    spans.filter(move |span| any && span.what == what)
+}
+
+fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
+    let text = facts.process.texts.get(span.detail as usize);
+    text.map_or("", String::as_str)
+}
+
+/// Puts a function before the rule that would be tried first, if most iterations of that
+/// lie within its calls.
+pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
+    let function = |rule: &Rule| matches!(rule, Rule::Function(_));
+    let Some(at) = rules.iter().position(function).filter(|at| *at > 0) else {
+        return;
+    };
+    let within = starts.iter().any(|start| {
+        let (outer, inner) = (apply(&rules[at], start), apply(&rules[0], start));
+        outer
+            .zip(inner)
+            .is_some_and(|(outer, inner)| contains(&outer, &inner))
+    });
+    if within {
+        rules[..=at].rotate_right(1);
+    }
+}
+
+fn contains(outer: &Found, inner: &Found) -> bool {
+    let within = |iteration: &&(u64, u64)| {
+        let before = (outer.iterations).partition_point(|call| call.0 < iteration.1);
+        // Steps end where they end, and begin where the one before has ended.
+        before > 0 && iteration.1 <= outer.iterations[before - 1].1
+    };
+    let same = (outer.process, outer.thread) == (inner.process, inner.thread);
+    let count = inner.iterations.iter().filter(within).count();
+    same && count as f64 >= CONTAINED * inner.iterations.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_lie_within_a_call_if_they_end_there() {
+        let found = |iterations: &[(u64, u64)]| Found {
+            iterations: iterations.to_vec(),
+            ..Found::default()
+        };
+        let requests = found(&[(10, 50), (60, 90)]);
+        assert!(contains(&requests, &found(&[(10, 20), (20, 50), (50, 70)])));
+        assert!(!contains(&requests, &found(&[(1, 5), (10, 20)])));
+        assert!(!contains(&found(&[]), &found(&[(1, 5)])));
+    }
+}
