@@ -322,6 +322,7 @@ impl Decoder {
             Kind::Thread => {
                 let process = u32_at(&slot, offset_of!(wire::Sampled, process));
                 let sample = ThreadSample {
+                    waited_for_own: 0,
                     time,
                     cpu: record.value,
                     waited: sampled(offset_of!(wire::Sampled, waited_or_read)),

@@ -32,8 +32,8 @@ mod start;
 use std::io::Cursor;
 use std::path::Path;
 
-use preheat_analyze::run::Recording;
 use preheat_analyze::run::trace::Process;
+use preheat_analyze::run::{Recording, find_own_load};
 
 pub use error::ReadError;
 pub use files::files;
@@ -44,7 +44,10 @@ pub use imports::imports;
 /// Damage to the files of a start is told in that start's `problems`.
 pub fn read(path: &Path) -> Result<Recording, ReadError> {
     let (directory, manifest) = manifest::read(path)?;
-    let starts = start::read_all(&directory, &manifest)?;
+    let mut starts = start::read_all(&directory, &manifest)?;
+    for start in &mut starts {
+        find_own_load(start, manifest.machine.cores as usize);
+    }
     Ok(Recording { manifest, starts })
 }
 

@@ -24,6 +24,7 @@ mod manifest;
 mod memory;
 mod notes;
 mod others;
+mod own_load;
 mod path;
 mod ranges;
 mod remedies;
@@ -43,6 +44,7 @@ pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub use examine::{PathPart, StartAnalysis};
 pub use iterations::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+pub use own_load::find_own_load;
 pub use report::{
     CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MemoryReport, RUN_SCHEMA,
     RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, ThreadReport, Unfinished,

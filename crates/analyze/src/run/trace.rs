@@ -460,8 +460,11 @@ pub struct ThreadSample {
     pub time: u64,
     /// Its CPU time so far.
     pub cpu: u64,
-    /// What it waited for a processor so far.
+    /// What it waited for a processor so far, while others had it.
     pub waited: u64,
+    /// What it waited for a processor so far, while the program itself had it: its other
+    /// threads and processes.
+    pub waited_for_own: u64,
 }
 
 impl Process {

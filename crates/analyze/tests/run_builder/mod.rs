@@ -274,6 +274,7 @@ impl Program {
                 time: ns(time),
                 cpu: ns(on(time)),
                 waited: 0,
+                ..ThreadSample::default()
             });
             time += EVERY;
         }

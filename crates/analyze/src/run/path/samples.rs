@@ -162,12 +162,13 @@ fn before(samples: &[ThreadSample], origin: u64, at: usize) -> ThreadSample {
     }
 }
 
-/// Time, time on a processor and time of waiting for one, from one look to the next.
+/// Time, time on a processor and time of waiting for one, from one look to the next. A
+/// thread that waits for others of its own program is part of what that computes.
 fn since(samples: &[ThreadSample], origin: u64, at: usize) -> (u64, u64, u64) {
     let (earlier, later) = (before(samples, origin, at), &samples[at]);
     (
         later.time.saturating_sub(earlier.time),
-        later.cpu.saturating_sub(earlier.cpu),
+        (later.cpu + later.waited_for_own).saturating_sub(earlier.cpu + earlier.waited_for_own),
         later.waited.saturating_sub(earlier.waited),
     )
 }
@@ -263,6 +264,7 @@ mod tests {
             time: time * MS,
             cpu: cpu * MS,
             waited: 0,
+            ..ThreadSample::default()
         };
         Thread {
             id: 7,
@@ -315,6 +317,7 @@ mod tests {
             time: time * MS,
             cpu: cpu * MS,
             waited: waited * MS,
+            ..ThreadSample::default()
         });
         assert_eq!(waited(&samples, 0), [0, 10 * MS, 5 * MS, 5 * MS]);
         // Never beyond where it ran.
@@ -323,6 +326,7 @@ mod tests {
             time: time * MS,
             cpu: cpu * MS,
             waited: waited * MS,
+            ..ThreadSample::default()
         });
         assert_eq!(waited(&samples, 0), [0, 5 * MS, 5 * MS]);
     }

@@ -1,0 +1,157 @@
+//! Waiting for a processor that the program itself keeps busy.
+//!
+//! A thread that waits for a processor may wait for other programs, or for other threads and
+//! processes of its own. With eight threads on two cores most of them wait most of the time,
+//! and the machine is not to blame. While the program has all processors, all waiting is for
+//! itself; while it has a part of them, that part is.
+
+use super::trace::{StartTrace, ThreadSample};
+
+/// The load is known for windows of this length, in nanoseconds.
+const WINDOW: u64 = 20_000_000;
+/// A program with this part of the processors has all of them: the rest is the system's own
+/// work and what sampling does not see.
+const ALL: f64 = 0.85;
+/// A program with less than this part has none of them.
+const NONE: f64 = 0.1;
+/// Windows are kept for this long a start: longer ones have no load of their own after it.
+const MOST_WINDOWS: usize = 1 << 20;
+
+/// Splits what the threads of a start waited for processors, of which the machine has so many,
+/// into waiting for the program itself and for others.
+pub fn find_own_load(start: &mut StartTrace, cores: usize) {
+    let any = start.processes.iter().flat_map(|process| &process.threads);
+    let waited = |sample: &ThreadSample| sample.waited > 0;
+    if cores == 0
+        || !any
+            .into_iter()
+            .any(|thread| thread.samples.last().is_some_and(waited))
+    {
+        return;
+    }
+    let shares = shares(start, cores);
+    for process in &mut start.processes {
+        for thread in &mut process.threads {
+            split(&mut thread.samples, &shares);
+        }
+    }
+}
+
+/// The part of the processors that the program has, by window.
+fn shares(start: &StartTrace, cores: usize) -> Vec<f64> {
+    let mut used: Vec<f64> = Vec::new();
+    for thread in start.processes.iter().flat_map(|process| &process.threads) {
+        for pair in thread.samples.windows(2) {
+            let (from, to) = (pair[0].time, pair[1].time);
+            let cpu = pair[1].cpu.saturating_sub(pair[0].cpu) as f64;
+            windows(from, to, |window, part| {
+                if used.len() <= window {
+                    used.resize(window + 1, 0.0);
+                }
+                used[window] += cpu * part;
+            });
+        }
+    }
+    let all = cores as f64 * WINDOW as f64;
+    let share = |used: f64| match used / all {
+        share if share >= ALL => 1.0,
+        share if share < NONE => 0.0,
+        share => share,
+    };
+    used.into_iter().map(share).collect()
+}
+
+/// Calls `each` with every window that this interval touches, and the part of the interval
+/// that lies in it.
+fn windows(from: u64, to: u64, mut each: impl FnMut(usize, f64)) {
+    let length = to.saturating_sub(from);
+    let mut now = from;
+    while now < to {
+        let window = now / WINDOW;
+        let end = ((window + 1) * WINDOW).min(to);
+        match usize::try_from(window) {
+            Ok(window) if window < MOST_WINDOWS => {
+                each(window, (end - now) as f64 / length as f64);
+            }
+            _ => return,
+        }
+        now = end;
+    }
+}
+
+/// Splits the waiting of one thread.
+fn split(samples: &mut [ThreadSample], shares: &[f64]) {
+    let mut own = 0;
+    let mut before = ThreadSample::default();
+    for sample in samples {
+        let now = *sample;
+        let waited = now.waited.saturating_sub(before.waited);
+        let mut part = 0.0;
+        windows(before.time, now.time, |window, of| {
+            part += of * shares.get(window).copied().unwrap_or(0.0);
+        });
+        own += (waited as f64 * part.min(1.0)) as u64;
+        sample.waited_for_own = own.min(now.waited);
+        sample.waited = now.waited - sample.waited_for_own;
+        before = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trace::{Process, Thread};
+    use super::*;
+
+    /// A start with threads that each have a part of a processor and wait for the rest.
+    fn start(threads: usize, cpu: f64) -> StartTrace {
+        let sample = |at: u64| ThreadSample {
+            time: at * 5_000_000,
+            cpu: (at as f64 * 5e6 * cpu) as u64,
+            waited: (at as f64 * 5e6 * (1.0 - cpu)) as u64,
+            waited_for_own: 0,
+        };
+        let thread = Thread {
+            samples: (0..100).map(sample).collect(),
+            ..Thread::default()
+        };
+        StartTrace {
+            processes: vec![Process {
+                threads: vec![thread; threads],
+                ..Process::default()
+            }],
+            ..StartTrace::default()
+        }
+    }
+
+    fn waited(start: &StartTrace) -> (u64, u64) {
+        let last = start.processes[0].threads[0].samples[99];
+        (last.waited_for_own, last.waited)
+    }
+
+    #[test]
+    fn a_program_that_has_all_processors_waits_for_itself() {
+        // Eight threads on two cores.
+        let mut own = start(8, 0.25);
+        let all = waited(&own).1;
+        find_own_load(&mut own, 2);
+        let (for_own, for_others) = waited(&own);
+        assert!(for_own as f64 >= 0.99 * all as f64, "{for_own} of {all}");
+        assert_eq!(for_own + for_others, all);
+    }
+
+    #[test]
+    fn one_thread_on_a_busy_machine_waits_for_others() {
+        // A quarter of one of eight cores.
+        let mut alone = start(1, 0.25);
+        find_own_load(&mut alone, 8);
+        assert_eq!(waited(&alone).0, 0);
+        // One core of two: half of it.
+        let mut half = start(4, 0.25);
+        find_own_load(&mut half, 2);
+        let (own, others) = waited(&half);
+        assert!(
+            own.abs_diff(others) * 20 < own + others,
+            "{own} and {others}"
+        );
+    }
+}
