@@ -210,12 +210,11 @@ impl Group {
     }
 }
 
-/// Parts that are this many times too large or small are not made to fit.
-const MOST_STRETCHED: f64 = 2.0;
-
-/// Makes the parts of an excess add up to the whole: medians by cause do so only nearly.
-/// Where they are far off, stretching would make up what nobody measured, so that the
-/// rest is unexplained.
+/// Makes the parts of an excess add up to the whole. Each part is a mean over the starts,
+/// and the whole is a difference of geometric means, so they do so only nearly: the parts
+/// are taken as shares of it, as the causes of the time to first are. Where the two do not
+/// have the same sign, there are no shares; what is left over is unexplained, and never
+/// below zero.
 fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
     let sum: f64 = parts.iter().sum();
     let factor = whole / sum;
@@ -223,10 +222,10 @@ fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
         // Nothing was looked at: there are no parts to fit.
         return parts;
     }
-    if (1.0 / MOST_STRETCHED..=MOST_STRETCHED).contains(&factor) {
+    if factor > 0.0 && factor.is_finite() {
         parts.iter_mut().for_each(|part| *part *= factor);
     } else {
-        parts[Cause::Unexplained.index()] += whole - sum;
+        parts[Cause::Unexplained.index()] += (whole - sum).max(0.0);
     }
     parts
 }
@@ -282,11 +281,15 @@ mod tests {
         let fitted = adding_up(parts, 0.44);
         assert!((fitted.iter().sum::<f64>() - 0.44).abs() < 1e-12);
         assert!((fitted[Cause::WaitingForDevice.index()] + 0.11).abs() < 1e-12);
-        // What is far off is not stretched.
-        for whole in [-0.4, 0.0, 4.0] {
+        // Starts of very different length: shares all the same.
+        let fitted = adding_up(parts, 4.0);
+        assert!((fitted.iter().sum::<f64>() - 4.0).abs() < 1e-12);
+        assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
+        // Nothing is unexplained by less than nothing.
+        for whole in [-0.4, 0.0] {
             let fitted = adding_up(parts, whole);
-            assert!((fitted.iter().sum::<f64>() - whole).abs() < 1e-12);
             assert_eq!(fitted[Cause::KernelLoading.index()], 0.5);
+            assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
         }
         let told = in_order(&parts);
         assert_eq!(told.len(), 2);
