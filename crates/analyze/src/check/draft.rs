@@ -26,6 +26,8 @@ pub struct Draft {
     pub exit_code: Option<i32>,
     /// The limits.
     pub lines: Vec<DraftLine>,
+    /// Quantities whose intervals are too wide for a limit.
+    pub uncertain: Vec<Measured>,
 }
 
 /// A drafted limit.
@@ -51,7 +53,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     }
     let warmest = warmest(&report.starts).ok_or("the recording has no start")?;
     let sample = Sample::of(report, warmest)?;
-    let mut lines: Vec<DraftLine> = [
+    let measured: Vec<Measured> = [
         Quantity::TimeToFirst,
         Quantity::First,
         Quantity::Steady,
@@ -61,18 +63,25 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     .into_iter()
     .chain(large_causes(&sample))
     .filter_map(|of| sample.measure(of).ok())
-    .map(|measured| line(measured, false, headroom))
     .collect();
+    let (uncertain, certain): (Vec<_>, Vec<_>) = measured.into_iter().partition(is_uncertain);
+    let mut lines: Vec<DraftLine> = (certain.into_iter())
+        .map(|measured| line(measured, false, headroom))
+        .collect();
     for colder in Temperature::ALL.into_iter().skip(1) {
         if colder != warmest
             && let Ok(sample) = Sample::of(report, colder)
             && let Ok(measured) = sample.measure(Quantity::TimeToFirst)
+            && !is_uncertain(&measured)
         {
             lines.push(line(measured, true, headroom));
         }
     }
     if lines.is_empty() {
-        return Err("the recording contains no measurements".to_owned());
+        return Err(match uncertain.is_empty() {
+            true => "the recording contains no measurements".to_owned(),
+            false => "the starts differ too much; record more of them, on a quiet machine".to_owned(),
+        });
     }
     let made = report
         .starts
@@ -85,7 +94,18 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
         starts: (made > FEWEST).then_some(made.min(STARTS)),
         exit_code: (code != 0).then_some(code),
         lines,
+        uncertain,
     })
+}
+
+/// An interval that reaches beyond this many times the estimate says nothing about a limit:
+/// the next run would fail or pass by chance.
+const WIDEST: f64 = 5.0;
+
+/// Whether the interval of a quantity is too wide for a limit.
+fn is_uncertain(measured: &Measured) -> bool {
+    let high = measured.value.high;
+    high.is_some_and(|high| high > WIDEST * measured.value.median)
 }
 
 /// The causes that deserve a limit, largest first. Steady work is covered by the limit on
@@ -154,6 +174,7 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Interval;
 
     #[test]
     fn numbers_are_friendly_and_never_below() {
@@ -190,6 +211,23 @@ mod tests {
             }
             value *= 1.037;
         }
+    }
+
+    #[test]
+    fn an_interval_far_beyond_the_estimate_is_no_ground_for_a_limit() {
+        let measured = |low: f64, median: f64, high: f64| Measured {
+            of: Quantity::First,
+            temperature: Temperature::Process,
+            value: Interval {
+                median,
+                low: Some(low),
+                high: Some(high),
+            },
+            starts: 4,
+        };
+        assert!(is_uncertain(&measured(0.07e-3, 6e-3, 489e-3)));
+        assert!(!is_uncertain(&measured(5e-3, 6e-3, 9e-3)));
+        assert!(!is_uncertain(&measured(0.0, 6e-3, 20e-3)));
     }
 
     #[test]

@@ -34,6 +34,13 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
     }
     let (colder, warm): (Vec<_>, Vec<_>) = draft.lines.iter().partition(|line| line.colder);
     write(&mut text, &warm);
+    for measured in &draft.uncertain {
+        let found = with_ends(measured.of.unit(), &measured.value);
+        text.push_str(&format!(
+            "# No limit of {}: its starts differ too much, measured {found}\n",
+            key(measured.of)
+        ));
+    }
     for temperature in Temperature::ALL.into_iter().skip(1) {
         let of = |line: &&&DraftLine| line.measured.temperature == temperature;
         let lines: Vec<&DraftLine> = colder.iter().filter(of).copied().collect();
@@ -55,12 +62,16 @@ fn write(text: &mut String, lines: &[&DraftLine]) {
     }
 }
 
-fn setting(line: &DraftLine) -> String {
-    let of = line.measured.of;
-    let key = match of {
+fn key(of: Quantity) -> String {
+    match of {
         Quantity::Cause(cause) => format!("cause.\"{}\"", cause.as_str()),
         _ => of.key().to_owned(),
-    };
+    }
+}
+
+fn setting(line: &DraftLine) -> String {
+    let of = line.measured.of;
+    let key = key(of);
     match of.unit() {
         Unit::Seconds | Unit::Bytes => format!("{key} = \"{}\"", line.most),
         _ => format!("{key} = {}", line.most),
