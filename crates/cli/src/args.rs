@@ -129,6 +129,13 @@ pub struct LabArguments {
 #[command(
     before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and says how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The command's own output, input and exit code are untouched; the report goes to standard error.",
     help_template = TEMPLATE,
+    // Standard output is the command's own.
+    mut_arg("json", |json| json.help("Write the result as JSON")),
+    mut_arg("html", |html| html.help("Write the result as one HTML page")),
+    mut_arg("csv", |csv| csv.help("Write causes and iterations of every start as CSV")),
+    mut_arg("perfetto", |trace| {
+        trace.help("Write every recorded span as a trace for ui.perfetto.dev")
+    }),
     after_help = "Examples:
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once

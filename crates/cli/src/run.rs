@@ -52,11 +52,37 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     };
     let code = code(&manifest);
 
+    if let Some(why) = lost(&manifest, &output) {
+        complain(&why);
+        let succeeded = manifest.starts.iter().all(|start| start.exit_code == 0);
+        return Ok(if succeeded { ExitCode::from(125) } else { code });
+    }
+
     // Whatever goes wrong from here on, the command has run: its exit code counts.
     if let Err(why) = show(&targets, &output) {
         complain(&format!("{why:#}"));
     }
     Ok(code)
+}
+
+/// The reason why there is no recording, where it could not be written.
+fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
+    if output.join("recording.json").exists() {
+        return None;
+    }
+    let starts = match manifest.starts.len() {
+        1 => "one start".to_owned(),
+        count => format!("{count} starts"),
+    };
+    let why = manifest
+        .notes
+        .iter()
+        .find(|note| note.contains("recording.json"));
+    let why = why.map_or("recording.json could not be written", String::as_str);
+    Some(format!(
+        "the recording of {starts} is lost: {why}. The command itself has run; --output names a \
+         directory on another disk"
+    ))
 }
 
 /// From the files that were just written, as `preheat report` would read them.

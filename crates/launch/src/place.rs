@@ -63,6 +63,15 @@ impl Drop for Placed {
 pub(crate) fn place() -> Result<Placed, LaunchError> {
     let cache = cache_home(|name| std::env::var_os(name));
     let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    // SAFETY: geteuid takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        // Programs that root starts may go on as another user, whose loader would complain
+        // about a library that it cannot read.
+        let open = (temporary.iter()).find_map(|directory| in_temporary(directory, true).ok());
+        if let Some(placed) = open {
+            return Ok(placed);
+        }
+    }
     place_in(cache.as_deref(), &temporary)
 }
 
@@ -96,7 +105,7 @@ fn place_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Placed, Launc
         }
     }
     for directory in temporary {
-        match in_temporary(directory) {
+        match in_temporary(directory, false) {
             Ok(placed) => return Ok(placed),
             Err(why) => reasons.push(format!("{}: {why}", directory.display())),
         }
@@ -123,12 +132,23 @@ fn in_cache(cache: &Path) -> io::Result<Placed> {
     Ok(placed)
 }
 
-fn in_temporary(below: &Path) -> io::Result<Placed> {
+/// In a fresh directory; where `open`, all users may read it.
+fn in_temporary(below: &Path, open: bool) -> io::Result<Placed> {
     usable(below)?;
     let name = format!("preheat-{}-{}", std::process::id(), clock::now());
     let directory = trusted(below)?.join(name);
     DirBuilder::new().mode(0o700).create(&directory)?;
-    fill(directory, true)
+    let placed = fill(directory, true)?;
+    if open {
+        let files = [placed.shim.clone(), placed.python.join("sitecustomize.py")];
+        for file in files {
+            fs::set_permissions(file, Permissions::from_mode(0o644))?;
+        }
+        for directory in [&placed.python, &placed.directory] {
+            fs::set_permissions(directory, Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(placed)
 }
 
 /// Whether a path can be named in `LD_PRELOAD`, where spaces and colons separate and a

@@ -28,8 +28,9 @@ pub(crate) fn join(
     let same_pid = by_pid(&processes);
     let end = info.end.saturating_sub(info.exec);
     let silent = give_samples(&mut processes, &same_pid, seen);
-    // Where nothing at all was recorded, there is nothing that they could be beside.
-    let silent = if processes.is_empty() {
+    // Where nothing at all was recorded, there is nothing that they could be beside, unless
+    // lines of output mark what they did.
+    let silent = if processes.is_empty() && lines.is_empty() {
         Vec::new()
     } else {
         seen_only(silent, info, end)

@@ -8,6 +8,7 @@ use super::detail::detailed;
 use super::examine::{Examined, MOST_ITERATIONS};
 use super::iterations::together;
 use super::summary::Group;
+use super::trace::Process;
 use super::{IterationsBy, Recording};
 use crate::units;
 
@@ -42,6 +43,7 @@ pub(super) fn notes(
                 .for_each(|note| notes.add(note.clone()));
         }
     }
+    unseen_python(recording, &mut notes);
     dropped(recording, &mut notes);
     without_detail(recording, examined, &mut notes);
     failed(recording, examined, &mut notes);
@@ -107,6 +109,56 @@ impl Notes {
             self.all.push(note);
         }
     }
+}
+
+/// Python processes whose imports and iterations are not recorded, and programs that were
+/// started without the recorder.
+fn unseen_python(recording: &Recording, notes: &mut Notes) {
+    for start in &recording.starts {
+        for (at, process) in start.processes.iter().enumerate() {
+            let file = process.program.rsplit('/').next().unwrap_or_default();
+            let arguments = || process.arguments.iter().skip(1);
+            if file.starts_with("python") && process.python_began.is_none() && at_work(process) {
+                let options = arguments().take_while(|word| word.starts_with('-'));
+                let isolated = options.into_iter().find(|word| {
+                    !word.starts_with("--") && word.contains(['I', 'E', 'S']) && word.len() <= 4
+                });
+                let why = match isolated {
+                    Some(option) => format!("{option} keeps the recorder's part for Python out"),
+                    None => "a Python before 3.8, another one than CPython, or one whose \
+                             PYTHONPATH was changed"
+                        .to_owned(),
+                };
+                notes.add(format!(
+                    "Imports and iterations of {file} are not recorded ({why}): its imports \
+                     count as the program's own CPU time."
+                ));
+            }
+            // A program that it became or started, with the recorder in it.
+            let followed = start.processes.iter().enumerate().any(|(other, later)| {
+                let own = later.pid == process.pid && other > at;
+                (own || later.parent == process.pid) && later.main.is_some()
+            });
+            if WRAPPERS.contains(&file) && !followed {
+                notes.add(format!(
+                    "{file} started a program that is not recorded: with another environment \
+                     (env -i removes LD_PRELOAD; env -u NAME removes single variables), or as \
+                     another user, who cannot write to the recording. All that it does counts \
+                     as the program's own CPU time."
+                ));
+            }
+        }
+    }
+}
+
+/// Programs that start another one with another environment or as another user.
+const WRAPPERS: [&str; 8] = [
+    "env", "setpriv", "su", "sudo", "runuser", "gosu", "su-exec", "chpst",
+];
+
+/// Whether a process did something after the recorder woke up in it.
+fn at_work(process: &Process) -> bool {
+    process.main.is_some()
 }
 
 /// A part of the lines above this that came with others is reported.

@@ -1,0 +1,176 @@
+//! Programs that the recorder does not get into, or only in part, and recordings that
+//! cannot be written: the report says so.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use preheat_analyze::run::{Cause, RunReport};
+
+mod support;
+use support::{Directory, preheat, require, run};
+
+fn recorded(directory: &Directory, command: &[&str], flags: &[&str]) -> RunReport {
+    let command = command.iter().map(|word| OsStr::new(*word));
+    support::recorded(directory, flags, command, &[])
+}
+
+fn notes(report: &RunReport, part: &str) -> usize {
+    let with = report.notes.iter().filter(|note| note.contains(part));
+    with.count()
+}
+
+#[test]
+fn a_python_without_our_part_of_it_is_noted() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let python = python.to_str().expect("it is text");
+    for option in ["-I", "-E"] {
+        let directory = Directory::new();
+        let command = [python, option, "-c", "import json"];
+        let report = recorded(&directory, &command, &["--starts", "1"]);
+        assert_eq!(
+            notes(&report, &format!("{option} keeps")),
+            1,
+            "{:?}",
+            report.notes
+        );
+    }
+    let directory = Directory::new();
+    let report = recorded(
+        &directory,
+        &[python, "-c", "import json"],
+        &["--starts", "1"],
+    );
+    assert_eq!(notes(&report, "are not recorded"), 0, "{:?}", report.notes);
+}
+
+#[test]
+fn an_environment_that_was_emptied_is_noted() {
+    let directory = Directory::new();
+    let command = ["/usr/bin/env", "-i", "/bin/sh", "-c", ":"];
+    let report = recorded(&directory, &command, &["--starts", "1"]);
+    assert_eq!(
+        notes(&report, "env started a program"),
+        1,
+        "{:?}",
+        report.notes
+    );
+    let directory = Directory::new();
+    let command = ["/usr/bin/env", "A=1", "/bin/sh", "-c", ":"];
+    let report = recorded(&directory, &command, &["--starts", "1"]);
+    assert_eq!(
+        notes(&report, "env started a program"),
+        0,
+        "{:?}",
+        report.notes
+    );
+}
+
+#[test]
+fn a_program_that_goes_on_as_another_user_hears_nothing_of_the_recorder() {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    let setpriv = Path::new("/usr/bin/setpriv");
+    if !root || !setpriv.exists() {
+        return;
+    }
+    let directory = Directory::new();
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["run", "--starts", "1", "--output", "recording", "--"])
+        .arg(setpriv)
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "/bin/true",
+        ]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(!said.err.contains("ld.so"), "{}", said.err);
+    assert!(
+        said.err.contains("setpriv started a program"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_static_program_with_lines_is_explained_from_outside() {
+    let gcc = Command::new("gcc").arg("--version").output().is_ok();
+    if require("gcc", gcc.then_some(())).is_none() {
+        return;
+    }
+    let directory = Directory::new();
+    let source = "
+#include <stdio.h>
+#include <time.h>
+static double used(void) { return (double)clock() / CLOCKS_PER_SEC; }
+int main(void) {
+    volatile unsigned long sum = 0;
+    while (used() < 0.4) sum++;
+    for (int i = 0; i < 6; i++) {
+        double from = used();
+        while (used() < from + 0.01) sum++;
+        printf(\"step %d\\n\", i);
+        fflush(stdout);
+    }
+}
+";
+    fs::write(directory.join("program.c"), source).expect("it is written");
+    let compiled = Command::new("gcc")
+        .current_dir(directory.path())
+        .args(["-static", "-o", "program", "program.c"])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    let flags = ["--starts", "1", "--iterations", "lines:^step"];
+    let report = recorded(&directory, &["./program"], &flags);
+    assert_eq!(report.starts[0].iterations.len(), 6);
+    let seconds = |cause: Cause| {
+        let found = report.causes.iter().find(|found| found.cause == cause);
+        found.map_or(0.0, |found| found.seconds)
+    };
+    // What it computed before its first step, however busy the machine was.
+    assert!(seconds(Cause::OwnCpu) >= 0.3, "{:?}", report.causes);
+    let steady = seconds(Cause::SteadyWork);
+    assert!(
+        steady < 0.5 * report.time_to_first.median,
+        "{:?}",
+        report.causes
+    );
+    assert_eq!(notes(&report, "statically linked"), 1, "{:?}", report.notes);
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_is_said_to_be_lost() {
+    let directory = Directory::new();
+    // A limit on the size of files stands in for a full disk.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+    let preheat = preheat();
+    let said = run(Command::new("bash")
+        .current_dir(directory.path())
+        .args(["-c", script])
+        .arg(preheat.get_program())
+        .args([
+            "run",
+            "--starts",
+            "1",
+            "--output",
+            "recording",
+            "--",
+            "true",
+        ]));
+    assert_eq!(said.code, Some(125), "{}", said.err);
+    assert!(
+        said.err.contains("the recording of one start is lost"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.err.contains("recording.json cannot be written"),
+        "{}",
+        said.err
+    );
+}
