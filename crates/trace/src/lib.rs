@@ -46,7 +46,7 @@ pub fn read(path: &Path) -> Result<Recording, ReadError> {
     let (directory, manifest) = manifest::read(path)?;
     let mut starts = start::read_all(&directory, &manifest)?;
     for start in &mut starts {
-        find_own_load(start, manifest.machine.cores as usize);
+        find_own_load(start, manifest.machine.cores);
     }
     Ok(Recording { manifest, starts })
 }
