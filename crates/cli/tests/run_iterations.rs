@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use preheat_analyze::run::{IterationsBy, RunReport};
+use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, require};
@@ -196,6 +196,13 @@ fn calls_of_libraries_are_iterations() {
         let report = recorded(&python, &script, &["--starts", "1"]);
         assert_eq!(report.iteration, iteration);
         assert_eq!(report.starts[0].iterations.len(), count, "{iteration}");
+        if module == "jax" {
+            let compiled = Cause::KernelCompilation;
+            let found = report.causes.iter().find(|found| found.cause == compiled);
+            let items = &found.expect("XLA compiles on the CPU too").items;
+            let step = items.iter().any(|item| item.name.contains("jit_step"));
+            assert!(step, "{items:?}");
+        }
     }
 }
 

@@ -34,6 +34,7 @@ def begin(os):
     recorder.clock_settings(os.path.dirname(os.__file__), synchronize)
     watched["time"] = once(watched, "time", lambda time: hook_clocks(recorder, time))
     frameworks = Frameworks(recorder, synchronize)
+    watched["jax._src.compiler"] = once(watched, "jax._src.compiler", frameworks.jax_compiler)
     iterations = os.environ.get("PREHEAT_ITERATIONS", "")
     if iterations.startswith("call:"):
         module, _, function = iterations[5:].partition(":")
@@ -669,6 +670,24 @@ class Frameworks(object):
             return made
 
         pjit._cpp_pjit = wraps(_cpp_pjit, original)
+
+    def jax_compiler(self, compiler):
+        """XLA compiles a module, or takes it from a cache. On a GPU it tells NVTX so; on the
+        CPU nobody."""
+        original = compiler.compile_or_get_cached
+
+        def compile_or_get_cached(backend, computation, *args, **kwargs):
+            try:
+                name = str(computation.operation.attributes["sym_name"]).strip('"')
+            except Exception:
+                name = "module"
+            token = self.recorder.range_begin("XlaCompile:#module=%s#" % name)
+            try:
+                return original(backend, computation, *args, **kwargs)
+            finally:
+                self.recorder.range_end(token, "preheat")
+
+        compiler.compile_or_get_cached = wraps(compile_or_get_cached, original)
 
     def compiled_at(self, original, text):
         """The names that a text defines, as if it were in the original's place: a traceback
