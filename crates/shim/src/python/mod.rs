@@ -50,7 +50,7 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 19] = [
+static METHODS: [MethodDefinition; 20] = [
     method(c"begin", begin),
     method(c"ahead", ahead),
     method(c"around", around::around),
