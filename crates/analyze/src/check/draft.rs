@@ -80,7 +80,9 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     if lines.is_empty() {
         return Err(match uncertain.is_empty() {
             true => "the recording contains no measurements".to_owned(),
-            false => "the starts differ too much; record more of them, on a quiet machine".to_owned(),
+            false => {
+                "the starts differ too much; record more of them, on a quiet machine".to_owned()
+            }
         });
     }
     let made = report
