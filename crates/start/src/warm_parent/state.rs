@@ -202,7 +202,8 @@ impl Parent {
     /// is installed, than what was imported ahead.
     pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Why> {
         let listed = self.directories.iter().map(PathBuf::as_path);
-        let mut before = listed.filter(|path| !is_installed(path)).chain([first]);
+        let is_own = |path: &&Path| !is_installed(path) && !is_within_packages(path);
+        let mut before = listed.filter(is_own).chain([first]);
         before.try_for_each(|path| self.is_hidden_by(path))
     }
 
@@ -285,6 +286,14 @@ pub(crate) fn is_hidden_no_more(why: &str) -> bool {
 fn is_of_modules(ending: &[u8]) -> bool {
     let is_for_one_python = || ending.starts_with(b".cpython-") && ending.ends_with(b".so");
     matches!(ending, b".py" | b".pyc" | b".so" | b".abi3.so") || is_for_one_python()
+}
+
+/// Whether a directory is part of an installed package, which has put it on `sys.path` itself:
+/// setuptools does that with the packages that it brings along.
+fn is_within_packages(directory: &Path) -> bool {
+    let packages = ["site-packages", "dist-packages"].map(OsStr::new);
+    let mut above = directory.ancestors().filter_map(Path::file_name);
+    above.any(|name| packages.contains(&name))
 }
 
 fn is_installed(directory: &Path) -> bool {
@@ -388,6 +397,13 @@ mod tests {
         fs::write(&file, "22").expect("it is written");
         assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
         fs::remove_dir_all(&at).expect("it goes");
+    }
+
+    #[test]
+    fn what_a_package_brings_along_is_not_the_programs_own() {
+        let of = |path: &str| is_within_packages(Path::new(path));
+        assert!(of("/venv/lib/python3/site-packages/setuptools/_vendor"));
+        assert!(!of("/home/me/vendored") && !of("/usr/lib/python3"));
     }
 
     #[test]
