@@ -20,14 +20,7 @@ pub const KNOWN: &[Known] = &[
     known(&["m_streams"], "closes_input", PROCESS),
     known(&["m_streams"], "closes_error", PROCESS),
     known(&["m_signal"], "ignores_signals", PROCESS),
-    known(
-        &["m_warns"],
-        ANY,
-        "a warning of an import is not attributed to the program",
-    ),
-    known(&["sets_time_zone", "m_time_zone"], ANY, CODE),
     known(&["handles_signal", "m_signal"], ANY, CODE),
-    known(&["filters", "m_filter"], ANY, CODE),
 ];
 
 const fn known(
