@@ -61,28 +61,39 @@ impl Drop for Placed {
 
 /// Place the recorder for the user that this process runs as.
 pub(crate) fn place() -> Result<Placed, LaunchError> {
+    if let Some(placed) = for_all_users() {
+        return Ok(placed);
+    }
     let cache = cache_home(|name| std::env::var_os(name));
     let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-    // SAFETY: geteuid takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } == 0 {
-        // Programs that root starts may go on as another user, whose loader would complain
-        // about a library that it cannot read.
-        let open = (temporary.iter()).find_map(|directory| in_temporary(directory, true).ok());
-        if let Some(placed) = open {
-            return Ok(placed);
-        }
-    }
     place_in(cache.as_deref(), &temporary)
+}
+
+/// The cache directory of the whole system. A path that stays the same: `preheat start`
+/// compares `LD_PRELOAD` with that of the warm parent.
+const SYSTEM_CACHE: &str = "/var/cache";
+
+/// Programs that root starts may go on as another user, whose loader would complain about a
+/// library that it cannot read, so for root the recorder is readable for all users.
+fn for_all_users() -> Option<Placed> {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let placed = is_root.then(|| in_cache(Path::new(SYSTEM_CACHE), Readers::All));
+    placed?.ok()
 }
 
 /// Where the recorder's library lies for programs that outlive this process: only in the
 /// user's cache, as nobody would remove it from elsewhere.
 pub fn kept_recorder() -> Result<PathBuf, LaunchError> {
+    if let Some(placed) = for_all_users() {
+        return Ok(placed.shim.clone());
+    }
     let failed =
         |why: String| LaunchError::Failed(format!("the recorder's library cannot be kept: {why}"));
     let cache = cache_home(|name| std::env::var_os(name));
     let cache = cache.ok_or_else(|| failed("there is no HOME and no XDG_CACHE_HOME".into()))?;
-    let placed = in_cache(&cache).map_err(|why| failed(format!("{}: {why}", cache.display())))?;
+    let placed = in_cache(&cache, Readers::User)
+        .map_err(|why| failed(format!("{}: {why}", cache.display())))?;
     Ok(placed.shim.clone())
 }
 
@@ -99,13 +110,13 @@ fn cache_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 fn place_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Placed, LaunchError> {
     let mut reasons = Vec::new();
     if let Some(cache) = cache {
-        match in_cache(cache) {
+        match in_cache(cache, Readers::User) {
             Ok(placed) => return Ok(placed),
             Err(why) => reasons.push(format!("{}: {why}", cache.display())),
         }
     }
     for directory in temporary {
-        match in_temporary(directory, false) {
+        match in_temporary(directory) {
             Ok(placed) => return Ok(placed),
             Err(why) => reasons.push(format!("{}: {why}", directory.display())),
         }
@@ -116,15 +127,34 @@ fn place_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Placed, Launc
     )))
 }
 
-fn in_cache(cache: &Path) -> io::Result<Placed> {
+/// Who may read the recorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    /// This user alone.
+    User,
+    /// All users.
+    All,
+}
+
+impl Readers {
+    /// The permissions of directories.
+    fn directories(self) -> u32 {
+        match self {
+            Readers::User => 0o700,
+            Readers::All => 0o755,
+        }
+    }
+}
+
+fn in_cache(cache: &Path, readers: Readers) -> io::Result<Placed> {
     usable(cache)?;
     let cache = trusted(cache)?;
     fs::create_dir_all(&cache)?;
     let ours = cache.join("preheat");
-    private(&ours)?;
+    own(&ours, readers)?;
     let directory = ours.join(format!("{PREFIX}{:016x}", hash(&[SHIM, SITECUSTOMIZE])));
-    private(&directory)?;
-    let placed = fill(directory, false)?;
+    own(&directory, readers)?;
+    let placed = fill(directory, false, readers)?;
     // Its time says when it was last used. Neither this nor the cleaning has to work.
     let _ = File::open(&placed.directory)
         .and_then(|directory| directory.set_modified(SystemTime::now()));
@@ -132,23 +162,12 @@ fn in_cache(cache: &Path) -> io::Result<Placed> {
     Ok(placed)
 }
 
-/// In a fresh directory; where `open`, all users may read it.
-fn in_temporary(below: &Path, open: bool) -> io::Result<Placed> {
+fn in_temporary(below: &Path) -> io::Result<Placed> {
     usable(below)?;
     let name = format!("preheat-{}-{}", std::process::id(), clock::now());
     let directory = trusted(below)?.join(name);
     DirBuilder::new().mode(0o700).create(&directory)?;
-    let placed = fill(directory, true)?;
-    if open {
-        let files = [placed.shim.clone(), placed.python.join("sitecustomize.py")];
-        for file in files {
-            fs::set_permissions(file, Permissions::from_mode(0o644))?;
-        }
-        for directory in [&placed.python, &placed.directory] {
-            fs::set_permissions(directory, Permissions::from_mode(0o755))?;
-        }
-    }
-    Ok(placed)
+    fill(directory, true, Readers::User)
 }
 
 /// Whether a path can be named in `LD_PRELOAD`, where spaces and colons separate and a
@@ -183,9 +202,16 @@ fn usable(directory: &Path) -> io::Result<()> {
 
 /// Have a directory that is this user's own, open to nobody else; no link is followed.
 pub fn private(directory: &Path) -> io::Result<()> {
+    own(directory, Readers::User)
+}
+
+/// Have a directory that belongs to this user, with the permissions for these readers; no
+/// link is followed.
+fn own(directory: &Path, readers: Readers) -> io::Result<()> {
+    let mode = readers.directories();
     // Not where it exists: a sandbox may allow no directory to be made.
     if fs::symlink_metadata(directory).is_err() {
-        match DirBuilder::new().mode(0o700).create(directory) {
+        match DirBuilder::new().mode(mode).create(directory) {
             Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
             _ => {}
         }
@@ -199,17 +225,28 @@ pub fn private(directory: &Path) -> io::Result<()> {
             directory.display()
         )));
     }
-    if is.mode() & 0o077 != 0 {
-        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    // The umask may have removed some.
+    let wrong = match readers {
+        Readers::User => is.mode() & 0o077 != 0,
+        Readers::All => is.mode() & 0o777 != mode,
+    };
+    if wrong {
+        fs::set_permissions(directory, Permissions::from_mode(mode))?;
     }
     Ok(())
 }
 
-fn fill(directory: PathBuf, temporary: bool) -> io::Result<Placed> {
+fn fill(directory: PathBuf, temporary: bool, readers: Readers) -> io::Result<Placed> {
     let placed = Placed::at(directory, temporary);
-    private(&placed.python)?;
-    put(&placed.shim, SHIM)?;
-    put(&placed.python.join("sitecustomize.py"), SITECUSTOMIZE)?;
+    own(&placed.python, readers)?;
+    let script = placed.python.join("sitecustomize.py");
+    for (path, bytes) in [(&placed.shim, SHIM), (&script, SITECUSTOMIZE)] {
+        put(path, bytes)?;
+        // Only if they differ: a change is noticed by those that have mapped the file.
+        if readers == Readers::All && fs::metadata(path)?.mode() & 0o777 != 0o644 {
+            fs::set_permissions(path, Permissions::from_mode(0o644))?;
+        }
+    }
     Ok(placed)
 }
 

@@ -115,7 +115,7 @@ class MemoryReadings:
         self.device = {name: [read() if ON_DEVICE else 0.0] for name, read in self.of.items()}
 
     def read(self):
-    """Reads and discards, so that a timed inference always follows a reading."""
+        """Reads and discards, so that a timed inference always follows a reading."""
         resident()
         for read in self.of.values():
             read()
