@@ -142,7 +142,7 @@ fn what_was_measured_until_it_was_interrupted_is_shown() {
     let output = measuring.wait_with_output().expect("it ends");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{err}");
-    assert!(err.contains("interrupted: nothing was decided"), "{err}");
+    assert!(err.contains("Interrupted: nothing was decided"), "{err}");
     assert!(err.contains("warm parent"), "{err}");
     let kept = fs::read_to_string(warm.directory.join("kinds/measurement.json"));
     let report: TriedReport =

@@ -74,12 +74,15 @@ pub(crate) fn place() -> Result<Placed, LaunchError> {
 const SYSTEM_CACHE: &str = "/var/cache";
 
 /// Programs that root starts may go on as another user, whose loader would complain about a
-/// library that it cannot read, so for root the recorder is readable for all users.
+/// library that it cannot read, so for root the recorder is readable for all users. Not if
+/// `XDG_CACHE_HOME` names another directory.
 fn for_all_users() -> Option<Placed> {
     // SAFETY: geteuid takes nothing and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
-    let placed = is_root.then(|| in_cache(Path::new(SYSTEM_CACHE), Readers::All));
-    placed?.ok()
+    if !is_root || std::env::var_os("XDG_CACHE_HOME").is_some() {
+        return None;
+    }
+    in_cache(Path::new(SYSTEM_CACHE), Readers::All).ok()
 }
 
 /// Where the recorder's library lies for programs that outlive this process: only in the
