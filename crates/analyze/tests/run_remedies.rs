@@ -494,7 +494,7 @@ fn one_remedy_says_when_to_preallocate() {
     close(told.saving * 1e3, 339.87);
     let table = "then takes 300 ms of CPU time to set up a table of it, 3 GiB of host memory";
     assert!(told.what.contains(table), "{}", told.what);
-    // PyTorch keeps no such table.
+    // PyTorch does not keep such a table.
     let report = allocating("torch", &calls);
     let told = remedy(&report, "allocator").unwrap();
     close(told.saving * 1e3, 39.87);
@@ -514,7 +514,7 @@ fn one_remedy_says_when_to_preallocate() {
     let told = remedy(&report, "allocator").unwrap();
     assert_eq!(told.group(), RemedyGroup::None);
     assert!(told.what.contains("TF_FORCE_GPU_ALLOW_GROWTH=true"));
-    // Who has switched preallocation off is told what it saves.
+    // With preallocation turned off, the remedy reports what turning it on saves.
     let pieces: Vec<(u64, f64, f64)> = (0..8)
         .map(|i| {
             (

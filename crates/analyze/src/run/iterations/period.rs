@@ -42,7 +42,7 @@ pub(super) fn period(sequence: &[u32]) -> Option<Period> {
     best.filter(|best| best.covered * OF_ALL >= sequence.len())
 }
 
-/// What the sequence ends with twice, if that is most of it and nothing repeats more often.
+/// A block that the sequence ends with twice, if both together are most of it.
 pub(super) fn twice(sequence: &[u32]) -> Option<Period> {
     let n = sequence.len();
     let is_twice = |length: &usize| {

@@ -136,7 +136,20 @@ impl Call {
                 libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
                     acts("locks a file")
                 }
-                _ => Meaning::Nothing,
+                libc::F_DUPFD
+                | libc::F_DUPFD_CLOEXEC
+                | libc::F_GETFD
+                | libc::F_SETFD
+                | libc::F_GETFL
+                | libc::F_SETFL
+                | libc::F_GETLK
+                | libc::F_OFD_GETLK
+                | libc::F_GETOWN
+                | libc::F_GETLEASE
+                | libc::F_GETPIPE_SZ
+                | libc::F_GET_SEALS => Meaning::Nothing,
+                // Leases, notifications, signals of descriptors, and commands not known here.
+                command => acts(&format!("changes a descriptor (command {command})")),
             },
             libc::SYS_flock => acts("locks a file"),
             libc::SYS_mmap => shares_memory(third, fourth),
