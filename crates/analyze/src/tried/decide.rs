@@ -5,7 +5,7 @@
 //! if its saving is significant, and any other one if all together are significantly faster
 //! with it than without it. *Significant* means: adjusted for the number of tests (Holm), p
 //! below 0.05, and at least [`LEAST`] of a plain start. A remedy that saves time at the
-//! start but slows down later iterations is not kept.
+//! start but loses it again to slower iterations is not kept.
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
@@ -20,8 +20,12 @@ const SIGNIFICANCE: f64 = 0.05;
 /// enough that no remedy is lost to a machine that is busy with other work.
 const SLOWER: f64 = 1.05;
 const SLOWER_SIGNIFICANCE: f64 = 0.01;
-/// A start with fewer iterations has no later ones.
-const ITERATIONS: usize = 8;
+/// Starts with fewer iterations say nothing about later ones: after a fork, the first ones
+/// still copy pages.
+const ITERATIONS: usize = 20;
+/// The length of a run in which a remedy must not lose what it saves at the start. Longer
+/// runs count in full.
+const RUN: usize = 1000;
 
 /// Evaluates the starts of all variants. `preheat` is the version of this program.
 pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
@@ -233,17 +237,22 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns true if later iterations of the second variant are slower than those of the
-    /// first.
+    /// first, by so much that a run loses what the second saves at the start.
     fn slows(&self, first: usize, second: usize) -> bool {
+        let saved = self.difference(first, second).map(|of| of.saved.value);
         let [first, second] = [first, second].map(|at| &self.variants[at]);
         if first.report.iteration != second.report.iteration {
             return false;
         }
+        let starts = first.report.starts.iter();
+        let longest = starts.map(|start| start.iterations.len()).max();
         let [first, second] = [first, second].map(later);
         let (Some(from), Some(to)) = (mean(&first), mean(&second)) else {
             return false;
         };
+        let lost = (to.value.exp() - from.value.exp()) * longest.unwrap_or(0).max(RUN) as f64;
         to.value - from.value > SLOWER.ln()
+            && lost > saved.unwrap_or(0.0)
             && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_SIGNIFICANCE)
     }
 

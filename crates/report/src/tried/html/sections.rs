@@ -150,7 +150,7 @@ means are geometric, and 95 % intervals use Welch’s method.</p>\
 that adds a significant saving to all others together. A saving is significant if chance alone would \
 produce it in fewer than one of twenty measurements, corrected for the number of remedies (Holm’s \
 method), and if it is at least half a percent of a plain start. A remedy that makes later iterations \
-significantly slower is not kept.</p>\
+significantly slower, so that 1,000 of them (or all, if there are more) lose what it saves, is not kept.</p>\
 <p><b>Baselines.</b> Remedies for a cold disk or empty caches are compared with plain starts under \
 the same conditions, which are restored before each start.</p>";
 
