@@ -24,7 +24,10 @@ pub fn failure(side: &str, recording: &Path, manifest: &Manifest) -> String {
         start.exit_code
     );
     let stderr = File::open(recording.join(&start.directory).join(STDERR)).and_then(tail);
-    let stderr = stderr.unwrap_or_default();
+    // The first start writes to preheat's own standard error, so its text was shown already.
+    let Ok(stderr) = stderr else {
+        return message;
+    };
     let stderr = String::from_utf8_lossy(&stderr);
     let lines: Vec<&str> = stderr.lines().collect();
     let end = &lines[lines.len().saturating_sub(LINES)..];
