@@ -1,7 +1,7 @@
-//! How fast a recording is read, and with how much memory.
+//! Measures how fast a recording is read, and how much memory that takes.
 //!
-//! `cargo bench -p preheat-trace -- 10` reads ten million events. They are written by a
-//! process of its own, so that only reading counts.
+//! `cargo bench -p preheat-trace -- 10` reads ten million events. A separate process writes
+//! them, so that only reading is measured.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,7 +15,7 @@ mod support;
 use support::writer::{ProcessFile, allocation_slot, copied_slot};
 use support::{EXEC, manifest, save, start};
 
-/// Rounds of which the fastest counts.
+/// The number of rounds; the fastest counts.
 const ROUNDS: usize = 5;
 
 fn main() {
@@ -49,7 +49,7 @@ fn main() {
             .map(|thread| thread.spans.len());
         assert_eq!(spans.sum::<usize>() as u64, events);
     }
-    // The second is what a machine with nothing else to do needs.
+    // The second is the time on an otherwise idle machine.
     for (what, seconds) in [("passed", fastest), ("on the processor", least)] {
         let rate = events as f64 / seconds / 1e6;
         println!(
@@ -117,7 +117,7 @@ fn write(directory: &Path, events: u64) {
     );
 }
 
-/// Seconds that this thread was on a processor.
+/// The CPU time of this thread in seconds.
 fn processor_time() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split_whitespace().next();
@@ -127,7 +127,7 @@ fn processor_time() -> f64 {
         / 1e9
 }
 
-/// The most memory that this process ever had, in bytes.
+/// The peak memory of this process in bytes.
 fn peak_resident() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));

@@ -1,8 +1,8 @@
-//! Makes records into spans and tables.
+//! Decodes records into spans and tables.
 //!
-//! Every record that this version knows ends up in one place of a
-//! [`Process`](preheat_analyze::run::trace::Process), or with what was seen from
-//! outside; others are left out. Definitions are known before.
+//! Each record that this version knows becomes one entry of a
+//! [`Process`](preheat_analyze::run::trace::Process) or of the launcher's samples; other
+//! records are ignored. Definitions have been read before.
 
 use std::collections::HashSet;
 use std::mem::offset_of;
@@ -19,30 +19,30 @@ use crate::functions::Functions;
 use crate::nest::OPEN;
 use crate::slots::{fields, further, owned, text, u16_at, u32_at, u64_at, usage};
 
-/// No program is recorded for longer than this after it began: a year.
+/// The longest possible recording of a program: a year.
 const LONGEST: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
-/// What the launcher saw.
+/// The samples that the launcher recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    /// Process, thread, and how it was.
+pub(crate) struct LauncherSamples {
+    /// Process, thread and sample.
     pub(crate) threads: Vec<(u32, u32, ThreadSample)>,
-    /// Process, and how it was.
+    /// Process and sample.
     pub(crate) processes: Vec<(u32, ProcessSample)>,
-    /// When lines matched.
+    /// The times of lines that matched.
     pub(crate) lines: Vec<u64>,
-    /// When lines matched that begin an iteration.
+    /// The times of lines that matched as the beginning of an iteration.
     pub(crate) line_begins: Vec<u64>,
 }
 
-/// Records of which something is wrong: how many, and where the first is.
+/// Malformed records: their number, and the offset of the first.
 #[derive(Debug, Default)]
-pub(crate) struct Odd {
+pub(crate) struct Malformed {
     pub(crate) count: u64,
     pub(crate) first: u64,
 }
 
-impl Odd {
+impl Malformed {
     #[cold]
     fn add(&mut self, offset: u64) {
         if self.count == 0 {
@@ -52,19 +52,19 @@ impl Odd {
     }
 }
 
-/// Takes the records of one file.
+/// Decodes the records of one file.
 pub(crate) struct Decoder {
     pub(crate) process: Process,
     pub(crate) functions: Functions,
-    pub(crate) seen: Seen,
+    pub(crate) samples: LauncherSamples,
     /// The latest time of any record, since `exec`.
     pub(crate) last: u64,
-    /// When the process ended in an orderly way.
+    /// The time of an orderly exit.
     pub(crate) exited: Option<u64>,
-    /// The thread whose records come next, by its index.
+    /// The index of the thread whose records come next.
     pub(crate) thread: u32,
-    pub(crate) empty: Odd,
-    pub(crate) impossible: Odd,
+    pub(crate) empty: Malformed,
+    pub(crate) impossible: Malformed,
     shapes: Box<[Option<Shape>; SYMBOLS]>,
     files: HashSet<String>,
     exec: u64,
@@ -84,11 +84,11 @@ impl Decoder {
             last: process.began,
             process,
             functions: Functions::new(),
-            seen: Seen::default(),
+            samples: LauncherSamples::default(),
             exited: None,
             thread: 0,
-            empty: Odd::default(),
-            impossible: Odd::default(),
+            empty: Malformed::default(),
+            impossible: Malformed::default(),
             shapes,
             files: HashSet::new(),
             exec,
@@ -97,9 +97,9 @@ impl Decoder {
         }
     }
 
-    /// Takes one record of the thread whose spans these are.
+    /// Decodes one record of the thread that owns `spans`.
     #[inline]
-    pub(crate) fn take(
+    pub(crate) fn decode(
         &mut self,
         spans: &mut Vec<Span>,
         record: &Record,
@@ -112,7 +112,7 @@ impl Decoder {
             }
             return;
         };
-        // These have no times that matter.
+        // The times of these do not matter.
         match kind {
             Kind::Text | Kind::Symbol => return,
             Kind::Event => return self.event(record, more, offset),
@@ -151,7 +151,7 @@ impl Decoder {
         });
     }
 
-    /// Begin and end since `exec`, unless they are impossible.
+    /// Begin and end since `exec`; `None` if they are impossible.
     #[inline(always)]
     fn times(&mut self, record: &Record) -> Option<(u64, u64)> {
         let (begin, end) = (record.begin, record.end);
@@ -171,7 +171,7 @@ impl Decoder {
         Some((since, until))
     }
 
-    /// What a call is and where its detail is.
+    /// The type of a call, and the index of its details.
     #[inline(always)]
     fn call(&mut self, record: &Record, more: &[Slot]) -> (What, u32) {
         let shape = self.shapes[usize::from(record.symbol)];
@@ -210,7 +210,7 @@ impl Decoder {
                 What::Module,
                 push(&mut process.modules, module(record, more)),
             ),
-            // What failed, or has not returned, gave no handle.
+            // A lookup that failed or has not returned has no handle.
             Shape::Lookup | Shape::Alias if record.status != 0 || record.value == 0 => {
                 (What::Lookup, self.functions.index(0))
             }
@@ -285,7 +285,7 @@ impl Decoder {
         Some((what, self.text(record.value)))
     }
 
-    /// A text's number, or that of the empty text if there is none with that number.
+    /// The number of a text, or 0 (the empty text) if it is undefined.
     fn text(&self, number: u64) -> u32 {
         let known = number < self.process.texts.len() as u64;
         if known {
@@ -295,7 +295,8 @@ impl Decoder {
         }
     }
 
-    /// What is no span of a thread: what was so at an instant, or in the whole process.
+    /// Decodes records that are not spans of a thread: samples, and intervals of the whole
+    /// process.
     #[cold]
     fn sample(&mut self, kind: Kind, record: &Record, more: &[Slot], (time, end): (u64, u64)) {
         let slot = further(more, 0);
@@ -328,7 +329,7 @@ impl Decoder {
                     waited: sampled(offset_of!(wire::Sampled, waited_or_read)),
                 };
                 let thread = record.status.cast_unsigned();
-                self.seen.threads.push((process, thread, sample));
+                self.samples.threads.push((process, thread, sample));
             }
             Kind::Process => {
                 let sample = ProcessSample {
@@ -337,12 +338,12 @@ impl Decoder {
                     read: sampled(offset_of!(wire::Sampled, waited_or_read)),
                     major_faults: sampled(offset_of!(wire::Sampled, major_faults)),
                 };
-                self.seen
+                self.samples
                     .processes
                     .push((record.status.cast_unsigned(), sample));
             }
-            Kind::Line => self.seen.lines.push(time),
-            Kind::LineBegin => self.seen.line_begins.push(time),
+            Kind::Line => self.samples.lines.push(time),
+            Kind::LineBegin => self.samples.line_begins.push(time),
             Kind::Sparse => self.process.sparse.push((time, end)),
             Kind::Clock => {
                 if let Some(clock) = wire::Clock::from_u16(record.symbol) {
@@ -442,7 +443,7 @@ fn module(record: &Record, more: &[Slot]) -> Module {
     }
 }
 
-/// Adds to a table and says where.
+/// Appends to a table and returns the index.
 fn push<T>(table: &mut Vec<T>, item: T) -> u32 {
     let index = u32::try_from(table.len()).unwrap_or(u32::MAX);
     table.push(item);

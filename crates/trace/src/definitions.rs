@@ -1,7 +1,7 @@
-//! What the numbers in records stand for: symbols with their shapes, and texts.
+//! The definitions that records refer to by number: symbols with their shapes, and texts.
 //!
 //! A number may be used on one thread and defined on another, whose chunk comes later in
-//! the file, so definitions are read first, in a pass of their own.
+//! the file. Definitions are therefore read in a first pass.
 
 use std::io::{Read, Seek};
 
@@ -12,25 +12,26 @@ use crate::layout::Layout;
 use crate::problems::Problems;
 use crate::slots::{each_record, fields, owned, text};
 
-/// Texts that a recorder gives numbers to.
+/// The size of the recorder's table of texts.
 const TEXTS: u64 = 8192;
 
-/// Symbols are numbered in 16 bits.
+/// Symbol numbers have 16 bits.
 pub(crate) const SYMBOLS: usize = 1 << 16;
 
 /// All definitions of a file.
 #[derive(Debug)]
 pub(crate) struct Definitions {
-    /// Shapes by symbol; none where this version does not know it.
+    /// Shapes by symbol; `None` for those that this version does not know.
     pub(crate) shapes: Box<[Option<Shape>; SYMBOLS]>,
     /// Symbols by number.
     pub(crate) symbols: Vec<Symbol>,
-    /// Texts by number; 0 is the empty one.
+    /// Texts by number; 0 is the empty text.
     pub(crate) texts: Vec<String>,
 }
 
 impl Definitions {
-    /// Reads them. `problems` are told in the second pass, but for numbers that are absurd.
+    /// Reads the definitions. Only impossible numbers are added to `problems`; the second
+    /// pass finds the other problems.
     pub(crate) fn read<R: Read + Seek>(
         source: &mut R,
         layout: &Layout,
@@ -43,7 +44,7 @@ impl Definitions {
             texts: vec![String::new()],
         };
         let records = layout.chunks.iter().filter(|chunk| !chunk.totals);
-        // Numbers are given one after another: there are not more than slots.
+        // Numbers are assigned consecutively, so there are at most as many as slots.
         let slots: u64 = records.clone().map(|chunk| chunk.used).sum();
         for chunk in records {
             let mut later = Problems::default();
@@ -87,14 +88,14 @@ impl Definitions {
     }
 
     fn text(&mut self, record: &Record, further: &[Slot], slots: u64) -> bool {
-        // A text's number is its place in a table of this size, however short the file is.
+        // A text's number is its index in a table of this size, however short the file is.
         if record.value > slots.max(TEXTS) {
             return false;
         }
         let Ok(number) = usize::try_from(record.value) else {
             return false;
         };
-        // Number 0 stays empty: it means that there is no text.
+        // Number 0 stays empty: it means "no text".
         if number == 0 {
             return true;
         }
@@ -109,5 +110,5 @@ impl Definitions {
 }
 
 fn absurd(what: &str, number: u64, offset: u64) -> String {
-    format!("the record at offset {offset} defines {what} {number}, which cannot be")
+    format!("the record at offset {offset} defines {what} {number}, which is out of range")
 }

@@ -1,4 +1,4 @@
-//! Why something cannot be read at all, in sentences.
+//! Errors that make a recording unreadable.
 
 use std::fmt;
 use std::io;
@@ -7,28 +7,28 @@ use std::path::PathBuf;
 use preheat_analyze::run::RECORDING_SCHEMA;
 use preheat_wire::{FileHeader, MAJOR};
 
-/// Why a recording, or one of its process files, cannot be used.
+/// The reason that a recording, or one of its process files, cannot be used.
 #[derive(Debug)]
 pub enum ReadError {
-    /// The system would not let it be read.
+    /// An I/O error.
     Io {
-        /// What was to be read.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// There is a directory, but no `recording.json` in it.
+    /// The directory has no `recording.json`.
     NoManifest {
         /// The directory.
         directory: PathBuf,
-        /// Whether it has the directories of starts.
+        /// Whether it contains directories of starts.
         has_starts: bool,
     },
-    /// `recording.json` is not what it should be.
+    /// `recording.json` is not valid.
     BadManifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The error and its position.
         reason: String,
     },
     /// A newer preheat wrote it.
@@ -38,19 +38,19 @@ pub enum ReadError {
         /// The version of its layout.
         found: u64,
     },
-    /// It is an older layout, which is no longer read.
+    /// It has an older layout, which is no longer supported.
     Older {
         /// The file; empty for bytes in memory.
         path: PathBuf,
         /// The version of its layout.
         found: u64,
     },
-    /// It is too short to have a head.
+    /// It is too short to contain a header.
     TooShort {
-        /// How many bytes there are.
+        /// The length in bytes.
         bytes: u64,
     },
-    /// It does not begin as process files do.
+    /// It does not begin with the magic bytes of process files.
     NotAProcessFile,
 }
 
@@ -78,14 +78,14 @@ impl fmt::Display for ReadError {
                 has_starts: true,
             } => write!(
                 to,
-                "{} has the files of starts, but its recording.json is missing, without which \
-                 their times cannot be placed; record again",
+                "{} contains starts, but its recording.json is missing, and their times cannot be \
+                 read without it; record again",
                 directory.display()
             ),
             ReadError::NoManifest { directory, .. } => write!(
                 to,
-                "{} is not a recording: it has no recording.json; give the directory that \
-                 `preheat run` named",
+                "{} is not a recording: it has no recording.json; pass the directory that \
+                 `preheat run` printed",
                 directory.display()
             ),
             ReadError::BadManifest { path, reason } => {
@@ -93,26 +93,23 @@ impl fmt::Display for ReadError {
             }
             ReadError::Newer { path, found } => write!(
                 to,
-                "{}was recorded by a newer preheat (layout {found}), and this preheat reads \
-                 layout {MAJOR}; a newer preheat reads it",
+                "{}was recorded by a newer preheat (layout {found}); this version reads layout \
+                 {MAJOR}, so update preheat",
                 Subject(path)
             ),
             ReadError::Older { path, found } => write!(
                 to,
-                "{}was recorded by an older preheat (layout {found}), and this preheat reads \
-                 layout {MAJOR}; record again, or use the preheat that recorded it",
+                "{}was recorded by an older preheat (layout {found}); this version reads layout \
+                 {MAJOR}, so record again, or use the preheat that recorded it",
                 Subject(path)
             ),
             ReadError::TooShort { bytes } => write!(
                 to,
-                "has only {bytes} of the {} bytes of its head, so nothing of it can be read",
+                "is not readable: it has only {bytes} of the {} bytes of a header",
                 size_of::<FileHeader>()
             ),
             ReadError::NotAProcessFile => {
-                write!(
-                    to,
-                    "does not begin as a process file does, so nothing of it can be read"
-                )
+                write!(to, "is not readable: it is not a process file")
             }
         }
     }
@@ -139,7 +136,7 @@ impl fmt::Display for Subject<'_> {
     }
 }
 
-/// What the number in a schema such as `preheat.recording/1` says of the document.
+/// Checks the version in a schema such as `preheat.recording/1`.
 pub(crate) fn check_schema(schema: &str, path: PathBuf) -> Result<(), ReadError> {
     if schema == RECORDING_SCHEMA {
         return Ok(());
@@ -168,12 +165,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_newer_layout_is_told_with_both_versions() {
+    fn the_error_for_a_newer_layout_names_both_versions() {
         let error = check_schema("preheat.recording/2", PathBuf::from("r/recording.json"));
         assert_eq!(
             error.expect_err("newer").to_string(),
-            "r/recording.json was recorded by a newer preheat (layout 2), and this preheat reads \
-             layout 1; a newer preheat reads it"
+            "r/recording.json was recorded by a newer preheat (layout 2); this version reads \
+             layout 1, so update preheat"
         );
     }
 

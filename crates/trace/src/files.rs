@@ -1,4 +1,4 @@
-//! Which files a start used, so that they can be evicted from the page cache.
+//! Lists the files that a start used, so that they can be evicted from the page cache.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -14,12 +14,11 @@ use crate::slots::{BLOCK, each_record, text};
 use crate::start::{ENDING, open};
 
 /// All files that were opened, imported, mapped or executed, each once, as the program
-/// named them: what a process file says, or all process files of a start's directory or
-/// of a whole recording.
+/// named them. `path` is a process file, the directory of a start, or a whole recording.
 ///
-/// What cannot be read is left out: this is for files that would be good to know.
+/// Files that cannot be read are skipped: the list is best effort.
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let mut found = Found::default();
+    let mut found = Files::default();
     if path.is_dir() {
         found.directory(path);
         for entry in entries(path) {
@@ -33,7 +32,7 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
     found.order
 }
 
-/// What is in a directory, in order of name.
+/// The entries of a directory, sorted by name.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(directory)
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
@@ -43,13 +42,13 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[derive(Default)]
-struct Found {
+struct Files {
     known: HashSet<PathBuf>,
     order: Vec<PathBuf>,
     buffer: Vec<u8>,
 }
 
-impl Found {
+impl Files {
     fn directory(&mut self, directory: &Path) {
         for path in entries(directory) {
             let name = path.file_name().unwrap_or_default();

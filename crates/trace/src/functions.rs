@@ -1,9 +1,8 @@
-//! Kernels by the handles that a driver gives them.
+//! Kernels by the handles that a driver returns for them.
 //!
-//! A launch names a handle; a lookup, which may be on another thread and so come later
-//! in the file, says what the handle is called. A handle that is looked up again under
-//! another name (code was unloaded and the handle used again) is a new function from
-//! there on.
+//! A launch refers to a handle; a lookup, which may be on another thread and come later in
+//! the file, provides its name. A handle that is looked up again under another name (code
+//! was unloaded and the handle reused) is a new function from then on.
 
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ use preheat_analyze::run::trace::Function;
 
 use crate::slots::owned;
 
-/// How many handles are found without asking the map; a power of two.
+/// The size of the cache in front of the map; a power of two.
 const CACHED: usize = 256;
 
 /// The functions of a process.
@@ -21,7 +20,7 @@ pub(crate) struct Functions {
     by_handle: HashMap<u64, u32>,
     /// Handle and index: launches repeat few handles, and the map's hash is slow.
     cache: Box<[Option<(u64, u32)>; CACHED]>,
-    /// Functions that were used before it was known which other they are.
+    /// Functions that were used before they turned out to be aliases.
     same: Vec<(u32, u32)>,
 }
 
@@ -35,10 +34,10 @@ impl Functions {
         }
     }
 
-    /// The index of the function with this handle, which may be new.
+    /// The index of the function with this handle. Adds it if it is new.
     #[inline]
     pub(crate) fn index(&mut self, handle: u64) -> u32 {
-        match self.cache[place(handle)] {
+        match self.cache[cache_slot(handle)] {
             Some((cached, index)) if cached == handle => index,
             _ => self.index_by_map(handle),
         }
@@ -49,7 +48,7 @@ impl Functions {
             Some(index) => *index,
             None => self.add(handle, String::new()),
         };
-        self.cache[place(handle)] = Some((handle, index));
+        self.cache[cache_slot(handle)] = Some((handle, index));
         index
     }
 
@@ -61,11 +60,11 @@ impl Functions {
     }
 
     fn point(&mut self, handle: u64, index: u32) -> Option<u32> {
-        self.cache[place(handle)] = Some((handle, index));
+        self.cache[cache_slot(handle)] = Some((handle, index));
         self.by_handle.insert(handle, index)
     }
 
-    /// The handle was looked up by this name.
+    /// Records that a lookup of this name returned this handle.
     pub(crate) fn named(&mut self, handle: u64, name: &[u8]) -> u32 {
         let index = self.index(handle);
         match self.table.get_mut(index as usize) {
@@ -89,7 +88,7 @@ impl Functions {
         }
     }
 
-    /// The function's handle was asked for of the kernel's: they are one.
+    /// Records that `function` is another handle of `kernel`.
     pub(crate) fn alias(&mut self, function: u64, kernel: u64) -> u32 {
         let index = self.index(kernel);
         if let Some(before) = self
@@ -101,7 +100,7 @@ impl Functions {
         index
     }
 
-    /// All functions by index, named as far as names are known.
+    /// All functions by index, with their names where known.
     pub(crate) fn into_table(mut self) -> Vec<Function> {
         for (before, index) in self.same {
             let name = self
@@ -118,9 +117,9 @@ impl Functions {
     }
 }
 
-/// Where a handle is cached. Handles are addresses: the low bits say little.
+/// The cache slot of a handle. Handles are addresses, so their low bits differ little.
 #[inline]
-fn place(handle: u64) -> usize {
+fn cache_slot(handle: u64) -> usize {
     (handle.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % CACHED
 }
 
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn many_handles_are_kept_apart() {
+    fn many_handles_stay_distinct() {
         let mut functions = Functions::new();
         let first: Vec<u32> = (0..5000)
             .map(|handle| functions.index(handle * 64))

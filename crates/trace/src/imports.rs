@@ -1,15 +1,14 @@
-//! What a program has imported: for whoever wants to import the same ahead of time.
+//! Lists a program's imports, for preloading by the warm parent.
 
 use std::path::PathBuf;
 
 use preheat_analyze::run::trace::{Process, StartTrace, What};
 
-/// The names of the modules that a program has imported, without those that failed, in the
-/// order in which their imports ended; and the files that it has read, those of the modules
-/// among them.
+/// The names of the modules that a program imported successfully, in the order in which
+/// their imports ended, and the files that it read, including those of the modules.
 ///
-/// They are those of the last start that has any, and there of the process
-/// that was started, or of the one that has imported most.
+/// They come from the last start that has any imports: from the process that was started,
+/// or else from the one with the most imports.
 pub fn imports(starts: &[StartTrace]) -> (Vec<String>, Vec<PathBuf>) {
     for start in starts.iter().rev() {
         let own = start.processes.iter().filter(|it| it.pid == start.pid);
@@ -73,7 +72,7 @@ mod tests {
             processes,
             ..StartTrace::default()
         };
-        // The last start left nothing.
+        // The last start recorded nothing.
         imports(&[start(processes), start(Vec::new())])
     }
 

@@ -1,18 +1,18 @@
-//! Joins the processes of a start with what the launcher saw of them.
+//! Joins the processes of a start with the launcher's samples.
 //!
-//! Only here is it known which process the command itself is, which program another was
-//! replaced by, and when each ended.
+//! Only this module knows which process is the command itself, which program replaced
+//! another, and when each ended.
 
 use std::collections::{BTreeMap, HashMap};
 
 use preheat_analyze::run::StartInfo;
 use preheat_analyze::run::trace::{Process, StartTrace, Thread};
 
-use crate::decoder::Seen;
+use crate::decoder::LauncherSamples;
 use crate::layout::Header;
 use crate::process::Decoded;
 
-/// Makes a start of its process files.
+/// Assembles a start from its process files.
 pub(crate) fn join(
     info: &StartInfo,
     mut processes: Vec<Decoded>,
@@ -20,23 +20,25 @@ pub(crate) fn join(
     problems: Vec<String>,
 ) -> StartTrace {
     processes.sort_by_key(|decoded| decoded.process.began);
-    let seen = launcher.map(|launcher| launcher.seen).unwrap_or_default();
-    let mut lines = seen.lines.clone();
+    let samples = launcher
+        .map(|launcher| launcher.samples)
+        .unwrap_or_default();
+    let mut lines = samples.lines.clone();
     lines.sort_unstable();
-    let mut line_begins = seen.line_begins.clone();
+    let mut line_begins = samples.line_begins.clone();
     line_begins.sort_unstable();
     let same_pid = by_pid(&processes);
     let end = info.end.saturating_sub(info.exec);
-    let silent = give_samples(&mut processes, &same_pid, seen);
-    // Where nothing at all was recorded, there is nothing that they could be beside, unless
-    // lines of output mark what they did.
+    let silent = assign_samples(&mut processes, &same_pid, samples);
+    // Without any recorded process these samples have nothing to relate to, unless lines of
+    // output mark the iterations.
     let silent = if processes.is_empty() && lines.is_empty() {
         Vec::new()
     } else {
-        seen_only(silent, info, end)
+        sampled_only(silent, info, end)
     };
     for programs in same_pid.values() {
-        // The one that ran before in the same process, and when it was last heard of.
+        // The program that ran before in the same process, and when it ended.
         let mut before: Option<(Header, u64)> = None;
         for (place, index) in programs.iter().enumerate() {
             let next = programs
@@ -63,7 +65,7 @@ pub(crate) fn join(
         .collect();
     processes.sort_by_key(|process| process.began);
     StartTrace {
-        // A manifest that was written too early does not know the end.
+        // A manifest that was written too early lacks the end.
         end: if info.end > info.exec {
             end
         } else {
@@ -81,7 +83,7 @@ pub(crate) fn join(
     }
 }
 
-/// The processes with each number, in order of `began`.
+/// The processes with each pid, ordered by `began`.
 fn by_pid(processes: &[Decoded]) -> HashMap<u32, Vec<usize>> {
     let mut indices: HashMap<u32, Vec<usize>> = HashMap::new();
     for (index, decoded) in processes.iter().enumerate() {
@@ -90,14 +92,14 @@ fn by_pid(processes: &[Decoded]) -> HashMap<u32, Vec<usize>> {
     indices
 }
 
-/// Gives what the launcher saw to the program that ran in that process at that time.
-/// What is left is of processes that have no file.
-fn give_samples(
+/// Assigns the launcher's samples to the program that ran in that process at that time.
+/// Returns those of processes without a file.
+fn assign_samples(
     processes: &mut [Decoded],
     same_pid: &HashMap<u32, Vec<usize>>,
-    seen: Seen,
-) -> Seen {
-    let mut silent = Seen::default();
+    samples: LauncherSamples,
+) -> LauncherSamples {
+    let mut silent = LauncherSamples::default();
     let alive = |processes: &[Decoded], pid: u32, time: u64| -> Option<usize> {
         let programs = same_pid.get(&pid)?;
         let later = programs.partition_point(|index| {
@@ -105,10 +107,10 @@ fn give_samples(
                 .get(*index)
                 .is_some_and(|decoded| decoded.process.began <= time)
         });
-        // Before the recorder woke up in the first, it was that one already.
+        // Before its recorder started, the process already ran its first program.
         programs.get(later.saturating_sub(1)).copied()
     };
-    for (pid, sample) in seen.processes {
+    for (pid, sample) in samples.processes {
         let index = alive(processes, pid, sample.time);
         match index.and_then(|index| processes.get_mut(index)) {
             Some(decoded) => decoded.process.samples.push(sample),
@@ -121,7 +123,7 @@ fn give_samples(
             threads.insert((index, thread.id), place);
         }
     }
-    for (pid, id, sample) in seen.threads {
+    for (pid, id, sample) in samples.threads {
         let Some(index) = alive(processes, pid, sample.time) else {
             silent.threads.push((pid, id, sample));
             continue;
@@ -144,18 +146,18 @@ fn give_samples(
     silent
 }
 
-/// What a process is called that was only seen from outside.
+/// The name of a process that has only samples.
 const UNKNOWN: &str = "a child process";
 
-/// Processes of which nothing is known but what the launcher saw: forked ones that
-/// record nothing, static ones, and those of another user.
-fn seen_only(seen: Seen, info: &StartInfo, end: u64) -> Vec<Process> {
+/// Processes known only from the launcher's samples: forked ones that record nothing,
+/// statically linked ones, and those of another user.
+fn sampled_only(samples: LauncherSamples, info: &StartInfo, end: u64) -> Vec<Process> {
     let mut found: BTreeMap<u32, (Process, BTreeMap<u32, Thread>)> = BTreeMap::new();
-    for (pid, sample) in seen.processes {
+    for (pid, sample) in samples.processes {
         let (process, _) = found.entry(pid).or_default();
         process.samples.push(sample);
     }
-    for (pid, id, sample) in seen.threads {
+    for (pid, id, sample) in samples.threads {
         let (_, threads) = found.entry(pid).or_default();
         threads.entry(id).or_default().samples.push(sample);
     }
@@ -169,7 +171,7 @@ fn seen_only(seen: Seen, info: &StartInfo, end: u64) -> Vec<Process> {
             thread.id = id;
             thread.samples.sort_by_key(|sample| sample.time);
             for sample in &thread.samples {
-                // It has been there for as long as it has had something to do.
+                // A thread is at least as old as the time it has been busy.
                 let busy = sample.cpu.saturating_add(sample.waited);
                 first = first.min(sample.time.saturating_sub(busy));
                 last = last.max(sample.time);
@@ -188,7 +190,8 @@ fn seen_only(seen: Seen, info: &StartInfo, end: u64) -> Vec<Process> {
     found.collect()
 }
 
-/// When a process was last heard of or seen. One that said that it ends is not seen after.
+/// The time of the last record or sample of a process. After an orderly exit, samples do
+/// not count.
 fn last_seen(decoded: &Decoded) -> u64 {
     let known = decoded.last_known();
     if decoded.exited.is_some() {
@@ -200,10 +203,10 @@ fn last_seen(decoded: &Decoded) -> u64 {
     samples.chain(threads).fold(known, u64::max)
 }
 
-/// When the kernel made the process, since `exec`.
+/// The time at which the kernel created the process, since `exec`.
 ///
-/// A program that replaced another in the same process begins where that was last heard
-/// of: what the kernel knows is when the process was made, not the program.
+/// A program that replaced another in the same process begins at the last record of that
+/// one: the kernel knows when the process was created, not when the program was.
 fn made(decoded: &Decoded, info: &StartInfo, root: bool, before: Option<(Header, u64)>) -> u64 {
     let header = &decoded.header;
     let began = decoded.process.began;

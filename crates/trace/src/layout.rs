@@ -1,8 +1,8 @@
-//! Finds the chunks of a process file, whatever state it is in.
+//! Finds the chunks of a process file, even a damaged one.
 //!
-//! Chunks lie one after another and each says how long it is. Where that chain is
-//! broken, it is taken up again at the next slot that begins as a chunk does. What is in
-//! a chunk is not looked at here.
+//! Chunks are contiguous, and each contains its length. Where that chain is broken, it
+//! resumes at the next slot that begins like a chunk. The contents of chunks are not read
+//! here.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::mem::offset_of;
@@ -17,13 +17,13 @@ use crate::ReadError;
 use crate::problems::Problems;
 use crate::slots::{BLOCK, u16_at, u32_at, u64_at};
 
-/// What chunks begin at a multiple of.
+/// The alignment of chunks.
 const SLOT: u64 = SLOT_BYTES as u64;
 
-/// Bytes of a chunk's own header.
+/// The size of a chunk header.
 const CHUNK_HEAD: u64 = size_of::<ChunkHeader>() as u64;
 
-/// The head of a file, as far as a reader cares.
+/// The fields of a file header that the reader needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) pid: u32,
@@ -41,46 +41,46 @@ pub(crate) struct Header {
 /// A chunk whose contents are within the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
-    /// Where its contents begin.
+    /// The offset of its contents.
     pub(crate) offset: u64,
-    /// Whether it has totals; else it has records.
+    /// Whether it contains totals; otherwise it contains records.
     pub(crate) totals: bool,
     /// The thread that wrote it.
     pub(crate) thread: u32,
-    /// That thread's name, padded with zeros.
+    /// The thread's name, padded with zeros.
     pub(crate) name: [u8; 16],
     /// Slots or totals in use.
     pub(crate) used: u64,
 }
 
-/// A file's head, and where its chunks are.
+/// A file's header and chunks.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) header: Header,
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// Reads the head and finds the chunks. An error means that nothing can be read.
+/// Reads the header and finds the chunks. An error means that nothing can be read.
 pub(crate) fn read<R: Read + Seek>(
     source: &mut R,
     problems: &mut Problems,
 ) -> Result<Layout, ReadError> {
     let length = source.seek(SeekFrom::End(0)).map_err(unreadable)?;
     let header = header(source, length)?;
-    // A recorder that got no room for a chunk may have set it aside already.
+    // A recorder that got no space for a chunk may have reserved it already.
     let stopped = [State::NoSpace as u32, State::Off as u32].contains(&header.state);
     if length < header.allocated.max(HEADER_BYTES as u64) && !stopped {
         problems.add(|| {
             format!(
-                "it ends at offset {length}, though {} bytes of it were set aside: what came \
-                 after that is lost",
+                "it ends at offset {length}, but {} bytes were allocated: everything after that \
+                 is lost",
                 header.allocated
             )
         });
     }
     let mut chunks = Vec::new();
     if let Err(error) = follow(source, length, &mut chunks, problems) {
-        problems.add(|| format!("not all of it can be read: {error}"));
+        problems.add(|| format!("it cannot be read completely: {error}"));
     }
     Ok(Layout { header, chunks })
 }
@@ -101,7 +101,7 @@ fn follow<R: Read + Seek>(
             let next = search(source, at + SLOT, length)?;
             problems.add(|| {
                 let lost = next.unwrap_or(length) - at;
-                format!("the {lost} bytes at offset {at} are no chunk and were left out")
+                format!("the {lost} bytes at offset {at} are not a chunk and were skipped")
             });
             at = next.unwrap_or(length);
             continue;
@@ -119,8 +119,8 @@ fn follow<R: Read + Seek>(
                 used,
             });
         }
-        // The size of a chunk that claims to be longer than the file may be all that is
-        // wrong with it, and others may follow.
+        // A chunk that claims to be longer than the file may only have a wrong size, and
+        // other chunks may follow.
         at = if bytes <= room {
             at + bytes
         } else {
@@ -130,7 +130,7 @@ fn follow<R: Read + Seek>(
     Ok(())
 }
 
-/// An error of the system, before its path is known.
+/// An I/O error whose path is not known yet.
 fn unreadable(error: io::Error) -> ReadError {
     ReadError::Io {
         path: PathBuf::new(),
@@ -138,7 +138,7 @@ fn unreadable(error: io::Error) -> ReadError {
     }
 }
 
-/// The head of the file, if it is one that this version reads.
+/// Reads the file header, if this version supports it.
 fn header<R: Read + Seek>(source: &mut R, length: u64) -> Result<Header, ReadError> {
     let mut bytes = [0; size_of::<FileHeader>()];
     if length < bytes.len() as u64 {
@@ -174,7 +174,7 @@ fn header<R: Read + Seek>(source: &mut R, length: u64) -> Result<Header, ReadErr
     })
 }
 
-/// The size of the chunk that begins with these bytes, if one does.
+/// The size of the chunk that begins with these bytes; `None` if there is none.
 fn size(head: &[u8]) -> Option<u64> {
     let bytes = u64::from(u32_at(head, offset_of!(ChunkHeader, bytes)));
     let sound = u32_at(head, offset_of!(ChunkHeader, magic)) == CHUNK_MAGIC
@@ -183,10 +183,10 @@ fn size(head: &[u8]) -> Option<u64> {
     sound.then_some(bytes)
 }
 
-/// Where the next chunk begins that makes sense.
+/// The offset of the next plausible chunk.
 fn search<R: Read + Seek>(source: &mut R, from: u64, length: u64) -> io::Result<Option<u64>> {
     let mut at = from;
-    // Little is read at first: a file may be broken in very many places.
+    // The blocks are small at first: a file may be broken in very many places.
     let mut block = vec![0; 4096];
     while at.saturating_add(CHUNK_HEAD) <= length {
         block.truncate(usize::try_from(length - at).unwrap_or(usize::MAX));
@@ -204,7 +204,7 @@ fn search<R: Read + Seek>(source: &mut R, from: u64, length: u64) -> io::Result<
     Ok(None)
 }
 
-/// Whether these bytes are not only marked as a chunk's head but could be one.
+/// Whether these bytes are a plausible chunk header, not only marked as one.
 fn makes_sense(head: &[u8]) -> bool {
     size(head).is_some_and(|bytes| {
         let used = u64::from(u32_at(head, offset_of!(ChunkHeader, used)));
@@ -212,8 +212,8 @@ fn makes_sense(head: &[u8]) -> bool {
     })
 }
 
-/// The size of what is in a chunk, and whether those are totals; `None` for a kind of
-/// chunk that this version does not know.
+/// The size of an entry of a chunk, and whether the entries are totals; `None` for a kind
+/// of chunk that this version does not know.
 fn kind(head: &[u8]) -> Option<(u64, bool)> {
     let kind = u32_at(head, offset_of!(ChunkHeader, kind));
     if kind == ChunkKind::Records as u32 {
@@ -222,7 +222,7 @@ fn kind(head: &[u8]) -> Option<(u64, bool)> {
     (kind == ChunkKind::Totals as u32).then_some((size_of::<Total>() as u64, true))
 }
 
-/// Whether a chunk has totals, if its kind is known, and how many entries are in use.
+/// Whether a chunk contains totals, if its kind is known, and the number of its entries.
 fn contents(head: &[u8], bytes: u64, at: u64, problems: &mut Problems) -> (Option<bool>, u64) {
     let Some((unit, totals)) = kind(head) else {
         return (None, 0);
@@ -232,15 +232,15 @@ fn contents(head: &[u8], bytes: u64, at: u64, problems: &mut Problems) -> (Optio
     if claimed > room {
         problems.add(|| {
             format!(
-                "the chunk at offset {at} should have {claimed} entries, of which only {room} \
-                 are there"
+                "the chunk at offset {at} should have {claimed} entries, but only {room} are \
+                 present"
             )
         });
     }
     (Some(totals), claimed.min(room))
 }
 
-/// The name of a chunk's thread.
+/// The name of the thread that wrote a chunk.
 fn name(head: &[u8]) -> [u8; 16] {
     head.get(offset_of!(ChunkHeader, name)..)
         .and_then(|rest| rest.first_chunk())

@@ -1,16 +1,16 @@
 //! Reads recordings: a directory of process files becomes a
-//! [`Recording`](preheat_analyze::run::Recording), which the analysis understands.
+//! [`Recording`](preheat_analyze::run::Recording) for the analysis.
 //!
 //! A recording may come from another machine, from a program that was killed, or from a
-//! disk that was full, so nothing in it is believed. What cannot be used at all is a
-//! [`ReadError`]; what is damaged loses only what is damaged, and the start's `problems`
-//! say so. Bytes are decoded without any unsafe code, and files are read in blocks:
-//! memory goes to what was recorded, never to what a file claims.
+//! full disk, so nothing in it is trusted. An unusable recording is a [`ReadError`]; a
+//! damaged one loses only the damaged parts, which are listed in the `problems` of the
+//! start. Bytes are decoded without unsafe code. Files are read in blocks, so that memory
+//! use follows the data, not the sizes that a file claims.
 //!
-//! From the file upwards: `layout` finds the chunks, `slots` takes them apart into
-//! records, `decoder` makes those into spans and tables, `nest` puts the spans in
-//! order, `join` joins the processes of a start and what the launcher saw of them,
-//! `manifest` reads the head. What follows from all that is not decided here.
+//! From the file upwards: `layout` finds the chunks, `slots` splits them into records,
+//! `decoder` turns those into spans and tables, `nest` orders the spans, `join` combines
+//! the processes of a start with the launcher's samples, and `manifest` reads
+//! `recording.json`. Conclusions are drawn in `analyze`.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub use imports::imports;
 
 /// Reads a recording: its directory, or the `recording.json` in it.
 ///
-/// Damage to the files of a start is told in that start's `problems`.
+/// Damage to the files of a start is listed in that start's `problems`.
 pub fn read(path: &Path) -> Result<Recording, ReadError> {
     let (directory, manifest) = manifest::read(path)?;
     let mut starts = start::read_all(&directory, &manifest)?;
@@ -51,10 +51,10 @@ pub fn read(path: &Path) -> Result<Recording, ReadError> {
     Ok(Recording { manifest, starts })
 }
 
-/// Reads one process file that is in memory, as if it were all that was recorded.
+/// Reads one process file from memory, as if it were the whole recording.
 ///
-/// `exec` is when its start began, on the clock of the file. Beside the process there
-/// are sentences about what is damaged.
+/// `exec` is the time at which its start began, on the clock of the file. Also returns
+/// sentences that describe any damage.
 pub fn read_process(bytes: &[u8], exec: u64) -> Result<(Process, Vec<String>), ReadError> {
     let mut decoded = process::decode(&mut Cursor::new(bytes), exec)?;
     let ended = decoded.last_known();

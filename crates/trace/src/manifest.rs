@@ -1,4 +1,4 @@
-//! Reads `recording.json`, the head of a recording.
+//! Reads `recording.json`, the manifest of a recording.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::ReadError;
 use crate::error::check_schema;
 
-/// The head's file name.
+/// The file name of the manifest.
 const NAME: &str = "recording.json";
 
-/// A head is no longer than this: it has a few hundred bytes for each start.
+/// The largest accepted manifest; each start takes a few hundred bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// The head, and the directory that it is the head of.
+/// Reads the manifest. Also returns the directory of the recording.
 pub(crate) fn read(path: &Path) -> Result<(PathBuf, Manifest), ReadError> {
     let at = |error| ReadError::Io {
         path: path.to_owned(),
@@ -54,12 +54,12 @@ fn bytes(directory: &Path, file: &Path) -> Result<Vec<u8>, ReadError> {
         error,
     };
     let found = found.map_err(at)?;
-    // What is not a plain file might never end.
+    // Reading anything but a plain file might never end.
     if !found.is_file() {
         return Err(bad("it is not a plain file"));
     }
     if found.len() > LONGEST {
-        return Err(bad("it is far too large for the head of a recording"));
+        return Err(bad("it is far too large for a manifest"));
     }
     fs::read(file).map_err(at)
 }
@@ -69,20 +69,20 @@ fn parse(bytes: &[u8], file: &Path) -> Result<Manifest, ReadError> {
         path: file.to_owned(),
         reason,
     };
-    let not_json = |error: serde_json::Error| bad(format!("it is not as it should be: {error}"));
+    let not_json = |error: serde_json::Error| bad(format!("it is not valid: {error}"));
     // The schema first: another version may have other fields.
     let value: Value = serde_json::from_slice(bytes).map_err(not_json)?;
     let Some(schema) = value.get("schema").and_then(Value::as_str) else {
         return Err(bad(format!(
-            "it does not say that it is a {RECORDING_SCHEMA:?} document"
+            "it is not marked as a {RECORDING_SCHEMA:?} document"
         )));
     };
     check_schema(schema, file.to_owned())?;
-    // From the bytes again, so that an error says where.
+    // Parsed from the bytes again, so that errors include the position.
     serde_json::from_slice(bytes).map_err(not_json)
 }
 
-/// Whether there are directories of starts, so that this was a recording once.
+/// Whether there are directories of starts, so that this once was a recording.
 fn has_starts(directory: &Path) -> bool {
     fs::read_dir(directory).is_ok_and(|entries| {
         entries

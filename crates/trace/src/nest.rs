@@ -1,21 +1,22 @@
-//! Puts a thread's spans in order and tells which lie within which.
+//! Sorts the spans of a thread and computes their nesting.
 //!
-//! The recorder writes a span when it begins, so they are in order already unless the
-//! file is damaged or a thread's number was used twice. A span lies within another if it
-//! begins before that one's end; one that ends later than what it lies within (a range
-//! that is closed elsewhere) is cut there, so that spans form a tree.
+//! The recorder writes a span when it begins, so spans are already sorted unless the file
+//! is damaged or a thread id was reused. A span is inside another if it begins before that
+//! one ends. A span that ends later than its parent (a range closed elsewhere) is cut off
+//! there, so that spans form a tree.
 
 use preheat_analyze::run::trace::Span;
 
-/// The end of a span that has none.
+/// The end of a span that has not ended.
 pub(crate) const OPEN: u64 = u64::MAX;
 
-/// Sorts the spans, ends the open ones at `ended`, cuts them, and gives them depths.
+/// Sorts the spans, ends open ones at `ended`, cuts them off at their parents, and sets
+/// their depths.
 pub(crate) fn nest(spans: &mut [Span], ended: u64) {
     if !spans.is_sorted_by_key(|span| span.begin) {
         spans.sort_by_key(|span| span.begin);
     }
-    // The ends of what the next span may lie within, outermost first.
+    // The ends of the spans that may contain the next one, outermost first.
     let mut ends: Vec<u64> = Vec::new();
     for span in spans {
         while ends.pop_if(|end| *end <= span.begin).is_some() {}
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_an_end() {
+    fn depth_saturates() {
         let spans = (0..1000).map(|at| span(at, 5000)).collect();
         assert_eq!(nested(spans, 5000)[999].2, u8::MAX);
     }

@@ -1,10 +1,10 @@
-//! Sentences about what is damaged in one file, and only so many of them: a file that is
-//! damaged everywhere says so once.
+//! Descriptions of the damage in one file. Their number is limited, since a file may be
+//! damaged everywhere.
 
-/// The most sentences for one file.
+/// The maximum number of sentences per file.
 const MOST: usize = 6;
 
-/// What is damaged in a file.
+/// The damage found in a file.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     sentences: Vec<String>,
@@ -12,7 +12,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Adds a sentence; it is only made if there is room for it.
+    /// Adds a sentence, which is built only if it is shown.
     pub(crate) fn add(&mut self, sentence: impl FnOnce() -> String) {
         if self.sentences.len() < MOST {
             self.sentences.push(sentence());
@@ -21,13 +21,13 @@ impl Problems {
         }
     }
 
-    /// All of them, and how many were left out.
+    /// All sentences, and the number of those left out.
     pub(crate) fn into_sentences(mut self) -> Vec<String> {
         if self.more > 0 {
             let more = self.more;
-            let noun = if more == 1 { "place" } else { "places" };
+            let noun = if more == 1 { "part" } else { "parts" };
             self.sentences
-                .push(format!("{more} more {noun} in it cannot be read"));
+                .push(format!("{more} more {noun} cannot be read"));
         }
         self.sentences
     }
@@ -38,13 +38,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_sentences_are_counted() {
         let mut problems = Problems::default();
         for number in 0..MOST + 3 {
             problems.add(|| number.to_string());
         }
         let sentences = problems.into_sentences();
         assert_eq!(sentences.len(), MOST + 1);
-        assert_eq!(sentences[MOST], "3 more places in it cannot be read");
+        assert_eq!(sentences[MOST], "3 more parts cannot be read");
     }
 }

@@ -8,52 +8,52 @@ use preheat_analyze::run::trace::{Process, Thread};
 use preheat_wire::{State, Total};
 
 use crate::ReadError;
-use crate::decoder::{Decoder, Odd, Seen};
+use crate::decoder::{Decoder, LauncherSamples, Malformed};
 use crate::definitions::{Definitions, SYMBOLS};
 use crate::layout::{self, Chunk, Header, Layout};
 use crate::nest::nest;
 use crate::problems::Problems;
 use crate::slots::{BLOCK, each_record, u64_at};
 
-/// A process file whose spans have not been put in order yet, because when the process
-/// ended is only known with its start.
+/// A decoded process file whose spans are not sorted yet: the end of the process is only
+/// known together with its start.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) header: Header,
     pub(crate) process: Process,
-    pub(crate) seen: Seen,
+    pub(crate) samples: LauncherSamples,
     pub(crate) problems: Problems,
     /// The latest time of any record, since `exec`.
     pub(crate) last: u64,
-    /// When the process ended in an orderly way.
+    /// The time of an orderly exit.
     pub(crate) exited: Option<u64>,
 }
 
 impl Decoded {
-    /// When the process was last heard of, by its own file.
+    /// The time of the last record in the process file.
     pub(crate) fn last_known(&self) -> u64 {
         self.last.max(self.exited.unwrap_or(0))
     }
 
-    /// The process ended then: open spans do too.
+    /// Ends the process, and the spans that are open.
     pub(crate) fn close(&mut self, ended: u64) {
         self.process.ended = ended;
         for thread in &mut self.process.threads {
             nest(&mut thread.spans, ended);
             thread.samples.sort_by_key(|sample| sample.time);
         }
-        apart(&mut self.process.sparse, ended);
+        merge(&mut self.process.sparse, ended);
         self.process.memory.sort_by_key(|memory| memory.time);
         self.process.allocator.sort_by_key(|sample| sample.time);
         self.process.samples.sort_by_key(|sample| sample.time);
     }
 }
 
-/// Puts stretches in order and joins those that meet; none goes beyond `ended`.
-fn apart(stretches: &mut Vec<(u64, u64)>, ended: u64) {
-    stretches.sort_unstable();
+/// Sorts intervals and merges those that touch; cuts them off at `ended`.
+fn merge(intervals: &mut Vec<(u64, u64)>, ended: u64) {
+    intervals.sort_unstable();
     let mut found: Vec<(u64, u64)> = Vec::new();
-    for (begin, end) in stretches.drain(..) {
+    for (begin, end) in intervals.drain(..) {
         let end = end.min(ended);
         match found.last_mut() {
             Some(last) if begin <= last.1 => last.1 = end.max(last.1),
@@ -61,7 +61,7 @@ fn apart(stretches: &mut Vec<(u64, u64)>, ended: u64) {
             _ => {}
         }
     }
-    *stretches = found;
+    *intervals = found;
 }
 
 /// Reads a process file of a start that began at `exec`.
@@ -96,18 +96,18 @@ pub(crate) fn decode<R: Read + Seek>(source: &mut R, exec: u64) -> Result<Decode
                 &mut buffer,
                 &mut problems,
                 |record, more, offset| {
-                    decoder.take(spans, record, more, offset);
+                    decoder.decode(spans, record, more, offset);
                 },
             );
         }
     }
-    tell(
+    add_count(
         &decoder.empty,
         "slots are empty",
         "slot is empty",
         &mut problems,
     );
-    tell(
+    add_count(
         &decoder.impossible,
         "records have impossible times and were left out",
         "record has an impossible time and was left out",
@@ -125,44 +125,46 @@ pub(crate) fn decode<R: Read + Seek>(source: &mut R, exec: u64) -> Result<Decode
     Ok(Decoded {
         header,
         process,
-        seen: decoder.seen,
+        samples: decoder.samples,
         problems,
         last: decoder.last,
         exited: decoder.exited,
     })
 }
 
-/// A sentence about a recorder that stopped before its process did.
+/// A sentence about a recorder that stopped before its process.
 fn note(header: &Header) -> Option<String> {
     let pid = header.pid;
     if header.state == State::NoSpace as u32 {
         return Some(format!(
-            "The disk had no room for more of process {pid}: what it did later is not recorded."
+            "The disk was full: process {pid} is not recorded from then on."
         ));
     }
     (header.state == State::Off as u32).then(|| {
         format!(
-            "The recorder switched itself off in process {pid}: what it did later is not recorded."
+            "The recorder disabled itself in process {pid}, which is not recorded from then on."
         )
     })
 }
 
-/// Tells how many records are odd in some way, and where the first is.
-fn tell(odd: &Odd, many: &str, one: &str, problems: &mut Problems) {
-    match odd.count {
+/// Reports the number of malformed records, and the offset of the first.
+fn add_count(malformed: &Malformed, many: &str, one: &str, problems: &mut Problems) {
+    match malformed.count {
         0 => {}
-        1 => problems.add(|| format!("1 {one}, at offset {}", odd.first)),
-        count => problems.add(|| format!("{count} {many}, the first at offset {}", odd.first)),
+        1 => problems.add(|| format!("1 {one}, at offset {}", malformed.first)),
+        count => {
+            problems.add(|| format!("{count} {many}, the first at offset {}", malformed.first))
+        }
     }
 }
 
-/// The threads of a file, by number.
+/// The threads of a file, by id.
 struct Threads {
     threads: Vec<Thread>,
     indices: HashMap<u32, usize>,
 }
 
-/// All threads, in the order of their first chunks, with room for all their spans.
+/// All threads, in the order of their first chunks, with memory reserved for their spans.
 fn threads(layout: &Layout) -> Threads {
     let mut threads: Vec<Thread> = Vec::new();
     let mut rooms: Vec<u64> = Vec::new();
@@ -189,8 +191,8 @@ fn threads(layout: &Layout) -> Threads {
         }
     }
     for (thread, room) in threads.iter_mut().zip(rooms) {
-        // What is not used of it is never touched, and given back at the end. Where it
-        // cannot be had, the spans grow as they come.
+        // Unused memory is never touched, and freed at the end. If none can be reserved,
+        // the vector grows as usual.
         let room = usize::try_from(room).unwrap_or(0);
         let _ = thread.spans.try_reserve_exact(room);
     }
@@ -212,7 +214,7 @@ impl Threads {
     }
 }
 
-/// Adds a chunk's totals to those by symbol.
+/// Adds the totals of a chunk to the totals by symbol.
 fn add_totals<R: Read + Seek>(
     source: &mut R,
     chunk: &Chunk,

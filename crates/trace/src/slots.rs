@@ -1,6 +1,6 @@
-//! Takes a chunk apart into records, and slots into what they hold.
+//! Splits a chunk into records, and decodes slots.
 //!
-//! Chunks are read in blocks of a fixed size. What a record means is not known here.
+//! Chunks are read in blocks of a fixed size. The meaning of a record is not known here.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::mem::offset_of;
@@ -11,22 +11,23 @@ use preheat_wire::{Record, SLOT_BYTES, Slot, Usage as WireUsage};
 use crate::layout::Chunk;
 use crate::problems::Problems;
 
-/// How much is read at once: it stays in the processor's cache while it is decoded.
+/// The number of bytes read at once: they stay in the processor's cache while they are
+/// decoded.
 pub(crate) const BLOCK: usize = 256 * 1024;
 
-/// The two bytes at an offset; 0 where there are none.
+/// The two bytes at an offset; 0 if they are missing.
 #[inline(always)]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     array_at(bytes, at).map_or(0, u16::from_le_bytes)
 }
 
-/// The four bytes at an offset; 0 where there are none.
+/// The four bytes at an offset; 0 if they are missing.
 #[inline(always)]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     array_at(bytes, at).map_or(0, u32::from_le_bytes)
 }
 
-/// The eight bytes at an offset; 0 where there are none.
+/// The eight bytes at an offset; 0 if they are missing.
 #[inline(always)]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     array_at(bytes, at).map_or(0, u64::from_le_bytes)
@@ -37,7 +38,7 @@ fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// The first slot of a record.
+/// Decodes the first slot of a record.
 #[inline(always)]
 pub(crate) fn record(slot: &Slot) -> Record {
     Record {
@@ -51,12 +52,12 @@ pub(crate) fn record(slot: &Slot) -> Record {
     }
 }
 
-/// The further slot with this number; zeros where it is missing.
+/// The further slot with this index; zeros if it is missing.
 pub(crate) fn further(slots: &[Slot], number: usize) -> Slot {
     slots.get(number).copied().unwrap_or_default()
 }
 
-/// What a thread used, from the first further slot.
+/// The resource usage of a thread, from the first further slot.
 pub(crate) fn usage(slots: &[Slot]) -> Usage {
     let slot = further(slots, 0);
     Usage {
@@ -66,7 +67,7 @@ pub(crate) fn usage(slots: &[Slot]) -> Usage {
     }
 }
 
-/// The text in the further slots from this number on, without the zeros after it.
+/// The text in the further slots from this index on, without trailing zeros.
 pub(crate) fn text(slots: &[Slot], from: usize) -> &[u8] {
     let bytes = slots.get(from..).unwrap_or_default().as_flattened();
     let end = bytes.iter().rposition(|byte| *byte != 0);
@@ -75,18 +76,18 @@ pub(crate) fn text(slots: &[Slot], from: usize) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// The fields of a text.
+/// The fields of a text, which zeros separate.
 pub(crate) fn fields(text: &[u8]) -> impl Iterator<Item = String> {
     text.split(|byte| *byte == 0).map(owned)
 }
 
-/// A text as a string; what is not UTF-8 in it is replaced.
+/// A text as a string; invalid UTF-8 is replaced.
 pub(crate) fn owned(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Gives every record of a chunk to `visit`: its first slot, its further slots, and its
-/// offset in the file. `buffer` has [`BLOCK`] bytes.
+/// Calls `visit` with every record of a chunk: its first slot, its further slots, and
+/// its offset in the file. `buffer` has [`BLOCK`] bytes.
 pub(crate) fn each_record<R: Read + Seek>(
     source: &mut R,
     chunk: &Chunk,
@@ -95,10 +96,10 @@ pub(crate) fn each_record<R: Read + Seek>(
     mut visit: impl FnMut(&Record, &[Slot], u64),
 ) {
     let mut left = chunk.used.saturating_mul(SLOT_BYTES as u64);
-    // The buffer begins with what was kept of the block before: part of a record.
+    // The buffer begins with the incomplete record at the end of the previous block.
     let (mut kept, mut offset) = (0, chunk.offset);
     if let Err(error) = source.seek(SeekFrom::Start(offset)) {
-        return problems.add(|| format!("what is at offset {offset} cannot be read: {error}"));
+        return problems.add(|| format!("the data at offset {offset} cannot be read: {error}"));
     }
     while left > 0 {
         let room = buffer.len().saturating_sub(kept);
@@ -108,7 +109,7 @@ pub(crate) fn each_record<R: Read + Seek>(
             return;
         };
         if let Err(error) = source.read_exact(block) {
-            return problems.add(|| format!("what is at offset {offset} cannot be read: {error}"));
+            return problems.add(|| format!("the data at offset {offset} cannot be read: {error}"));
         }
         left -= want as u64;
         let (slots, _) = buffer.get(..filled).unwrap_or_default().as_chunks();
@@ -124,8 +125,8 @@ pub(crate) fn each_record<R: Read + Seek>(
             } else {
                 problems.add(|| {
                     format!(
-                        "the record at offset {at} should have {} further slots, of which only \
-                         {} are there",
+                        "the record at offset {at} should have {} further slots, but only {} are \
+                         present",
                         head.more,
                         after.len()
                     )
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_zero() {
+    fn missing_bytes_read_as_zero() {
         assert_eq!(u64_at(&[1, 2, 3], 0), 0);
         assert_eq!(u32_at(&[1, 2, 3, 4], 100), 0);
         assert_eq!(usage(&[]), Usage::default());

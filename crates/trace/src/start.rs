@@ -11,14 +11,13 @@ use crate::ReadError;
 use crate::join::join;
 use crate::process::{Decoded, decode};
 
-/// What the launcher's own file is called.
+/// The file name of the launcher's samples.
 const LAUNCHER: &str = "launcher.process";
 
-/// How process files' names end.
+/// The suffix of process files.
 pub(crate) const ENDING: &str = ".process";
 
-/// Reads all starts. It is an error if there is nothing in any of them that this version
-/// can read, but something that a newer one can.
+/// Reads all starts. It is an error if no file is readable and one is of another version.
 pub(crate) fn read_all(root: &Path, manifest: &Manifest) -> Result<Vec<StartTrace>, ReadError> {
     let mut reader = Reader {
         root,
@@ -39,7 +38,7 @@ pub(crate) fn read_all(root: &Path, manifest: &Manifest) -> Result<Vec<StartTrac
 
 struct Reader<'a> {
     root: &'a Path,
-    /// Directories that were read: none is read twice.
+    /// Directories that were read; none is read twice.
     known: HashSet<&'a str>,
     /// A file of another version.
     other_version: Option<ReadError>,
@@ -75,27 +74,27 @@ impl<'a> Reader<'a> {
                 .any(|process| process.header.pid == info.pid)
             {
                 problems.push(format!(
-                    "{directory} has no readable process file of the command itself (process {})",
+                    "{directory} has no readable process file of the command (process {})",
                     info.pid
                 ));
             }
             if !has_launcher {
                 problems.push(format!(
-                    "{directory}/{LAUNCHER} is missing: what threads waited for, and resident \
-                     memory, is not known"
+                    "{directory}/{LAUNCHER} is missing: waiting times and resident memory are not \
+                     known"
                 ));
             }
         }
         join(info, processes, launcher, problems)
     }
 
-    /// The names of the process files of a start, in order. `None` if it has no directory
-    /// and need not have one.
+    /// The sorted names of the process files of a start. `None` if it has no directory and
+    /// does not need one.
     fn names(&mut self, info: &'a StartInfo) -> Result<Option<Vec<String>>, String> {
         let directory = &info.directory;
         if !self.known.insert(directory) {
             return Err(format!(
-                "{directory} is listed twice in recording.json and was read once"
+                "{directory} is listed twice in recording.json; it was read once"
             ));
         }
         self.inside(directory)?;
@@ -112,14 +111,14 @@ impl<'a> Reader<'a> {
         Ok(Some(names))
     }
 
-    /// Refuses a directory that is not within the recording.
+    /// Rejects a directory outside the recording.
     fn inside(&self, directory: &str) -> Result<(), String> {
         let mut path = self.root.to_owned();
         let mut any = false;
         for component in Path::new(directory).components() {
             let Component::Normal(name) = component else {
                 return Err(format!(
-                    "recording.json names the directory {directory:?}, which is outside the \
+                    "recording.json refers to the directory {directory:?}, which is outside the \
                      recording and was not read"
                 ));
             };
@@ -127,17 +126,17 @@ impl<'a> Reader<'a> {
             path.push(name);
             if path.is_symlink() {
                 return Err(format!(
-                    "{directory} is a symbolic link, which may lead out of the recording, and \
-                     was not read"
+                    "{directory} is a symbolic link, which may point outside the recording, and was \
+                     not read"
                 ));
             }
         }
         any.then_some(()).ok_or_else(|| {
-            "recording.json names no directory for a start, so it was not read".to_owned()
+            "recording.json lists a start without a directory, which was not read".to_owned()
         })
     }
 
-    /// Reads one process file; tells what is wrong with it.
+    /// Reads one process file and reports its damage.
     fn file(
         &mut self,
         info: &StartInfo,
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why a file was not read.
+/// The reason that a file was not read.
 pub(crate) enum Unusable {
     /// It is not a plain file.
     Kind(&'static str),
@@ -181,8 +180,8 @@ pub(crate) enum Unusable {
     Error(ReadError),
 }
 
-/// Opens a process file. Only plain files are: a link may lead anywhere, and what is no
-/// file may never end.
+/// Opens a process file. Only plain files are accepted: a link may point anywhere, and
+/// reading anything else might never end.
 pub(crate) fn open(path: &Path) -> Result<File, Unusable> {
     let failed = |error| {
         Unusable::Error(ReadError::Io {
@@ -193,7 +192,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Unusable> {
     let kind = fs::symlink_metadata(path).map_err(failed)?.file_type();
     if kind.is_symlink() {
         return Err(Unusable::Kind(
-            "is a symbolic link, which may lead out of the recording, and was not read",
+            "is a symbolic link, which may point outside the recording, and was not read",
         ));
     }
     if !kind.is_file() {

@@ -1,4 +1,4 @@
-//! Damaged files lose only what is damaged: what is kept in known situations.
+//! Damaged files lose only the damaged parts.
 
 use preheat_analyze::run::trace::Process;
 use preheat_trace::{ReadError, read_process};
@@ -39,13 +39,13 @@ fn spans(process: &Process) -> Vec<(u32, usize)> {
 }
 
 #[test]
-fn a_file_that_is_cut_keeps_what_is_there() {
+fn a_truncated_file_keeps_its_complete_records() {
     let file = calls();
     let slot = HEADER_BYTES + 64 + 12 * SLOT_BYTES;
     let (process, problems) = read(&file.bytes()[..slot + 5]);
-    // One of the slots in front is the symbol's second.
+    // One of the slots before it is the second one of the symbol.
     assert_eq!(spans(&process), [(100, 10)]);
-    assert!(problems[0].starts_with(&format!("it ends at offset {}, though", slot + 5)));
+    assert!(problems[0].starts_with(&format!("it ends at offset {}, but", slot + 5)));
     assert!(
         problems[1].starts_with("the chunk at offset 4096 should have"),
         "{problems:?}"
@@ -53,7 +53,7 @@ fn a_file_that_is_cut_keeps_what_is_there() {
 }
 
 #[test]
-fn a_broken_chain_is_taken_up_again() {
+fn reading_resumes_after_a_broken_chain() {
     for bytes in [0u32, 63, 4097, u32::MAX] {
         let mut file = calls();
         file.put(HEADER_BYTES + 12, &bytes.to_le_bytes());
@@ -61,10 +61,11 @@ fn a_broken_chain_is_taken_up_again() {
         assert_eq!(spans(&process), [(101, 100)], "{bytes}");
         assert_eq!(
             problems,
-            ["the 4096 bytes at offset 4096 are no chunk and were left out"]
+            ["the 4096 bytes at offset 4096 are not a chunk and were skipped"]
         );
     }
-    // Too long for the file, but otherwise sound: it is kept, and so is what follows.
+    // Too long for the file, but otherwise valid: it is kept, and so are the following
+    // ones.
     let mut file = calls();
     file.put(HEADER_BYTES + 12, &(1u32 << 31).to_le_bytes());
     let (process, _) = read(file.bytes());
@@ -72,7 +73,7 @@ fn a_broken_chain_is_taken_up_again() {
 }
 
 #[test]
-fn too_many_slots_are_not_believed() {
+fn an_impossible_number_of_slots_is_ignored() {
     let mut file = calls();
     file.put(HEADER_BYTES + 16, &u32::MAX.to_le_bytes());
     let (process, problems) = read(file.bytes());
@@ -80,7 +81,7 @@ fn too_many_slots_are_not_believed() {
     assert_eq!(
         problems,
         [
-            "the chunk at offset 4096 should have 4294967295 entries, of which only 126 are there",
+            "the chunk at offset 4096 should have 4294967295 entries, but only 126 are present",
             "24 slots are empty, the first at offset 7424"
         ]
     );
@@ -117,7 +118,7 @@ fn spans_out_of_order_are_sorted() {
 }
 
 #[test]
-fn a_record_that_runs_out_of_its_chunk_keeps_its_time() {
+fn a_record_beyond_its_chunk_keeps_its_time() {
     let mut file = ProcessFile::new(100, at(0));
     file.on(100, "main")
         .load(at(1), at(9), &Usage::default(), "/lib/x.so");
@@ -131,13 +132,13 @@ fn a_record_that_runs_out_of_its_chunk_keeps_its_time() {
         (9, "/lib/x.so")
     );
     assert!(
-        problems[0].contains("should have 200 further slots, of which only 2"),
+        problems[0].contains("should have 200 further slots, but only 2"),
         "{problems:?}"
     );
 }
 
 #[test]
-fn absurd_numbers_take_no_memory() {
+fn impossible_numbers_allocate_no_memory() {
     let mut file = ProcessFile::new(100, at(0));
     let define = |kind, value| Record {
         kind,
@@ -149,12 +150,12 @@ fn absurd_numbers_take_no_memory() {
         .record(define(7, 1 << 40), &[]);
     let (process, problems) = read(file.bytes());
     assert_eq!((process.texts.len(), process.symbols.len()), (1, 0));
-    assert!(problems[0].contains("defines text 72057594037927935, which cannot be"));
+    assert!(problems[0].contains("defines text 72057594037927935, which is out of range"));
     assert!(problems[1].contains("defines symbol 1099511627776"));
 }
 
 #[test]
-fn what_is_no_process_file_is_refused() {
+fn other_files_are_rejected() {
     assert!(matches!(
         read_process(b"", 0),
         Err(ReadError::TooShort { bytes: 0 })

@@ -1,4 +1,4 @@
-//! Whatever is damaged, reading ends without a panic and with little memory.
+//! However a file is damaged, reading it ends without a panic and with little memory.
 //!
 //! This is the bounded, deterministic sibling of the fuzz target in `fuzz/`.
 
@@ -116,8 +116,8 @@ fn everything() -> Vec<u8> {
             .call(8, now + 13, now + 14, 0, 1 + round, &[address])
             .memory(now + 15, 5, 10, 2)
             .allocator(now + 16, &Allocator::default())
-            .saw_thread(now + 17, 100, 100, 4, 5)
-            .saw_process(now + 17, 100, 4, 5, 6)
+            .thread_sample(now + 17, 100, 100, 4, 5)
+            .process_sample(now + 17, 100, 4, 5, 6)
             .line(now + 18, round);
     }
     file.totals(
@@ -147,10 +147,11 @@ impl Numbers {
     }
 }
 
-/// Reads a damaged file; checks what must hold of whatever was read.
+/// Reads a damaged file and checks the invariants of the result.
 fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
     let (result, peak) = memory::peak_of(|| read_process(bytes, EXEC));
-    // A block, the shapes and symbols of all numbers, and what the file's size justifies.
+    // One block, the shapes and symbols of all numbers, and an amount in proportion to the
+    // file.
     assert!(
         peak < (6 << 20) + 8 * bytes.len(),
         "{case}: {peak} bytes of memory"
@@ -159,9 +160,14 @@ fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
         return;
     };
     assert!(problems.len() <= 7, "{case}: {problems:?}");
-    assert!(process.sparse.iter().all(|stretch| stretch.0 < stretch.1));
-    let apart = |pair: &[(u64, u64)]| pair[0].1 < pair[1].0;
-    assert!(process.sparse.windows(2).all(apart), "{case}");
+    assert!(
+        process
+            .sparse
+            .iter()
+            .all(|interval| interval.0 < interval.1)
+    );
+    let disjoint = |pair: &[(u64, u64)]| pair[0].1 < pair[1].0;
+    assert!(process.sparse.windows(2).all(disjoint), "{case}");
     for thread in &process.threads {
         assert!(thread.spans.is_sorted_by_key(|span| span.begin), "{case}");
         for span in &thread.spans {
@@ -185,7 +191,7 @@ fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
 }
 
 #[test]
-fn any_damage_is_survived() {
+fn any_damage_is_tolerated() {
     let sound = everything();
     let (process, problems) = read_process(&sound, EXEC).expect("it can be read");
     assert_eq!(problems, [""; 0]);
@@ -199,7 +205,8 @@ fn any_damage_is_survived() {
         damaged("cut", &sound[..length], length);
         damaged("cut within a slot", &sound[..length + 17], length);
     }
-    // Fields of the head, of the chunks' heads and of the first records of each.
+    // Fields of the file header, of the chunk headers and of the first records of each
+    // chunk.
     let extremes = [
         0u32,
         1,
@@ -255,7 +262,7 @@ fn any_damage_is_survived() {
 }
 
 #[test]
-fn damaged_recordings_are_survived() {
+fn damaged_recordings_are_tolerated() {
     let path = support::directory("damaged");
     fs::create_dir(path.join("start-1")).expect("the directory can be made");
     let sound = everything();

@@ -1,4 +1,4 @@
-//! One process file: every kind of record ends up where the analysis looks for it.
+//! Process files: every kind of record is decoded into its table.
 
 use preheat_analyze::run::trace::{self, Process, What};
 use preheat_trace::read_process;
@@ -14,14 +14,14 @@ use support::writer::{
     ProcessFile, allocation_slot, copied_slot, image_slot, text_slots, usage_slot,
 };
 
-/// Reads a file that is sound.
+/// Reads an undamaged file.
 fn read(file: &ProcessFile) -> Process {
     let (process, problems) = read_process(file.bytes(), EXEC).expect("it can be read");
     assert_eq!(problems, [""; 0]);
     process
 }
 
-/// What the spans of the first thread are.
+/// The types of the spans of the first thread.
 fn whats(process: &Process) -> Vec<What> {
     process.threads[0]
         .spans
@@ -271,7 +271,7 @@ fn events_and_samples_fill_the_process() {
 }
 
 #[test]
-fn threads_go_on_over_chunks_and_open_records_end_with_the_process() {
+fn threads_span_chunks_and_open_records_end_with_the_process() {
     let mut file = ProcessFile::new(100, at(0));
     file.chunks_of(4096);
     for number in 0..1000 {
@@ -294,7 +294,7 @@ fn threads_go_on_over_chunks_and_open_records_end_with_the_process() {
 }
 
 #[test]
-fn threads_go_on_in_what_others_left_of_their_chunks() {
+fn threads_continue_in_the_remainder_of_another_chunk() {
     let mut file = ProcessFile::new(100, at(0));
     for number in 1..=20 {
         file.on(100 + number, "short")
@@ -307,7 +307,7 @@ fn threads_go_on_in_what_others_left_of_their_chunks() {
 }
 
 #[test]
-fn what_is_unknown_is_skipped_by_its_size() {
+fn unknown_records_are_skipped_by_their_size() {
     let mut file = ProcessFile::new(100, at(0));
     let strange = |kind, symbol| Record {
         begin: at(1),
@@ -327,23 +327,23 @@ fn what_is_unknown_is_skipped_by_its_size() {
 }
 
 #[test]
-fn stretches_without_detail_are_those_of_all_threads() {
+fn sparse_intervals_of_all_threads_are_merged() {
     let mut file = ProcessFile::new(100, at(0));
     file.on(100, "main")
         .symbol(1, Shape::Plain, "f", "l")
         .sparse(at(40), at(60))
         .sparse(at(90), 0)
         .call(1, at(5), at(100), 0, 0, &[]);
-    // Two threads may meet where one ends a stretch and the other begins the next.
+    // Intervals of two threads may touch.
     file.on(101, "other")
         .sparse(at(10), at(20))
         .sparse(at(55), at(70))
         .sparse(at(30), at(30));
     let process = read(&file);
     assert_eq!(process.sparse, [(10, 20), (40, 70), (90, 100)]);
-    // They are no spans.
+    // They are not spans.
     assert_eq!(whats(&process), [What::Call]);
-    for (stretch, whole) in [
+    for (interval, whole) in [
         ((0, 10), true),
         ((0, 11), false),
         ((20, 40), true),
@@ -352,7 +352,7 @@ fn stretches_without_detail_are_those_of_all_threads() {
         ((5, 95), false),
         ((100, 200), true),
     ] {
-        assert_eq!(process.is_in_detail(stretch), whole, "{stretch:?}");
+        assert_eq!(process.is_in_detail(interval), whole, "{interval:?}");
     }
 }
 
@@ -372,8 +372,8 @@ fn totals_are_summed_over_threads() {
 #[test]
 fn a_recorder_that_stopped_leaves_a_note() {
     for (state, word) in [
-        (State::NoSpace, "no room"),
-        (State::Off, "switched itself off"),
+        (State::NoSpace, "The disk was full"),
+        (State::Off, "disabled itself"),
     ] {
         let mut file = ProcessFile::new(100, at(0));
         file.state(state, 0, 0);
@@ -384,7 +384,7 @@ fn a_recorder_that_stopped_leaves_a_note() {
 
 #[test]
 fn long_texts_cross_blocks() {
-    // More than a block of records with many slots each: some cross its border.
+    // More than one block of records with many slots each, so that some cross its end.
     let mut file = ProcessFile::new(100, at(0));
     let path = format!("/{}", "x".repeat(3000));
     file.chunks_of(4 << 20).on(100, "main");

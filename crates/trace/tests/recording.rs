@@ -1,4 +1,4 @@
-//! Whole recordings: sound ones, and those that cannot be used.
+//! Whole recordings: valid ones, and unusable ones.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,12 +33,12 @@ fn only_start(path: &Path) -> StartTrace {
     recording.starts.pop().expect("it has a start")
 }
 
-fn refusal(path: &Path) -> String {
+fn error_of(path: &Path) -> String {
     read(path).expect_err("it cannot be read").to_string()
 }
 
 #[test]
-fn what_the_launcher_saw_is_given_to_processes_and_threads() {
+fn launcher_samples_are_assigned_to_processes_and_threads() {
     let mut first = ProcessFile::new(100, at(10));
     first
         .made(1, 0)
@@ -60,16 +60,16 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
     let mut launcher = ProcessFile::new(99, EXEC);
     launcher
         .on(99, "preheat")
-        .saw_process(at(5), 100, 1000, 1, 0)
-        .saw_process(at(20), 100, 2000, 2, 1)
-        .saw_process(at(55), 100, 3000, 3, 2)
-        .saw_thread(at(56), 100, 100, 7, 8)
-        .saw_thread(at(57), 100, 105, 9, 1)
-        .saw_thread(at(58), 100, 105, 10, 1)
-        .saw_process(at(90_000_000), 200, 1, 1, 1)
-        .saw_process(at(90_000_000), 300, 1, 1, 1)
-        .saw_thread(at(90_000_001), 300, 300, 4_000_000, 1_000_000)
-        .saw_thread(at(95_000_000), 300, 300, 8_000_000, 1_000_000)
+        .process_sample(at(5), 100, 1000, 1, 0)
+        .process_sample(at(20), 100, 2000, 2, 1)
+        .process_sample(at(55), 100, 3000, 3, 2)
+        .thread_sample(at(56), 100, 100, 7, 8)
+        .thread_sample(at(57), 100, 105, 9, 1)
+        .thread_sample(at(58), 100, 105, 10, 1)
+        .process_sample(at(90_000_000), 200, 1, 1, 1)
+        .process_sample(at(90_000_000), 300, 1, 1, 1)
+        .thread_sample(at(90_000_001), 300, 300, 4_000_000, 1_000_000)
+        .thread_sample(at(95_000_000), 300, 300, 8_000_000, 1_000_000)
         .line(at(500), 2)
         .line(at(400), 1);
     let path = recording(
@@ -113,9 +113,9 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
         ),
         (10, 1)
     );
-    // 60 ms on a clock whose exec is at 1 ms; it exited before it was last looked at.
+    // 60 ms on a clock whose exec is at 1 ms; it exited before its last sample.
     assert_eq!((worker.made, worker.ended), (59_000_000, 80_000_000));
-    // One that left no file is a child all the same, with what it used.
+    // A process without a file is listed as a child, with its usage.
     assert_eq!((silent.pid, silent.parent), (300, 100));
     assert_eq!((silent.made, silent.ended), (85_000_001, 95_000_000));
     assert_eq!(silent.program, "a child process");
@@ -124,7 +124,7 @@ fn what_the_launcher_saw_is_given_to_processes_and_threads() {
 }
 
 #[test]
-fn the_manifest_itself_can_be_given() {
+fn the_path_may_be_the_manifest() {
     let file = ProcessFile::new(100, at(10));
     let path = recording("by-manifest", 100, &[("100-0.process", &file)]);
     let recording = read(&path.join("recording.json")).expect("it can be read");
@@ -137,41 +137,41 @@ fn the_manifest_itself_can_be_given() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_in_a_sentence() {
+fn unusable_recordings_have_clear_errors() {
     let path = directory("refused");
-    assert!(refusal(&path.join("nothing")).starts_with("cannot read "));
-    assert!(refusal(&path).contains("is not a recording: it has no recording.json"));
+    assert!(error_of(&path.join("nothing")).starts_with("cannot read "));
+    assert!(error_of(&path).contains("is not a recording: it has no recording.json"));
     fs::create_dir(path.join("start-1")).expect("the directory can be made");
-    assert!(refusal(&path).contains("its recording.json is missing"));
+    assert!(error_of(&path).contains("its recording.json is missing"));
     let head = path.join("recording.json");
     let written = |text: &str| {
         fs::write(&head, text).expect("the file can be written");
-        refusal(&path)
+        error_of(&path)
     };
     assert!(written("{\n  \"schema\": oh").contains("line 2 column"));
-    assert!(written("[]").contains("does not say that it is a \"preheat.recording/1\" document"));
+    assert!(written("[]").contains("is not marked as a \"preheat.recording/1\" document"));
     assert!(written("{\"schema\": \"preheat.lab/1\"}").contains("\"preheat.lab/1\" document"));
     assert!(written("{\"schema\": \"preheat.recording/1\"}").contains("missing field"));
     let newer = written("{\"schema\": \"preheat.recording/2\", \"future\": []}");
     assert!(
         newer.ends_with(
-            "was recorded by a newer preheat (layout 2), and this preheat reads layout 1; a newer \
-             preheat reads it"
+            "was recorded by a newer preheat (layout 2); this version reads layout 1, so \
+             update preheat"
         ),
         "{newer}"
     );
     fs::remove_file(&head).expect("it was written");
     fs::create_dir(&head).expect("the directory can be made");
-    assert!(refusal(&path).contains("is not a plain file"));
+    assert!(error_of(&path).contains("is not a plain file"));
 }
 
 #[test]
-fn newer_process_files_are_refused_unless_others_can_be_read() {
+fn newer_process_files_are_errors_unless_others_are_readable() {
     let sound = ProcessFile::new(100, at(10));
     let mut newer = ProcessFile::new(100, at(10));
     newer.put(8, &2u16.to_le_bytes());
     let path = recording("newer", 100, &[("100-0.process", &newer)]);
-    let sentence = refusal(&path);
+    let sentence = error_of(&path);
     assert!(
         sentence.contains("start-1/100-0.process was recorded by a newer"),
         "{sentence}"
@@ -215,7 +215,7 @@ fn nothing_outside_the_recording_is_read() {
         "outside the recording",
         "start-2 is a symbolic link",
         "start-3/100-0.process is a symbolic link",
-        "names no directory",
+        "a start without a directory",
         "start-4 cannot be read",
     ];
     for (start, expected) in recording.starts.iter().zip(expected) {
@@ -225,10 +225,10 @@ fn nothing_outside_the_recording_is_read() {
 }
 
 #[test]
-fn a_start_without_files_says_so() {
+fn a_start_without_files_is_a_problem() {
     let path = recording("empty", 100, &[]);
     let start = only_start(&path);
-    assert!(start.problems[0].contains("no readable process file of the command itself"));
+    assert!(start.problems[0].contains("no readable process file of the command"));
     let mut unrecorded = support::start("start-9", 100);
     unrecorded.unrecorded = Some("It is linked statically.".to_owned());
     save(&path, &manifest(vec![unrecorded]));

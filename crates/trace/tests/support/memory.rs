@@ -1,15 +1,15 @@
-//! An allocator that counts, so that a test can say how much memory reading took.
+//! An allocator that counts, so that tests can limit the memory that reading takes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts, and leaves the rest to the system.
+/// Counts, and forwards to the system allocator.
 pub struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The most bytes that were in use at once during `work`, beyond those before it.
+/// The peak number of bytes in use during `work`, beyond those before it.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -17,7 +17,7 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, PEAK.load(Relaxed).saturating_sub(before))
 }
 
-// SAFETY: Every call is passed on unchanged to the system's allocator, which upholds the
+// SAFETY: Every call is forwarded unchanged to the system allocator, which upholds the
 // contract; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

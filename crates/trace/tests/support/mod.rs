@@ -1,4 +1,4 @@
-//! What the tests share: process files, recordings and directories for them.
+//! Test support: process files, recordings and their directories.
 
 #![allow(dead_code)]
 
@@ -10,7 +10,7 @@ use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, T
 
 pub mod writer;
 
-/// When `exec` is, in the recordings of these tests.
+/// The time of `exec` in the recordings of these tests.
 pub const EXEC: u64 = 1_000_000;
 
 /// An empty directory that only this test uses.
@@ -36,7 +36,7 @@ pub fn start(directory: &str, duration: u64) -> StartInfo {
     }
 }
 
-/// A head with these starts.
+/// A manifest with these starts.
 pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
     Manifest {
         schema: RECORDING_SCHEMA.to_owned(),
@@ -68,7 +68,7 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
     }
 }
 
-/// Writes the head of a recording.
+/// Writes the manifest of a recording.
 pub fn save(directory: &Path, manifest: &Manifest) {
     let text = serde_json::to_string_pretty(manifest).expect("a manifest is JSON");
     fs::write(directory.join("recording.json"), text).expect("the file can be written");

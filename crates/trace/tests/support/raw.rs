@@ -1,5 +1,5 @@
-//! The bytes of a process file that is being written, and its chunks: they are handed
-//! out as the recorder does it.
+//! The bytes of a process file, and its chunks, allocated in the same way as by the
+//! recorder.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -8,22 +8,22 @@ use preheat_wire::{
     CHUNK_MAGIC, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, MAGIC, MAJOR, SLOT_BYTES,
 };
 
-/// Bytes of a chunk's own header.
+/// The size of a chunk header.
 pub const CHUNK_HEAD: usize = size_of::<ChunkHeader>();
 
 const SMALLEST_CHUNK: usize = 16 << 10;
 const LARGEST_CHUNK: usize = 4 << 20;
 
-/// A file without any meaning.
+/// The bytes of a file, without their meaning.
 #[derive(Clone)]
 pub struct Raw {
-    /// All of it.
+    /// The whole file.
     pub bytes: Vec<u8>,
-    /// The size of the next chunks, where they are not to double.
+    /// The size of the following chunks, instead of doubling.
     pub fixed: Option<usize>,
     /// The chunk that each thread fills.
     chunks: HashMap<u32, Chunk>,
-    /// What a thread that ended left of its chunk.
+    /// The unused remainder of the chunk of a thread that ended.
     left_over: Option<(usize, usize)>,
 }
 
@@ -35,7 +35,7 @@ struct Chunk {
 }
 
 impl Raw {
-    /// A file with nothing but the beginning of its header.
+    /// A file with only the beginning of its header.
     pub fn new() -> Raw {
         let mut raw = Raw {
             bytes: vec![0; HEADER_BYTES],
@@ -59,7 +59,7 @@ impl Raw {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Room for so many slots of a thread: where they begin.
+    /// Reserves slots for a thread and returns their offset.
     pub fn room(&mut self, thread: u32, name: &str, slots: usize) -> usize {
         let bytes = slots * SLOT_BYTES;
         let chunk = self.chunks.get(&thread).copied();
@@ -89,7 +89,7 @@ impl Raw {
         Chunk { at, bytes, used: 0 }
     }
 
-    /// A new chunk at the end of the file: where it begins.
+    /// Appends a chunk and returns its offset.
     pub fn chunk(&mut self, kind: ChunkKind, bytes: usize, thread: u32, name: &str) -> usize {
         let at = self.bytes.len();
         self.bytes.resize(at + bytes, 0);
@@ -98,7 +98,7 @@ impl Raw {
         at
     }
 
-    /// The thread ends: the rest of its chunk is one of its own, for the next thread.
+    /// Ends a thread: the rest of its chunk becomes a separate one, for the next thread.
     pub fn ended(&mut self, thread: u32, name: &str) {
         if let Some(chunk) = self.chunks.remove(&thread) {
             let kept = CHUNK_HEAD + chunk.used * SLOT_BYTES;
@@ -110,7 +110,7 @@ impl Raw {
         }
     }
 
-    /// Says how much of a chunk is in use.
+    /// Sets the number of entries in use.
     pub fn used(&mut self, chunk: usize, used: usize) {
         let at = chunk + offset_of!(ChunkHeader, used);
         self.put(at, &(used as u32).to_le_bytes());

@@ -1,4 +1,4 @@
-//! The slots of records, as the recorder lays them out.
+//! The slots of records, in the recorder's layout.
 
 use preheat_wire::{
     Allocation, Allocator, Copied, DeviceMemory, Image, Record, SLOT_BYTES, Sampled, Slot, Usage,
@@ -18,7 +18,7 @@ fn halves(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// The first slot of a record.
+/// Encodes the first slot of a record.
 pub fn record_slot(record: &Record) -> Slot {
     let rest = [record.kind, record.more];
     let low = u32::from(u16::from_le_bytes(rest)) | u32::from(record.symbol) << 16;
@@ -26,7 +26,7 @@ pub fn record_slot(record: &Record) -> Slot {
     pack(&[record.begin, record.end, third, record.value])
 }
 
-/// A text as slots.
+/// Encodes a text as slots.
 pub fn text_slots(text: &[u8]) -> Vec<Slot> {
     let padded = |part: &[u8]| {
         let mut slot = [0; SLOT_BYTES];
@@ -36,7 +36,7 @@ pub fn text_slots(text: &[u8]) -> Vec<Slot> {
     text.chunks(SLOT_BYTES).map(padded).collect()
 }
 
-/// As a slot.
+/// Encodes a `Usage`.
 pub fn usage_slot(usage: &Usage) -> Slot {
     pack(&[
         usage.cpu,
@@ -46,17 +46,17 @@ pub fn usage_slot(usage: &Usage) -> Slot {
     ])
 }
 
-/// As a slot.
+/// Encodes an `Allocation`.
 pub fn allocation_slot(allocation: &Allocation) -> Slot {
     pack(&[allocation.pointer, allocation.stream])
 }
 
-/// As a slot.
+/// Encodes a `Copied`.
 pub fn copied_slot(copied: &Copied) -> Slot {
     pack(&[copied.destination, copied.source, copied.stream])
 }
 
-/// As a slot.
+/// Encodes an `Image`.
 pub fn image_slot(image: &Image) -> Slot {
     let mut slot = pack(&[image.bytes]);
     let architectures = image.machine_code.iter().chain(&image.ptx);
@@ -66,12 +66,12 @@ pub fn image_slot(image: &Image) -> Slot {
     slot
 }
 
-/// As a slot.
+/// Encodes a `DeviceMemory`.
 pub fn device_memory_slot(memory: &DeviceMemory) -> Slot {
     pack(&[memory.total, halves(memory.device, memory.after)])
 }
 
-/// As a slot.
+/// Encodes a `Sampled`.
 pub fn sampled_slot(sampled: &Sampled) -> Slot {
     pack(&[
         halves(sampled.process, sampled.state),
@@ -81,7 +81,7 @@ pub fn sampled_slot(sampled: &Sampled) -> Slot {
     ])
 }
 
-/// As a slot.
+/// Encodes an `Allocator`.
 pub fn allocator_slot(said: &Allocator) -> Slot {
     pack(&[said.used, said.reserved, said.peak_used, said.peak_reserved])
 }

@@ -1,4 +1,4 @@
-//! Builds process files by hand, laid out as the recorder lays them out.
+//! Builds process files in the recorder's layout.
 //!
 //! ```ignore
 //! let mut file = ProcessFile::new(100, 1_000);
@@ -43,7 +43,7 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// A file of a process in which the recorder woke up at `began`.
+    /// A file of a process whose recorder started at `began`.
     pub fn new(pid: u32, began: u64) -> ProcessFile {
         let mut file = ProcessFile {
             raw: Raw::new(),
@@ -60,13 +60,13 @@ impl ProcessFile {
         file
     }
 
-    /// Its parent.
+    /// Sets the parent.
     pub fn parent(&mut self, pid: u32) -> &mut Self {
         self.put(offset_of!(FileHeader, parent), &pid.to_le_bytes());
         self
     }
 
-    /// When the kernel made it, in hundredths of a second of a clock that is `offset`
+    /// Sets the creation time, in hundredths of a second of a clock that is `offset`
     /// nanoseconds ahead of the file's.
     pub fn made(&mut self, ticks: u64, offset: u64) -> &mut Self {
         self.put(offset_of!(FileHeader, started_ticks), &ticks.to_le_bytes());
@@ -74,7 +74,7 @@ impl ProcessFile {
         self
     }
 
-    /// How the recorder ended, and what it left out since when.
+    /// Sets the state of the recorder, the number of dropped records, and since when.
     pub fn state(&mut self, state: State, dropped: u64, full_at: u64) -> &mut Self {
         self.put(offset_of!(FileHeader, state), &(state as u32).to_le_bytes());
         self.put(offset_of!(FileHeader, dropped), &dropped.to_le_bytes());
@@ -82,26 +82,26 @@ impl ProcessFile {
         self
     }
 
-    /// All chunks that begin from here on have this size.
+    /// Sets the size of all following chunks.
     pub fn chunks_of(&mut self, bytes: usize) -> &mut Self {
         self.raw.fixed = Some(bytes);
         self
     }
 
-    /// What follows is written by this thread.
+    /// Selects the thread that writes the following records.
     pub fn on(&mut self, thread: u32, name: &str) -> &mut Self {
         self.thread = thread;
         self.name = name.to_owned();
         self
     }
 
-    /// The current thread ends; the next new one goes on in its chunk.
+    /// Ends the current thread; the next new one continues in its chunk.
     pub fn ended(&mut self) -> &mut Self {
         self.raw.ended(self.thread, &self.name);
         self
     }
 
-    /// Any record, of which `more` is filled in.
+    /// Adds any record; its `more` is filled in.
     pub fn record(&mut self, record: Record, more: &[Slot]) -> &mut Self {
         let at = self.raw.room(self.thread, &self.name, 1 + more.len());
         let record = Record {
@@ -153,7 +153,7 @@ impl ProcessFile {
         self.spanning(Kind::Symbol, 0, 0, rest, &text_slots(text.as_bytes()))
     }
 
-    /// A call; what `value` and the further slots are is up to the symbol's shape.
+    /// Adds a call; the shape of the symbol defines `value` and the further slots.
     pub fn call(
         &mut self,
         symbol: u16,
@@ -172,7 +172,7 @@ impl ProcessFile {
         self.spanning(Kind::Call, begin, end, rest, more)
     }
 
-    /// An import: name, importer, function, `file:line` of the main program; its line.
+    /// Adds an import: name, importer, function, `file:line` of the main program; its line.
     pub fn import(
         &mut self,
         begin: u64,
@@ -190,14 +190,14 @@ impl ProcessFile {
         self.spanning(Kind::Import, begin, end, rest, &more)
     }
 
-    /// A library that was loaded.
+    /// Adds a library load.
     pub fn load(&mut self, begin: u64, end: u64, usage: &Usage, path: &str) -> &mut Self {
         let mut more = vec![usage_slot(usage)];
         more.extend(text_slots(path.as_bytes()));
         self.spanning(Kind::Load, begin, end, Record::default(), &more)
     }
 
-    /// A module that was compiled from source.
+    /// Adds a module that was compiled from source.
     pub fn bytecode(
         &mut self,
         begin: u64,
@@ -215,7 +215,7 @@ impl ProcessFile {
         self.spanning(Kind::Bytecode, begin, end, rest, &more)
     }
 
-    /// An iteration that Python sees, with the number of its name.
+    /// Adds an iteration marked by Python, with the number of its name.
     pub fn iteration(&mut self, which: Iteration, begin: u64, end: u64, text: u64) -> &mut Self {
         let rest = Record {
             symbol: which as u16,
@@ -225,7 +225,7 @@ impl ProcessFile {
         self.spanning(Kind::Iteration, begin, end, rest, &[])
     }
 
-    /// An NVTX range, with the numbers of its name and domain.
+    /// Adds an NVTX range, with the numbers of its name and domain.
     pub fn range(&mut self, begin: u64, end: u64, text: u64, domain: i32) -> &mut Self {
         let rest = Record {
             value: text,
@@ -235,12 +235,12 @@ impl ProcessFile {
         self.spanning(Kind::Range, begin, end, rest, &[])
     }
 
-    /// A stretch without detail.
+    /// Adds an interval without detail.
     pub fn sparse(&mut self, begin: u64, end: u64) -> &mut Self {
         self.spanning(Kind::Sparse, begin, end, Record::default(), &[])
     }
 
-    /// Something that happened; the text where the event has one.
+    /// Adds an event, with its text if it has one.
     pub fn event(&mut self, event: Event, time: u64, text: &str) -> &mut Self {
         let rest = Record {
             symbol: event as u16,
@@ -249,7 +249,7 @@ impl ProcessFile {
         self.spanning(Kind::Event, time, time, rest, &text_slots(text.as_bytes()))
     }
 
-    /// Device memory: what is free of the total after a call of `after`.
+    /// Adds a sample of device memory: the free part of the total after a call of `after`.
     pub fn memory(&mut self, time: u64, free: u64, total: u64, after: u16) -> &mut Self {
         let rest = Record {
             value: free,
@@ -263,14 +263,14 @@ impl ProcessFile {
         self.spanning(Kind::Memory, time, time, rest, &[slot])
     }
 
-    /// What a framework's allocator said.
+    /// Adds a sample of a framework's allocator.
     pub fn allocator(&mut self, time: u64, said: &Allocator) -> &mut Self {
         let slot = allocator_slot(said);
         self.spanning(Kind::Allocator, time, time, Record::default(), &[slot])
     }
 
-    /// The launcher looked at a thread.
-    pub fn saw_thread(
+    /// Adds a launcher sample of a thread.
+    pub fn thread_sample(
         &mut self,
         time: u64,
         process: u32,
@@ -291,8 +291,8 @@ impl ProcessFile {
         self.spanning(Kind::Thread, time, time, rest, &[slot])
     }
 
-    /// The launcher looked at a process.
-    pub fn saw_process(
+    /// Adds a launcher sample of a process.
+    pub fn process_sample(
         &mut self,
         time: u64,
         process: u32,
@@ -314,7 +314,7 @@ impl ProcessFile {
         self.spanning(Kind::Process, time, time, rest, &[slot])
     }
 
-    /// The launcher saw a line that matched.
+    /// Adds a matching line of output.
     pub fn line(&mut self, time: u64, number: u64) -> &mut Self {
         let rest = Record {
             value: number,
@@ -323,7 +323,7 @@ impl ProcessFile {
         self.spanning(Kind::Line, time, time, rest, &[])
     }
 
-    /// A chunk of totals by symbol, of the current thread.
+    /// Adds a chunk of totals by symbol, of the current thread.
     pub fn totals(&mut self, totals: &[Total]) -> &mut Self {
         let bytes = (CHUNK_HEAD + size_of_val(totals)).next_multiple_of(4096);
         let at = self
@@ -343,12 +343,12 @@ impl ProcessFile {
         self.raw.put(at, bytes);
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.raw.bytes
     }
 
-    /// Writes the file, and the directory that it is in.
+    /// Writes the file, and creates its directory.
     pub fn save(&self, path: &Path) {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).expect("the directory can be made");
