@@ -1,17 +1,17 @@
-//! Builds the recorder, so that it can travel inside the binary.
+//! Builds the recorder, which is embedded in the binary.
 //!
-//! A library that is loaded into other programs is built apart from the program that
-//! carries it: with its own profile (no unwinding, no symbols) and as a `cdylib`, which
-//! cargo cannot yet be asked for as a dependency. So a second cargo is run, in a target
-//! directory of its own below `OUT_DIR`: it never waits for a lock of the first one,
-//! and `cargo build`, `cargo run`, `cargo install` and `cargo clippy` all work, offline
-//! as well.
+//! A library that is loaded into other programs is built separately from the program that
+//! contains it: with a different profile (no unwinding, no symbols) and as a `cdylib`,
+//! which cargo does not yet support for dependencies. So this script runs a second cargo
+//! with a separate target directory below `OUT_DIR`. It never waits for a lock of the first
+//! one, and `cargo build`, `cargo run`, `cargo install` and `cargo clippy` all work, also
+//! offline.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// What the library is called where the crate embeds it.
+/// The file name of the embedded library.
 const EMBEDDED: &str = "libpreheat.so";
 
 fn main() {
@@ -24,12 +24,12 @@ fn main() {
 fn build() -> Result<(), String> {
     let here = variable("CARGO_MANIFEST_DIR")?;
     let out = variable("OUT_DIR")?;
-    let target = env::var("TARGET").map_err(|_| "cargo did not say TARGET".to_owned())?;
+    let target = env::var("TARGET").map_err(|_| "cargo did not set TARGET".to_owned())?;
     let host = env::var("HOST").unwrap_or_else(|_| target.clone());
     let workspace = here
         .ancestors()
         .nth(2)
-        .ok_or("this crate does not lie in preheat's workspace")?;
+        .ok_or("this crate is not in the preheat workspace")?;
     for input in [
         "crates/shim/src",
         "crates/shim/Cargo.toml",
@@ -39,7 +39,7 @@ fn build() -> Result<(), String> {
         "Cargo.toml",
         "Cargo.lock",
     ] {
-        // A file that is not there would have this run at every build.
+        // A missing file would run this script at every build.
         let input = workspace.join(input);
         if input.exists() {
             println!("cargo:rerun-if-changed={}", input.display());
@@ -56,7 +56,7 @@ fn build() -> Result<(), String> {
         .arg(workspace.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&directory)
-        // Set by `cargo clippy`, which would check the recorder and build nothing.
+        // Set by `cargo clippy`; it would check the recorder instead of building it.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("CARGO_BUILD_TARGET_DIR")
@@ -72,7 +72,7 @@ fn build() -> Result<(), String> {
     }
     built.push("shim/libpreheat_shim.so");
     let status = cargo.status().map_err(|why| {
-        format!("the recorder (preheat-shim) cannot be built: {cargo:?} does not run: {why}")
+        format!("the recorder (preheat-shim) cannot be built: cannot run {cargo:?}: {why}")
     })?;
     if !status.success() {
         return Err(format!(
@@ -86,7 +86,7 @@ fn build() -> Result<(), String> {
 fn variable(name: &str) -> Result<PathBuf, String> {
     env::var_os(name)
         .map(PathBuf::from)
-        .ok_or_else(|| format!("cargo did not say {name}"))
+        .ok_or_else(|| format!("cargo did not set {name}"))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -1,19 +1,19 @@
-//! Caches of compiled code: which there are, and the variables that lead to them.
+//! The known compile caches, and the environment variables that set their directories.
 
 use std::ffi::OsString;
 
-/// A cache of compiled code: a directory that a variable names.
+/// A cache of compiled code: a directory that an environment variable sets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CompileCache {
-    /// The variable that leads to it.
+    /// The variable with its path.
     pub variable: &'static str,
-    /// Who compiles, for people.
+    /// The compiler, for display.
     pub title: &'static str,
-    /// Whether nothing is cached where the variable is not set.
+    /// Whether nothing is cached unless the variable is set.
     pub only_if_set: bool,
 }
 
-/// All that are known.
+/// All known caches.
 pub const ALL: [CompileCache; 8] = [
     known("CUDA_CACHE_PATH", "CUDA's driver"),
     known("CUPY_CACHE_DIR", "CuPy"),
@@ -28,7 +28,8 @@ pub const ALL: [CompileCache; 8] = [
     known("TRITON_CACHE_DIR", "Triton"),
 ];
 
-/// Where Python keeps the bytecode of modules, in place of the directories beside them.
+/// The directory for the bytecode of Python modules, instead of the ones beside the
+/// sources.
 pub static BYTECODE: CompileCache = known("PYTHONPYCACHEPREFIX", "Python");
 
 const fn known(variable: &'static str, title: &'static str) -> CompileCache {
@@ -40,13 +41,12 @@ const fn known(variable: &'static str, title: &'static str) -> CompileCache {
 }
 
 impl CompileCache {
-    /// The name of its directory, where caches are put beside each other. It is one that
-    /// means nothing to anybody else.
+    /// The name of its directory below a common one. Nothing else interprets this name.
     pub fn directory(&self) -> String {
         self.variable.to_ascii_lowercase()
     }
 
-    /// Whether a program would use it; `user` tells what is set.
+    /// Whether a program would use it; `user` returns the user's value of a variable.
     pub(crate) fn is_used(&self, user: impl Fn(&str) -> Option<OsString>) -> bool {
         !self.only_if_set || user(self.variable).is_some()
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_directory_of_its_own() {
+    fn directories_are_distinct() {
         let names: std::collections::BTreeSet<_> =
             ALL.iter().map(CompileCache::directory).collect();
         assert_eq!(names.len(), ALL.len());
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn jax_caches_nothing_unless_it_is_told_to() {
+    fn jax_caches_only_if_configured() {
         let jax = |user: Option<&str>| {
             let used = |cache: &&CompileCache| cache.is_used(|_| user.map(OsString::from));
             ALL.iter().filter(used).any(|cache| cache.title == "JAX")

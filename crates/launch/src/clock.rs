@@ -5,12 +5,12 @@ pub(crate) fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// `CLOCK_BOOTTIME` − `CLOCK_MONOTONIC`: how long the machine has slept.
+/// `CLOCK_BOOTTIME` − `CLOCK_MONOTONIC`: the time that the machine was suspended.
 pub(crate) fn boot_offset() -> u64 {
     read(libc::CLOCK_BOOTTIME).saturating_sub(now())
 }
 
-/// What this thread has used of a processor.
+/// The CPU time of this thread.
 pub(crate) fn own_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_not_go_back() {
+    fn it_is_monotonic() {
         let before = now();
         assert!(before > 0 && now() >= before);
     }

@@ -1,23 +1,23 @@
-//! Why starts that were planned were not made, as a sentence: of the series itself, and of
-//! one that took turns with it and ended only for that.
+//! The reason that a series ended early, as a sentence about the series itself or about one
+//! that was interleaved with it.
 
 use std::time::Duration;
 
-/// Why a series ended early.
+/// The reason that a series ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Somebody asked for it.
+    /// A signal asked for it.
     Interrupted,
     /// The command failed with this exit code.
     Failed(i32),
-    /// Another start would not have fit into this.
+    /// Another start would have exceeded this budget.
     Budget(Duration),
-    /// The next start could not be made, and why.
+    /// The next start failed, with the reason.
     NotMade(String),
 }
 
 impl Ending {
-    /// What is said of the series itself, which made so many of so many starts.
+    /// The sentence for the series itself, which made `made` of the `planned` starts.
     pub fn own(&self, made: usize, planned: usize) -> String {
         let why = match self {
             Ending::Failed(code) => format!("the command failed with exit code {code}"),
@@ -27,7 +27,7 @@ impl Ending {
         format!("{}: {why}", counted(made, planned))
     }
 
-    /// What is said of one that took turns with it.
+    /// The sentence for a series that was interleaved with it.
     pub fn of_another(&self, made: usize, planned: usize) -> String {
         let why = match self {
             Ending::Failed(code) => format!("the other command failed with exit code {code}"),
@@ -39,14 +39,14 @@ impl Ending {
         format!("{}: {why}", counted(made, planned))
     }
 
-    /// What concerns all alike.
+    /// The reasons that apply to all series equally.
     fn shared(&self) -> String {
         match self {
             Ending::Budget(budget) => format!(
-                "another would have taken more than {} s in all; --starts asks for as many as it says",
+                "another would exceed the budget of {} s; use --starts N to run a fixed number",
                 budget.as_secs()
             ),
-            _ => "preheat was asked to end".to_owned(),
+            _ => "preheat was interrupted".to_owned(),
         }
     }
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_failed_is_told() {
+    fn the_failed_command_is_named() {
         let failed = Ending::Failed(7);
         assert_eq!(
             failed.own(1, 10),

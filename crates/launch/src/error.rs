@@ -1,22 +1,22 @@
-//! Why a command was not recorded: sentences for people, and an exit code for each.
+//! Errors that prevent a recording: a sentence and an exit code for each.
 
 use std::fmt;
 
-/// Why there is no recording.
+/// The reason that there is no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchError {
-    /// There is no such program.
+    /// The program was not found.
     NotFound(String),
-    /// There is one, but it cannot be executed.
+    /// The program exists, but cannot be executed.
     CannotExecute(String),
-    /// What was asked for cannot be done; another flag or path can mend it.
+    /// The request cannot be fulfilled; another flag or path may help.
     Usage(String),
     /// preheat itself failed.
     Failed(String),
 }
 
 impl LaunchError {
-    /// The exit code that says the same, as shells and `env` have it.
+    /// The exit code, following shells and `env`.
     pub fn exit_code(&self) -> u8 {
         match self {
             LaunchError::NotFound(_) => 127,

@@ -1,6 +1,6 @@
-//! What this process was started with and the standard library changes before `main`:
-//! it ignores SIGPIPE, and opens /dev/null where a standard stream is closed. The
-//! command is to begin with what was there before.
+//! The inherited state that the standard library changes before `main`: it ignores SIGPIPE,
+//! and opens /dev/null for closed standard streams. The command gets back the original
+//! state.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -9,14 +9,14 @@ static IGNORES_BROKEN_PIPES: AtomicBool = AtomicBool::new(false);
 /// A bit for each of the three standard streams.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The loader calls this before the standard library begins.
+/// The loader calls this before the standard library starts.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
+static CAPTURE: extern "C" fn() = capture;
 
-extern "C" fn look() {
-    // SAFETY: a zeroed sigaction is a valid value, and sigaction writes one; fcntl takes
-    // numbers only.
+extern "C" fn capture() {
+    // SAFETY: a zeroed sigaction is a valid value, and sigaction writes one; fcntl gets
+    // only numbers.
     unsafe {
         let mut pipes: libc::sigaction = std::mem::zeroed();
         let known = libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut pipes) == 0;
@@ -30,7 +30,7 @@ extern "C" fn look() {
     }
 }
 
-/// Whether this process was started to ignore SIGPIPE.
+/// Whether this process was started with SIGPIPE ignored.
 pub fn ignores_broken_pipes() -> bool {
     IGNORES_BROKEN_PIPES.load(Ordering::Relaxed)
 }
@@ -40,14 +40,14 @@ pub fn is_closed(stream: libc::c_int) -> bool {
     CLOSED.load(Ordering::Relaxed) & (1 << stream) != 0
 }
 
-/// In the child, before `exec`: the standard streams that were closed are so again, but
-/// for those that it was given.
+/// In the child, before `exec`: closes the standard streams that were closed before, except
+/// for those that it was `given`.
 pub(crate) fn close_again(given: [bool; 3]) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
     move || {
         for (stream, given) in (0..).zip(given) {
             if is_closed(stream) && !given {
-                // SAFETY: close takes a number. In this child nobody else has it: it
-                // stands for a stream that nobody had.
+                // SAFETY: close gets only a number. Nothing else in this child uses it: it
+                // replaces a stream that was closed.
                 unsafe { libc::close(stream) };
             }
         }

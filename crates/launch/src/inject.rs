@@ -1,36 +1,36 @@
-//! The environment by which the recorder gets into the command, and nothing else of it
-//! changes: what the user has set stays behind ours.
+//! Sets the environment variables that load the recorder into the command. The user's own
+//! values are kept, after ours.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use preheat_wire::variables;
 
-use crate::place::Placed;
+use crate::install::Installed;
 
-/// What the recorder is told.
+/// The settings of the recorder.
 pub(crate) struct Options<'a> {
-    /// Where its process files go.
+    /// The directory for its process files.
     pub directory: &'a Path,
-    /// The most bytes of each.
+    /// The maximum size of each, in bytes.
     pub limit: u64,
     /// Wait for the device at the end of each iteration.
     pub synchronize: bool,
-    /// What an iteration is, as the user asked.
+    /// The user's definition of an iteration.
     pub iterations: &'a str,
-    /// Look for iterations of Python's frameworks.
+    /// Detect iterations of Python frameworks.
     pub python_iterations: bool,
-    /// Python is to write each line at once: its output is a pipe of ours.
+    /// Have Python write each line immediately, because its output goes through our pipe.
     pub unbuffered: bool,
 }
 
 /// Variables to set, by name.
 pub(crate) type Variables = Vec<(OsString, OsString)>;
 
-/// The variable of NVTX for a library that wants to see its ranges.
+/// The NVTX variable for a library that receives its ranges.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
-/// Whether a variable may be another in a recorded start, because recording sets it.
+/// Whether recording sets a variable, so that it may differ in a recorded start.
 pub fn is_set_by_recording(name: &[u8]) -> bool {
     const NAMES: [&str; 5] = [
         "LD_PRELOAD",
@@ -42,14 +42,14 @@ pub fn is_set_by_recording(name: &[u8]) -> bool {
     name.starts_with(b"PREHEAT_") || NAMES.iter().any(|known| name == known.as_bytes())
 }
 
-/// What is set for a start; `user` tells what the user has.
+/// The variables to set for a start; `user` returns the user's values.
 pub(crate) fn variables(
-    placed: &Placed,
+    installed: &Installed,
     options: &Options<'_>,
     user: impl Fn(&str) -> Option<OsString>,
 ) -> Variables {
-    let shim = placed.shim.as_os_str();
-    let python = placed.python.as_os_str();
+    let shim = installed.shim.as_os_str();
+    let python = installed.python.as_os_str();
     let mut words = Vec::new();
     if options.synchronize {
         words.push("synchronize");
@@ -59,7 +59,7 @@ pub(crate) fn variables(
     }
     let mut set: Variables = Vec::new();
     let mut put = |name: &str, value: OsString| set.push((name.into(), value));
-    // Both loaders of OpenCL separate with a colon here, as the other two do.
+    // Both OpenCL loaders separate entries with colons, like the other two variables.
     put("LD_PRELOAD", before(shim, user("LD_PRELOAD")));
     put("PYTHONPATH", before(python, user("PYTHONPATH")));
     put("OPENCL_LAYERS", before(shim, user("OPENCL_LAYERS")));
@@ -78,19 +78,19 @@ pub(crate) fn variables(
     set
 }
 
-/// What is not recorded because of what the user has set.
+/// Notes on data that cannot be recorded because of the user's settings.
 pub(crate) fn notes(user: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
     let nvtx = user(NVTX).map(|theirs| {
         format!(
-            "NVTX ranges are not recorded: {NVTX} is set to {}, and NVTX takes only one",
+            "NVTX ranges are not recorded: {NVTX} is set to {}, and NVTX accepts only one library",
             theirs.to_string_lossy()
         )
     });
     nvtx.into_iter().collect()
 }
 
-/// Ours, then the user's. An empty value means none: a colon after ours would add the
-/// current directory.
+/// Our value, then the user's. An empty value counts as unset: a trailing colon would add
+/// the current directory.
 fn before(ours: &OsStr, theirs: Option<OsString>) -> OsString {
     let mut value = ours.to_owned();
     if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn value(user: &[(&str, &str)], unbuffered: bool, name: &str) -> Option<String> {
-        let placed = Placed::at("/placed".into(), false);
+        let installed = Installed::at("/installed".into(), false);
         let options = Options {
             directory: Path::new("/recording/start-1"),
             limit: 7,
@@ -118,19 +118,19 @@ mod tests {
             let found = user.iter().find(|(theirs, _)| *theirs == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let set = variables(&placed, &options, theirs);
+        let set = variables(&installed, &options, theirs);
         let found = set.into_iter().find(|(ours, _)| ours == name);
         found.map(|(_, value)| {
             let value = value.into_string().expect("it is text");
             value
-                .replace(placed.shim.to_str().expect("it is text"), "SHIM")
-                .replace(placed.python.to_str().expect("it is text"), "PYTHON")
+                .replace(installed.shim.to_str().expect("it is text"), "SHIM")
+                .replace(installed.python.to_str().expect("it is text"), "PYTHON")
         })
     }
 
     #[test]
-    fn all_that_is_set_is_known_to_be() {
-        let placed = Placed::at("/placed".into(), false);
+    fn is_set_by_recording_covers_all_variables() {
+        let installed = Installed::at("/installed".into(), false);
         let options = Options {
             directory: Path::new("/recording/start-1"),
             limit: 7,
@@ -139,7 +139,7 @@ mod tests {
             unbuffered: true,
             iterations: "auto",
         };
-        for (name, _) in variables(&placed, &options, |_| None) {
+        for (name, _) in variables(&installed, &options, |_| None) {
             assert!(is_set_by_recording(name.as_encoded_bytes()), "{name:?}");
         }
         assert!(!is_set_by_recording(b"PATH"));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nvtx_takes_one_library_and_the_users_stays() {
+    fn nvtx_accepts_one_library_and_the_users_is_kept() {
         assert_eq!(value(&[], false, NVTX).as_deref(), Some("SHIM"));
         assert_eq!(value(&[(NVTX, "/theirs.so")], false, NVTX), None);
         let notes = notes(|name| (name == NVTX).then(|| "/theirs.so".into()));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recorder_is_told_what_it_must_know() {
+    fn the_settings_are_passed_to_the_recorder() {
         let is = |name| value(&[], false, name);
         assert_eq!(
             is(variables::DIRECTORY).as_deref(),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn python_writes_at_once_only_where_that_is_needed() {
+    fn python_is_unbuffered_only_for_a_pipe() {
         let name = "PYTHONUNBUFFERED";
         assert_eq!(value(&[], false, name), None);
         assert_eq!(value(&[], true, name).as_deref(), Some("1"));

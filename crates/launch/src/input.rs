@@ -1,27 +1,27 @@
-//! What a later start reads: the same as the first one, where that can be had again.
+//! The standard input of later starts: the same as that of the first, if possible.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::process::Stdio;
 
-/// Standard input, as it was before the first start.
+/// Standard input before the first start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A terminal, a device or nothing: every start has it as it is.
+    /// A terminal, a device or nothing: every start inherits it unchanged.
     Shared,
-    /// A file, read from here on: every start opens it anew.
+    /// A file, read from this offset: every start opens it again.
     File(u64),
-    /// A pipe or socket: what the first start has read is gone.
+    /// A pipe or socket: data that the first start has read is gone.
     Once,
 }
 
-/// A path to our own standard input that opens it anew.
+/// A path that opens our standard input again.
 const OWN: &str = "/proc/self/fd/0";
 
-/// Look at it.
-pub(crate) fn look() -> Input {
-    // Opening would read nothing, but could block on a pipe: only its kind is asked for.
+/// Inspects standard input.
+pub(crate) fn inspect() -> Input {
+    // Only its type is queried: opening a pipe could block.
     let Ok(kind) = std::fs::metadata(OWN).map(|is| is.file_type()) else {
         return Input::Shared;
     };
@@ -31,13 +31,13 @@ pub(crate) fn look() -> Input {
     if !kind.is_file() {
         return Input::Shared;
     }
-    // SAFETY: lseek takes no pointers; it tells the offset and changes nothing.
+    // SAFETY: lseek gets no pointers; it returns the offset and changes nothing.
     let offset = unsafe { libc::lseek(libc::STDIN_FILENO, 0, libc::SEEK_CUR) };
     u64::try_from(offset).map_or(Input::Shared, Input::File)
 }
 
 impl Input {
-    /// What the start with this number gets, from 0.
+    /// The input of the start with this number, from 0.
     pub(crate) fn of_start(self, number: usize) -> Stdio {
         match self {
             _ if number == 0 => Stdio::inherit(),
@@ -46,8 +46,8 @@ impl Input {
             Input::File(offset) => match reopened(offset) {
                 Some(file) => file.into(),
                 None => {
-                    // The same open file then, wound back.
-                    // SAFETY: lseek takes no pointers.
+                    // Use the same open file then, rewound.
+                    // SAFETY: lseek gets no pointers.
                     unsafe {
                         libc::lseek(libc::STDIN_FILENO, offset as libc::off_t, libc::SEEK_SET)
                     };

@@ -1,11 +1,11 @@
-//! Starts a command with the recorder in it, as often as asked and as cold as asked,
-//! and leaves a recording behind.
+//! Runs a command with the recorder loaded, as often and as cold as requested, and writes a
+//! recording.
 //!
-//! The flow: look at the program ([`record`]) → place the recorder → for each start:
-//! make it as cold as asked, inject, run, look at it from outside, wait → write down
-//! what happened (`recording.json`). Several commands take turns ([`record_in_turn`]). The command itself cannot tell: its standard
-//! streams, terminal, process group, signals and exit code are what they would be
-//! without preheat.
+//! The steps: inspect the program ([`record`]) → install the recorder → for each start:
+//! make it as cold as requested, inject, run, sample from outside, wait → write the
+//! manifest (`recording.json`). Several commands are interleaved ([`record_in_turn`]). The
+//! command does not notice: its standard streams, terminal, process group, signals and exit
+//! code are the same as without preheat.
 //!
 //! This crate reads no recordings, analyses nothing and prints nothing.
 
@@ -16,10 +16,10 @@ mod error;
 pub mod inherited;
 mod inject;
 mod input;
+mod install;
 mod lines;
 mod manifest;
 mod optional;
-mod place;
 mod plan;
 pub mod program;
 mod recording;
@@ -35,10 +35,10 @@ mod turns;
 
 pub use error::LaunchError;
 pub use inject::is_set_by_recording;
+pub use install::kept_recorder;
+pub use install::{private as private_directory, put as put_file, replace as replace_file};
 pub use manifest::save as save_manifest;
 pub use optional::locate_optional_imports;
-pub use place::kept_recorder;
-pub use place::{private as private_directory, put as put_file, replace as replace_file};
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
 pub use signals::{interrupted, sender};

@@ -1,11 +1,11 @@
-//! Iterations by lines of output: the command's standard output and standard error go
-//! through preheat.
+//! Iterations marked by lines of output: the standard output and standard error of the
+//! command go through preheat.
 //!
-//! A terminal stays a terminal to the command and a pipe a pipe. Where both streams are the
+//! A terminal stays a terminal for the command, and a pipe a pipe. If both streams are the
 //! same file, the command gets one for both, so that the order of its output is kept. Bytes
-//! are passed on as they come, unchanged; each line is matched, and the time of a matching
-//! one is written down. When nobody reads preheat's own output any more, the command gets
-//! the same error as without preheat.
+//! are forwarded unchanged as they arrive; each line is matched, and the times of matching
+//! lines are recorded. When the reader of preheat's output goes away, the command gets the
+//! same error as without preheat.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -23,25 +23,25 @@ mod terminal;
 use matcher::{Matched, Matcher};
 pub(crate) use pattern::Pattern;
 
-/// The command's output on its way through preheat, before the command runs.
+/// The streams that forward the command's output, before the command runs.
 pub(crate) struct Through {
-    /// Standard output, and standard error where it is another file.
+    /// Standard output, and standard error if it is another file.
     streams: Vec<Stream>,
-    /// The stream that standard error is part of; none where it is closed.
+    /// The stream that standard error uses; `None` if it is closed.
     errors: Option<usize>,
 }
 
 /// One stream of output.
 struct Stream {
-    /// The command's side; only the command has it once it runs.
+    /// The command's end; only the command has it open once it runs.
     theirs: OwnedFd,
     ours: File,
     terminal: bool,
-    /// The descriptor that its bytes are passed on to.
+    /// The descriptor that its bytes are forwarded to.
     to: RawFd,
 }
 
-/// Passes bytes on until it is ended.
+/// Forwards bytes until it is ended.
 pub(crate) struct Relay {
     thread: JoinHandle<()>,
     ended: PipeWriter,
@@ -49,7 +49,7 @@ pub(crate) struct Relay {
 }
 
 impl Stream {
-    /// A terminal where `to` is one; else a pipe.
+    /// A terminal if `to` is one; otherwise a pipe.
     fn like(to: RawFd) -> io::Result<Stream> {
         if let Some((ours, theirs)) = terminal::like(to) {
             return Ok(Stream {
@@ -70,7 +70,8 @@ impl Stream {
 }
 
 impl Through {
-    /// Streams like preheat's own; `separate` where they do not go to the same file.
+    /// Streams of the same type as preheat's; `separate` if they do not go to the same
+    /// file.
     pub(crate) fn new(separate: bool) -> io::Result<Through> {
         let mut streams = vec![Stream::like(libc::STDOUT_FILENO)?];
         let errors = match inherited::is_closed(libc::STDERR_FILENO) {
@@ -94,15 +95,15 @@ impl Through {
         self.streams[0].theirs.try_clone().map(Stdio::from)
     }
 
-    /// The command's standard error, unless that is closed.
+    /// The command's standard error, unless it is closed.
     pub(crate) fn stderr(&self) -> io::Result<Option<Stdio>> {
         let stream = self.errors.map(|at| &self.streams[at]);
         let stream = stream.map(|stream| stream.theirs.try_clone().map(Stdio::from));
         stream.transpose()
     }
 
-    /// Begin to pass on. Where `quiet`, standard output is only matched, and standard error
-    /// goes to `errors`, if that is given.
+    /// Starts to forward. With `quiet`, standard output is only matched, and standard error
+    /// goes to `errors`, if given.
     pub(crate) fn begin(
         self,
         pattern: &Pattern,
@@ -131,7 +132,8 @@ impl Through {
         let thread = std::thread::Builder::new()
             .name("lines".into())
             .spawn(move || relay(passed, &wait, samples.as_ref()))?;
-        // The command's sides are closed here: the end comes when the command has closed them.
+        // The command's ends are closed here, so that end of file comes when the command
+        // closes them.
         Ok(Relay {
             thread,
             ended,
@@ -140,7 +142,7 @@ impl Through {
     }
 }
 
-/// Whether two descriptors are of the same file.
+/// Whether two descriptors refer to the same file.
 fn same_file(one: RawFd, other: RawFd) -> bool {
     let file = |fd: RawFd| {
         // SAFETY: a zeroed stat is a valid value, and fstat writes one.
@@ -153,39 +155,39 @@ fn same_file(one: RawFd, other: RawFd) -> bool {
 }
 
 impl Relay {
-    /// Our side of the terminal, for its size.
+    /// Our end of the terminal, for its size.
     pub(crate) fn terminal(&self) -> Option<RawFd> {
         self.terminal
     }
 
-    /// The command has ended: pass on what it has written, and end. Processes that it left
-    /// running are not waited for.
+    /// Ends the relay after the command: forwards the remaining output. Processes that the
+    /// command left running are not waited for.
     pub(crate) fn end(self) {
         drop(self.ended);
-        // It does not panic; if it did, there would be nothing more to pass on.
+        // The thread does not panic; if it did, nothing could be forwarded any more.
         let _ = self.thread.join();
     }
 }
 
-/// The most that a pipe can hold: more than that after the command's end comes from
+/// The capacity of a pipe: more output than this after the command's end comes from
 /// processes that it left running.
 const MOST_AFTER_END: usize = 1 << 20;
 
 /// A destination of output.
 enum To {
     Nowhere,
-    /// One of preheat's own streams.
+    /// One of preheat's streams.
     Stream(RawFd),
     File(File),
 }
 
-/// A stream while it is passed on.
+/// A stream while it is forwarded.
 struct Passed {
-    /// Our side; none when it has ended.
+    /// Our end; `None` after end of file.
     from: Option<File>,
     to: To,
     matcher: Matcher,
-    /// Bytes that came after the command's end.
+    /// Bytes that arrived after the command's end.
     after_end: usize,
 }
 
@@ -198,7 +200,7 @@ fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>)
         }
         for (stream, _) in streams.iter_mut().zip(readable).filter(|(_, is)| *is) {
             let Some(matched) = stream.pass(&mut buffer, ended) else {
-                // Closing our side, the command finds out that nobody reads any more.
+                // Closing our end tells the command that nobody reads its output any more.
                 stream.from = None;
                 continue;
             };
@@ -213,14 +215,15 @@ fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>)
 }
 
 impl Passed {
-    /// Passes on what can be read: when it came, and which of its lines match. None at its end.
+    /// Forwards the available bytes. Returns their time and matching lines; `None` at end
+    /// of file.
     fn pass(&mut self, buffer: &mut [u8], ended: bool) -> Option<(u64, Vec<Matched>)> {
         let length = loop {
             match self.from.as_mut()?.read(buffer) {
                 Ok(0) => return None,
                 Ok(length) => break length,
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                // A terminal that the command has closed says so with an error.
+                // A terminal that the command has closed returns an error.
                 Err(_) => return None,
             }
         };
@@ -252,8 +255,8 @@ fn note(samples: Option<&Samples>, time: u64, matched: &[Matched]) {
     }
 }
 
-/// Wait until there is something to read or the command has ended: which streams can be
-/// read, and whether it has.
+/// Waits until there is something to read or the command has ended. Returns which streams
+/// are readable, and whether the command has ended.
 fn poll(streams: &[Passed], wait: RawFd) -> (Vec<bool>, bool) {
     let ours = streams.iter().map(|stream| stream.from.as_ref());
     // A negative descriptor is ignored.
@@ -265,18 +268,18 @@ fn poll(streams: &[Passed], wait: RawFd) -> (Vec<bool>, bool) {
             revents: 0,
         })
         .collect();
-    // SAFETY: so many valid pollfds with open descriptors.
+    // SAFETY: `fds` contains this many valid pollfds with open descriptors.
     unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
     let mut ready: Vec<bool> = fds.iter().map(|fd| fd.revents != 0).collect();
     let ended = ready.pop().unwrap_or(true);
     (ready, ended)
 }
 
-/// Write all to a descriptor; false if nobody reads it.
+/// Writes all bytes to a descriptor; false if nobody reads them.
 fn pass_on(to: RawFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
-        // The standard library's own output has a buffer, which would hold bytes back.
-        // SAFETY: write reads so many bytes of the slice.
+        // The standard library's output is buffered, which would delay bytes.
+        // SAFETY: write reads this many bytes of the slice.
         let written = unsafe { libc::write(to, bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(written) {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! `recording.json`: written anew after every start, so that a series that is cut short
-//! leaves what it had.
+//! `recording.json`, written again after every start, so that an interrupted series keeps
+//! its results.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use preheat_analyze::run::Manifest;
 
-/// The file's name in the recording's directory.
+/// The file name in the directory of the recording.
 pub(crate) const NAME: &str = "recording.json";
 
-/// Variables that matter to a cold start, by how their names begin.
+/// Prefixes of variables that affect a cold start.
 const MATTER: [&str; 33] = [
     "ACPP_",
     "AMD_",
@@ -48,10 +48,10 @@ const MATTER: [&str; 33] = [
     "XLA_",
 ];
 
-/// Parts of names whose values are nobody's business.
+/// Parts of names whose values must not be recorded.
 const SECRET: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "API_KEY"];
 
-/// What images of containers say of themselves: no program goes by it.
+/// Variables that container images set about themselves; programs ignore them.
 const IMAGE: [&str; 5] = [
     "CUDA_VERSION",
     "NCCL_VERSION",
@@ -60,7 +60,7 @@ const IMAGE: [&str; 5] = [
     "TF_CLI_",
 ];
 
-/// Those of the variables that matter to a cold start, by name.
+/// The variables that affect a cold start, sorted by name.
 pub(crate) fn environment(
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(String, String)> {
@@ -77,7 +77,7 @@ pub(crate) fn environment(
     found
 }
 
-/// Write it whole, or leave the one before.
+/// Writes the manifest atomically; on errors the previous one stays.
 pub fn save(manifest: &Manifest, recording: &Path) -> io::Result<()> {
     let new = recording.join(".recording.json.new");
     let mut text = serde_json::to_vec_pretty(manifest)?;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matters_is_kept_and_secrets_are_not() {
+    fn relevant_variables_are_kept_without_secrets() {
         let all = [
             ("TORCH_HOME", "/t"),
             ("CUDA_MODULE_LOADING", "EAGER"),

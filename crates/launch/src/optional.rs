@@ -1,8 +1,8 @@
-//! Finds large imports that a library asks for and works without: it catches that the import
-//! fails, or asks first whether the package is installed.
+//! Finds large imports that are optional for the library that imports them: it handles a
+//! failed import, or checks first whether the package is installed.
 //!
-//! Done once, where the program was recorded: the sources are at hand there, and a recording
-//! must say the same on any machine.
+//! This is done once, on the machine of the recording: the sources are available there, and
+//! a recording must give the same results on any machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use preheat_analyze::run::trace::{Import, Process, What};
 
 use crate::manifest;
 
-/// Shorter imports are not worth a search, in nanoseconds.
+/// Shorter imports are not searched for, in nanoseconds.
 const LEAST: u64 = 50_000_000;
 
 /// Directories of installed packages.
@@ -38,7 +38,7 @@ pub fn locate_optional_imports(recording: &mut Recording, directory: &Path) {
     let found: Vec<String> = found.into_iter().collect();
     if found != recording.manifest.optional_imports {
         recording.manifest.optional_imports = found;
-        // Without it, a report of the recording does not advise on imports.
+        // Without it, reports on this recording have no advice on imports.
         let _ = manifest::save(&recording.manifest, directory);
     }
 }
@@ -50,7 +50,7 @@ fn large(process: &Process) -> impl Iterator<Item = &Import> {
     imports.filter_map(|span| process.imports.get(span.detail as usize))
 }
 
-/// Whether a library asks for it, works without it, and the program does not mention it.
+/// Whether a library imports it and works without it, and the program does not mention it.
 fn is_optional_import(process: &Process, import: &Import, own: &[String]) -> bool {
     let package = top(&import.name);
     if import.failed || top(&import.importer) == package {
@@ -77,7 +77,7 @@ fn top(module: &str) -> &str {
     module.split('.').next().unwrap_or(module)
 }
 
-/// The path of an installed file below the directory of packages.
+/// The path of an installed file, relative to the directory of packages.
 fn installed_as(file: &str) -> Option<&str> {
     let found = INSTALLED
         .iter()
@@ -85,14 +85,14 @@ fn installed_as(file: &str) -> Option<&str> {
     found.max().map(|at| &file[at..])
 }
 
-/// Whether a path below the directory of packages is that of a module.
+/// Whether a path relative to the directory of packages is that of a module.
 fn is_module(path: &str, module: &str) -> bool {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let path = path.strip_suffix("/__init__").unwrap_or(path);
     path.split('/').eq(module.split('.'))
 }
 
-/// The sources of the program itself: what is neither installed nor Python's own.
+/// The program's own sources, which are neither installed nor part of Python.
 fn own_sources(process: &Process, base: &Path) -> Vec<String> {
     let is_own = |file: &&String| {
         file.ends_with(".py") && installed_as(file).is_none() && !file.contains("/lib/python3")
@@ -102,12 +102,12 @@ fn own_sources(process: &Process, base: &Path) -> Vec<String> {
         .filter(is_own)
         .filter_map(|file| fs::read_to_string(base.join(file)).ok())
         .collect();
-    // The text of `-c`.
+    // The code passed with `-c`.
     sources.extend(process.arguments.iter().cloned());
     sources
 }
 
-/// Whether a word stands in a text.
+/// Whether a text contains a word.
 fn mentions(text: &str, word: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -117,8 +117,8 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether the statement on this line may fail, or is only reached where the package is
-/// installed: it stands in a `try` that catches it, or below a condition that asks.
+/// Whether the statement on this line may fail, or only runs if the package is installed:
+/// it is in a `try` that catches the error, or below a condition that checks.
 fn is_optional(source: &str, line: usize) -> bool {
     let lines: Vec<&str> = source.lines().collect();
     let Some(statement) = line.checked_sub(1).and_then(|at| lines.get(at)) else {
@@ -138,7 +138,7 @@ fn is_optional(source: &str, line: usize) -> bool {
         if asks && (head.starts_with("if ") || head.starts_with("elif ")) {
             return true;
         }
-        // What surrounds a function does not surround its call.
+        // Blocks around a function do not apply to its calls.
         if head.starts_with("def ") || head.starts_with("async def ") {
             return false;
         }
@@ -146,7 +146,7 @@ fn is_optional(source: &str, line: usize) -> bool {
     false
 }
 
-/// Whether the `try` before these lines, with this indent, catches a failed import.
+/// Whether the `try` before these lines, with this indentation, catches a failed import.
 fn catches(lines: &[&str], indent: usize) -> bool {
     for text in lines {
         let head = text.trim();
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_library_can_do_without_is_optional() {
+    fn guarded_imports_are_optional() {
         let source = "\
 import needed
 try:

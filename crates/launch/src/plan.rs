@@ -3,10 +3,10 @@
 use preheat_analyze::run::Temperature;
 use preheat_analyze::stats::Rng;
 
-/// The temperatures of all starts, in order: rounds in which each comes once, shuffled,
-/// so that what drifts on the machine meets all of them alike. The very first start is
-/// at the warmest temperature: it may find cold disks and caches anyway, it is reported
-/// apart, and what it reads is evicted before the others.
+/// The temperatures of all starts, in order: shuffled rounds with one start of each, so
+/// that drift on the machine affects all equally. The very first start is at the warmest
+/// temperature: it may find cold disks and caches anyway, it is reported separately, and
+/// the files that it reads are evicted before the others.
 pub(crate) fn order(temperatures: &[Temperature], starts: usize, seed: u64) -> Vec<Temperature> {
     let mut each = temperatures.to_vec();
     each.sort_unstable();
@@ -15,8 +15,8 @@ pub(crate) fn order(temperatures: &[Temperature], starts: usize, seed: u64) -> V
         each.push(Temperature::Process);
     }
     let warmest = each[0];
-    // What a disk-cold start evicts is known only after another start: the first one
-    // learns it, so there must be a second.
+    // A disk-cold start evicts files that an earlier start has read, so at least two starts
+    // are needed.
     let starts = match each[..] {
         [Temperature::Disk] => starts.max(2),
         _ => starts.max(1),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_for_is_one_plain_start_and_disks_need_two() {
+    fn the_default_is_one_plain_start_and_disk_needs_two() {
         assert_eq!(order(&[], 1, 0), [Process]);
         assert_eq!(order(&[], 0, 0), [Process]);
         assert_eq!(order(&[Disk], 1, 0), [Disk, Disk]);

@@ -1,7 +1,7 @@
-//! Looks at the program before it is started: where it is, and whether the loader will
-//! take the recorder into it.
+//! Inspects the program before it is started: finds it, and checks whether its loader will
+//! load the recorder.
 //!
-//! Programs that cannot be recorded are run all the same, and a sentence says why.
+//! Programs that cannot be recorded run anyway, with a note that gives the reason.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
@@ -16,22 +16,22 @@ mod elf;
 
 use elf::{Elf, Loader};
 
-/// What is found out about a program.
+/// The properties of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Where it is, as `execvp` would find it.
+    /// Its path, found in the same way as by `execvp`.
     pub path: PathBuf,
     /// Whether it is started with the recorder's variables.
     pub inject: bool,
-    /// Why the program itself leaves no recording. What it starts may leave one.
+    /// The reason that the program itself is not recorded. Its child processes may be.
     pub unrecorded: Option<String>,
 }
 
-/// Find the program and look at it.
+/// Finds and inspects the program.
 pub fn find(name: &OsStr) -> Result<Program, LaunchError> {
     let path = search(name, std::env::var_os("PATH"))?;
     let shown = Path::new(name).display().to_string();
-    let (mut inject, mut unrecorded) = look(&path, &shown, 0)?;
+    let (mut inject, mut unrecorded) = inspect(&path, &shown, 0)?;
     if inject && preloads_sanitizer(std::env::var_os("LD_PRELOAD")) {
         (inject, unrecorded) = (false, Some(format!("{shown} {SANITIZED}")));
     }
@@ -42,8 +42,8 @@ pub fn find(name: &OsStr) -> Result<Program, LaunchError> {
     })
 }
 
-/// As `execvp` searches: a name with a slash is a path; else the first file of that
-/// name in `PATH` that may be executed.
+/// Searches in the same way as `execvp`: a name with a slash is a path; any other is the
+/// first executable file of that name in `PATH`.
 fn search(name: &OsStr, path: Option<OsString>) -> Result<PathBuf, LaunchError> {
     let shown = Path::new(name).display();
     if name.as_bytes().contains(&b'/') {
@@ -51,12 +51,12 @@ fn search(name: &OsStr, path: Option<OsString>) -> Result<PathBuf, LaunchError> 
         return match executable(&path) {
             Executable::Yes => Ok(path),
             Executable::No => Err(LaunchError::CannotExecute(format!(
-                "{shown} cannot be executed: it is not an executable file; `chmod +x` makes it one, or name its interpreter before it"
+                "{shown} cannot be executed: it is not an executable file; run `chmod +x`, or put its interpreter in front"
             ))),
             Executable::Directory => Err(LaunchError::CannotExecute(format!(
                 "{shown} cannot be executed: it is a directory"
             ))),
-            Executable::Absent => Err(LaunchError::NotFound(format!("there is no {shown}"))),
+            Executable::Absent => Err(LaunchError::NotFound(format!("{shown} does not exist"))),
         };
     }
     let mut denied = None;
@@ -75,11 +75,11 @@ fn search(name: &OsStr, path: Option<OsString>) -> Result<PathBuf, LaunchError> 
     }
     Err(match denied {
         Some(path) => LaunchError::CannotExecute(format!(
-            "{} cannot be executed: it is not an executable file; `chmod +x` makes it one",
+            "{} cannot be executed: it is not an executable file; run `chmod +x`",
             path.display()
         )),
         None => LaunchError::NotFound(format!(
-            "there is no program `{shown}` in PATH; is it spelled right, is its environment active?"
+            "`{shown}` was not found in PATH; check the spelling, and whether its environment is active"
         )),
     })
 }
@@ -110,13 +110,13 @@ fn executable(path: &Path) -> Executable {
     }
 }
 
-/// Interpreters of interpreters that the kernel follows.
+/// The maximum depth of nested interpreters, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// Whether to inject, and why the program leaves no recording.
-fn look(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>), LaunchError> {
+/// Whether to inject, and the reason that the program is not recorded.
+fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>), LaunchError> {
     let mut head = Vec::new();
-    // Programs may be executable and not readable: then the loader has them alone.
+    // Programs may be executable but not readable: then only the loader can inspect them.
     let Ok(mut file) = File::open(path) else {
         return Ok((true, None));
     };
@@ -127,31 +127,31 @@ fn look(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>)
         };
         if !interpreter.exists() {
             return Err(LaunchError::CannotExecute(format!(
-                "{shown} cannot be executed: its first line names {}, which does not exist",
+                "{shown} cannot be executed: its first line refers to {}, which does not exist",
                 interpreter.display()
             )));
         }
-        // The kernel takes no privileges from a script, but does from its interpreter.
+        // The kernel ignores privileges of a script, but not those of its interpreter.
         let name = format!("{shown}'s interpreter {}", interpreter.display());
-        return look(&interpreter, &name, depth + 1);
+        return inspect(&interpreter, &name, depth + 1);
     }
     if raises_privileges(path) {
         let why = format!(
-            "{shown} runs with privileges of its own (setuid, setgid or file capabilities): the loader takes nothing into it"
+            "{shown} raises its privileges (setuid, setgid or file capabilities), so the loader does not load the recorder"
         );
         return Ok((false, Some(why)));
     }
     let why = match elf::read(&file, &head) {
         None => None,
-        Some(Elf::Foreign) => Some((false, "is a program for another kind of processor")),
+        Some(Elf::Foreign) => Some((false, "was built for another type of processor")),
         Some(Elf::Native(Loader::None)) => Some((
-            // What it starts may be dynamic: launchers often are static themselves.
+            // Its child processes may be dynamic: launchers are often static.
             true,
-            "is statically linked: no loader takes the recorder into it",
+            "is statically linked, so no loader can load the recorder",
         )),
         Some(Elf::Native(Loader::Musl)) => Some((
             false,
-            "is linked with musl, whose loader cannot take a library for glibc",
+            "is linked with musl, whose loader cannot load a library for glibc",
         )),
         Some(Elf::Native(Loader::Sanitized)) => Some((false, SANITIZED)),
         Some(Elf::Native(Loader::Glibc)) => None,
@@ -163,16 +163,16 @@ fn look(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>)
 }
 
 const SANITIZED: &str =
-    "runs with a sanitizer (ASan, TSan), whose runtime must be loaded before all else";
+    "runs with a sanitizer (ASan, TSan), whose runtime must be the first library";
 
-/// Whether the user has a sanitizer preloaded.
+/// Whether the user preloads a sanitizer.
 fn preloads_sanitizer(preload: Option<OsString>) -> bool {
     let preload = preload.unwrap_or_default();
     let mut libraries = preload.as_bytes().split(|byte| b" :".contains(byte));
     libraries.any(elf::is_sanitizer)
 }
 
-/// The path in a script's first line.
+/// The interpreter in the first line of a script.
 fn interpreter(line: &[u8]) -> Option<PathBuf> {
     let line = line.split(|&byte| byte == b'\n').next()?;
     let mut words = line
@@ -183,15 +183,15 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
         .map(|word| PathBuf::from(OsStr::from_bytes(word)))
 }
 
-/// Whether the kernel would start this in the loader's secure mode.
+/// Whether the loader would run in secure-execution mode.
 fn raises_privileges(path: &Path) -> bool {
     let Ok(is) = fs::metadata(path) else {
         return false;
     };
-    // SAFETY: these take nothing and cannot fail.
+    // SAFETY: these have no arguments and cannot fail.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
     let by_user = is.mode() & libc::S_ISUID != 0 && is.uid() != user;
-    // Without the group's execute bit, setgid once meant mandatory locking.
+    // Without the group's execute bit, setgid used to mean mandatory locking.
     let group_bits = libc::S_ISGID | libc::S_IXGRP;
     let by_group = is.mode() & group_bits == group_bits && is.gid() != group;
     by_user || by_group || (user != 0 && has_capabilities(path))
@@ -202,7 +202,7 @@ fn has_capabilities(path: &Path) -> bool {
         return false;
     };
     // SAFETY: both names end with a NUL; with a size of 0 getxattr writes nothing and
-    // tells the value's size.
+    // returns the size of the value.
     let size = unsafe {
         let name = c"security.capability";
         libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0)
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_found_as_a_shell_finds_them() {
+    fn programs_are_found_in_path() {
         let found = search("sh".as_ref(), Some("/nowhere:/bin".into())).expect("sh is there");
         assert_eq!(found, Path::new("/bin/sh"));
         assert_eq!(search("sh".as_ref(), None).expect("so too"), found);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_executable_has_its_own_code() {
+    fn missing_and_not_executable_have_different_codes() {
         let code = |name: &str| {
             let error = search(name.as_ref(), Some("/nowhere:/etc".into())).expect_err(name);
             error.exit_code()
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interpreter_of_a_script() {
+    fn the_interpreter_of_a_script_is_parsed() {
         let of = |line: &str| interpreter(line.as_bytes());
         assert_eq!(of("/bin/sh\necho"), Some("/bin/sh".into()));
         assert_eq!(of(" \t/usr/bin/env python3\n"), Some("/usr/bin/env".into()));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sanitizer_that_is_preloaded_is_seen() {
+    fn a_preloaded_sanitizer_is_detected() {
         let is = |preload: &str| preloads_sanitizer(Some(preload.into()));
         assert!(is("/usr/lib/libasan.so.8") && is("libm.so.6 libtsan.so.2"));
         assert!(!is("") && !is("/usr/lib/libm.so.6:libc.so.6") && !preloads_sanitizer(None));

@@ -1,4 +1,5 @@
-//! A recording as a directory: made, described, and what a start has left in it.
+//! The directory of a recording: creates and describes it, and checks what a start has left
+//! there.
 
 use std::fs;
 use std::io;
@@ -9,19 +10,19 @@ use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings, Timers};
 use crate::request::DEFAULT_STARTS;
 use crate::{LaunchError, Request, inject, manifest};
 
-/// Which process files a start has left.
+/// The process files that a start has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// One by the command's own process.
+    /// One of the command's process.
     ByCommand,
-    /// Only by processes that it started.
+    /// Only those of other processes that it started.
     ByOthers,
     /// None.
     Nothing,
 }
 
 impl Left {
-    /// Look into a start's directory; `pid` is the command's process.
+    /// Inspects the directory of a start; `pid` is the command's process.
     pub(crate) fn in_directory(directory: &Path, pid: u32) -> Left {
         let own = format!("{pid}-");
         let mut left = Left::Nothing;
@@ -39,30 +40,30 @@ impl Left {
     }
 }
 
-/// Have an empty directory for the recording, by its absolute path: the command may be
-/// anywhere else.
+/// Creates an empty directory for the recording. Returns its absolute path, since the
+/// command may change directories.
 pub(crate) fn prepare(output: &Path) -> Result<PathBuf, LaunchError> {
     let output = std::path::absolute(output).map_err(|why| cannot_create(output, &why))?;
     fs::create_dir_all(&output).map_err(|why| cannot_create(&output, &why))?;
     let mut entries = fs::read_dir(&output).map_err(|why| cannot_create(&output, &why))?;
     if entries.next().is_some() {
         return Err(LaunchError::Usage(format!(
-            "{} is not empty; a recording needs a directory of its own",
+            "{} is not empty; a recording needs an empty directory",
             output.display()
         )));
     }
     Ok(output)
 }
 
-/// Why nothing can be recorded there.
+/// The error if nothing can be recorded there.
 pub(crate) fn cannot_create(directory: &Path, why: &io::Error) -> LaunchError {
     LaunchError::Failed(format!(
-        "the recording cannot be put in {}: {why}; --output names another directory",
+        "cannot write the recording to {}: {why}; choose another directory with --output",
         directory.display()
     ))
 }
 
-/// What is known before the first start.
+/// The manifest before the first start.
 pub(crate) fn describe(request: &Request<'_>) -> Manifest {
     let directory = std::env::current_dir().unwrap_or_default();
     let text = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The request: a command, and how to run it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,41 +9,40 @@ use crate::lines::Pattern;
 use preheat_analyze::lab::Machine;
 use preheat_analyze::run::Temperature;
 
-/// Starts at each temperature, where no number is asked for.
+/// The number of starts at each temperature, unless given.
 pub const DEFAULT_STARTS: usize = 5;
 
-/// How long the starts may take together, where neither their number nor a budget is
-/// asked for.
+/// The time limit for all starts together, if neither their number nor a budget is given.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 
-/// The most bytes of a process file, where none is asked for.
+/// The maximum size of a process file in bytes, unless given.
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
-/// A command, and how it is to be run.
+/// A command, and how to run it.
 pub struct Request<'a> {
     /// The command: a program and its arguments.
     pub command: Vec<OsString>,
     /// The recording's directory; it must not exist, or be empty.
     pub output: PathBuf,
-    /// Starts at each temperature; `None` for [`DEFAULT_STARTS`], of which fewer are
-    /// made where the budget does not suffice or the input can be read only once.
+    /// Starts at each temperature; `None` for [`DEFAULT_STARTS`], or fewer if the budget
+    /// does not suffice or the input can be read only once.
     pub starts: Option<usize>,
-    /// How long the starts may take together; `None` for [`DEFAULT_BUDGET`] if the
-    /// number of starts is not given either, and for no bound if it is.
+    /// The time limit for all starts together; `None` for [`DEFAULT_BUDGET`] if the number
+    /// of starts is not given either, and for no limit if it is.
     pub budget: Option<Duration>,
-    /// How cold the starts are made; none for [`Temperature::Process`] alone.
+    /// The temperatures of the starts; empty for only [`Temperature::Process`].
     pub temperatures: Vec<Temperature>,
-    /// How iterations are to be found: `auto`, `nvtx[:NAME]`, `python`, `kernels` or
-    /// `lines:REGEX`. With the last, the command's output goes through preheat;
-    /// the recorder is told all of them.
+    /// The detection of iterations: `auto`, `nvtx[:NAME]`, `python`, `kernels` or
+    /// `lines:REGEX`. With the last, the command's output goes through preheat. It is also
+    /// passed to the recorder.
     pub iterations: String,
-    /// The most bytes of a process file.
+    /// The maximum size of a process file in bytes.
     pub limit: u64,
-    /// Wait for the device at the end of each iteration that Python sees.
+    /// Wait for the device at the end of each iteration that Python marks.
     pub synchronize: bool,
     /// Seeds the order of the starts.
     pub seed: u64,
-    /// Show the output of all starts; else only that of the first.
+    /// Show the output of all starts; otherwise only that of the first.
     pub output_of_all: bool,
     /// The machine, for the manifest.
     pub machine: Machine,
@@ -51,28 +50,28 @@ pub struct Request<'a> {
     pub preheat: String,
     /// The time now in RFC 3339, for the manifest.
     pub created: String,
-    /// Which files the start in this directory has read, by its process files: what is
-    /// evicted from the page cache before a start at [`Temperature::Disk`].
+    /// The files that the start in this directory has read, from its process files: these
+    /// are evicted from the page cache before a start at [`Temperature::Disk`].
     pub files_of: &'a dyn Fn(&Path) -> Vec<PathBuf>,
 }
 
-/// Where one or several series of starts stand; told before each of them.
+/// The progress of one or several series, reported before each start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Starts that are done.
+    /// Completed starts.
     pub done: usize,
-    /// Starts that are planned.
+    /// Planned starts.
     pub total: usize,
-    /// Which request the next one is of, by its place.
+    /// The index of the request of the next start.
     pub series: usize,
-    /// How cold the next one is made.
+    /// The temperature of the next start.
     pub temperature: Temperature,
     /// Time since the series began.
     pub elapsed: Duration,
 }
 
 impl Request<'_> {
-    /// The expressions that lines of output are matched with, if any are asked for.
+    /// The regular expressions for lines of output, if any.
     pub(crate) fn pattern(&self) -> Result<Option<Pattern>, LaunchError> {
         let Some(pattern) = self.iterations.strip_prefix("lines:") else {
             return Ok(None);
@@ -84,13 +83,13 @@ impl Request<'_> {
         })
     }
 
-    /// Whether the recorder hooks Python's frameworks: not where the user says that an
-    /// iteration is something else.
+    /// Whether the recorder hooks Python frameworks: not if the user defines iterations
+    /// differently.
     pub(crate) fn hooks_frameworks(&self) -> bool {
         ["auto", "python", "timers"].contains(&self.iterations.as_str())
     }
 
-    /// How long the starts may take together, if that is bounded.
+    /// The time limit for all starts together, if any.
     pub(crate) fn budget(&self) -> Option<Duration> {
         self.budget
             .or_else(|| self.starts.is_none().then_some(DEFAULT_BUDGET))

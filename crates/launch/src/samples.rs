@@ -1,9 +1,9 @@
-//! Looks at the command from outside while it runs: processor time of its threads, how
-//! long they waited for a processor, memory and reading of its processes.
+//! Samples the command from outside while it runs: the CPU time of its threads, how long
+//! they waited for a processor, and the memory and disk reads of its processes.
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
-//! open, and looks less often the longer the command runs and the more there is to see:
-//! it never takes more than a fiftieth of one processor.
+//! open, and samples less often the longer the command runs and the more there is to
+//! sample: it never uses more than a fiftieth of one processor.
 
 use std::io;
 use std::path::Path;
@@ -15,47 +15,47 @@ use std::time::Duration;
 use crate::clock;
 
 mod file;
-mod look;
 mod proc;
+mod tree;
 
 pub(crate) use file::Writer;
-use look::Tree;
+use tree::Tree;
 
-/// The launcher's own process file, which samples and lines share.
+/// The launcher's process file, with samples and matching lines.
 #[derive(Clone)]
 pub(crate) struct Samples(Arc<Mutex<Writer>>);
 
 impl Samples {
-    /// Begin the file in a start's directory.
+    /// Creates the file in the directory of a start.
     pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Samples> {
         let writer = Writer::create(&directory.join("launcher.process"), limit)?;
         Ok(Samples(Arc::new(Mutex::new(writer))))
     }
 
-    /// To write.
+    /// Locks the file for writing.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What was learned beside what was written down.
+/// The results that are not in the file.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    /// The most resident bytes of one process.
+pub(crate) struct Summary {
+    /// The peak resident memory of one process, in bytes.
     pub peak_resident: u64,
-    /// Sentences: what could not be seen.
+    /// Notes on data that could not be sampled.
     pub notes: Vec<String>,
 }
 
-/// Looks until it is told to stop.
+/// Samples until it is stopped.
 pub(crate) struct Sampler {
     stop: Sender<()>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<Summary>,
 }
 
 impl Sampler {
-    /// Begin to look at a process, its descendants, and whoever else has a process file
-    /// in the start's directory.
+    /// Starts to sample a process, its descendants, and any other process with a process
+    /// file in the directory of the start.
     pub(crate) fn begin(process: u32, directory: &Path, samples: Samples) -> io::Result<Sampler> {
         let (stop, stopped) = channel();
         let directory = directory.to_owned();
@@ -65,20 +65,20 @@ impl Sampler {
         Ok(Sampler { stop, thread })
     }
 
-    /// Look once more, and end. The process has ended, but was not waited for: what it
-    /// used in all can still be read.
-    pub(crate) fn end(self) -> Seen {
-        // Fails only if the thread has ended, which `join` sees.
+    /// Takes a last sample and stops. The process has ended but was not waited for, so its
+    /// total usage can still be read.
+    pub(crate) fn end(self) -> Summary {
+        // Fails only if the thread has ended, which `join` reports.
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_default()
     }
 }
 
-fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Seen {
+fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary {
     let began = clock::now();
     for count in 0u64.. {
         let before = clock::own_cpu();
-        tree.look(count % EVERY == 0, &mut samples.lock());
+        tree.sample(count % EVERY == 0, &mut samples.lock());
         let cost = clock::own_cpu().saturating_sub(before);
         let pause = interval(clock::now().saturating_sub(began), cost);
         match stopped.recv_timeout(pause) {
@@ -89,11 +89,11 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Seen {
     tree.end(&mut samples.lock())
 }
 
-/// Descendants, new threads and reading are looked at once in so many times.
+/// Descendants, new threads and disk reads are sampled every so many times.
 const EVERY: u64 = 4;
 
-/// How long to wait before the next look, at this age of the command and with this cost
-/// of the last look, both in nanoseconds.
+/// The pause before the next sample, for this age of the command and this cost of the last
+/// sample, both in nanoseconds.
 fn interval(age: u64, cost: u64) -> Duration {
     const SECOND: u64 = 1_000_000_000;
     let by_age = match age {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_looks_less_often_where_that_costs_more_or_lasts_longer() {
+    fn the_interval_grows_with_age_and_cost() {
         let ms = |age_s: u64, cost_us: u64| interval(age_s * 1_000_000_000, cost_us * 1000);
         assert_eq!(ms(1, 20), Duration::from_millis(5));
         assert_eq!(ms(1, 400), Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! The starts of one command: from a request to a recording, one by one.
+//! The starts of one command: turns a request into a recording, start by start.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,8 +13,8 @@ use crate::caches;
 use crate::ending::Ending;
 use crate::inject::{self, Variables};
 use crate::input::{self, Input};
+use crate::install::{self, Installed};
 use crate::lines::{Pattern, Through};
-use crate::place::{self, Placed};
 use crate::program::{self, Program};
 use crate::recording::{Left, cannot_create, describe, prepare};
 use crate::signals::{self, Signals};
@@ -22,50 +22,51 @@ use crate::start::{Ended, Start};
 use crate::temperature::{self, Caches};
 use crate::{LaunchError, Request, manifest, plan};
 
-/// The file in a start's directory that has what it wrote to standard error.
+/// The file in the directory of a start with its standard error.
 pub const STDERR: &str = "stderr.txt";
 
-/// What several series have in common when one of them has its turn.
+/// The state shared by interleaved series.
 pub(crate) struct Turn {
-    /// When the first start of all began.
+    /// The beginning of the very first start.
     pub began: Instant,
-    /// What is to fit into the budget still.
+    /// The time that must still fit into the budget.
     pub longest: Duration,
 }
 
-/// The starts of one command, made one by one.
+/// The starts of one command, run one by one.
 pub(crate) struct Series<'a> {
     request: &'a Request<'a>,
-    /// Whether others take turns with it.
+    /// Whether other series are interleaved with it.
     among_several: bool,
     pattern: Option<Pattern>,
     program: Program,
-    placed: Placed,
+    installed: Installed,
     input: Input,
-    /// How cold each start is made, in order.
+    /// The temperature of each start, in order.
     order: Vec<Temperature>,
-    /// What the starts so far have read.
+    /// The files that the starts so far have read.
     files: BTreeSet<PathBuf>,
     pub manifest: Manifest,
-    /// Why not all of them were made, if it was of its own.
+    /// The reason that it ended early, unless another series caused it.
     pub ending: Option<Ending>,
     output: PathBuf,
-    /// How long the longest start so far took.
+    /// The duration of the longest start so far.
     pub longest: Duration,
 }
 
 impl<'a> Series<'a> {
-    /// All that can go wrong before the first start does so here.
+    /// Checks everything that can fail before the first start.
     pub(crate) fn new(
         request: &'a Request<'a>,
         among_several: bool,
     ) -> Result<Series<'a>, LaunchError> {
-        let name = request.command.first().ok_or_else(|| {
-            LaunchError::Usage("there is no command to run; name one after --".into())
-        })?;
+        let name = request
+            .command
+            .first()
+            .ok_or_else(|| LaunchError::Usage("no command given; put one after --".into()))?;
         let pattern = request.pattern()?;
         let program = program::find(name)?;
-        let placed = place::place()?;
+        let installed = install::install()?;
         let output = prepare(&request.output)?;
         let manifest = describe(request);
         let order = plan::order(
@@ -78,8 +79,8 @@ impl<'a> Series<'a> {
             among_several,
             pattern,
             program,
-            placed,
-            input: input::look(),
+            installed,
+            input: input::inspect(),
             order,
             files: BTreeSet::new(),
             manifest,
@@ -87,38 +88,38 @@ impl<'a> Series<'a> {
             output,
             longest: Duration::ZERO,
         };
-        series.look_at_input();
+        series.check_input();
         Ok(series)
     }
 
-    fn look_at_input(&mut self) {
+    fn check_input(&mut self) {
         if self.input != Input::Once {
             return;
         }
         if self.among_several {
             self.note(
-                "standard input is a pipe, which can be read only once: no start was given it"
+                "standard input is a pipe, which can be read only once: all starts had an empty one"
                     .into(),
             );
         } else if self.order.len() > 1 && self.request.starts.is_none() {
             self.order.truncate(1);
-            self.manifest.settings.ended_early = Some("standard input is a pipe, which can be read only once, so one start was made; give it a file, or --starts if the command reads nothing".into());
+            self.manifest.settings.ended_early = Some("standard input is a pipe, which can be read only once, so only one start was made; use a file instead, or --starts if the command does not read it".into());
         } else if self.order.len() > 1 {
             self.note("standard input is a pipe, which can be read only once: starts after the first had an empty one".into());
         }
     }
 
-    /// How many starts are to be made.
+    /// The number of planned starts.
     pub(crate) fn planned(&self) -> usize {
         self.order.len()
     }
 
-    /// How cold the start with this number is made; none if there is none.
+    /// The temperature of the start with this number; `None` if there is no such start.
     pub(crate) fn temperature(&self, number: usize) -> Option<Temperature> {
         self.order.get(number).copied()
     }
 
-    /// Make the start with this number.
+    /// Runs the start with this number.
     pub(crate) fn next(&mut self, number: usize, signals: &Signals) -> Result<(), LaunchError> {
         let Some(temperature) = self.temperature(number) else {
             return Ok(());
@@ -145,18 +146,18 @@ impl<'a> Series<'a> {
         last.is_some_and(|start| start.exit_code != 0)
     }
 
-    /// Whether it has made a start.
+    /// Whether it has made at least one start.
     pub(crate) fn has_begun(&self) -> bool {
         !self.manifest.starts.is_empty()
     }
 
-    /// Nothing was recorded: a directory that is empty is of no use.
+    /// Removes the directory if nothing was recorded.
     pub(crate) fn leave_nothing(&self) {
-        // Works only if nothing is in it.
+        // Fails unless the directory is empty.
         let _ = fs::remove_dir(&self.output);
     }
 
-    /// Whether no further start is to be made; the manifest says why.
+    /// Whether no further start is to be made; the manifest gives the reason.
     pub(crate) fn is_over(&mut self, turn: &Turn) -> bool {
         if self.manifest.settings.ended_early.is_some() {
             return true;
@@ -164,8 +165,8 @@ impl<'a> Series<'a> {
         let failed = (self.manifest.starts.iter().rev())
             .take_while(|start| start.exit_code != 0)
             .count();
-        // Asked for by number, a single failure may be one of them; but what is compared
-        // has to work.
+        // If a number of starts was requested, a single failure may be accidental; commands
+        // that are compared must work.
         let enough = if self.request.starts.is_some() && !self.among_several {
             2
         } else {
@@ -235,20 +236,21 @@ impl<'a> Series<'a> {
             limit: self.request.limit,
         };
         let ended = start.run(signals).inspect_err(|_| {
-            // Nothing ran: nothing is left.
+            // Nothing ran, so nothing is kept.
             let _ = fs::remove_dir_all(&directory);
         })?;
         Ok(self.finished(name, &directory, temperature, evicted, ended))
     }
 
-    /// Where a start that nobody sees complains to: of a failed one it must be known why.
+    /// The file for the standard error of a start whose output is not shown, to explain a
+    /// failure.
     fn errors(&self, directory: &Path) -> Option<File> {
         (self.among_several && !self.request.output_of_all)
             .then(|| File::create(directory.join(STDERR)).ok())
             .flatten()
     }
 
-    /// What is set for a start.
+    /// The variables to set for a start.
     fn variables(
         &self,
         directory: &Path,
@@ -271,7 +273,7 @@ impl<'a> Series<'a> {
                 python_iterations: self.request.hooks_frameworks(),
                 unbuffered: piped,
             };
-            variables.extend(inject::variables(&self.placed, &options, user));
+            variables.extend(inject::variables(&self.installed, &options, user));
         }
         Ok(variables)
     }
@@ -281,10 +283,10 @@ impl<'a> Series<'a> {
             return None;
         }
         if number == 0 {
-            self.note("the first start was made with whatever was in the page cache: which files to evict is known only after it".into());
+            self.note("the first start used the page cache as it was found: the files to evict are only known after it".into());
             return None;
         }
-        let ours = [self.placed.directory.as_path(), self.output.as_path()];
+        let ours = [self.installed.directory.as_path(), self.output.as_path()];
         Some(temperature::evict(&self.files, &ours))
     }
 
@@ -302,13 +304,13 @@ impl<'a> Series<'a> {
         let left = Left::in_directory(directory, ended.pid);
         let unrecorded = match (left, &self.program.unrecorded) {
             (Left::Nothing, Some(why)) => Some(format!("{why}; it was run unrecorded")),
-            (Left::Nothing, None) => Some("it left no recording: perhaps it ended before its libraries were loaded, something took LD_PRELOAD from its environment, or the disk was full".to_owned()),
+            (Left::Nothing, None) => Some("it left no recording: it may have ended before its libraries were loaded, LD_PRELOAD may have been removed from its environment, or the disk was full".to_owned()),
             _ => None,
         };
         match (&unrecorded, &self.program.unrecorded) {
             (Some(why), _) => self.note(why.clone()),
             (None, Some(why)) if left == Left::ByOthers => {
-                self.note(format!("{why}; only what it starts is recorded"));
+                self.note(format!("{why}; only its child processes are recorded"));
             }
             _ => {}
         }
@@ -331,8 +333,8 @@ impl<'a> Series<'a> {
 
     pub(crate) fn save(&mut self) {
         if let Err(why) = manifest::save(&self.manifest, &self.output) {
-            let place = self.output.join(manifest::NAME);
-            self.note(format!("{} cannot be written: {why}", place.display()));
+            let path = self.output.join(manifest::NAME);
+            self.note(format!("{} cannot be written: {why}", path.display()));
         }
     }
 
@@ -342,7 +344,7 @@ impl<'a> Series<'a> {
         self.ending.get_or_insert(ending);
     }
 
-    /// Another one ended so, and this one with it, unless all its starts are made.
+    /// Ends this series because another one ended, unless all its starts are done.
     pub(crate) fn end_with(&mut self, ending: &Ending) {
         let (made, planned) = (self.manifest.starts.len(), self.order.len());
         if self.ending.is_none() && made < planned {
@@ -351,7 +353,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// Say it once.
+    /// Adds a note, once.
     fn note(&mut self, note: String) {
         if !self.manifest.notes.contains(&note) {
             self.manifest.notes.push(note);

@@ -1,9 +1,11 @@
-//! Signals while a command runs: they are the command's, and preheat still reports.
+//! Signal handling while a command runs: the command gets the signals, and preheat still
+//! reports.
 //!
-//! The command shares preheat's process group and terminal, so what a terminal sends
-//! (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches it without help. What a process sends is
-//! passed on, unless the command has sent it itself. Handlers are used rather than ignoring, because `exec` resets
-//! them: the command begins with exactly what it would have begun with.
+//! The command shares preheat's process group and terminal, so signals from a terminal
+//! (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reach it directly. Signals from a process are
+//! forwarded, unless the command sent them. preheat uses handlers instead of ignoring
+//! signals, because `exec` resets them: the command starts with exactly the dispositions
+//! that it would have had.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -13,15 +15,16 @@ use crate::inherited;
 
 pub mod sender;
 
-/// The process whose handlers these are; another one is a child before its `exec`.
+/// The process that installed the handlers; in any other, the handler runs in a child
+/// before its `exec`.
 static OWNER: AtomicI32 = AtomicI32::new(0);
-/// The command's process; 0 while none runs.
+/// The command's process; 0 if none is running.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// Our side of the terminal that the command's output goes to; −1 if there is none.
+/// Our end of the terminal of the command's output; −1 if there is none.
 static TERMINAL: AtomicI32 = AtomicI32::new(-1);
-/// Whether somebody asked for an end.
+/// Whether a signal asked preheat to end.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// Signals are a process's: one series of starts at a time.
+/// Signal handlers are per process: one series of starts at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
 const HANDLED: [libc::c_int; 9] = [
@@ -36,7 +39,7 @@ const HANDLED: [libc::c_int; 9] = [
     libc::SIGWINCH,
 ];
 
-/// While this lives, signals are passed on; then all is as it was before.
+/// Forwards signals while it exists; dropping it restores the previous handlers.
 pub(crate) struct Signals {
     before: Vec<(libc::c_int, libc::sigaction)>,
     mask: libc::sigset_t,
@@ -45,15 +48,16 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Take them.
-    pub(crate) fn take() -> Signals {
+    /// Installs the handlers.
+    pub(crate) fn install() -> Signals {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         OWNER.store(std::process::id() as i32, Ordering::Relaxed);
         INTERRUPTED.store(false, Ordering::Relaxed);
         let mut before = Vec::new();
         for signal in HANDLED {
             let old = action(signal, None);
-            // What preheat was started to ignore (`nohup`), the command ignores too.
+            // Signals that preheat was started to ignore (`nohup`) are also ignored by the
+            // command.
             if old.sa_sigaction != libc::SIG_IGN {
                 // SAFETY: a zeroed sigaction is a valid value.
                 let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -63,7 +67,7 @@ impl Signals {
                 before.push((signal, old));
             }
         }
-        // Inherited as ignored, it would keep the command from being waited for.
+        // If this were inherited as ignored, the command could not be waited for.
         let old = action(libc::SIGCHLD, None);
         let children_ignored = old.sa_sigaction == libc::SIG_IGN;
         if children_ignored {
@@ -78,8 +82,8 @@ impl Signals {
         }
     }
 
-    /// In the child, just before `exec`: what it would have inherited without preheat
-    /// and the standard library between.
+    /// In the child, just before `exec`: restores the state that it would have inherited
+    /// without preheat and the standard library.
     pub(crate) fn inherit(&self) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
         let (mask, children_ignored) = (self.mask, self.children_ignored);
         move || {
@@ -103,11 +107,11 @@ impl Drop for Signals {
     }
 }
 
-/// While this lives, this thread and the threads that it starts get no signals.
+/// While this exists, this thread and the threads that it starts receive no signals.
 pub(crate) struct Held(libc::sigset_t);
 
 impl Held {
-    /// Hold them back.
+    /// Blocks all signals.
     pub(crate) fn new() -> Held {
         // SAFETY: a zeroed sigset_t is a valid value, and sigfillset writes one.
         let all = unsafe {
@@ -125,30 +129,31 @@ impl Drop for Held {
     }
 }
 
-/// From now on signals go to this process, and sizes to this terminal.
+/// Forwards signals to this process, and terminal sizes to this terminal.
 pub(crate) fn pass_to(child: u32, terminal: Option<i32>) {
     TERMINAL.store(terminal.unwrap_or(-1), Ordering::Relaxed);
     CHILD.store(child as i32, Ordering::Relaxed);
 }
 
-/// The process has ended and is about to be waited for: its number may be another's soon.
+/// Stops forwarding: the process has ended and is about to be waited for, so its pid may be
+/// reused.
 pub(crate) fn pass_to_nobody() {
     CHILD.store(0, Ordering::Relaxed);
     TERMINAL.store(-1, Ordering::Relaxed);
 }
 
-/// Our side of the terminal is about to be closed.
+/// Our end of the terminal is about to be closed.
 pub(crate) fn forget_terminal() {
     TERMINAL.store(-1, Ordering::Relaxed);
 }
 
-/// Whether somebody asked for an end since the signals were taken.
+/// Whether a signal asked preheat to end since the handlers were installed.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// The command was stopped by this signal: stop as well, so that a shell sees its job
-/// stopped. Continued again, the handler continues the command.
+/// Stops preheat after the command was stopped by this signal, so that a shell sees its job
+/// stopped. When preheat is continued, the handler continues the command.
 pub(crate) fn stop_too(child: u32, signal: libc::c_int) {
     if !is_stopped(child) {
         return; // Continued in the meantime.
@@ -161,8 +166,8 @@ pub(crate) fn stop_too(child: u32, signal: libc::c_int) {
             action(signal, Some(&ours));
         }
         libc::SIGTTIN | libc::SIGTTOU => raise(signal),
-        // Somebody's own doing. Where a shell waits at this terminal it must see it;
-        // elsewhere nobody might ever continue us.
+        // A process sent it. A shell that waits at this terminal must notice; elsewhere
+        // preheat might never be continued.
         _ if in_foreground() => raise(signal),
         _ => {}
     }
@@ -179,20 +184,19 @@ fn in_foreground() -> bool {
         return false;
     };
     let fd = std::os::fd::AsRawFd::as_raw_fd(&terminal);
-    // SAFETY: both take numbers only; the descriptor is open.
+    // SAFETY: both get only numbers; the descriptor is open.
     unsafe { libc::tcgetpgrp(fd) == libc::getpgrp() }
 }
 
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: everything called here is async-signal-safe. The kernel gives a valid
-    // siginfo to a handler that asked for it. errno is this thread's own and is left as
-    // it was.
+    // SAFETY: everything called here is async-signal-safe. The kernel passes a valid
+    // siginfo to a handler that requested it. errno is thread-local and is restored.
     unsafe {
         let errno = *libc::__errno_location();
         if libc::getpid() != OWNER.load(Ordering::Relaxed) {
-            // A child that has not yet become the command: it is the command's signal.
+            // A child that has not yet become the command: the signal is for the command.
             set(signal, libc::SIG_DFL);
             libc::raise(signal);
             return;
@@ -214,11 +218,11 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut li
         let sender = (*info).si_pid();
         let by_kernel = (*info).si_code > 0;
         let pass = match signal {
-            // The command asked for the size when it may not have been set yet.
+            // The command may have queried the size before it was set.
             libc::SIGWINCH => terminal >= 0,
             libc::SIGCONT => true,
             _ if by_kernel || sender::is_from_command(sender, child) => false,
-            // These are counted, and two of them are two.
+            // These are counted, so each is forwarded.
             libc::SIGUSR1 | libc::SIGUSR2 => true,
             _ => !sender::is_repeated(signal, sender),
         };
@@ -230,11 +234,11 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut li
 }
 
 fn raise(signal: libc::c_int) {
-    // SAFETY: raise takes a number only.
+    // SAFETY: raise gets only a number.
     unsafe { libc::raise(signal) };
 }
 
-/// Set a disposition; async-signal-safe.
+/// Sets a disposition; async-signal-safe.
 fn set(signal: libc::c_int, disposition: libc::sighandler_t) {
     // SAFETY: a zeroed sigaction is a valid value.
     let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -242,11 +246,11 @@ fn set(signal: libc::c_int, disposition: libc::sighandler_t) {
     action(signal, Some(&new));
 }
 
-/// Set an action, if one is given, and say which there was; async-signal-safe.
+/// Sets an action, if given, and returns the previous one; async-signal-safe.
 fn action(signal: libc::c_int, new: Option<&libc::sigaction>) -> libc::sigaction {
     let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: a zeroed sigaction is a valid value; sigaction reads one or none and
-    // writes one. All handlers that are ever set here are ours or were set before.
+    // SAFETY: a zeroed sigaction is a valid value; sigaction reads one or none and writes
+    // one. All handlers set here are ours or were set before.
     unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, new, &mut old);
@@ -254,7 +258,7 @@ fn action(signal: libc::c_int, new: Option<&libc::sigaction>) -> libc::sigaction
     }
 }
 
-/// Change this thread's mask, and say what it was; async-signal-safe.
+/// Changes the mask of this thread and returns the previous one; async-signal-safe.
 fn blocked(how: libc::c_int, new: Option<&libc::sigset_t>) -> libc::sigset_t {
     let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: a zeroed sigset_t is a valid value; pthread_sigmask reads one or none and

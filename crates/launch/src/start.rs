@@ -1,4 +1,4 @@
-//! One start: the command in a fresh process, looked at from outside until it ends.
+//! One start: the command in a fresh process, sampled from outside until it ends.
 
 use std::fs::File;
 use std::io;
@@ -11,32 +11,31 @@ use std::process::{Command, Stdio};
 use crate::inject::Variables;
 use crate::lines::{Pattern, Relay, Through};
 use crate::program::Program;
-use crate::samples::{Sampler, Samples, Seen};
+use crate::samples::{Sampler, Samples, Summary};
 use crate::signals::{self, Held, Signals};
 use crate::{LaunchError, clock, inherited};
 
 mod wait;
 
-/// What is to be started, and how.
+/// The parameters of a start.
 pub(crate) struct Start<'a> {
     pub program: &'a Program,
     pub command: &'a [std::ffi::OsString],
-    /// Set for this start; all else is inherited.
+    /// Variables to set; all others are inherited.
     pub variables: Variables,
     pub input: Stdio,
-    /// Whether its output goes nowhere.
+    /// Whether its output is discarded.
     pub quiet: bool,
-    /// Where its standard error goes then; nowhere if there is none.
+    /// The file for its standard error in that case; discarded if there is none.
     pub errors: Option<File>,
-    /// The way of its output through preheat, and the expressions that its lines are
-    /// matched with.
+    /// The streams that forward its output, and the expressions for its lines.
     pub lines: Option<(Through, Pattern)>,
-    /// Where the samples go.
+    /// The directory for the samples.
     pub directory: &'a Path,
     pub limit: u64,
 }
 
-/// How it went.
+/// The result of a start.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub exec: u64,
@@ -48,7 +47,7 @@ pub(crate) struct Ended {
 }
 
 impl Start<'_> {
-    /// Run it to its end.
+    /// Runs it to its end.
     pub(crate) fn run(mut self, signals: &Signals) -> Result<Ended, LaunchError> {
         let mut notes = Vec::new();
         let samples = Samples::create(self.directory, self.limit)
@@ -56,12 +55,12 @@ impl Start<'_> {
             .ok();
         let own_peak = wait::own_peak_resident();
         let (command, clock) = self.prepare(signals).map_err(cannot_begin)?;
-        // From before the child is there until signals can be passed to it, and so that
-        // the threads that are started here never get any.
+        // From before the child exists until signals can be forwarded to it. The threads
+        // that are started here never receive any.
         let held = Held::new();
         if signals::interrupted() {
-            // It came when there was nobody to pass it to.
-            let why = "preheat was asked to end before the command was started";
+            // The signal came when there was no process to forward it to.
+            let why = "preheat was interrupted before the command was started";
             return Err(LaunchError::Failed(why.into()));
         }
         let pid = self.spawn(command)?;
@@ -81,13 +80,13 @@ impl Start<'_> {
 
         wait::until_ended(pid);
         let end = clock::now();
-        let seen = sampler.map_or_else(Seen::default, Sampler::end);
+        let summary = sampler.map_or_else(Summary::default, Sampler::end);
         signals::pass_to_nobody();
         let (exit_code, peak) = wait::reap(pid).map_err(cannot_begin)?;
         if let Some(relay) = relay {
             relay.end();
         }
-        notes.extend(seen.notes);
+        notes.extend(summary.notes);
         if let Some(samples) = samples {
             notes.extend(samples.lock().finish().map(str::to_owned));
         }
@@ -96,9 +95,9 @@ impl Start<'_> {
             end,
             pid,
             exit_code,
-            // A process begins as a copy of this one, whose size counts as its own.
-            peak_resident: match peak <= own_peak && seen.peak_resident > 0 {
-                true => seen.peak_resident,
+            // A process starts as a copy of this one, whose size counts for it.
+            peak_resident: match peak <= own_peak && summary.peak_resident > 0 {
+                true => summary.peak_resident,
                 false => peak,
             },
             notes,
@@ -113,8 +112,8 @@ impl Start<'_> {
             .args(&self.command[1..])
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(std::mem::replace(&mut self.input, Stdio::null()));
-        // What this start gets from us is not closed again; an input that was closed is
-        // none that we could give.
+        // Streams that this start gets from us are not closed again. If standard input was
+        // closed, we have none to give.
         let mut given = [false, self.quiet, self.quiet];
         if let Some((through, _)) = &self.lines {
             command.stdout(through.stdout()?);
@@ -128,8 +127,9 @@ impl Start<'_> {
             command.stdout(Stdio::null()).stderr(errors);
         }
         // SAFETY: between fork and exec only sigaction, pthread_sigmask, close,
-        // clock_gettime and write are called, which are async-signal-safe. What is
-        // closed is what the standard library opened in its place, and nobody's.
+        // clock_gettime and write are called, which are async-signal-safe. Only descriptors
+        // that the standard library opened for closed streams are closed; nothing uses
+        // them.
         unsafe {
             command
                 .pre_exec(signals.inherit())
@@ -139,7 +139,7 @@ impl Start<'_> {
         Ok((command, clock))
     }
 
-    /// Start it. The command, and with it our copies of what is only the child's, goes.
+    /// Spawns the command and drops it, and with it our copies of the child's descriptors.
     fn spawn(&self, mut command: Command) -> Result<u32, LaunchError> {
         command.spawn().map(|child| child.id()).map_err(|why| {
             let shown = self.program.path.display();
@@ -154,7 +154,7 @@ impl Start<'_> {
     }
 }
 
-/// When the child was about to become the command: it says so itself, through a pipe
+/// The time just before the child became the command. The child sends it through a pipe
 /// that `exec` closes.
 struct ExecClock {
     ours: PipeReader,
@@ -167,14 +167,13 @@ impl ExecClock {
         Ok(ExecClock { ours, theirs })
     }
 
-    /// In the child, last before `exec`.
+    /// Runs in the child as the last step before `exec`.
     fn writer(&self) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
         let fd = self.theirs.as_raw_fd();
         move || {
             let now = clock::now().to_ne_bytes();
-            // SAFETY: write reads eight bytes, which are there. The descriptor is that
-            // of a pipe which the parent holds open until the child was started. A pipe
-            // that takes nothing only leaves the time unknown.
+            // SAFETY: write reads eight bytes, which exist. The parent keeps the pipe open
+            // until the child has started. If the write fails, the time is unknown.
             unsafe { libc::write(fd, now.as_ptr().cast(), now.len()) };
             Ok(())
         }
@@ -193,7 +192,7 @@ fn cannot_begin(why: io::Error) -> LaunchError {
     LaunchError::Failed(format!("the command could not be started: {why}"))
 }
 
-/// What was begun, or a note that it was not.
+/// The value, or a note about the failure.
 fn or_note<T>(begun: io::Result<T>, what: &str, notes: &mut Vec<String>) -> Option<T> {
     begun
         .map_err(|why| notes.push(format!("{what}: {why}")))

@@ -1,4 +1,4 @@
-//! Makes a start as cold as asked, without being root.
+//! Makes a start as cold as requested, without root privileges.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ mod cached;
 
 pub use cached::cached_parts;
 
-/// Evict files from the page cache. What another process has mapped, or what is not yet
-/// written to disk, stays; nothing is ever written here.
+/// Evicts files from the page cache. Pages that another process has mapped, or that are not
+/// written to disk yet, stay; nothing is ever written here.
 pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {
     let mut evicted = Evicted::default();
     for path in files {
@@ -32,15 +32,15 @@ pub(crate) fn evict(files: &BTreeSet<PathBuf>, but: &[&Path]) -> Evicted {
     evicted
 }
 
-/// Empty caches for one start, gone when it is over.
+/// Empty caches for one start, removed after it.
 pub(crate) struct Caches {
     directory: PathBuf,
     which: &'static [CompileCache],
 }
 
 impl Caches {
-    /// Empty directories below the recording's own, of the start with this name: what
-    /// an earlier one still holds and could not be removed is in nobody's way.
+    /// Creates an empty directory inside the recording, named after the start, so that the
+    /// remains of an earlier start do not interfere.
     pub(crate) fn new(
         recording: &Path,
         start: &str,
@@ -51,7 +51,7 @@ impl Caches {
         Ok(Caches { directory, which })
     }
 
-    /// The variables that lead to them; `user` tells what the user has set.
+    /// The variables that set their directories; `user` returns the user's values.
     pub(crate) fn variables(
         &self,
         user: impl Fn(&str) -> Option<OsString>,
@@ -68,7 +68,7 @@ impl Caches {
 
 impl Drop for Caches {
     fn drop(&mut self) {
-        // What cannot be removed is only in the way of a look at the recording.
+        // Anything that cannot be removed only clutters the recording.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     use crate::caches::{ALL, BYTECODE};
 
     #[test]
-    fn bytecode_is_written_elsewhere() {
+    fn bytecode_goes_to_another_directory() {
         let below = std::env::temp_dir().join(format!("preheat-pycache-{}", std::process::id()));
         fs::create_dir(&below).expect("a directory");
         let which = std::slice::from_ref(&BYTECODE);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_empty_and_go() {
+    fn caches_are_empty_and_removed_afterwards() {
         let below = std::env::temp_dir().join(format!("preheat-caches-{}", std::process::id()));
         fs::create_dir(&below).expect("a directory");
         let caches = Caches::new(&below, "start-1", &ALL).expect("empty caches");
@@ -101,7 +101,7 @@ mod tests {
         for (_, directory) in &set {
             assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
         }
-        // Also beside one that is still there.
+        // Also beside one that still exists.
         let next = Caches::new(&below, "start-2", &ALL).expect("others");
         drop((caches, next));
         let caches = Caches::new(&below, "start-1", &ALL).expect("again");
@@ -116,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_evicted_and_ours_are_not() {
-        // Not below the temporary directory, which may be memory.
+    fn files_are_evicted_except_our_own() {
+        // Not in the temporary directory, which may be in memory.
         let below = std::env::current_exe().expect("a path");
         let below = below.parent().expect("a directory");
         let path = below.join(format!("preheat-evict-{}", std::process::id()));
         fs::write(&path, vec![1; 1 << 20]).expect("a file");
-        // What is not on disk yet cannot be evicted.
+        // Pages that are not on disk yet cannot be evicted.
         let file = fs::File::open(&path).expect("it opens");
         file.sync_all().expect("it is on disk");
         drop(file);

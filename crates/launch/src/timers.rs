@@ -1,8 +1,8 @@
-//! Finds out what the clocks are for that a program has read: the lines of its addresses,
-//! from debug information, and which readings its source subtracts from each other.
+//! Finds the purpose of the clocks that a program reads: the source lines of its addresses,
+//! from debug information, and which readings its source subtracts.
 //!
-//! Done once, where the program was recorded: its source and executable are at hand there,
-//! and a recording must tell the same on any machine.
+//! This is done once, on the machine of the recording: the source and the executable are
+//! available there, and a recording must give the same results on any machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -17,8 +17,8 @@ use crate::manifest;
 /// Longer sources are not searched.
 const LONGEST_SOURCE: u64 = 4 << 20;
 
-/// Completes the recording in this directory, in memory and on disk. What cannot be found
-/// is left out: readings of such a file are then paired by their order.
+/// Completes the recording in this directory, in memory and on disk. Files that are not
+/// found are skipped: their readings are then paired by order.
 pub fn locate_timers(recording: &mut Recording, directory: &Path) {
     let mut timers = Timers {
         addresses: addresses(recording),
@@ -45,7 +45,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
     }
     if timers != recording.manifest.timers {
         recording.manifest.timers = timers;
-        // Without it, the recording is paired by order when it is read again.
+        // Without it, readings are paired by order when the recording is read again.
         let _ = manifest::save(&recording.manifest, directory);
     }
 }
@@ -67,10 +67,10 @@ fn lines(recording: &Recording, timers: &Timers) -> BTreeMap<String, BTreeSet<u3
     lines
 }
 
-/// Python's file name of a program that `-c` gives.
+/// Python's file name for a program passed with `-c`.
 const ON_THE_COMMAND_LINE: &str = "<string>";
 
-/// The program that `-c` gives, if all processes with one have the same.
+/// The program passed with `-c`, if all processes that have one agree.
 fn command(recording: &Recording) -> Option<String> {
     let processes = recording.starts.iter().flat_map(|start| &start.processes);
     let mut given = processes.filter_map(|process| {
@@ -82,7 +82,7 @@ fn command(recording: &Recording) -> Option<String> {
 }
 
 fn source(path: &Path) -> Option<String> {
-    // Before it is opened: that of a pipe would wait for a writer.
+    // Checked before opening: a pipe would block until there is a writer.
     let plain = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LONGEST_SOURCE);
     if !plain {
         return None;
@@ -93,7 +93,7 @@ fn source(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The lines of the addresses at which native programs have read clocks.
+/// The source lines of the addresses at which native programs have read clocks.
 fn addresses(recording: &Recording) -> Vec<Address> {
     let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for process in recording.starts.iter().flat_map(|start| &start.processes) {
@@ -115,7 +115,7 @@ fn addresses(recording: &Recording) -> Vec<Address> {
     found
 }
 
-/// The line of one address. It is a return address: the call is just before it.
+/// The source line of one address. It is a return address: the call is just before it.
 fn address_of(loader: Option<&Loader>, program: &str, address: u64) -> Address {
     let mut found = Address {
         program: program.to_owned(),

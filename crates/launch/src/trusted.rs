@@ -1,10 +1,11 @@
-//! Directories that only this user and root can change: code is loaded from there.
+//! Checks that only this user and root can change a directory, because code is loaded from
+//! there.
 //!
-//! Checking a directory alone is not enough. Whoever may write to one above it can rename
-//! it and put another in its place while it is in use, and Python and the loader open
-//! files by their paths. So every directory on the way must belong to root or this user,
-//! and must not be writable by others, unless it is sticky: entries of a sticky directory
-//! can be renamed by their owners only.
+//! Checking the directory alone is not enough. Any user who may write to one of its parents
+//! can rename it and put another in its place while it is in use, and Python and the loader
+//! open files by path. So every directory of the path must belong to root or this user, and
+//! must not be writable by others, unless it is sticky: only owners can rename the entries
+//! of a sticky directory.
 
 use std::fs;
 use std::io;
@@ -15,8 +16,8 @@ const STICKY: u32 = 0o1000;
 const BY_GROUP: u32 = 0o020;
 const BY_OTHERS: u32 = 0o002;
 
-/// The same path without links, if no other user can change where it leads. Its last parts
-/// may not exist yet. An error says which directory could be changed.
+/// The path without links, if no other user can change where it leads. Its last components
+/// may not exist yet. The error names the directory that could be changed.
 pub fn trusted(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let existing = path.ancestors().find(|path| path.exists());
@@ -26,7 +27,7 @@ pub fn trusted(path: &Path) -> io::Result<PathBuf> {
         check(directory, &fs::symlink_metadata(directory)?)?;
     }
     let rest = path.strip_prefix(existing).map_err(io::Error::other)?;
-    // Joining nothing would add a slash.
+    // Joining an empty path would add a slash.
     Ok(if rest.as_os_str().is_empty() {
         real
     } else {
@@ -35,7 +36,7 @@ pub fn trusted(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn check(directory: &Path, is: &fs::Metadata) -> io::Result<()> {
-    // SAFETY: geteuid takes nothing and cannot fail.
+    // SAFETY: geteuid has no arguments and cannot fail.
     let us = unsafe { libc::geteuid() };
     let fails = |why: String| {
         let shown = directory.display();
@@ -44,7 +45,7 @@ fn check(directory: &Path, is: &fs::Metadata) -> io::Result<()> {
     if is.uid() != us && is.uid() != 0 {
         return fails(format!("belongs to user {}", is.uid()));
     }
-    // Where each user has a group with the user's number, nobody else is in it.
+    // If each user has a group with the user's id, nobody else is in it.
     let is_own_group = is.gid() == us && is.uid() == us;
     let writable = match is.mode() {
         mode if mode & BY_OTHERS != 0 => "every user",
@@ -64,7 +65,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn every_directory_on_the_way_counts() {
+    fn every_parent_directory_is_checked() {
         let at = std::env::temp_dir().join(format!("preheat-trusted-{}", std::process::id()));
         let deep = at.join("open/own");
         fs::create_dir_all(&deep).expect("a directory for the test");
@@ -90,7 +91,7 @@ mod tests {
         let why = trusted(&deep).expect_err("it was opened").to_string();
         assert!(why.contains("/open can be changed by every user"), "{why}");
         mode(&at.join("open"), 0o700);
-        // A link leads to what counts.
+        // Links are resolved before the check.
         std::os::unix::fs::symlink(&deep, at.join("link")).expect("a link");
         let real = fs::canonicalize(&deep).expect("it is there");
         assert_eq!(

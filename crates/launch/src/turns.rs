@@ -1,8 +1,8 @@
-//! One series of starts, or several whose starts take turns.
+//! One series of starts, or several that are interleaved.
 //!
-//! Several are compared with each other, so they go in rounds: each round has one start of
-//! each, in an order of its own from the seed. What drifts on the machine meets all of them
-//! alike, and none is always the one that comes after another.
+//! Series that are compared run in rounds: each round has one start of each, in a seeded
+//! random order. Drift on the machine affects all of them equally, and none always runs
+//! after the same other one.
 
 use std::slice;
 use std::time::{Duration, Instant};
@@ -14,29 +14,29 @@ use crate::series::{Series, Turn};
 use crate::signals::Signals;
 use crate::{LaunchError, Progress, Request};
 
-/// Run the command as often and as cold as asked; `progress` is told before each start.
+/// Runs the command as often and as cold as requested; calls `progress` before each start.
 ///
-/// A command that cannot be started at all is an error. One that fails, or leaves no
-/// recording, is a result: the manifest says so. Only one series runs at a time.
+/// A command that cannot be started at all is an error. A command that fails, or leaves no
+/// recording, is a result that the manifest reports. Only one series runs at a time.
 pub fn record(
     request: &Request<'_>,
     progress: impl FnMut(&Progress),
 ) -> Result<Manifest, LaunchError> {
     let mut manifests = record_in_turn(slice::from_ref(request), progress)?;
-    // As many as there were requests.
+    // There is one manifest per request.
     manifests
         .pop()
-        .ok_or_else(|| LaunchError::Usage("there is no command to run".into()))
+        .ok_or_else(|| LaunchError::Usage("no command given".into()))
 }
 
-/// Run several commands, a start of each in turn, in an order that the first one's seed
-/// decides. The number of starts, the budget and the seed are those of the first.
+/// Runs several commands, interleaved, in an order that the seed of the first one
+/// determines. The number of starts, the budget and the seed are those of the first.
 ///
-/// Where there are several, nothing of their output is shown unless all of it is asked
-/// for, a failed start ends all of them and leaves what it wrote to standard error in
-/// [`STDERR`](crate::STDERR) of its directory, and a standard input that can be read only
-/// once is given to none. If the first start of one cannot be made, that is an error, and the
-/// recordings of those that had theirs stay in their directories.
+/// With several commands, no output is shown unless all of it is requested, a failed start
+/// ends all of them and leaves its standard error in [`STDERR`](crate::STDERR) of its
+/// directory, and a standard input that can be read only once is given to none. It is an
+/// error if the first start of one command fails; recordings that the other commands have
+/// already made stay in their directories.
 pub fn record_in_turn(
     requests: &[Request<'_>],
     mut progress: impl FnMut(&Progress),
@@ -57,9 +57,9 @@ pub fn record_in_turn(
     let total = all.iter().map(Series::planned).sum();
     let mut done = 0;
     let mut rng = Rng::new(requests.first().map_or(0, |request| request.seed));
-    let signals = Signals::take();
+    let signals = Signals::install();
     'all: for round in 0..rounds {
-        // A round is begun only if all of it fits.
+        // A round only begins if all of it fits into the budget.
         let longest: Duration = all.iter().map(|series| series.longest).sum();
         for which in order(all.len(), &mut rng) {
             let turn = Turn {
@@ -101,7 +101,7 @@ pub fn record_in_turn(
     Ok(finished(all))
 }
 
-/// All series end for the same reason, each in its own words.
+/// Ends all series for the same reason, with a sentence for each.
 fn finished(mut all: Vec<Series>) -> Vec<Manifest> {
     end_together(&mut all);
     all.iter_mut().for_each(Series::save);
@@ -114,7 +114,8 @@ fn end_together(all: &mut [Series]) {
     }
 }
 
-/// There is nothing to compare: what was recorded stays and says so, all else goes.
+/// Gives up, since there is nothing to compare: recordings stay, with the reason; empty
+/// directories are removed.
 fn give_up(mut all: Vec<Series>) {
     end_together(&mut all);
     for series in &mut all {
@@ -125,7 +126,7 @@ fn give_up(mut all: Vec<Series>) {
     }
 }
 
-/// The order of a round, with the place in it.
+/// The order of a round: position and index.
 fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..count).collect();
     if count > 1 {

@@ -1,4 +1,4 @@
-//! What the command finds in its environment, and programs that cannot be recorded.
+//! The command's environment, and programs that cannot be recorded.
 
 #[path = "../../../tests/missing.rs"]
 mod missing;
@@ -7,7 +7,7 @@ mod support;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use missing::missing;
-use support::{Place, text};
+use support::{Scratch, text};
 
 const NOTHING: &str = "int main(void) { return 0; }";
 
@@ -17,10 +17,10 @@ fn variable<'a>(output: &'a str, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn what_the_user_has_set_stays_behind_ours() {
-    let place = Place::new();
-    let theirs = place.c("theirs.so", &["-shared", "-fPIC"], "int theirs;");
-    let mut launch = place.launch(&["starts=1"], &["env"]);
+fn the_users_values_are_kept_after_ours() {
+    let scratch = Scratch::new();
+    let theirs = scratch.c("theirs.so", &["-shared", "-fPIC"], "int theirs;");
+    let mut launch = scratch.launch(&["starts=1"], &["env"]);
     launch
         .env("LD_PRELOAD", &theirs)
         .env("PYTHONPATH", "/a::/b")
@@ -30,14 +30,14 @@ fn what_the_user_has_set_stays_behind_ours() {
     let preload = variable(&shown, "LD_PRELOAD").expect("it is set");
     let (shim, rest) = preload.split_once(':').expect("two libraries");
     assert_eq!(rest, theirs);
-    assert!(std::path::Path::new(shim).starts_with(place.path()));
+    assert!(std::path::Path::new(shim).starts_with(scratch.path()));
     let python = variable(&shown, "PYTHONPATH").expect("it is set");
     assert!(python.ends_with(":/a::/b"), "{python}");
     assert_eq!(variable(&shown, "NVTX_INJECTION64_PATH"), Some("/theirs"));
     assert_eq!(variable(&shown, "PREHEAT_SHIM"), Some(shim));
-    let manifest = place.manifest();
+    let manifest = scratch.manifest();
     assert!(manifest.notes[0].contains("NVTX"), "{:?}", manifest.notes);
-    // What is written down is what the user had.
+    // The manifest contains the user's values.
     let was = |name: &str| {
         let found = manifest.environment.iter().find(|(found, _)| found == name);
         found.map(|(_, value)| value.as_str())
@@ -49,38 +49,38 @@ fn what_the_user_has_set_stays_behind_ours() {
 
 #[test]
 fn an_ordinary_command_is_recorded() {
-    let place = Place::new();
-    place.output(&["starts=1"], &["true"]);
-    let start = &place.manifest().starts[0];
+    let scratch = Scratch::new();
+    scratch.output(&["starts=1"], &["true"]);
+    let start = &scratch.manifest().starts[0];
     assert_eq!(start.unrecorded, None);
     let own = format!("start-1/{}-0.process", start.pid);
-    assert!(place.recording().join(own).is_file());
+    assert!(scratch.recording().join(own).is_file());
 }
 
 #[test]
-fn a_static_program_runs_unrecorded_and_what_it_starts_is_recorded() {
-    let place = Place::new();
-    let program = place.c("alone", &["-static"], NOTHING);
-    let output = place.output(&["starts=1"], &[&program]);
+fn a_static_program_runs_unrecorded_and_its_children_are_recorded() {
+    let scratch = Scratch::new();
+    let program = scratch.c("alone", &["-static"], NOTHING);
+    let output = scratch.output(&["starts=1"], &[&program]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("statically linked"));
-    let why = place.manifest().starts[0].unrecorded.clone();
+    let why = scratch.manifest().starts[0].unrecorded.clone();
     assert!(why.expect("it says why").contains("statically linked"));
 
-    let place = Place::new();
+    let scratch = Scratch::new();
     let source = "#include <stdlib.h>\nint main(void) { return system(\"exit 0\"); }";
-    let program = place.c("starter", &["-static"], source);
-    place.output(&["starts=1"], &[&program]);
-    let manifest = place.manifest();
+    let program = scratch.c("starter", &["-static"], source);
+    scratch.output(&["starts=1"], &[&program]);
+    let manifest = scratch.manifest();
     assert_eq!(manifest.starts[0].unrecorded, None);
-    assert!(manifest.notes[0].contains("only what it starts"));
+    assert!(manifest.notes[0].contains("only its child processes"));
 }
 
 #[test]
 fn a_program_with_privileges_runs_unrecorded() {
-    let place = Place::new();
-    let program = place.c("privileged", &[], NOTHING);
-    // SAFETY: getuid takes nothing and cannot fail.
+    let scratch = Scratch::new();
+    let program = scratch.c("privileged", &[], NOTHING);
+    // SAFETY: getuid has no arguments and cannot fail.
     if unsafe { libc::getuid() } != 0 {
         missing("root", "only root can give a program to another user");
         return;
@@ -88,15 +88,15 @@ fn a_program_with_privileges_runs_unrecorded() {
     std::os::unix::fs::chown(&program, Some(65534), Some(65534)).expect("root may");
     let setuid = std::fs::Permissions::from_mode(0o4755);
     std::fs::set_permissions(&program, setuid).expect("it is ours");
-    let output = place.output(&["starts=1"], &[&program]);
+    let output = scratch.output(&["starts=1"], &[&program]);
     assert_eq!(output.status.code(), Some(0));
-    let why = place.manifest().starts[0].unrecorded.clone();
+    let why = scratch.manifest().starts[0].unrecorded.clone();
     assert!(why.expect("it says why").contains("privileges"));
 }
 
 #[test]
 fn a_program_with_a_sanitizer_runs_unrecorded() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let has = std::process::Command::new("gcc")
         .arg("-print-file-name=libasan.so")
         .output();
@@ -104,28 +104,28 @@ fn a_program_with_a_sanitizer_runs_unrecorded() {
         missing("libasan", "gcc has no libasan.so");
         return;
     }
-    let program = place.c("sanitized", &["-fsanitize=address"], NOTHING);
-    let output = place.output(&["starts=1"], &[&program]);
+    let program = scratch.c("sanitized", &["-fsanitize=address"], NOTHING);
+    let output = scratch.output(&["starts=1"], &[&program]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let why = place.manifest().starts[0].unrecorded.clone();
+    let why = scratch.manifest().starts[0].unrecorded.clone();
     assert!(why.expect("it says why").contains("sanitizer"));
 }
 
 #[test]
-fn a_recording_needs_a_directory_of_its_own() {
-    let place = Place::new();
-    std::fs::create_dir(place.recording()).expect("a directory");
-    assert_eq!(place.output(&[], &["true"]).status.code(), Some(0));
-    let output = place.output(&[], &["true"]);
+fn a_recording_needs_an_empty_directory() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.recording()).expect("a directory");
+    assert_eq!(scratch.output(&[], &["true"]).status.code(), Some(0));
+    let output = scratch.output(&[], &["true"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("not empty"));
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_said() {
-    let place = Place::new();
-    std::fs::write(place.recording(), "a file").expect("a file");
-    let output = place.output(&[], &["sh", "-c", "echo it ran"]);
+fn a_directory_that_cannot_be_created_is_an_error() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.recording(), "a file").expect("a file");
+    let output = scratch.output(&[], &["sh", "-c", "echo it ran"]);
     assert_eq!(output.status.code(), Some(125));
     let complaint = text(&output.stderr);
     assert!(complaint.contains("--output"), "{complaint}");
@@ -133,26 +133,26 @@ fn a_directory_that_cannot_be_made_is_said() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_done_without() {
-    let place = Place::new();
-    // Root may write where others may not: a file in the way stops everybody.
-    std::fs::write(place.path().join("cache"), "a file").expect("a file");
-    let temporary = place.path().join("temporary");
+fn an_unusable_cache_is_replaced_by_a_temporary_directory() {
+    let scratch = Scratch::new();
+    // Root may write anywhere, but a file in place of the directory stops root, too.
+    std::fs::write(scratch.path().join("cache"), "a file").expect("a file");
+    let temporary = scratch.path().join("temporary");
     std::fs::create_dir(&temporary).expect("a directory");
-    let mut launch = place.launch(&["starts=1"], &["env"]);
+    let mut launch = scratch.launch(&["starts=1"], &["env"]);
     let output = launch.env("TMPDIR", &temporary).output().expect("it runs");
     let shown = text(&output.stdout);
     let shim = variable(&shown, "LD_PRELOAD").expect("it is set");
     assert!(std::path::Path::new(shim).starts_with(&temporary));
     assert_eq!(std::fs::read_dir(&temporary).expect("it").count(), 0);
-    assert_eq!(place.manifest().starts[0].unrecorded, None);
+    assert_eq!(scratch.manifest().starts[0].unrecorded, None);
 }
 
 #[test]
-fn what_was_tampered_with_is_replaced() {
-    let place = Place::new();
-    place.output(&["starts=1"], &["true"]);
-    let ours = place.path().join("cache/preheat");
+fn modified_files_are_replaced() {
+    let scratch = Scratch::new();
+    scratch.output(&["starts=1"], &["true"]);
+    let ours = scratch.path().join("cache/preheat");
     let mut entries = std::fs::read_dir(ours).expect("it is there");
     let placed = entries
         .next()
@@ -163,23 +163,23 @@ fn what_was_tampered_with_is_replaced() {
     let shim = placed.join("libpreheat.so");
     let size = shim.metadata().expect("it").len();
     std::fs::write(&shim, "not a library").expect("it is ours");
-    std::fs::remove_dir_all(place.recording()).expect("it goes");
-    let output = place.output(&["starts=1"], &["true"]);
+    std::fs::remove_dir_all(scratch.recording()).expect("it goes");
+    let output = scratch.output(&["starts=1"], &["true"]);
     assert_eq!(text(&output.stderr), "");
     assert_eq!(shim.metadata().expect("it").len(), size);
 }
 
 #[test]
 fn a_full_disk_stops_the_recording_and_not_the_command() {
-    let place = Place::new();
-    let launch = place.launch(&["starts=1"], &["echo", "it ran"]);
-    // A small disk that only this shell and what it starts can see, and full.
+    let scratch = Scratch::new();
+    let launch = scratch.launch(&["starts=1"], &["echo", "it ran"]);
+    // A small, full disk that is visible only to this shell and its children.
     let script = r#"
         mount -t tmpfs -o size=64k none "$1" || { echo no disk; exit 0; }
         head -c 65536 /dev/zero >"$1/filler"
         shift
         exec "$0" "$@""#;
-    let disk = place.path().join("disk");
+    let disk = scratch.path().join("disk");
     std::fs::create_dir(&disk).expect("a directory");
     let mut shell = std::process::Command::new("unshare");
     shell

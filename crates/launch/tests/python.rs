@@ -1,4 +1,4 @@
-//! What is told of PyTorch: it does the same as alone, and what it did is recorded.
+//! Recording PyTorch: programs behave as without preheat, and are recorded.
 
 #[path = "../../../tests/missing.rs"]
 mod missing;
@@ -9,9 +9,9 @@ use std::process::Command;
 use missing::missing;
 use preheat_wire::{Iteration, Kind};
 use support::samples::{self, Sample};
-use support::{Place, text};
+use support::{Scratch, text};
 
-/// A Python with PyTorch, of this version at least.
+/// A Python with PyTorch, of at least this version.
 fn python(at_least: u32) -> Option<String> {
     let python = std::env::var("PREHEAT_TEST_TORCH_PYTHON").unwrap_or("/usr/bin/python3".into());
     let version = Command::new(&python)
@@ -23,7 +23,8 @@ fn python(at_least: u32) -> Option<String> {
         major.ok()
     });
     if major.is_none_or(|major| major < at_least) {
-        // Older ones are PyTorch too: a machine may be asked to have one, and not the other.
+        // An older one is PyTorch too: a machine may be required to have one but not the
+        // other.
         let component = if major.is_some() { "torch-2" } else { "torch" };
         missing(component, &format!("{python} has no PyTorch {at_least}"));
         return None;
@@ -31,19 +32,20 @@ fn python(at_least: u32) -> Option<String> {
     Some(python)
 }
 
-/// Runs a program alone and recorded, which must not differ; what its own process left.
+/// Runs a program plainly and recorded, and compares the two. Returns the records of its
+/// process.
 fn both(python: &str, program: &str) -> Vec<Sample> {
-    let place = Place::new();
-    let path = place.path().join("program.py");
+    let scratch = Scratch::new();
+    let path = scratch.path().join("program.py");
     std::fs::write(&path, program).expect("a file");
     let path = path.to_str().expect("text");
     let alone = Command::new(python).arg(path).output().expect("it runs");
     assert!(alone.status.success(), "{}", text(&alone.stderr));
-    let with = place.output(&["starts=1"], &[python, path]);
+    let with = scratch.output(&["starts=1"], &[python, path]);
     assert_eq!(text(&with.stderr), text(&alone.stderr));
     assert_eq!(text(&with.stdout), text(&alone.stdout));
-    let pid = place.manifest().starts[0].pid;
-    samples::read(&place.recording().join(format!("start-1/{pid}-0.process")))
+    let pid = scratch.manifest().starts[0].pid;
+    samples::read(&scratch.recording().join(format!("start-1/{pid}-0.process")))
 }
 
 fn iterations(samples: &[Sample], which: Iteration) -> Vec<String> {
@@ -87,15 +89,16 @@ if __name__ == "__main__":
 "#;
 
 #[test]
-fn a_data_loader_is_as_without_us_and_its_batches_are_recorded() {
+fn data_loaders_behave_the_same_and_their_batches_are_recorded() {
     let Some(python) = python(1) else { return };
     let recorded = iterations(&both(&python, LOADERS), Iteration::DataFetch);
-    // Making the iterator of a data loader starts its workers: that is recorded too.
+    // Creating the iterator of a data loader starts its workers, which is also recorded.
     let (made, fetches): (Vec<String>, Vec<String>) =
         recorded.into_iter().partition(|name| name == "iter");
     assert_eq!(made.len(), 2 * 2 + 2, "{made:?}");
-    // Of each number of workers: three and an end, and by hand three and three ends. Of
-    // the stream three and an end, one that failed, and of the own class two and an end.
+    // For each number of workers: three batches and an end, and manually three and three
+    // ends. For the stream: three and an end, and one failure. For the user's class: two
+    // and an end.
     assert_eq!(fetches, ["DataLoader"; 2 * (4 + 6) + 4 + 1 + 3]);
 }
 
@@ -120,7 +123,7 @@ print(weight.shape)
 "#;
 
 #[test]
-fn optimizers_of_one_class_are_told_apart() {
+fn optimizers_of_one_class_are_numbered() {
     let Some(python) = python(1) else { return };
     let steps = iterations(&both(&python, OPTIMIZERS), Iteration::OptimizerStep);
     assert_eq!(
@@ -183,12 +186,12 @@ for _ in range(3):
 "#;
 
 #[test]
-fn models_are_called_as_without_us_and_their_outermost_calls_are_recorded() {
+fn models_behave_the_same_and_their_outermost_calls_are_recorded() {
     let Some(python) = python(1) else { return };
     let calls = iterations(&both(&python, MODULES), Iteration::ModelCall);
     let of = |name: &str| calls.iter().filter(|call| *call == name).count();
     assert_eq!(of("Own"), 2 + 4);
-    // Two by other ways, and one without an argument; the rest are within others.
+    // Two calls in other ways, and one without arguments; the others are nested.
     assert_eq!(of("Model"), 3);
     assert_eq!(of("Sequential"), 1 + 3);
 }
@@ -220,7 +223,7 @@ print(counter.frame_count, counter.op_count)
 "#;
 
 #[test]
-fn a_compiler_that_comes_during_a_call_sees_modules_as_they_are() {
+fn a_compiler_loaded_during_a_call_sees_unhooked_modules() {
     let Some(python) = python(2) else { return };
     let calls = iterations(&both(&python, COMPILER_LATE), Iteration::ModelCall);
     assert_eq!(calls[..5], ["Net"; 5]);
@@ -230,13 +233,13 @@ fn a_compiler_that_comes_during_a_call_sees_modules_as_they_are() {
 const COMPILED: &str = r#"
 import torch
 from torch._dynamo.callback import callback_handler
-told = []
-callback_handler.register_start_callback(lambda *_: told.append("began"))
-callback_handler.register_end_callback(lambda *_: told.append("ended"))
+events = []
+callback_handler.register_start_callback(lambda *_: events.append("began"))
+callback_handler.register_end_callback(lambda *_: events.append("ended"))
 print(len(callback_handler.start_callbacks))
-print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)), told)
+print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)), events)
 torch._dynamo.reset()
-print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)), told)
+print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)), events)
 "#;
 
 #[test]
@@ -246,7 +249,7 @@ fn compilations_are_recorded_also_after_a_reset() {
     assert_eq!(ranges, ["torch.compile"; 2]);
 }
 
-/// Modules that are not as expected, instead of PyTorch's own.
+/// Unexpected modules in place of PyTorch.
 const STRANGE: &str = r#"
 import os, sys
 os.makedirs("torch/utils/data"), os.makedirs("torch/_dynamo")
@@ -263,14 +266,17 @@ print(torch.utils.data.dataloader._BaseDataLoaderIter().__next__())
 "#;
 
 #[test]
-fn what_is_not_as_expected_is_left_alone() {
-    let place = Place::new();
+fn unexpected_modules_are_left_alone() {
+    let scratch = Scratch::new();
     if Command::new("/usr/bin/python3").arg("-V").output().is_err() {
-        missing("python", "there is no /usr/bin/python3");
+        missing("python", "/usr/bin/python3 does not exist");
         return;
     }
-    let mut launch = place.launch(&["starts=1"], &["/usr/bin/python3", "-c", STRANGE]);
-    let output = launch.current_dir(place.path()).output().expect("it runs");
+    let mut launch = scratch.launch(&["starts=1"], &["/usr/bin/python3", "-c", STRANGE]);
+    let output = launch
+        .current_dir(scratch.path())
+        .output()
+        .expect("it runs");
     assert_eq!(text(&output.stderr), "");
     assert_eq!(text(&output.stdout), "1\n");
 }

@@ -1,4 +1,4 @@
-//! Signals and job control, as at a keyboard and as from a supervisor.
+//! Signals and job control, from a keyboard and from a supervisor.
 
 mod support;
 
@@ -6,15 +6,15 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use support::terminal::Terminal;
-use support::{Place, Running, kill};
+use support::{Running, Scratch, kill};
 
-/// Says that it is ready, and what came.
+/// A script that prints when it is ready, and the signal that it receives.
 fn waits_for(signal: &str) -> String {
     format!("trap 'echo got {signal}; exit 5' {signal}; echo ready; while :; do :; done")
 }
 
 #[test]
-fn what_is_sent_to_preheat_alone_is_passed_on() {
+fn signals_sent_only_to_preheat_are_forwarded() {
     for (signal, name) in [
         (libc::SIGTERM, "TERM"),
         (libc::SIGHUP, "HUP"),
@@ -22,32 +22,32 @@ fn what_is_sent_to_preheat_alone_is_passed_on() {
         (libc::SIGUSR2, "USR2"),
         (libc::SIGINT, "INT"),
     ] {
-        let place = Place::new();
-        let mut launch = place.launch(&["starts=2"], &["sh", "-c", &waits_for(name)]);
-        // Sent from another group than the command's, as a supervisor would.
+        let scratch = Scratch::new();
+        let mut launch = scratch.launch(&["starts=2"], &["sh", "-c", &waits_for(name)]);
+        // Sent from another process group, as a supervisor would.
         launch.process_group(0);
         let mut running = Running::new(launch);
         assert_eq!(running.line(), "ready");
         running.signal(signal);
         assert_eq!(running.line(), format!("got {name}"));
         if matches!(name, "USR1" | "USR2") {
-            // No reason to end the series: it goes on, and is told to end then.
+            // These do not end the series, which continues and is interrupted afterwards.
             running.signal(libc::SIGTERM);
             running.end();
             continue;
         }
         let (_, complaints, code) = running.end();
         assert_eq!(code, Some(5));
-        assert!(complaints.contains("asked to end"), "{complaints}");
-        assert_eq!(place.manifest().starts.len(), 1, "no further start");
+        assert!(complaints.contains("interrupted"), "{complaints}");
+        assert_eq!(scratch.manifest().starts.len(), 1, "no further start");
     }
 }
 
 #[test]
-fn what_the_parent_sends_from_the_same_group_is_passed_on() {
+fn signals_of_the_parent_in_the_same_group_are_forwarded() {
     for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGQUIT, "QUIT")] {
-        let place = Place::new();
-        let mut running = Running::new(place.launch(&[], &["sh", "-c", &waits_for(name)]));
+        let scratch = Scratch::new();
+        let mut running = Running::new(scratch.launch(&[], &["sh", "-c", &waits_for(name)]));
         assert_eq!(running.line(), "ready");
         running.signal(signal);
         assert_eq!(running.line(), format!("got {name}"));
@@ -56,13 +56,13 @@ fn what_the_parent_sends_from_the_same_group_is_passed_on() {
 }
 
 #[test]
-fn what_the_command_sends_to_its_group_reaches_it_once() {
-    let place = Place::new();
-    // The shell tells each one that has come when a command of its own has ended. Who sends
-    // it stays for a while: of one that is gone nobody can tell where it belonged.
+fn a_signal_of_the_command_to_its_group_reaches_it_once() {
+    let scratch = Scratch::new();
+    // The shell handles each signal after its current child has ended. The sender stays
+    // alive for a while: once it is gone, its parent cannot be determined.
     let script = "trap 'echo got INT' INT; echo ready; \
         sh -c 'trap \"\" INT; kill -INT 0; sleep 1'; sh -c :; echo on";
-    let mut launch = place.launch(&["starts=1"], &["sh", "-c", script]);
+    let mut launch = scratch.launch(&["starts=1"], &["sh", "-c", script]);
     launch.process_group(0);
     let mut running = Running::new(launch);
     assert_eq!(running.line(), "ready");
@@ -72,20 +72,20 @@ fn what_the_command_sends_to_its_group_reaches_it_once() {
 }
 
 #[test]
-fn a_command_that_is_ended_by_a_signal_is_reported() {
-    let place = Place::new();
+fn a_command_killed_by_a_signal_is_reported() {
+    let scratch = Scratch::new();
     let script = "echo ready; while :; do :; done";
-    let mut running = Running::new(place.launch(&[], &["sh", "-c", script]));
+    let mut running = Running::new(scratch.launch(&[], &["sh", "-c", script]));
     assert_eq!(running.line(), "ready");
     running.signal(libc::SIGTERM);
     assert_eq!(running.end().2, Some(128 + libc::SIGTERM));
-    assert_eq!(place.manifest().starts[0].exit_code, 128 + libc::SIGTERM);
+    assert_eq!(scratch.manifest().starts[0].exit_code, 128 + libc::SIGTERM);
 }
 
 #[test]
 fn a_signal_to_the_group_reaches_the_command() {
-    let place = Place::new();
-    let mut launch = place.launch(&[], &["sh", "-c", &waits_for("INT")]);
+    let scratch = Scratch::new();
+    let mut launch = scratch.launch(&[], &["sh", "-c", &waits_for("INT")]);
     launch.process_group(0);
     let mut running = Running::new(launch);
     assert_eq!(running.line(), "ready");
@@ -95,9 +95,9 @@ fn a_signal_to_the_group_reaches_the_command() {
 }
 
 #[test]
-fn ctrl_c_goes_to_the_command_and_the_report_still_comes() {
-    let place = Place::new();
-    let launch = place.launch(&[], &["sh", "-c", &waits_for("INT")]);
+fn ctrl_c_reaches_the_command_and_preheat_still_reports() {
+    let scratch = Scratch::new();
+    let launch = scratch.launch(&[], &["sh", "-c", &waits_for("INT")]);
     let mut terminal = Terminal::new(launch);
     terminal.expect("ready");
     terminal.type_in("\x03");
@@ -108,16 +108,16 @@ fn ctrl_c_goes_to_the_command_and_the_report_still_comes() {
 }
 
 #[test]
-fn signals_that_are_ignored_or_blocked_are_so_in_the_command() {
-    let place = Place::new();
+fn ignored_and_blocked_signals_are_inherited() {
+    let scratch = Scratch::new();
     let status = "grep -E 'Sig(Blk|Ign)' /proc/self/status";
     let mut plain = Command::new("sh");
     plain.args(["-c", status]);
-    let mut launch = place.launch(&["starts=1"], &["sh", "-c", status]);
+    let mut launch = scratch.launch(&["starts=1"], &["sh", "-c", status]);
     let mut outputs = Vec::new();
     for command in [&mut plain, &mut launch] {
-        // SAFETY: signal and pthread_sigmask are async-signal-safe, and read and write
-        // what is theirs.
+        // SAFETY: signal and pthread_sigmask are async-signal-safe, and access only their
+        // arguments.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGHUP, libc::SIG_IGN);
@@ -143,9 +143,9 @@ fn signals_that_are_ignored_or_blocked_are_so_in_the_command() {
 
 #[test]
 fn ctrl_z_stops_the_job_and_fg_continues_it() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let script = "echo ready; read line; echo got $line";
-    let launch = place.launch(&["starts=1"], &["sh", "-c", script]);
+    let launch = scratch.launch(&["starts=1"], &["sh", "-c", script]);
     let mut shell = Command::new("bash");
     shell
         .args([
@@ -172,9 +172,9 @@ fn ctrl_z_stops_the_job_and_fg_continues_it() {
 
 #[test]
 fn a_command_that_stops_itself_stops_the_job() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let script = "echo ready; kill -STOP $$; echo again; exit 6";
-    let launch = place.launch(&["starts=1"], &["sh", "-c", script]);
+    let launch = scratch.launch(&["starts=1"], &["sh", "-c", script]);
     let mut shell = Command::new("bash");
     shell
         .args([

@@ -1,8 +1,8 @@
-//! Lines out of bytes as they come, and which of them match.
+//! Splits bytes into lines as they arrive, and matches them.
 
 use super::Pattern;
 
-/// The most that is kept of a line that does not end.
+/// The maximum length that is kept of a line.
 const LONGEST: usize = 64 << 10;
 
 /// A line that matches.
@@ -10,7 +10,7 @@ const LONGEST: usize = 64 << 10;
 pub(super) enum Matched {
     /// It begins an iteration.
     Begin,
-    /// It ends one.
+    /// It ends an iteration.
     End,
 }
 
@@ -28,8 +28,8 @@ impl Matcher {
         }
     }
 
-    /// The matches among the lines that these bytes complete. A carriage return completes a
-    /// line as well: progress bars write over theirs.
+    /// The matches among the lines that these bytes complete. A carriage return also
+    /// completes a line: progress bars overwrite theirs.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Matched> {
         let mut matched = Vec::new();
         for part in bytes.split_inclusive(|byte| b"\n\r".contains(byte)) {
@@ -46,7 +46,7 @@ impl Matcher {
         matched
     }
 
-    /// The line ends here; empty ones match nothing. A line that matches both expressions
+    /// Ends the line; an empty one matches nothing. A line that matches both expressions
     /// ends an iteration and begins the next.
     pub(super) fn end(&mut self) -> Vec<Matched> {
         let mut matched = Vec::new();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_needs_no_end() {
+    fn the_last_line_needs_no_newline() {
         let mut matcher = matcher("done$");
         assert_eq!(matcher.feed(b"it is done"), []);
         assert_eq!(matcher.end(), [Matched::End]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_do_not_count_and_endless_ones_take_no_memory() {
+    fn empty_lines_do_not_match_and_endless_ones_are_bounded() {
         let mut matcher = matcher(".*");
         assert_eq!(matcher.feed(b"\n\n\r\n"), []);
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! The expressions that lines of output are matched with.
+//! The regular expressions that lines of output are matched with.
 
 use preheat_analyze::run::line_patterns;
 use regex_lite::Regex;
@@ -11,7 +11,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `END` or `BEGIN=>END`. Fails with the part that is not an expression and why.
+    /// Parses `END` or `BEGIN=>END`. The error has the part that is not an expression, and
+    /// the reason.
     pub(crate) fn parse(text: &str) -> Result<Pattern, (String, regex_lite::Error)> {
         let (begin, end) = line_patterns(text);
         let regex = |text: &str| Regex::new(text).map_err(|why| (text.to_owned(), why));

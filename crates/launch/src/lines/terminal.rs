@@ -1,19 +1,19 @@
-//! A terminal of our own, as large as the real one, that changes no bytes.
+//! A pseudo-terminal of the same size as the real one, which changes no bytes.
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// Our side and the command's side of a new terminal like `real`; `None` if that is no
-/// terminal, or none is to be had.
+/// Our end and the command's end of a new terminal like `real`; `None` if that is not a
+/// terminal, or none is available.
 pub(super) fn like(real: RawFd) -> Option<(OwnedFd, OwnedFd)> {
-    // SAFETY: zeroed termios and winsize are valid values; tcgetattr, ioctl, cfmakeraw
-    // and openpty read and write one each. The descriptors that openpty gives are new
-    // and become owned here alone.
+    // SAFETY: zeroed termios and winsize are valid values; tcgetattr, ioctl, cfmakeraw and
+    // openpty read and write one each. The descriptors from openpty are new and are owned
+    // only here.
     unsafe {
         let mut settings: libc::termios = std::mem::zeroed();
         if libc::tcgetattr(real, &mut settings) != 0 {
             return None;
         }
-        // The real terminal does what is to be done to the bytes.
+        // The real terminal processes the bytes.
         libc::cfmakeraw(&mut settings);
         let mut size: libc::winsize = std::mem::zeroed();
         let sized = libc::ioctl(real, libc::TIOCGWINSZ, &mut size) == 0;

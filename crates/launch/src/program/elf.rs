@@ -1,5 +1,5 @@
-//! Which loader an executable file asks for, and whether for a runtime that must be
-//! loaded before all else.
+//! Finds the loader that an executable file requests, and detects a runtime that must be
+//! the first library.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,45 +9,45 @@ mod needed;
 /// An executable file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elf {
-    /// For processors of the recorder's own kind.
+    /// For the recorder's architecture.
     Native(Loader),
-    /// For others: 32 bits, or another architecture.
+    /// For another one: 32 bits, or another processor.
     Foreign,
 }
 
-/// What loads its libraries.
+/// The loader of its libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loader {
-    /// Nothing: it is static.
+    /// None: it is statically linked.
     None,
-    /// glibc's, or one like it.
+    /// glibc or compatible.
     Glibc,
-    /// The same, with a sanitizer's runtime that wants to be the first library.
+    /// glibc, with a sanitizer runtime that must be the first library.
     Sanitized,
-    /// musl's.
+    /// musl.
     Musl,
 }
 
-/// The machine's number in `e_machine`.
+/// The value of `e_machine`.
 #[cfg(target_arch = "x86_64")]
 const MACHINE: u16 = 62;
-/// The machine's number in `e_machine`.
+/// The value of `e_machine`.
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
 
 const PT_INTERP: u32 = 3;
 const PROGRAM_HEADER: usize = 56;
-/// The longest path of a loader that is looked at.
+/// The maximum length of the path of a loader.
 const LONGEST: usize = 4096;
 
-/// Read what is needed; `None` if this is no ELF file, or one that nobody could read.
+/// Reads the file; `None` if it is not an ELF file or not readable.
 pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
     let identity = head.get(..20)?;
     if !identity.starts_with(b"\x7fELF") {
         return None;
     }
     let machine = u16::from_le_bytes([identity[18], identity[19]]);
-    // The class (64 bits), the byte order (little-endian).
+    // The class (64 bits) and the byte order (little-endian).
     if identity[4] != 2 || identity[5] != 1 || machine != MACHINE {
         return Some(Elf::Foreign);
     }
@@ -78,8 +78,8 @@ pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
     Some(Elf::Native(loader))
 }
 
-/// Whether a library, by its name or path, is the runtime of a sanitizer that does not
-/// bear another one before it: GCC's and Clang's are called differently.
+/// Whether a library, given its name or path, is a sanitizer runtime that must be loaded
+/// first. The names of GCC and Clang differ.
 pub(super) fn is_sanitizer(library: &[u8]) -> bool {
     let name = library.rsplit(|&byte| byte == b'/').next();
     let name = name.unwrap_or_default();
@@ -106,7 +106,7 @@ mod tests {
         read(&file, &head)
     }
 
-    /// This test's own executable, changed.
+    /// The executable of this test, modified.
     fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> Option<Elf> {
         let own = std::env::current_exe().expect("a path");
         let mut bytes = std::fs::read(own).expect("it reads");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_apart() {
+    fn other_formats_are_distinguished() {
         assert_eq!(changed("class", |elf| elf[4] = 1), Some(Elf::Foreign));
         assert_eq!(changed("machine", |elf| elf[18] = 0xfe), Some(Elf::Foreign));
         let musl = changed("musl", |elf| {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_file_is_no_surprise() {
+    fn a_truncated_file_does_not_panic() {
         for length in [0, 3, 19, 40, 63, 64, 100] {
             let _ = changed(&format!("cut-{length}"), |elf| elf.truncate(length));
         }

@@ -1,32 +1,32 @@
-"""Loaded by Python at its start, before the program: tells the recorder of imports and
-of the iterations of frameworks, then makes way for the user's own sitecustomize.
+"""Loaded by Python at startup, before the program: reports imports and framework
+iterations to the recorder, then loads the user's own sitecustomize.
 
-Nothing of this may be seen by the program: it raises nothing, prints nothing, and
-leaves sys.path and sys.modules as they would be without it. It must stay readable to
-every Python, also to those for which it then does nothing.
+The program must not notice it: it raises nothing, prints nothing, and leaves sys.path and
+sys.modules in the same state as without it. Its syntax must be valid in every version of
+Python, including those in which it does nothing.
 """
 
 import sys
 
-# Numbers of the recording's layout.
+# Numbers from the layout of recordings.
 PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
 OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
 PREDICT, EVALUATE, EPOCH, FUNCTION_CALL = 7, 8, 9, 10
 
 
 def begin(os):
-    """Loads the recorder and begins to watch."""
+    """Loads the recorder and installs the hooks."""
     if sys.version_info < (3, 8) or sys.implementation.name != "cpython":
         return
     if object.__basicsize__ != 2 * tuple.__itemsize__:
-        return  # Without a global lock, or with all traced, objects have another layout.
+        return  # Free-threaded and tracing builds have another object layout.
     shim = os.environ.get("PREHEAT_SHIM")
     if not shim or not os.environ.get("PREHEAT_DIRECTORY"):
         return
     recorder = load(shim)
-    # Where this process is a fork of one that did not record.
-    told = (os.environ.get("PREHEAT_" + name, "") for name in ("DIRECTORY", "LIMIT", "ITERATIONS"))
-    recorder.begin(*told)
+    # This process may be a fork of one that did not record.
+    settings = ("DIRECTORY", "LIMIT", "ITERATIONS")
+    recorder.begin(*(os.environ.get("PREHEAT_" + name, "") for name in settings))
     recorder.event(PYTHON_BEGAN, "")
     options = os.environ.get("PREHEAT_OPTIONS", "").split(",")
     watched = {}
@@ -59,7 +59,7 @@ def begin(os):
         for name in CALLS:
             watched[name] = once(watched, name, frameworks.calls)
     for name in list(watched):
-        # There already in a fork.
+        # In a fork it may be loaded already.
         if name in sys.modules:
             watched[name](sys.modules[name])
     import _frozen_importlib as bootstrap
@@ -71,8 +71,8 @@ def begin(os):
 
 
 def hook_compile(recorder):
-    """Has source that the import system compiles recorded. importlib calls `compile` by
-    its name, and a global of its module comes before the built-in function."""
+    """Records source that the import system compiles. importlib looks up `compile` by
+    name, and a global of its module takes precedence over the built-in function."""
     import _frozen_importlib_external as external
 
     ours = recorder.watch_compile(compile)
@@ -80,12 +80,12 @@ def hook_compile(recorder):
     if kept is None:
         external.compile = ours
     else:
-        # `preheat start` keeps bytecode: only what it does not find is compiled.
+        # `preheat start` keeps bytecode, so only missing bytecode is compiled.
         kept.__globals__["compile"] = ours
 
 
 def once(watched, name, patch):
-    """Patches a module when its import is done: it is also asked for by those within it,
+    """Patches a module once its import is complete. Its submodules request it as well,
     before and after that."""
 
     def then(module):
@@ -94,14 +94,14 @@ def once(watched, name, patch):
                 try:
                     patch(module)
                 except Exception:
-                    pass  # The import would be what fails.
+                    pass  # Otherwise the import would fail.
 
     return then
 
 
 def leave_path(os):
-    """Takes this file's directory from sys.path. The environment keeps it, so that
-    children are followed."""
+    """Removes the directory of this file from sys.path. It stays in the environment, so
+    that child processes are recorded."""
     ours = os.environ.get("PREHEAT_PYTHON") or os.path.dirname(__file__)
     ours = {os.path.abspath(ours), os.path.realpath(ours)}
     sys.path[:] = [
@@ -114,7 +114,7 @@ def leave_path(os):
 
 
 def load(shim):
-    """The recorder as a module that nobody else sees."""
+    """Loads the recorder as a module that is not in sys.modules."""
     import _imp
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import ExtensionFileLoader
@@ -125,8 +125,8 @@ def load(shim):
     return module
 
 
-# The functions of the module `time` that programs time themselves with, in the recorder's
-# order.
+# The functions of the module `time` with which programs time themselves, in the order of
+# the recorder.
 CLOCKS = (
     "time",
     "time_ns",
@@ -142,14 +142,14 @@ CLOCKS = (
 
 
 def hook_clocks(recorder, time):
-    """Has readings of the clocks by the program's own code recorded."""
+    """Records clock readings by the program's own code."""
     for number, name in enumerate(CLOCKS):
         function = time.__dict__.get(name)
         if function is not None:
             recorder.hook_clock(function, number)
 
 
-# Functions of libraries that make up an iteration, by the module that has them.
+# Library functions whose calls are iterations, by module.
 CALLS = {
     "transformers.generation.utils": ("GenerationMixin.generate",),
     "transformers.pipelines.base": ("Pipeline.__call__",),
@@ -164,7 +164,7 @@ CALLS = {
     "tensorflow.python.eager.polymorphic_function.polymorphic_function": ("Function.__call__",),
 }
 
-# Methods of scikit-learn's estimators that programs call for their result.
+# Methods of scikit-learn estimators whose calls are iterations.
 ESTIMATOR_METHODS = (
     "fit",
     "partial_fit",
@@ -175,14 +175,14 @@ ESTIMATOR_METHODS = (
     "transform",
 )
 
-# After so many steps of every optimizer, their steps are what repeats; and after so many of
-# any since the last one was made, whatever the others do.
+# After ENOUGH_STEPS of every optimizer, or MOST_STEPS of any since the last one was created,
+# the steps count as the iterations.
 ENOUGH_STEPS = 8
 MOST_STEPS = 64
 
 
 class Frameworks(object):
-    """Finds the iterations of frameworks, once they are imported."""
+    """Hooks frameworks once they are imported, to mark their iterations."""
 
     def __init__(self, recorder, synchronize):
         import _thread
@@ -193,7 +193,7 @@ class Frameworks(object):
 
         self.recorder = recorder
         self.synchronize = synchronize
-        # One for each kind: a step that calls another class's step is one step.
+        # One per kind of iteration: a step that calls the step of another class is one step.
         self.depths = [Depth() for _ in range(EPOCH + 1)]
         self.counts = {}
         self.modules = None
@@ -201,21 +201,21 @@ class Frameworks(object):
         self.reference = ref
         self.names = {}
         self.numbers = {}
-        # How often those optimizers have yet to step whose model is looked at.
+        # The steps until module calls are unhooked, by optimizer.
         self.young = {}
         self.steps = 0
-        # Their call as it was when modules got their own back.
+        # The hook of module calls while it is not installed.
         self.left = None
 
-    # What the patches call.
+    # Called by the patches.
 
     def name_of(self, optimizer):
-        """Its class, and which of that class where there are several."""
+        """The class of an optimizer, with a number if there are several."""
         of = type(optimizer).__name__
         try:
             address = id(optimizer)
             reference, name = self.names.get(address, (None, of))
-            # One that is gone may have had this address.
+            # A deleted one may have had this address.
             if reference is None or reference() is not optimizer:
                 number = self.numbers[of] = self.numbers.get(of, 0) + 1
                 name = of if number == 1 else "%s #%d" % (of, number)
@@ -230,14 +230,14 @@ class Frameworks(object):
 
     def end(self, which, token):
         if self.synchronize and which != DATA_FETCH:
-            # A batch that was fetched has not waited for what the device still does.
+            # Fetching a batch does not wait for the device.
             self.recorder.synchronize()
         self.recorder.iteration_end(token)
         count = self.counts.get(which, 0)
         self.counts[which] = count + 1
-        # Often while things still change, then more and more seldom.
+        # Often at first, while memory use still changes, then less and less often.
         if count < 4 or count & (count - 1) == 0:
-            self.tell_allocator()
+            self.sample_allocator()
         if which == OPTIMIZER_STEP and self.modules:
             self.steps += 1
             if not self.young or self.steps >= MOST_STEPS:
@@ -245,8 +245,8 @@ class Frameworks(object):
                 self.leave_modules()
 
     def made(self, optimizer):
-        """An optimizer was made: what its model is called for is looked at again."""
-        # Whatever its model is called for before it steps.
+        """Hooks module calls again for a new optimizer."""
+        # Its model may be called before it steps.
         self.recorder.expect_steps()
         address = id(optimizer)
         gone = lambda _, young=self.young: young.pop(address, None)  # noqa: E731
@@ -256,7 +256,7 @@ class Frameworks(object):
             self.return_to_modules()
 
     def step_of(self, optimizer):
-        """The name of an optimizer that steps."""
+        """Counts a step of an optimizer and returns its name."""
         young = self.young.get(id(optimizer))
         if young is not None:
             young[0] -= 1
@@ -264,7 +264,7 @@ class Frameworks(object):
                 self.young.pop(id(optimizer), None)
         return self.name_of(optimizer)
 
-    def tell_allocator(self):
+    def sample_allocator(self):
         try:
             cuda = sys.modules["torch"].cuda
             if cuda.is_initialized():
@@ -279,19 +279,19 @@ class Frameworks(object):
         except Exception:
             pass
 
-    # The patches. A failure leaves a framework as it is.
+    # The patches. On errors, a framework stays unchanged.
 
     def torch(self, torch):
         try:
             self.torch_modules(torch)
             self.torch_optimizers(torch)
         except Exception:
-            self.recorder.event(NOTE, "Iterations of PyTorch are not seen: it is not as expected.")
+            self.recorder.event(NOTE, "Iterations of PyTorch are not recorded: unsupported version.")
 
     def torch_modules(self, torch):
-        """Wraps the call of modules; the outermost one on a thread is an iteration. As
-        long as PyTorch's compiler is not there, which can only look into functions of
-        Python, this is not one: a model calls hundreds of modules."""
+        """Wraps module calls; the outermost one on a thread is an iteration. The wrapper
+        is a callable in C, since a model calls hundreds of modules, until PyTorch's
+        compiler is loaded, which can only inspect Python functions."""
         Module = torch.nn.Module
         original = Module.__call__
         depth = self.depths[MODEL_CALL]
@@ -300,7 +300,7 @@ class Frameworks(object):
             return self.begin(MODEL_CALL, type(module).__name__)
 
         def ended(token):
-            # Where it came to be a function of Python meanwhile.
+            # The hook may have become a Python function meanwhile.
             depth.value = 0
             self.end(MODEL_CALL, token)
 
@@ -310,7 +310,7 @@ class Frameworks(object):
         if made is None:
             made = self.modules_function(torch, original)
         else:
-            # PyTorch has imported it: what is copied or sent elsewhere is what is there.
+            # PyTorch has imported copyreg. Copies and pickles refer to the current call.
             copyreg = sys.modules["copyreg"]
             copyreg.pickle(type(made), lambda _: (getattr, (Module, "__call__")))
         Module.__call__ = made
@@ -320,15 +320,15 @@ class Frameworks(object):
         return self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__")
 
     def torch_compiler_near(self, utils):
-        """PyTorch's compiler is being imported: the call of modules becomes what it can
-        look into, and what it knows as the call that nobody patched."""
+        """Replaces the hook with a Python function when PyTorch's compiler is imported:
+        the compiler can inspect it, and regards it as the unpatched call."""
         Module, made, original = self.modules or (None, None, None)
         ours = Module is not None and Module.__dict__.get("__call__") is made
         if not ours or type(made) is type(once):
             return
         function = self.modules_function(sys.modules["torch"], original)
         if self.recorder.within():
-            # The call in which it is imported goes on to be the outermost.
+            # The call that imports it stays the outermost.
             self.depths[MODEL_CALL].value = 1
         Module.__call__ = function
         if getattr(utils, "__dict__", {}).get("unpatched_nn_module_call") is made:
@@ -336,38 +336,37 @@ class Frameworks(object):
         self.modules = (Module, function, original)
 
     def leave_modules(self):
-        """Gives modules their own call back: where an optimizer steps, its steps are the
-        iterations, and nothing more is to be learned from the calls within them. Not if
-        something was compiled, which may go by that function."""
+        """Unhooks module calls: the steps of the optimizers are the iterations from now
+        on. Not if something was compiled, which may depend on the hook."""
         Module, made, original = self.modules or (None, None, None)
         if Module is None or self.compiles or Module.__dict__.get("__call__") is not made:
             return
         self.left, self.modules = self.modules, None
         Module.__call__ = original
-        self.tell_compiler(made, original)
+        self.update_compiler(made, original)
 
     def return_to_modules(self):
-        """Takes the call of modules again, as it was taken before."""
+        """Hooks module calls again."""
         Module, made, original = self.left
         if Module.__dict__.get("__call__") is not original:
             return
         if type(made) is not type(once) and "torch._dynamo.utils" in sys.modules:
-            # The compiler came meanwhile.
+            # The compiler was imported meanwhile.
             made = self.modules_function(sys.modules["torch"], original)
         self.left, self.modules = None, (Module, made, original)
         Module.__call__ = made
-        self.tell_compiler(original, made)
+        self.update_compiler(original, made)
 
-    def tell_compiler(self, old, new):
-        """The compiler remembers it as what a module has if nobody patched it."""
+    def update_compiler(self, old, new):
+        """Updates the function that the compiler regards as the unpatched call."""
         for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
             module = sys.modules.get(name)
             if getattr(module, "__dict__", {}).get("unpatched_nn_module_call") is old:
                 module.unpatched_nn_module_call = new
 
     def torch_optimizers(self, torch):
-        """Wraps the step of each class of optimizers, after PyTorch has wrapped it in
-        its own way, which it does when the first one of a class is made."""
+        """Wraps the step of each class of optimizers, after PyTorch has wrapped it, which
+        happens when the first object of a class is created."""
         Optimizer = torch.optim.Optimizer
         for name in ("_patch_step_function", "_hook_for_profile"):
             patch = Optimizer.__dict__.get(name)
@@ -394,7 +393,7 @@ class Frameworks(object):
         setattr(Optimizer, name, wraps(patched, patch))
 
     def torch_events(self, cuda):
-        """CUDA events that the program times itself with."""
+        """Records CUDA events with which the program times itself."""
         Event, recorder = cuda.Event, self.recorder
         record, elapsed_time = Event.record, Event.elapsed_time
 
@@ -413,8 +412,8 @@ class Frameworks(object):
         Event.elapsed_time = wraps(elapsed, elapsed_time)
 
     def torch_data(self, dataloader):
-        """The next batch of a data loader: an iteration begins with it. The first one is
-        asked for when the loader's workers are started."""
+        """Records the batches of data loaders, which begin an iteration, and the creation
+        of their iterators, which starts the workers."""
         loader = getattr(dataloader, "DataLoader", None)
         if loader is not None and "__iter__" in loader.__dict__:
             iter_of = loader.__dict__["__iter__"]
@@ -425,8 +424,9 @@ class Frameworks(object):
             of.__next__ = self.wrapper(next_of, never, DATA_FETCH, repr("DataLoader"))
 
     def torch_compiler(self, callback):
-        """torch.compile tells when it compiles, wherever it does so. Its list of whom it
-        tells is the program's: what tells them is wrapped, which no reset takes back."""
+        """Records compilations through the callbacks of torch.compile. The list of
+        callbacks belongs to the program, and a reset clears it, so the functions that
+        run the callbacks are wrapped instead."""
         handler = callback.callback_handler
         start, end = handler.run_start_callbacks, handler.run_end_callbacks
         open_ones = []
@@ -451,10 +451,10 @@ class Frameworks(object):
             self.keras_callbacks()
             self.keras_batches(keras)
         except Exception:
-            self.recorder.event(NOTE, "Iterations of Keras are not seen: it is not as expected.")
+            self.recorder.event(NOTE, "Iterations of Keras are not recorded: unsupported version.")
 
     def keras_callbacks(self):
-        """Steps of fit, predict and evaluate: between the callbacks of a batch."""
+        """Records steps of fit, predict and evaluate, between the callbacks of a batch."""
         for name in (
             "keras.src.callbacks.callback_list",
             "keras.src.callbacks",
@@ -493,8 +493,8 @@ class Frameworks(object):
         setattr(callbacks, "on_%s_end" % kind, wraps(on_end, ended))
 
     def keras_batches(self, keras):
-        """Whole predictions and evaluations, train_on_batch and its like, wherever a model
-        has them from."""
+        """Records whole predictions and evaluations, train_on_batch and similar methods, in
+        whichever base class they are."""
         for which, name in (
             (PREDICT, "predict"),
             (EVALUATE, "evaluate"),
@@ -508,18 +508,18 @@ class Frameworks(object):
                     setattr(of, name, self.wrapper(method, never, which, repr(name)))
                     break
 
-    # Calls of functions.
+    # Function calls.
 
     def calls(self, module):
-        """Functions of a library that make up an iteration."""
+        """Hooks the library functions whose calls are iterations."""
         for path in CALLS[module.__name__]:
             try:
                 self.replace_call(module, path, None)
             except Exception:
-                pass  # Another version of it may not have this one.
+                pass  # Another version may not have this function.
 
     def named_call(self, module, path):
-        """The function that the user names."""
+        """Hooks the function that the user specified."""
         name = module.__name__ + ":" + path
         try:
             self.replace_call(module, path, name)
@@ -527,8 +527,8 @@ class Frameworks(object):
             self.recorder.event(NOTE, "%s is not a function that can be recorded." % name)
 
     def replace_call(self, module, path, name):
-        """Replaces a function of a module, or of a class in it, by one that records its
-        calls. Without a name, it is the function's, with its class if it has one."""
+        """Replaces a function of a module, or of a class in it, with one that records its
+        calls. The default name is that of the function, after its class if it has one."""
         owner, attribute = module, path
         while "." in attribute:
             of, attribute = attribute.split(".", 1)
@@ -547,8 +547,8 @@ class Frameworks(object):
         setattr(owner, attribute, kind(made) if kind else made)
 
     def call_wrapper(self, original, name_of):
-        """A function in the original's place that records its calls. A traceback shows it
-        as a further line: the original's first."""
+        """A replacement for a function that records its calls. A traceback shows it as an
+        additional entry with the first line of the original."""
         if not callable(original):
             raise TypeError
         code = getattr(original, "__code__", None)
@@ -572,14 +572,14 @@ class Frameworks(object):
         return wraps(self.compiled_at(original, text)["make"](original, begin, end), original)
 
     def call_of_main(self, path):
-        """The function of the script itself that the user names: its module is not imported.
-        Python can tell of the calls of a function since version 3.12."""
+        """Records calls of a function of the script itself, whose module is not imported.
+        This uses sys.monitoring, which exists since Python 3.12."""
         monitoring = getattr(sys, "monitoring", None)
         if monitoring is None:
             self.recorder.event(
                 NOTE,
-                "Calls of a function of the script itself can be recorded since Python 3.12; "
-                "in older versions it has to be in a module that the script imports.",
+                "Recording calls of a function of the script itself needs Python 3.12; in older "
+                "versions, move the function to a module that the script imports.",
             )
             return
         tool = next((tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None)
@@ -609,7 +609,7 @@ class Frameworks(object):
                 self.end(FUNCTION_CALL, tokens[thread()].pop())
 
         def unwound(code, offset, exception):
-            # This cannot be disabled function by function.
+            # This event cannot be disabled per function.
             if is_named(code):
                 returned(code, offset, None)
 
@@ -619,11 +619,11 @@ class Frameworks(object):
         monitoring.set_events(tool, events.PY_START | events.PY_RETURN | events.PY_UNWIND)
 
     def sklearn(self, base):
-        """Fits and predictions of estimators: of each class when it is made."""
+        """Hooks the methods of each class of estimators when it is created."""
         Estimator = base.BaseEstimator
         made = set()
 
-        def see(cls):
+        def hook(cls):
             for name in ESTIMATOR_METHODS:
                 for owner in cls.__mro__:
                     method = owner.__dict__.get(name)
@@ -641,9 +641,9 @@ class Frameworks(object):
             else:
                 super(Estimator, cls).__init_subclass__(**kwargs)
             try:
-                see(cls)
+                hook(cls)
             except Exception:
-                pass  # The class would be what fails.
+                pass  # Otherwise the creation of the class would fail.
 
         Estimator.__init_subclass__ = classmethod(init_subclass)
 
@@ -652,11 +652,11 @@ class Frameworks(object):
         if type(method) is type(once):
             setattr(owner, name, self.call_wrapper(method, named))
         elif type(getattr(method, "fn", None)) is type(once):
-            # Available only for some: the function is within the descriptor.
+            # Conditionally available methods: the function is inside the descriptor.
             method.fn = self.call_wrapper(method.fn, named)
 
     def jax_calls(self, pjit):
-        """Calls of what jax.jit compiles; not of JAX's own functions."""
+        """Records calls of functions that jax.jit compiles, except for those of JAX itself."""
         original = pjit._cpp_pjit
 
         def _cpp_pjit(fun, *args, **kwargs):
@@ -672,8 +672,8 @@ class Frameworks(object):
         pjit._cpp_pjit = wraps(_cpp_pjit, original)
 
     def jax_compiler(self, compiler):
-        """XLA compiles a module, or takes it from a cache. On a GPU it tells NVTX so; on the
-        CPU nobody."""
+        """Records when XLA compiles a module or loads it from a cache. On a GPU it reports
+        this through NVTX, on the CPU not at all."""
         original = compiler.compile_or_get_cached
 
         def compile_or_get_cached(backend, computation, *args, **kwargs):
@@ -690,8 +690,8 @@ class Frameworks(object):
         compiler.compile_or_get_cached = wraps(compile_or_get_cached, original)
 
     def compiled_at(self, original, text):
-        """The names that a text defines, as if it were in the original's place: a traceback
-        shows the original's file and first line."""
+        """Compiles a text as if it were at the original's position, so that a traceback shows
+        the original's file and first line. Returns the names it defines."""
         import ast
 
         code = getattr(original, "__code__", None)
@@ -711,14 +711,14 @@ class Frameworks(object):
         return scope
 
     def wrapper(self, original, is_compiling, which, name):
-        """A function for the original's place, in a class, that makes its outermost call
-        an iteration.
+        """A replacement for a method whose outermost call is an iteration.
 
-        PyTorch's compiler goes by a function's file to tell what is its own, so this has
-        the original's. It takes the attribute for the function to look into (where that
-        has a closure it would mistake ours for it), or else finds that it is compiling:
-        in both cases it sees only the original. A traceback shows this as a further
-        line: the original's first.
+        PyTorch's compiler recognizes its own functions by their file, so the wrapper has
+        the file of the original. The compiler inspects the function in the attribute
+        `_torchdynamo_inline` instead of the wrapper (for an original with a closure it
+        would confuse the two, so it is not set), or else `is_compiling` is true: in both
+        cases it only sees the original. A traceback shows the wrapper as an additional
+        entry with the first line of the original.
         """
         code = getattr(original, "__code__", None)
         text = WRAPPER % {"name": getattr(code, "co_name", "call"), "text": name}
@@ -733,8 +733,8 @@ class Frameworks(object):
 WRAPPER = """
 def make(original, is_compiling, depth, begin, end, which):
     def %(name)s(self, *args, **kwargs):
-        # This runs for every module within a model: the cheapest first, and the usual
-        # call without packing its arguments.
+        # This runs for every module inside a model: the cheapest check comes first, and
+        # the usual call does not pack its arguments.
         if depth.value:
             if len(args) == 1 and not kwargs:
                 return original(self, args[0])
@@ -767,13 +767,13 @@ def make(original, begin, end):
 
 
 def called_name(args):
-    """The name of an object that is called: its own if it has one, else its class's."""
+    """The name of a called object, or of its class if it has none."""
     name = getattr(args[0], "__name__", None)
     return name if isinstance(name, str) else type(args[0]).__name__
 
 
 def wraps(function, original):
-    """As functools.wraps, which a Python that has just begun has not loaded."""
+    """Like functools.wraps, which Python has not loaded at this point."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         try:
             setattr(function, name, getattr(original, name))
@@ -785,7 +785,7 @@ def wraps(function, original):
 
 
 def is_compiling_of(torch):
-    """How PyTorch's compiler says that it looks at code; it takes the call for True."""
+    """The function that is true while PyTorch compiles; the compiler treats it as a constant."""
     compiler = getattr(torch, "compiler", None)
     return getattr(compiler, "is_compiling", never)
 
@@ -802,7 +802,7 @@ try:
 except Exception:
     pass
 
-# The user's own, if there is one, takes this one's place; what it raises, or that there
-# is none, is for Python to handle as ever.
+# The user's own module, if any, replaces this one. Python handles its exceptions, or its
+# absence, as usual.
 sys.modules.pop("sitecustomize", None)
 import sitecustomize  # noqa: E402

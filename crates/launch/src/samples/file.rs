@@ -1,7 +1,7 @@
-//! The launcher's process file: the layout of `preheat-wire`, written from one place.
+//! The launcher's process file, in the layout of `preheat-wire`.
 //!
-//! Slots are written before the count of those in use, after every look: a preheat that
-//! is killed leaves a file that can be read.
+//! Slots are written before the number of used slots, after every sample: if preheat is
+//! killed, the file is still readable.
 
 use std::fs::File;
 use std::io;
@@ -27,14 +27,14 @@ pub(crate) struct Writer {
     file: File,
     began: u64,
     limit: u64,
-    /// Bytes of the file that were given to chunks, the header included.
+    /// Bytes allocated to chunks, including the file header.
     allocated: u64,
-    /// Where the current chunk begins, and its size; 0 before the first.
+    /// The offset and size of the current chunk; 0 before the first.
     chunk: u64,
     bytes: u64,
-    /// Slots of it that are written.
+    /// Used slots of the chunk.
     used: u32,
-    /// Slots that are not yet.
+    /// Slots that are not written yet.
     waiting: Vec<u8>,
     state: State,
     dropped: u64,
@@ -65,26 +65,26 @@ impl Writer {
         Ok(writer)
     }
 
-    /// A thread was looked at.
+    /// Adds a sample of a thread.
     pub(super) fn thread(&mut self, time: u64, thread: u32, cpu: u64, sampled: Sampled) {
         let record = instant(Kind::Thread, time, thread as i32, cpu);
         self.push(&record, Some(&sampled), false);
     }
 
-    /// A process was looked at.
+    /// Adds a sample of a process.
     pub(super) fn process(&mut self, time: u64, resident: u64, sampled: Sampled) {
         let record = instant(Kind::Process, time, sampled.process as i32, resident);
         self.push(&record, Some(&sampled), false);
     }
 
-    /// A line of output ends an iteration.
+    /// Adds a line of output that ends an iteration.
     pub(crate) fn line(&mut self, time: u64) {
         let record = instant(Kind::Line, time, 0, self.lines);
         self.lines += 1;
         self.push(&record, None, true);
     }
 
-    /// A line of output begins an iteration.
+    /// Adds a line of output that begins an iteration.
     pub(crate) fn line_begin(&mut self, time: u64) {
         let record = instant(Kind::LineBegin, time, 0, self.begins);
         self.begins += 1;
@@ -98,7 +98,7 @@ impl Writer {
         let slots = 1 + u64::from(more.is_some());
         let capacity = (self.bytes - CHUNK_HEADER) / SLOT_BYTES as u64;
         let taken = u64::from(self.used) + (self.waiting.len() / SLOT_BYTES) as u64;
-        // The last eighth is for lines: iterations are found by them.
+        // The last eighth is reserved for lines: iterations depend on them.
         let limit = if important {
             self.limit
         } else {
@@ -127,7 +127,7 @@ impl Writer {
         }
     }
 
-    /// Write what waits.
+    /// Writes the waiting slots.
     pub(crate) fn flush(&mut self) {
         if self.waiting.is_empty() || !matches!(self.state, State::Recording | State::Full) {
             return;
@@ -148,7 +148,7 @@ impl Writer {
         }
     }
 
-    /// Write all, and give back what was not needed. Says what was wrong, if anything.
+    /// Writes everything and truncates the file. Returns a sentence about problems, if any.
     pub(crate) fn finish(&mut self) -> Option<&'static str> {
         self.flush();
         if matches!(self.state, State::Recording | State::Full) {
@@ -165,10 +165,10 @@ impl Writer {
         match self.state {
             State::Recording => None,
             State::Full => Some(
-                "what threads and processes did was no longer sampled when the recording had reached its limit; --limit gives it more",
+                "threads and processes were no longer sampled after the recording had reached its size limit; increase it with --limit",
             ),
             State::NoSpace => {
-                Some("the disk had no room left for samples of threads and processes")
+                Some("the disk was full: samples of threads and processes are missing")
             }
             State::Off => Some("samples of threads and processes could not be written"),
         }
@@ -187,7 +187,8 @@ impl Writer {
         header.extend([0; 8]);
         header.extend(b"launcher\0\0\0\0\0\0\0\0");
         header.resize(size_of::<ChunkHeader>(), 0);
-        // The chunk is there before the head says so; its unused part takes no room.
+        // The chunk exists before the header refers to it; its unused part uses no disk
+        // space.
         self.file.set_len(self.allocated + bytes)?;
         self.file.write_all_at(&header, self.allocated)?;
         (self.chunk, self.bytes, self.used) = (self.allocated, bytes, 0);
@@ -204,7 +205,7 @@ impl Writer {
         self.waiting.clear();
     }
 
-    /// The file's head as it is now.
+    /// The current file header.
     fn header(&self) -> Vec<u8> {
         let own = std::process::id();
         let mut header = Vec::with_capacity(HEADER_BYTES);

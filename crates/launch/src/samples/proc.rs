@@ -1,10 +1,10 @@
-//! What the files of `/proc` say, as numbers.
+//! Parses the files of `/proc`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// A file of `/proc` that is read again and again: kept open, because opening costs
-/// more than reading.
+/// A file of `/proc` that is read repeatedly. It is kept open, because opening costs more
+/// than reading.
 pub(super) struct Source {
     path: String,
     file: Option<File>,
@@ -16,7 +16,7 @@ impl Source {
         Source { path, file }
     }
 
-    /// Its text now; `None` if what it tells of is gone.
+    /// The current content; `None` if the process or thread is gone.
     pub(super) fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a str> {
         let length = match &self.file {
             Some(file) => file.read_at(buffer, 0).ok()?,
@@ -25,44 +25,44 @@ impl Source {
         std::str::from_utf8(buffer.get(..length)?).ok()
     }
 
-    /// Whether a descriptor is held for it.
+    /// Whether the file is kept open.
     pub(super) fn is_kept(&self) -> bool {
         self.file.is_some()
     }
 }
 
-/// From `schedstat`: nanoseconds on a processor, nanoseconds of waiting for one.
+/// From `schedstat`: nanoseconds on a processor, and waiting for one.
 pub(super) fn schedstat(text: &str) -> Option<(u64, u64)> {
     let mut fields = text.split_ascii_whitespace();
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// Whether this kernel counts in `schedstat`: else it says "0 0 0" of everything.
+/// Whether this kernel maintains `schedstat`; otherwise it reads "0 0 0".
 pub(super) fn schedstat_counts() -> bool {
     let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let slices = own.split_ascii_whitespace().nth(2);
     slices.is_some_and(|slices| slices != "0")
 }
 
-/// What `stat` says of a process or thread.
+/// The content of `stat` for a process or thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stat {
-    /// The state's letter.
+    /// The letter of the state.
     pub state: u32,
-    /// Page faults that had to wait for a disk.
+    /// Page faults that waited for a disk.
     pub major_faults: u64,
     /// Clock ticks on a processor.
     pub ticks: u64,
-    /// When it was made, in ticks since boot.
+    /// The creation time, in ticks since boot.
     pub started: u64,
 }
 
 pub(super) fn stat(text: &str) -> Option<Stat> {
-    // The name may have spaces and parentheses in it: what follows the last one counts.
+    // The name may contain spaces and parentheses, so the fields start after the last one.
     let (_, rest) = text.rsplit_once(") ")?;
     let mut fields = rest.split_ascii_whitespace();
     let state = u32::from(*fields.next()?.as_bytes().first()?);
-    // Now at field 4 of the manual's numbering.
+    // The next field is number 4 in the manual.
     let major_faults = fields.nth(8)?.parse().ok()?;
     let user: u64 = fields.nth(1)?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
@@ -80,7 +80,7 @@ pub(super) fn resident_pages(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// From `io`: bytes that were read from disks.
+/// From `io`: bytes read from disks.
 pub(super) fn read_bytes(text: &str) -> Option<u64> {
     let line = text
         .lines()
@@ -88,7 +88,7 @@ pub(super) fn read_bytes(text: &str) -> Option<u64> {
     line?.trim().parse().ok()
 }
 
-/// The numbers that `directory` has entries for, at most `most`.
+/// The numeric entries of a directory, at most `most`.
 pub(super) fn numbers(directory: &str, most: usize) -> Vec<u32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries
@@ -106,22 +106,22 @@ pub(super) fn children(process: u32, thread: u32) -> Vec<u32> {
         .collect()
 }
 
-/// When a process was made, in ticks since boot; 0 if that cannot be told.
+/// The creation time of a process, in ticks since boot; 0 if unknown.
 pub(super) fn started_ticks(process: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat(&text).map_or(0, |stat| stat.started)
 }
 
-/// Clock ticks in a second.
+/// Clock ticks per second.
 pub(super) fn ticks_per_second() -> u32 {
-    // SAFETY: sysconf takes a number only.
+    // SAFETY: sysconf gets only a number.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     u32::try_from(ticks).unwrap_or(100).max(1)
 }
 
-/// Bytes of a page.
+/// The page size in bytes.
 pub(super) fn page_bytes() -> u64 {
-    // SAFETY: sysconf takes a number only.
+    // SAFETY: sysconf gets only a number.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).unwrap_or(4096)
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_be_anything() {
+    fn a_name_may_contain_anything() {
         let text = "7 (a) b) R 1 7 7 0 -1 4194304 100 0 12 0 30 4 0 0 20 0 1 0 5555 1 1";
         let stat = stat(text).expect("it is whole");
         assert_eq!(stat.state, u32::from(b'R'));

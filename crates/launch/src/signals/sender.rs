@@ -1,47 +1,47 @@
-//! Who sent a signal: whether it has reached the command already, without our help.
+//! Decides from the sender of a signal whether it has already reached the command.
 //!
-//! A signal does not tell whether it was meant for a process or for its group. So what
-//! comes from within our group is passed on as well: a signal too many is better than
-//! one that is lost. All of this runs in a handler, where only what is
-//! async-signal-safe may be called and nothing is allocated.
+//! A signal does not show whether it was sent to a process or to its group. Signals from
+//! within our group are therefore forwarded as well: a duplicate is better than a lost
+//! signal. All of this runs in a handler, where only async-signal-safe functions may be
+//! called and nothing may be allocated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock;
 
-/// Two of a kind from one sender that are so close, in nanoseconds, are one: first to us
-/// and then to the group, as `timeout` does it.
+/// Two equal signals from one sender within this time, in nanoseconds, count as one:
+/// `timeout` sends the first to us and the second to the group.
 const AT_ONCE: u64 = 10_000_000;
 
-/// The generations that are looked at between a process and the command.
+/// The maximum number of generations between a process and the command.
 const DEEPEST: usize = 64;
 
-/// Whether the command, or a process that it started, has sent this: to the group that
-/// it shares with us, so that the command has it.
+/// Whether the command, or a process that it started, sent this to the group that it shares
+/// with us, so that the command has received it.
 pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
     if child <= 0 || sender <= 0 {
-        // A sender in another container has no number here, and 0 would mean ourselves.
+        // A sender in another container has no pid here, and 0 would mean ourselves.
         return false;
     }
-    // SAFETY: both take numbers only.
+    // SAFETY: both get only numbers.
     let in_group = unsafe { libc::getpgid(sender) == libc::getpgrp() };
     sender == child || (in_group && descends(sender, child))
 }
 
-/// The second of two signals that are one: it went to the group, and so has reached the
-/// command.
+/// Whether this is the second of two signals that count as one: it was sent to the group,
+/// and has reached the command.
 pub fn is_repeated(signal: libc::c_int, sender: libc::pid_t) -> bool {
     static LAST: Last = Last::new();
-    // SAFETY: both take numbers only.
+    // SAFETY: both get only numbers.
     if sender <= 0 || unsafe { libc::getpgid(sender) != libc::getpgrp() } {
-        return false; // Who is elsewhere has no reason to mean our group.
+        return false; // A sender elsewhere has no reason to signal our group.
     }
     LAST.repeats(signal, sender, clock::now())
 }
 
 /// The last signal from within our group.
 struct Last {
-    /// Who sent it, and which it was; 0 if there is none.
+    /// The sender and the signal; 0 if there is none.
     what: AtomicU64,
     time: AtomicU64,
 }
@@ -54,7 +54,7 @@ impl Last {
         }
     }
 
-    /// Whether this one is the same once more. A third one is another.
+    /// Whether this one repeats the last. A third one counts as new.
     fn repeats(&self, signal: libc::c_int, sender: libc::pid_t, now: u64) -> bool {
         let what = u64::from(sender.unsigned_abs()) << 32 | u64::from(signal.unsigned_abs());
         let is_near = now.saturating_sub(self.time.load(Ordering::Relaxed)) < AT_ONCE;
@@ -77,7 +77,7 @@ fn descends(mut process: libc::pid_t, from: libc::pid_t) -> bool {
     false
 }
 
-/// The parent of a process, as the kernel tells.
+/// The parent of a process, from `/proc`.
 fn parent(process: libc::pid_t) -> Option<libc::pid_t> {
     let mut path = [0u8; 32];
     let mut at = 0;
@@ -96,8 +96,8 @@ fn parent(process: libc::pid_t) -> Option<libc::pid_t> {
     put(&digits[first..]);
     put(b"/stat");
     let mut text = [0u8; 256];
-    // SAFETY: the path ends with a NUL, read writes at most as many bytes as there are,
-    // and the descriptor is ours. All three are async-signal-safe.
+    // SAFETY: the path ends with a NUL, read writes at most as many bytes as the buffer
+    // has, and the descriptor is ours. All three are async-signal-safe.
     let length = unsafe {
         let fd = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
         if fd < 0 {
@@ -107,7 +107,7 @@ fn parent(process: libc::pid_t) -> Option<libc::pid_t> {
         libc::close(fd);
         usize::try_from(length).ok()?
     };
-    // The name, in brackets, may have any bytes in it; then come the state and the parent.
+    // The name, in parentheses, may contain any bytes; the state and the parent follow.
     let text = text.get(..length)?;
     let name_end = text.iter().rposition(|&byte| byte == b')')?;
     let mut fields = text[name_end..].split(|&byte| byte == b' ').skip(2);
@@ -119,12 +119,12 @@ mod tests {
     use super::*;
 
     fn ourselves() -> (libc::pid_t, libc::pid_t) {
-        // SAFETY: both take nothing and cannot fail.
+        // SAFETY: both have no arguments and cannot fail.
         unsafe { (libc::getpid(), libc::getppid()) }
     }
 
     #[test]
-    fn the_command_and_what_it_started_are_known() {
+    fn the_command_and_its_descendants_are_recognized() {
         let (us, parent_of_us) = ourselves();
         assert_eq!(parent(us), Some(parent_of_us));
         assert!(is_from_command(us, us));
@@ -135,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_in_another_container_is_nobody_of_ours() {
+    fn a_sender_in_another_container_is_not_ours() {
         let (us, _) = ourselves();
         assert!(!is_from_command(0, us));
         assert!(!is_repeated(libc::SIGINT, 0) && !is_repeated(libc::SIGINT, 0));
     }
 
     #[test]
-    fn two_at_once_are_one_and_others_are_not() {
+    fn two_within_the_window_count_as_one() {
         let last = Last::new();
         let (int, term) = (libc::SIGINT, libc::SIGTERM);
         assert!(!last.repeats(int, 7, 1));

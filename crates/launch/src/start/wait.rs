@@ -1,17 +1,17 @@
-//! Waiting for the command: its stops, its end, and what it used in all.
+//! Waits for the command: its stops, its end, and its total usage.
 
 use std::io;
 
 use crate::signals;
 
-/// Block until the process has ended. It stays there to be waited for, so that it can
-/// be looked at once more and its number is no other's.
+/// Blocks until the process has ended. It is not reaped, so that it can be sampled once
+/// more and its pid is not reused.
 pub(super) fn until_ended(pid: u32) {
     loop {
         let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
         match wait(pid, options) {
             Ok((libc::CLD_STOPPED, signal)) => {
-                // Taken note of, so that it is not told again.
+                // Consumes the event, so that it is not reported again.
                 let _ = wait(pid, libc::WSTOPPED | libc::WNOHANG);
                 signals::stop_too(pid, signal);
             }
@@ -23,7 +23,7 @@ pub(super) fn until_ended(pid: u32) {
     }
 }
 
-/// What happened to the process, and with which signal or code.
+/// The event of the process, and its signal or exit code.
 fn wait(pid: u32, options: libc::c_int) -> io::Result<(libc::c_int, libc::c_int)> {
     // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one, with the
     // fields of a child.
@@ -36,8 +36,8 @@ fn wait(pid: u32, options: libc::c_int) -> io::Result<(libc::c_int, libc::c_int)
     }
 }
 
-/// Wait for a process that has ended: its exit code (128 + n for signal n), and the
-/// largest resident size of it and of the children that it waited for, in bytes.
+/// Reaps a process that has ended. Returns its exit code (128 + n for signal n), and the
+/// peak resident size of it and of the children that it waited for, in bytes.
 pub(super) fn reap(pid: u32) -> io::Result<(i32, u64)> {
     let mut status = 0;
     // SAFETY: a zeroed rusage is a valid value; wait4 writes one and a status.
@@ -58,7 +58,7 @@ pub(super) fn reap(pid: u32) -> io::Result<(i32, u64)> {
     Ok((code, peak_resident(&usage)))
 }
 
-/// The largest resident size of this process.
+/// The peak resident size of this process.
 pub(super) fn own_peak_resident() -> u64 {
     // SAFETY: a zeroed rusage is a valid value, and getrusage writes one.
     let usage = unsafe {

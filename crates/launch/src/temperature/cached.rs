@@ -1,4 +1,4 @@
-//! One file and the page cache.
+//! The pages of one file in the page cache.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::ops::Range;
@@ -6,26 +6,26 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Evict a file: its bytes in the page cache before and after. `None` for what is no
-/// regular file or cannot be read.
+/// Evicts a file. Returns its bytes in the page cache before and after; `None` if it is not
+/// a regular file or cannot be read.
 pub(super) fn evict(path: &Path) -> Option<(u64, u64)> {
     let (file, is) = open(path)?;
     let before = sum(&cached(&file, &is));
-    // SAFETY: the descriptor is open; posix_fadvise takes no pointers and drops only
-    // pages that are on disk as they are in memory.
+    // SAFETY: the descriptor is open; posix_fadvise gets no pointers and drops only clean
+    // pages.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     Some((before, sum(&cached(&file, &is))))
 }
 
-/// The parts of a file that are in the page cache, in order, as bytes from and to. `None`
-/// for what is no regular file or cannot be read.
+/// The byte ranges of a file that are in the page cache, in order. `None` if it is not a
+/// regular file or cannot be read.
 pub fn cached_parts(path: &Path) -> Option<Vec<Range<u64>>> {
     let (file, is) = open(path)?;
     Some(cached(&file, &is))
 }
 
 fn open(path: &Path) -> Option<(File, Metadata)> {
-    // A pipe would block without O_NONBLOCK; to a regular file it means nothing.
+    // Without O_NONBLOCK, opening a pipe would block; it has no effect on a regular file.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
@@ -40,7 +40,7 @@ fn sum(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// Adds a part behind the others.
+/// Appends a part, merging it with the last if they touch.
 fn add(parts: &mut Vec<Range<u64>>, part: Range<u64>) {
     match parts.last_mut() {
         Some(last) if last.end == part.start => last.end = part.end,
@@ -49,27 +49,27 @@ fn add(parts: &mut Vec<Range<u64>>, part: Range<u64>) {
 }
 
 fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
-    // SAFETY: geteuid takes nothing and cannot fail.
+    // SAFETY: geteuid has no arguments and cannot fail.
     let us = unsafe { libc::geteuid() };
-    // Of the files of others the kernel says that everything is resident.
-    let told = if us == 0 || is.uid() == us {
+    // For files of other users the kernel reports all pages as resident.
+    let exact = if us == 0 || is.uid() == us {
         resident(file, is.len())
     } else {
         None
     };
-    told.unwrap_or_else(|| readable_at_once(file, is.len()))
+    exact.unwrap_or_else(|| readable_at_once(file, is.len()))
 }
 
-/// By `mincore`, page by page.
+/// Queries `mincore`, page by page.
 fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
     let bytes = usize::try_from(length).ok()?;
-    // SAFETY: sysconf takes a number only.
+    // SAFETY: sysconf gets only a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
     let mut pages = vec![0u8; bytes.div_ceil(page)];
-    // SAFETY: a new mapping that nothing reads: a file that is cut meanwhile does no
-    // harm. mincore writes one byte for each of its pages, and `pages` has as many. The
-    // mapping is unmapped here and nowhere else.
-    let told = unsafe {
+    // SAFETY: a new mapping that nothing reads, so a file that is truncated meanwhile does
+    // no harm. mincore writes one byte for each of its pages, and `pages` has as many. The
+    // mapping is unmapped only here.
+    let known = unsafe {
         let fd = file.as_raw_fd();
         let none = std::ptr::null_mut();
         let address = libc::mmap(none, bytes, libc::PROT_NONE, libc::MAP_SHARED, fd, 0);
@@ -85,11 +85,10 @@ fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
         let begin = (index * page) as u64;
         add(&mut parts, begin..(begin + page as u64).min(length));
     }
-    told.then_some(parts)
+    known.then_some(parts)
 }
 
-/// By reading a byte here and there, without waiting for a disk: where that works at
-/// once, the page is there.
+/// Reads single bytes without waiting for a disk: where that succeeds, the page is cached.
 fn readable_at_once(file: &File, length: u64) -> Vec<Range<u64>> {
     const STEP: u64 = 64 << 10;
     let mut found = Vec::new();
@@ -100,7 +99,7 @@ fn readable_at_once(file: &File, length: u64) -> Vec<Range<u64>> {
             iov_len: 1,
         };
         let offset = at as libc::off_t;
-        // SAFETY: one iovec with room for one byte, which outlives the call.
+        // SAFETY: one iovec with space for one byte, which outlives the call.
         let read = unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset, libc::RWF_NOWAIT) };
         if read == 1 {
             add(&mut found, at..(at + STEP).min(length));
@@ -114,11 +113,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_asking_agree() {
+    fn both_methods_are_within_the_file_size() {
         let path = std::env::current_exe().expect("a path");
         let file = File::open(&path).expect("it opens");
         let length = file.metadata().expect("it is there").len();
-        // It runs: most of it may be anywhere, but its size is a bound.
+        // It is running, so parts of it are cached; its size is an upper bound.
         let by_page = sum(&resident(&file, length).expect("it is ours"));
         assert!(by_page > 0 && by_page <= length);
         assert!(sum(&readable_at_once(&file, length)) <= length);
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_left_alone() {
+    fn special_files_are_ignored() {
         assert_eq!(evict(Path::new("/dev/null")), None);
         assert_eq!(evict(Path::new("/proc/self/stat")), None);
         assert_eq!(evict(Path::new("/")), None);

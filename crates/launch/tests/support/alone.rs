@@ -1,8 +1,8 @@
-//! The launcher alone: records a command and ends with its exit code.
+//! The launcher on its own: records a command and exits with its exit code.
 //!
 //! `launch-alone OUTPUT [WORD…] -- COMMAND…`, where words are `starts=N`, `lines=REGEX`,
-//! `temperature=NAME`, `all-output`, `files=PATH` (what a disk-cold start evicts). Notes
-//! go to standard error with `preheat: ` before them.
+//! `temperature=NAME`, `all-output`, `files=PATH` (evicted before disk-cold starts). Notes
+//! go to standard error, prefixed with `preheat: `.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What the tests share: the launcher as a process of its own, in a directory that is
-//! gone afterwards, and what it left behind.
+//! Test support: runs the launcher as a separate process in a temporary directory, and
+//! reads its recording.
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
@@ -13,18 +13,18 @@ use preheat_analyze::run::Manifest;
 pub mod samples;
 pub mod terminal;
 
-/// A directory for one test, gone with it.
-pub struct Place(PathBuf);
+/// A directory for one test, removed at its end.
+pub struct Scratch(PathBuf);
 
-impl Place {
-    pub fn new() -> Place {
+impl Scratch {
+    pub fn new() -> Scratch {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("launch-{}-{number}", std::process::id());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).expect("a directory");
-        Place(path)
+        Scratch(path)
     }
 
     pub fn path(&self) -> &Path {
@@ -35,8 +35,8 @@ impl Place {
         self.0.join("recording")
     }
 
-    /// The launcher with these words and this command, its cache in here, its input
-    /// empty.
+    /// The launcher with these words and this command, with its cache in this directory and
+    /// empty input.
     pub fn launch(&self, words: &[&str], command: &[&str]) -> Command {
         let mut launch = Command::new(env!("CARGO_BIN_EXE_launch-alone"));
         launch
@@ -52,7 +52,7 @@ impl Place {
         launch
     }
 
-    /// One start of this shell script.
+    /// Runs one start of this shell script.
     pub fn sh(&self, script: &str) -> Output {
         self.output(&["starts=1"], &["sh", "-c", script])
     }
@@ -67,7 +67,7 @@ impl Place {
         serde_json::from_slice(&text.expect("a manifest")).expect("a whole one")
     }
 
-    /// A file with this text that may be executed.
+    /// Creates an executable file with this text.
     pub fn script(&self, name: &str, text: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         let path = self.0.join(name);
@@ -77,7 +77,7 @@ impl Place {
         path.to_str().expect("text").to_owned()
     }
 
-    /// A C program, compiled.
+    /// Compiles a C program.
     pub fn c(&self, name: &str, flags: &[&str], source: &str) -> String {
         let path = self.0.join(name);
         let file = self.0.join(format!("{name}.c"));
@@ -93,13 +93,13 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A launcher that runs, and the lines of its output.
+/// A running launcher, and the lines of its output.
 pub struct Running {
     pub child: Child,
     pub lines: BufReader<ChildStdout>,
@@ -123,12 +123,12 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// Send the launcher a signal.
+    /// Sends a signal to the launcher.
     pub fn signal(&self, signal: i32) {
         kill(self.child.id() as i32, signal);
     }
 
-    /// What else it writes, what it complains of, and its exit code.
+    /// The rest of its output, its standard error, and its exit code.
     pub fn end(mut self) -> (String, String, Option<i32>) {
         let (mut output, mut complaints) = (String::new(), String::new());
         self.lines.read_to_string(&mut output).expect("text");
@@ -139,9 +139,9 @@ impl Running {
     }
 }
 
-/// Send a process, or with a negative number a group, a signal.
+/// Sends a signal to a process, or to a group if the number is negative.
 pub fn kill(process: i32, signal: i32) {
-    // SAFETY: kill takes numbers only.
+    // SAFETY: kill gets only numbers.
     let code = unsafe { libc::kill(process, signal) };
     assert_eq!(code, 0, "it can be signalled");
 }

@@ -1,4 +1,4 @@
-//! Process files, the launcher's own and others, read as plainly as the layout says.
+//! Process files, of the launcher and others, parsed according to the layout.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,13 @@ pub struct Sample {
     pub kind: Kind,
     pub time: u64,
     pub end: u64,
-    /// Which event or iteration.
+    /// The event or iteration.
     pub symbol: u16,
     pub status: i32,
     pub value: u64,
-    /// The process, of a thread or process.
+    /// The process, for samples of threads and processes.
     pub process: u32,
-    /// All that belongs to it, as text.
+    /// The content of its further slots, as text.
     pub text: String,
 }
 
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Vec<Sample> {
     let mut chunk = HEADER_BYTES;
     while chunk < allocated {
         if u32_at(chunk) != CHUNK_MAGIC {
-            // Given out and never begun: the next one begins at a page.
+            // Allocated but never begun: the next one begins at a page.
             chunk = (chunk + 1).next_multiple_of(4096);
             continue;
         }
@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> Vec<Sample> {
     samples
 }
 
-/// The names of the ended records of a kind, in order; `symbol` says which.
+/// The names of the completed records of a kind, in order, filtered by `symbol`.
 pub fn names(samples: &[Sample], kind: Kind, symbol: u16) -> Vec<String> {
     let texts: BTreeMap<u64, &str> = samples
         .iter()

@@ -1,4 +1,4 @@
-//! A terminal for a test: what a person at a keyboard would type and see.
+//! A terminal for tests: types like a user, and reads the output.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -6,11 +6,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// Milliseconds without anything new after which nothing more will come, however busy the
-/// machine is: a test that hangs tells nothing.
+/// Milliseconds without output after which a test fails instead of hanging, even on a busy
+/// machine.
 const TOO_LONG: libc::c_int = 120_000;
 
-/// Something that runs in a terminal of its own.
+/// A program in a separate terminal.
 pub struct Terminal {
     ours: File,
     seen: String,
@@ -18,7 +18,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Start a command as the leader of a session with a terminal.
+    /// Starts a command as the leader of a session with a terminal.
     pub fn new(mut command: Command) -> Terminal {
         let (mut ours, mut theirs) = (-1, -1);
         let size = libc::winsize {
@@ -54,12 +54,12 @@ impl Terminal {
         }
     }
 
-    /// Wait until this was shown, and forget what was before it.
+    /// Waits for this output, and discards everything before it.
     pub fn expect(&mut self, text: &str) {
         self.until(text);
     }
 
-    /// Wait until this was shown; what was before it.
+    /// Waits for this output, and returns everything before it.
     pub fn until(&mut self, text: &str) -> String {
         while !self.seen.contains(text) {
             assert!(self.read(), "{text:?} was not shown, but: {:?}", self.seen);
@@ -87,7 +87,7 @@ impl Terminal {
                 self.seen.push_str(&text);
                 true
             }
-            // Nobody has the other side open any more.
+            // The other end is closed.
             _ => false,
         }
     }
@@ -108,7 +108,7 @@ impl Terminal {
         assert_eq!(unsafe { libc::ioctl(fd, libc::TIOCSWINSZ, &size) }, 0);
     }
 
-    /// All else that is shown, and the exit code.
+    /// The remaining output, and the exit code.
     pub fn end(mut self) -> (String, Option<i32>) {
         while self.read() {}
         let status = self.child.wait().expect("an end");

@@ -1,4 +1,4 @@
-//! The libraries that an executable file names itself.
+//! The libraries that an executable file is linked with.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,12 +12,12 @@ const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 /// An entry of the dynamic section: a tag and its value.
 const DYNAMIC_ENTRY: usize = 16;
-/// The most bytes of a dynamic section that are looked at.
+/// The maximum size of a dynamic section.
 const MOST: u64 = 1 << 16;
-/// The longest name that is looked at.
+/// The maximum length of a name.
 const LONGEST: u64 = 256;
 
-/// A program header, as far as it says where in the file something lies.
+/// The position in the file and in memory, from a program header.
 struct Segment {
     kind: u32,
     offset: u64,
@@ -25,8 +25,8 @@ struct Segment {
     bytes: u64,
 }
 
-/// Their names, by the file's table of program headers. What cannot be read is left out:
-/// the loader will have its say.
+/// Their names, from the program headers. Unreadable ones are skipped: the loader will
+/// report them.
 pub(super) fn names(file: &File, table: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let segments: Vec<Segment> = (table.chunks_exact(PROGRAM_HEADER))
         .filter_map(segment)
@@ -60,7 +60,7 @@ fn dynamic(file: &File, segments: &[Segment]) -> Option<Vec<(u64, u64)>> {
     Some(entries.take_while(|(tag, _)| *tag != DT_NULL).collect())
 }
 
-/// Where in the file lies what will be at an address.
+/// The file offset of a memory address.
 fn in_file(segments: &[Segment], address: u64) -> Option<u64> {
     segments
         .iter()
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_test_names_its_libraries() {
+    fn the_libraries_of_this_test_are_found() {
         let own = File::open(std::env::current_exe().expect("a path")).expect("it opens");
         let mut head = [0; 64];
         own.read_exact_at(&mut head, 0).expect("it reads");

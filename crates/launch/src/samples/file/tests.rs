@@ -1,4 +1,4 @@
-//! Files of every length, read as plainly as the layout says.
+//! Files of various lengths, parsed according to the layout.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ impl Temporary {
         Temporary(path)
     }
 
-    /// The kind and value of every record, and the file's own state.
+    /// The kind and value of every record, and the state of the file.
     fn records(&self) -> (Vec<(u8, u64)>, u32) {
         let bytes = std::fs::read(&self.0).expect("the file");
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
@@ -48,7 +48,7 @@ impl Drop for Temporary {
 }
 
 #[test]
-fn what_is_flushed_can_be_read_whether_or_not_it_is_finished() {
+fn flushed_records_are_readable_before_and_after_finish() {
     let file = Temporary::new("flushed");
     let mut writer = Writer::create(&file.0, 1 << 30).expect("a file");
     assert_eq!(file.records().0, []);
@@ -70,7 +70,7 @@ fn what_is_flushed_can_be_read_whether_or_not_it_is_finished() {
 }
 
 #[test]
-fn at_its_limit_it_takes_lines_and_says_what_it_left_out() {
+fn at_the_limit_lines_are_kept_and_dropped_samples_reported() {
     let file = Temporary::new("limit");
     let limit = 10 << 20;
     let mut writer = Writer::create(&file.0, limit).expect("a file");

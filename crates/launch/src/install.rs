@@ -1,10 +1,10 @@
-//! Places what travels inside this binary where programs can load it: the recorder and
-//! the `sitecustomize` of Python.
+//! Installs the embedded files where programs can load them: the recorder and the Python
+//! `sitecustomize`.
 //!
-//! They go to a private directory below the user's cache, named after their content, so
-//! that several versions live side by side. What lies there already is compared byte by
-//! byte before it is used, because it is about to be loaded into programs. Where the
-//! cache is not to be used, a fresh directory for temporary files is made instead.
+//! They go to a private directory below the user's cache directory, named after their
+//! content, so that several versions can coexist. Existing files are compared byte by byte
+//! before each use, because they are loaded into programs. If the cache directory is not
+//! usable, a new temporary directory is created instead.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -20,16 +20,16 @@ use crate::{LaunchError, clock};
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libpreheat.so"));
 const SITECUSTOMIZE: &[u8] = include_bytes!("python/sitecustomize.py");
 
-/// What the directories in the cache are called, before the content's hash.
+/// The prefix of the directories in the cache, before the hash of the content.
 const PREFIX: &str = "recorder-";
 
-/// Other versions' directories are removed when nobody has used them for so long.
+/// Directories of other versions are removed after this time without use.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Where the recorder lies.
+/// The installed recorder.
 #[derive(Debug)]
-pub(crate) struct Placed {
-    /// The directory of all of it.
+pub(crate) struct Installed {
+    /// The directory of all files.
     pub directory: PathBuf,
     /// The library that is preloaded.
     pub shim: PathBuf,
@@ -38,10 +38,10 @@ pub(crate) struct Placed {
     temporary: bool,
 }
 
-impl Placed {
-    /// What lies where in a directory.
-    pub(crate) fn at(directory: PathBuf, temporary: bool) -> Placed {
-        Placed {
+impl Installed {
+    /// The paths in a directory.
+    pub(crate) fn at(directory: PathBuf, temporary: bool) -> Installed {
+        Installed {
             shim: directory.join("libpreheat.so"),
             python: directory.join("python"),
             directory,
@@ -50,33 +50,33 @@ impl Placed {
     }
 }
 
-impl Drop for Placed {
+impl Drop for Installed {
     fn drop(&mut self) {
         if self.temporary {
-            // What cannot be removed is left to the system's own cleaning.
+            // Anything that cannot be removed is left to the system's cleanup.
             let _ = fs::remove_dir_all(&self.directory);
         }
     }
 }
 
-/// Place the recorder for the user that this process runs as.
-pub(crate) fn place() -> Result<Placed, LaunchError> {
-    if let Some(placed) = for_all_users() {
-        return Ok(placed);
+/// Installs the recorder for the user of this process.
+pub(crate) fn install() -> Result<Installed, LaunchError> {
+    if let Some(installed) = for_all_users() {
+        return Ok(installed);
     }
     let cache = cache_home(|name| std::env::var_os(name));
     let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-    place_in(cache.as_deref(), &temporary)
+    install_in(cache.as_deref(), &temporary)
 }
 
-/// The cache directory of the whole system. A path that stays the same: `preheat start`
+/// The system-wide cache directory. The path stays the same, because `preheat start`
 /// compares `LD_PRELOAD` with that of the warm parent.
 const SYSTEM_CACHE: &str = "/var/cache";
 
-/// Programs that root starts may go on as another user, whose loader would complain about a
-/// library that it cannot read, so for root the recorder is readable for all users. Not if
-/// `XDG_CACHE_HOME` names another directory.
-fn for_all_users() -> Option<Placed> {
+/// Installs the recorder for root, readable by all users: programs started by root may
+/// switch to another user, whose loader would complain about an unreadable library. Not if
+/// `XDG_CACHE_HOME` is set.
+fn for_all_users() -> Option<Installed> {
     // SAFETY: geteuid takes nothing and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
     if !is_root || std::env::var_os("XDG_CACHE_HOME").is_some() {
@@ -85,22 +85,23 @@ fn for_all_users() -> Option<Placed> {
     in_cache(Path::new(SYSTEM_CACHE), Readers::All).ok()
 }
 
-/// Where the recorder's library lies for programs that outlive this process: only in the
-/// user's cache, as nobody would remove it from elsewhere.
+/// The path of the recorder's library for programs that outlive this process. It is only
+/// installed in the cache directory, since nothing would remove it elsewhere.
 pub fn kept_recorder() -> Result<PathBuf, LaunchError> {
-    if let Some(placed) = for_all_users() {
-        return Ok(placed.shim.clone());
+    if let Some(installed) = for_all_users() {
+        return Ok(installed.shim.clone());
     }
-    let failed =
-        |why: String| LaunchError::Failed(format!("the recorder's library cannot be kept: {why}"));
+    let failed = |why: String| {
+        LaunchError::Failed(format!("the recorder's library cannot be installed: {why}"))
+    };
     let cache = cache_home(|name| std::env::var_os(name));
-    let cache = cache.ok_or_else(|| failed("there is no HOME and no XDG_CACHE_HOME".into()))?;
-    let placed = in_cache(&cache, Readers::User)
+    let cache = cache.ok_or_else(|| failed("neither HOME nor XDG_CACHE_HOME is set".into()))?;
+    let installed = in_cache(&cache, Readers::User)
         .map_err(|why| failed(format!("{}: {why}", cache.display())))?;
-    Ok(placed.shim.clone())
+    Ok(installed.shim.clone())
 }
 
-/// The user's cache directory, as the XDG specification has it.
+/// The user's cache directory, following the XDG specification.
 fn cache_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| {
         variable(name)
@@ -110,30 +111,30 @@ fn cache_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
 }
 
-fn place_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Placed, LaunchError> {
+fn install_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Installed, LaunchError> {
     let mut reasons = Vec::new();
     if let Some(cache) = cache {
         match in_cache(cache, Readers::User) {
-            Ok(placed) => return Ok(placed),
+            Ok(installed) => return Ok(installed),
             Err(why) => reasons.push(format!("{}: {why}", cache.display())),
         }
     }
     for directory in temporary {
         match in_temporary(directory) {
-            Ok(placed) => return Ok(placed),
+            Ok(installed) => return Ok(installed),
             Err(why) => reasons.push(format!("{}: {why}", directory.display())),
         }
     }
     Err(LaunchError::Failed(format!(
-        "the recorder cannot be put anywhere that programs could load it from ({}); set XDG_CACHE_HOME to a directory of yours whose path has neither spaces nor colons",
+        "the recorder cannot be installed where programs could load it ({}); set XDG_CACHE_HOME to one of your directories, with neither spaces nor colons in its path",
         reasons.join("; ")
     )))
 }
 
-/// Who may read the recorder.
+/// The users that may read the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Readers {
-    /// This user alone.
+    /// Only this user.
     User,
     /// All users.
     All,
@@ -149,7 +150,7 @@ impl Readers {
     }
 }
 
-fn in_cache(cache: &Path, readers: Readers) -> io::Result<Placed> {
+fn in_cache(cache: &Path, readers: Readers) -> io::Result<Installed> {
     usable(cache)?;
     let cache = trusted(cache)?;
     fs::create_dir_all(&cache)?;
@@ -157,15 +158,15 @@ fn in_cache(cache: &Path, readers: Readers) -> io::Result<Placed> {
     own(&ours, readers)?;
     let directory = ours.join(format!("{PREFIX}{:016x}", hash(&[SHIM, SITECUSTOMIZE])));
     own(&directory, readers)?;
-    let placed = fill(directory, false, readers)?;
-    // Its time says when it was last used. Neither this nor the cleaning has to work.
-    let _ = File::open(&placed.directory)
+    let installed = fill(directory, false, readers)?;
+    // The modification time is the time of the last use. This and the cleanup are optional.
+    let _ = File::open(&installed.directory)
         .and_then(|directory| directory.set_modified(SystemTime::now()));
-    remove_unused(&ours, &placed.directory);
-    Ok(placed)
+    remove_unused(&ours, &installed.directory);
+    Ok(installed)
 }
 
-fn in_temporary(below: &Path) -> io::Result<Placed> {
+fn in_temporary(below: &Path) -> io::Result<Installed> {
     usable(below)?;
     let name = format!("preheat-{}-{}", std::process::id(), clock::now());
     let directory = trusted(below)?.join(name);
@@ -173,8 +174,8 @@ fn in_temporary(below: &Path) -> io::Result<Placed> {
     fill(directory, true, Readers::User)
 }
 
-/// Whether a path can be named in `LD_PRELOAD`, where spaces and colons separate and a
-/// dollar is expanded, and leads to where code may be executed.
+/// Checks that a path is usable in `LD_PRELOAD`, where spaces and colons separate entries
+/// and a dollar sign is expanded, and that code may be executed there.
 fn usable(directory: &Path) -> io::Result<()> {
     let bytes = directory.as_os_str().as_bytes();
     if bytes
@@ -182,10 +183,11 @@ fn usable(directory: &Path) -> io::Result<()> {
         .any(|byte| b" :$;".contains(byte) || byte.is_ascii_control())
     {
         return Err(io::Error::other(
-            "the loader cannot be told of a path with a space, colon or dollar in it",
+            "LD_PRELOAD cannot contain a path with a space, colon or dollar sign",
         ));
     }
-    // The directory itself may not be there yet: its file system is that of what is.
+    // The directory may not exist yet; its closest existing parent is on the same file
+    // system.
     let existing = directory.ancestors().find(|path| path.exists());
     let Some(path) = existing.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok())
     else {
@@ -203,16 +205,16 @@ fn usable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Have a directory that is this user's own, open to nobody else; no link is followed.
+/// Creates or checks a private directory of this user. Links are not followed.
 pub fn private(directory: &Path) -> io::Result<()> {
     own(directory, Readers::User)
 }
 
-/// Have a directory that belongs to this user, with the permissions for these readers; no
-/// link is followed.
+/// Creates or checks a directory that belongs to this user, with the permissions for these
+/// readers. Links are not followed.
 fn own(directory: &Path, readers: Readers) -> io::Result<()> {
     let mode = readers.directories();
-    // Not where it exists: a sandbox may allow no directory to be made.
+    // Not if it exists: a sandbox may forbid the creation of directories.
     if fs::symlink_metadata(directory).is_err() {
         match DirBuilder::new().mode(mode).create(directory) {
             Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
@@ -224,11 +226,11 @@ fn own(directory: &Path, readers: Readers) -> io::Result<()> {
     let us = unsafe { libc::geteuid() };
     if !is.is_dir() || is.uid() != us {
         return Err(io::Error::other(format!(
-            "{} is not a directory of this user's own",
+            "{} is not a directory that belongs to this user",
             directory.display()
         )));
     }
-    // The umask may have removed some.
+    // The umask may have removed some permissions.
     let wrong = match readers {
         Readers::User => is.mode() & 0o077 != 0,
         Readers::All => is.mode() & 0o777 != mode,
@@ -239,22 +241,22 @@ fn own(directory: &Path, readers: Readers) -> io::Result<()> {
     Ok(())
 }
 
-fn fill(directory: PathBuf, temporary: bool, readers: Readers) -> io::Result<Placed> {
-    let placed = Placed::at(directory, temporary);
-    own(&placed.python, readers)?;
-    let script = placed.python.join("sitecustomize.py");
-    for (path, bytes) in [(&placed.shim, SHIM), (&script, SITECUSTOMIZE)] {
+fn fill(directory: PathBuf, temporary: bool, readers: Readers) -> io::Result<Installed> {
+    let installed = Installed::at(directory, temporary);
+    own(&installed.python, readers)?;
+    let script = installed.python.join("sitecustomize.py");
+    for (path, bytes) in [(&installed.shim, SHIM), (&script, SITECUSTOMIZE)] {
         put(path, bytes)?;
-        // Only if they differ: a change is noticed by those that have mapped the file.
+        // Only if they differ: processes that have mapped the file would notice a change.
         if readers == Readers::All && fs::metadata(path)?.mode() & 0o777 != 0o644 {
             fs::set_permissions(path, Permissions::from_mode(0o644))?;
         }
     }
-    Ok(placed)
+    Ok(installed)
 }
 
-/// Have a file with these bytes. One that has them already is left alone: programs may
-/// have it mapped. Any other is replaced as a whole.
+/// Ensures that a file has this content. A file with the right content is not touched,
+/// since programs may have it mapped; any other is replaced atomically.
 pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
     if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
@@ -263,7 +265,7 @@ pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)
 }
 
-/// Write a file of the user's own anew, as a whole.
+/// Replaces a file atomically, readable only by this user.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension(format!("new-{}-{}", std::process::id(), clock::now()));
     let written = OpenOptions::new()
@@ -295,7 +297,7 @@ fn remove_unused(ours: &Path, but: &Path) {
     }
 }
 
-/// FNV-1a: a name, no proof. What is found under it is compared as a whole.
+/// FNV-1a: only for naming. The content is compared completely.
 fn hash(parts: &[&[u8]]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for &byte in parts.iter().copied().flatten() {

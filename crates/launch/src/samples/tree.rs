@@ -1,4 +1,4 @@
-//! One look at a tree of processes, and what of it is worth writing down.
+//! Samples a tree of processes, and writes only changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use preheat_wire::Sampled;
 
-use super::Seen;
+use super::Summary;
 use super::file::Writer;
 use super::proc::{self, Source};
 use crate::clock;
 
-/// Threads of one process that are looked at.
+/// The maximum number of threads sampled per process.
 const THREADS: usize = 64;
-/// Processes that are looked at.
+/// The maximum number of processes sampled.
 const PROCESSES: usize = 64;
-/// Files that are kept open: a process may often have no more than 1024.
+/// The maximum number of open files: the limit of a process is often 1024.
 const KEPT: usize = 400;
 
-/// The command's process and its descendants; and those that record into the same
-/// directory and are none: they were there before, and the command had them do its work.
+/// The command's process and its descendants, and other processes that record into the same
+/// directory: they existed before and do work for the command.
 pub(super) struct Tree {
     root: u32,
     directory: PathBuf,
     processes: BTreeMap<u32, Process>,
-    /// Whether `schedstat` counts; else ticks are used.
+    /// Whether `schedstat` is available; otherwise clock ticks are used.
     precise: bool,
-    /// Nanoseconds of a tick, bytes of a page.
+    /// Nanoseconds per tick, bytes per page.
     tick: u64,
     page: u64,
     peak_resident: u64,
@@ -47,10 +47,10 @@ struct Thread {
     last: Last<(u64, u64)>,
 }
 
-/// What was written of something last, so that only changes are written.
+/// The last written value, so that only changes are written.
 struct Last<T> {
     value: Option<T>,
-    /// The last time that it was found unchanged since.
+    /// The last time at which it was still unchanged.
     unchanged: Option<u64>,
 }
 
@@ -60,9 +60,9 @@ impl<T: Copy + PartialEq> Last<T> {
         unchanged: None,
     };
 
-    /// What to write of this value: nothing if it is the same as before. Else itself,
-    /// and before it the old one at the last time it was seen: between two records a
-    /// reader takes the change to be even.
+    /// The records to write for this value: none if it is unchanged. Otherwise the value,
+    /// preceded by the old one at the last time it was sampled: a reader interpolates
+    /// between two records.
     fn next(&mut self, time: u64, value: T) -> [Option<(u64, T)>; 2] {
         if self.value == Some(value) {
             self.unchanged = Some(time);
@@ -73,7 +73,7 @@ impl<T: Copy + PartialEq> Last<T> {
         [before, Some((time, value))]
     }
 
-    /// What is still to be written in the end: that it had not changed since.
+    /// The final record, which shows how long the value stayed unchanged.
     fn rest(&mut self) -> Option<(u64, T)> {
         self.unchanged.take().zip(self.value)
     }
@@ -95,17 +95,17 @@ impl Tree {
         tree
     }
 
-    /// Look at the root's known threads; at a wide look also for new threads and
-    /// descendants, and at what is read from disks.
-    pub(super) fn look(&mut self, wide: bool, writer: &mut Writer) {
+    /// Samples the known threads of the root. With `wide`, also discovers new threads and
+    /// descendants, and samples all processes and their disk reads.
+    pub(super) fn sample(&mut self, wide: bool, writer: &mut Writer) {
         if wide {
             self.discover();
         }
         let mut gone = Vec::new();
         for (&pid, process) in &mut self.processes {
             if wide || pid == self.root {
-                let there = process.look(pid, wide, self.page, writer);
-                process.look_at_threads(pid, self.precise, self.tick, writer);
+                let there = process.sample(pid, wide, self.page, writer);
+                process.sample_threads(pid, self.precise, self.tick, writer);
                 self.peak_resident = self.peak_resident.max(process.now.0);
                 if !there && pid != self.root {
                     gone.push(pid);
@@ -118,9 +118,9 @@ impl Tree {
         writer.flush();
     }
 
-    /// Look for the last time.
-    pub(super) fn end(mut self, writer: &mut Writer) -> Seen {
-        self.look(true, writer);
+    /// Takes the last sample.
+    pub(super) fn end(mut self, writer: &mut Writer) -> Summary {
+        self.sample(true, writer);
         for (&pid, process) in &mut self.processes {
             if let Some((time, (resident, sampled))) = process.last.rest() {
                 writer.process(time, resident, sampled);
@@ -132,26 +132,26 @@ impl Tree {
             }
         }
         writer.flush();
-        self.seen()
+        self.summary()
     }
 
-    fn seen(self) -> Seen {
+    fn summary(self) -> Summary {
         let mut notes = Vec::new();
         if !self.precise {
-            notes.push("this kernel does not count the threads' processor time in nanoseconds: it was sampled in clock ticks, and waiting for a processor is not known".to_owned());
+            notes.push("this kernel does not report the CPU time of threads in nanoseconds: it was sampled in clock ticks, and the time spent waiting for a processor is unknown".to_owned());
         }
         if self.left_out {
             notes.push(format!(
                 "only the first {PROCESSES} processes, and {THREADS} threads of each, were sampled from outside"
             ));
         }
-        Seen {
+        Summary {
             peak_resident: self.peak_resident,
             notes,
         }
     }
 
-    /// Find new threads and descendants.
+    /// Finds new threads and descendants.
     fn discover(&mut self) {
         let mut kept = self.kept();
         let mut pending = vec![self.root];
@@ -219,7 +219,7 @@ impl Tree {
     }
 }
 
-/// The processes that have a file in a directory.
+/// The processes that have a process file in a directory.
 fn recording_in(directory: &Path) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
@@ -230,14 +230,14 @@ fn recording_in(directory: &Path) -> impl Iterator<Item = u32> {
 }
 
 impl Process {
-    /// Whether it is still there.
-    fn look(&mut self, pid: u32, wide: bool, page: u64, writer: &mut Writer) -> bool {
+    /// Samples the process; false if it no longer exists.
+    fn sample(&mut self, pid: u32, wide: bool, page: u64, writer: &mut Writer) -> bool {
         let mut buffer = [0; 1024];
         let time = clock::now();
         let Some(pages) = self.statm.read(&mut buffer).and_then(proc::resident_pages) else {
             return false;
         };
-        // A process that has ended has no memory, and keeps what it had last.
+        // A process that has ended has no memory: the last value is kept.
         if pages > 0 {
             self.now.0 = pages * page;
         }
@@ -257,7 +257,7 @@ impl Process {
         true
     }
 
-    fn look_at_threads(&mut self, pid: u32, precise: bool, tick: u64, writer: &mut Writer) {
+    fn sample_threads(&mut self, pid: u32, precise: bool, tick: u64, writer: &mut Writer) {
         let mut buffer = [0; 1024];
         self.threads.retain(|&tid, thread| {
             let time = clock::now();
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_changes_are_written_with_where_they_began() {
+    fn only_changes_are_written_with_their_begin() {
         let mut last = Last::NEW;
         assert_eq!(last.next(10, 1), [None, Some((10, 1))]);
         assert_eq!(last.next(20, 2), [None, Some((20, 2))]);
