@@ -1,10 +1,10 @@
-//! Tells the linker what the preloaded library must be like.
+//! Linker settings for the preloaded library.
 //!
-//! Its constructor runs before all others, so that what those cost can be seen. It is
-//! never unloaded: the process calls it at its end, whoever has loaded it. And it needs
-//! nothing but the C library: another library that it needed would be loaded into every
-//! program, with the search path of the program that happens to be recorded, and shadow
-//! the one that the program brings along.
+//! Its constructor runs before all others, so that their cost can be measured. It is never
+//! unloaded: the process calls it at its end, no matter what loaded it. And it depends only
+//! on the C library: any other dependency would be loaded into every program, using the
+//! search path of the recorded program, and would shadow the version that the program
+//! ships.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,15 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     if let Some(directory) = unwinder() {
         println!("cargo:rustc-cdylib-link-arg=-L{}", directory.display());
-        // The static unwinder is made for the C library of this machine, and calls this
-        // function; where the program runs it may not have it. See src/loader/find.rs.
+        // The static unwinder is built for the C library of this machine and calls this
+        // function, which the C library on the target machine may lack. See
+        // src/loader/find.rs.
         println!("cargo:rustc-cdylib-link-arg=-Wl,--defsym=_dl_find_object=preheat_find_object");
     }
 }
 
-/// The standard library asks for the unwinder as `-lgcc_s`. A directory where the linker
-/// finds under that name the compiler's static one, which has the same functions.
+/// The standard library links the unwinder as `-lgcc_s`. Returns a directory in which this
+/// name refers to the compiler's static unwinder, which has the same functions.
 fn unwinder() -> Option<PathBuf> {
     let linker = env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let asked = Command::new(linker)
@@ -31,7 +32,7 @@ fn unwinder() -> Option<PathBuf> {
         .output()
         .ok()?;
     let found = String::from_utf8(asked.stdout).ok()?;
-    // Where there is none, the compiler answers with the bare name.
+    // If there is none, the compiler prints the bare name.
     if !Path::new(found.trim()).is_absolute() {
         println!("cargo:warning=no libgcc_eh.a: the recorder will need libgcc_s.so.1");
         return None;

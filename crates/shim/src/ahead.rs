@@ -1,15 +1,15 @@
-//! Initializes the driver and makes a device's primary context in a thread of its own,
-//! while the program imports: for a program that was seen to do just that itself, a
-//! little later, with the same device. Its own calls then find both made.
+//! Initializes the driver and creates the primary context of a device in a separate thread
+//! while the program imports its modules. This is done for programs that were observed to
+//! do the same a little later, with the same device. Their own calls then find both ready.
 //!
-//! The thread begins when `main` does: before that the loader is under way. It makes the
-//! context current nowhere, and keeps it: whoever gave it back before the program has
-//! taken it would destroy it. When anything fails it stops, and the program meets the
-//! same failure by itself.
+//! The thread starts together with `main`: before that, the loader is busy. It makes the
+//! context current nowhere, and never releases it: releasing it before the program has
+//! retained it would destroy it. On any error the thread stops, and the program gets the
+//! same error from its own call.
 //!
-//! A fork waits for the thread, because a child would find the loader's lock held for
-//! ever; and so does the end of the program, because the driver must not be taken down
-//! while it comes up.
+//! A fork waits for the thread, because otherwise the child could find the loader's lock
+//! held forever. The end of the program also waits, because the driver must not be shut
+//! down during its initialization.
 
 mod asked;
 mod given;
@@ -25,28 +25,26 @@ use std::mem::{MaybeUninit, transmute};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// What comes of it.
+/// The state of the initialization.
 static STATE: AtomicU32 = AtomicU32::new(NOT_BEGUN);
 const NOT_BEGUN: u32 = 0;
 const UNDER_WAY: u32 = 1;
 const OVER: u32 = 2;
 
-/// The process that the thread is one of: a forked child has a copy of the state, and no
-/// such thread.
+/// The process of the thread: a forked child has a copy of the state, but not the thread.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// The thread, while it is there.
+/// The thread, while it exists.
 static THREAD: AtomicUsize = AtomicUsize::new(0);
 
-/// The driver has the stack that threads usually have, however little the program's limit
-/// leaves for others.
+/// The usual stack size of threads, however small the limit of the program is.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Nobody waits longer than that: who forks or ends within the loader's lock would wait
-/// for a thread that waits for it.
+/// The maximum waiting time: a thread that forks or exits while holding the loader's lock
+/// would wait for a thread that waits for it.
 const LONGEST_SECONDS: i64 = 20;
 
-/// Begins with what was asked for; the first time only.
+/// Starts the planned initialization, once.
 pub(crate) fn begin() {
     let begun = STATE.compare_exchange(NOT_BEGUN, UNDER_WAY, Ordering::AcqRel, Ordering::Relaxed);
     if begun.is_err() {
@@ -55,8 +53,8 @@ pub(crate) fn begin() {
     let _errno = Errno::keep();
     PROCESS.store(process_number(), Ordering::Relaxed);
     given::keep();
-    // SAFETY: the functions live as long as the process; all else is given room for what
-    // is written, and initialized before it is read. The thread takes nothing.
+    // SAFETY: the functions live as long as the process; all pointers refer to memory for
+    // what is written, which is initialized before it is read. The thread has no argument.
     unsafe {
         libc::pthread_atfork(Some(before_fork), None, None);
         let mut attributes = MaybeUninit::uninit();
@@ -66,7 +64,7 @@ pub(crate) fn begin() {
         let attributes = attributes.as_mut_ptr();
         libc::pthread_attr_setstacksize(attributes, STACK_BYTES);
         libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
-        // Signals are for the program's threads. The driver's own inherit this.
+        // Signals are for the program's threads. The driver's threads inherit this mask.
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
@@ -80,15 +78,15 @@ pub(crate) fn begin() {
     }
 }
 
-/// Begins with this device and driver, which Python's side names: in a child of a warm
-/// parent, which was not asked for anything when it began.
+/// Starts with the device and driver that Python passes: for a child of a warm parent,
+/// which had no request when it started.
 pub(crate) fn begin_with(device: u64, driver: &[u8]) {
     if STATE.load(Ordering::Relaxed) == NOT_BEGUN && PLAN.set(device, driver) {
         begin();
     }
 }
 
-/// Waits until the thread is done, where there is one.
+/// Waits until the thread is done, if there is one.
 pub(crate) fn wait() {
     if STATE.load(Ordering::Acquire) != UNDER_WAY
         || PROCESS.load(Ordering::Relaxed) != process_number()
@@ -107,9 +105,9 @@ pub(crate) fn wait() {
     }
 }
 
-/// Whether this is the thread; its process may fork, for the driver does.
+/// Whether this is the thread; the driver may fork on it.
 fn is_this_thread() -> bool {
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: it has no arguments and cannot fail.
     THREAD.load(Ordering::Relaxed) == unsafe { libc::pthread_self() } as usize
 }
 
@@ -121,13 +119,13 @@ unsafe extern "C" fn before_exit(_: *mut c_void) {
     wait();
 }
 
-/// For an interpreter that ends.
+/// Called when an interpreter exits.
 pub(crate) extern "C" fn wait_at_exit() {
     wait();
 }
 
 extern "C" fn run(_: *mut c_void) -> *mut c_void {
-    // SAFETY: no memory is involved but the name, which the kernel reads.
+    // SAFETY: the only memory involved is the name, which the kernel reads.
     unsafe {
         THREAD.store(libc::pthread_self() as usize, Ordering::Relaxed);
         let name = c"preheat-ahead".as_ptr();
@@ -148,15 +146,16 @@ type Init = unsafe extern "C" fn(c_uint) -> c_int;
 type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
 type Retain = unsafe extern "C" fn(*mut usize, c_int) -> c_int;
 
-/// As the program will do it: the calls are recorded like its own. Nothing where it fails.
+/// Makes the same calls as the program would. They are recorded like the program's. `None`
+/// on errors.
 fn initialize() -> Option<()> {
     let (ordinal, driver) = PLAN.get()?;
-    // SAFETY: the path is a C string. It is this library's own dlopen, which records.
+    // SAFETY: the path is a C string. This calls this library's dlopen, which records.
     let driver = unsafe { libc::dlopen(driver.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if driver.is_null() {
         return None;
     }
-    // Runs before what the library itself has registered by now.
+    // Runs before the handlers that the library has registered so far.
     // SAFETY: the function lives as long as the process.
     unsafe { start::__cxa_atexit(before_exit, null_mut(), null_mut()) };
     let find = |name: &CStr| {
@@ -166,8 +165,8 @@ fn initialize() -> Option<()> {
     let (init, get) = (find(c"cuInit")?, find(c"cuDeviceGet")?);
     let retain = find(c"cuDevicePrimaryCtxRetain")?;
     let (mut device, mut context) = (0, 0);
-    // SAFETY: the driver's functions of these names, with what its documentation says;
-    // each is called only after the one before has succeeded.
+    // SAFETY: the driver's functions of these names, called as documented; each only after
+    // the previous one has succeeded.
     let made = unsafe {
         transmute::<*mut c_void, Init>(init)(0) == 0
             && transmute::<*mut c_void, Get>(get)(&mut device, ordinal) == 0
@@ -177,7 +176,7 @@ fn initialize() -> Option<()> {
 }
 
 fn futex(what: c_int, value: u32, time: *const libc::timespec) {
-    // SAFETY: the word lives as long as the process, and the time is null or one.
+    // SAFETY: the word lives as long as the process, and the time is null or valid.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

@@ -2,12 +2,13 @@
 //! shims, `env`, `nice`, `uv run`, shell scripts.
 //!
 //! `preheat start` cannot know in advance which Python such a command becomes, so it
-//! preloads this library into the chain. Programs on the way pass it on. A Python removes it
-//! from its environment before its first line runs, and, if it is the process that
-//! `preheat start` was, executes `preheat start` again. (`uv` and `timeout` run one program as
-//! their child instead of becoming it, so their child counts as well.) That process has everything that the chain has set: variables, priority, limits, directory,
-//! ignored signals, its pid. Nothing of the Python has happened by then. If the client cannot
-//! be executed, this process simply goes on as the Python that it is.
+//! preloads this library into the chain. Programs in the chain pass it on. A Python removes
+//! it from its environment before its first line runs and, if it is the process that was
+//! `preheat start`, executes `preheat start` again. (`uv` and `timeout` run a program as
+//! their child instead of becoming it, so their child counts as well.) That process has
+//! everything that the chain has set: variables, priority, limits, directory, ignored
+//! signals, its pid. Nothing of the Python has run by then. If the client cannot be
+//! executed, the process simply continues as the Python that it is.
 
 use crate::environment::{place, remove, variable};
 use crate::recorder::system::process_number;
@@ -15,17 +16,17 @@ use preheat_wire::variables;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr::{null, null_mut};
 
-/// Paths are at most this long.
+/// The maximum length of a path.
 const LONGEST: usize = 4096;
 
 /// The request in the environment.
 #[derive(Debug, PartialEq, Eq)]
 struct Chain<'a> {
-    /// The process that `preheat start` was when the chain began.
+    /// The process that was `preheat start` when the chain began.
     process: u32,
     /// This library, as `LD_PRELOAD` names it.
     shim: &'a [u8],
-    /// The program to execute, and the words before the Python's own.
+    /// The program to execute, and its arguments before those of the Python.
     client: &'a [u8],
 }
 
@@ -39,18 +40,18 @@ fn parse(value: &[u8]) -> Option<Chain<'_>> {
 }
 
 /// Removes the request from the environment if this process is a Python, and becomes the
-/// client if it is the one that is meant. Otherwise it does nothing.
+/// client if it is the intended process. Otherwise it does nothing.
 ///
 /// # Safety
-/// `arguments` must be this process's `count` arguments and `environment` its array, which
-/// nobody else may have read yet.
+/// `arguments` must be the `count` arguments of this process and `environment` its array,
+/// which nothing else has read yet.
 pub(crate) unsafe fn follow(
     count: c_int,
     arguments: *const *const c_char,
     environment: *mut *mut c_char,
 ) {
-    // SAFETY: as the caller says. The request's text stays in memory when it is removed from
-    // the array.
+    // SAFETY: guaranteed by the caller. The text of the request stays in memory when it is
+    // removed from the array.
     unsafe {
         let Some(chain) = variable(environment, variables::CHAIN).and_then(parse) else {
             return;
@@ -72,14 +73,14 @@ pub(crate) unsafe fn follow(
     }
 }
 
-/// Programs that run one other program as their child, and wait for it.
+/// Programs that run one other program as their child and wait for it.
 const LAUNCHERS: [&[u8]; 3] = [b"uv", b"uvx", b"timeout"];
 
 /// Whether a process is such a program.
 fn runs_one_child(process: u32) -> bool {
     let mut path = *b"/proc/0000000000/exe\0";
     let mut rest = process;
-    // Zeros in front of a number are not accepted there, slashes are.
+    // Leading zeros are not accepted there, but slashes are.
     for digit in path[6..16].iter_mut().rev() {
         *digit = match rest {
             0 => b'/',
@@ -91,15 +92,15 @@ fn runs_one_child(process: u32) -> bool {
         .is_ok_and(|path| executable(path, |name| LAUNCHERS.contains(&base(name))))
 }
 
-/// Whether this process runs a Python, by its file's name.
+/// Whether this process runs a Python, according to the name of its executable.
 fn is_python() -> bool {
     executable(c"/proc/self/exe", names_python)
 }
 
-/// Whether a link leads to a file whose path is accepted.
+/// Whether the path that a link refers to is accepted.
 fn executable(link: &CStr, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
     let mut room = [0u8; LONGEST];
-    // SAFETY: the kernel writes at most the room's length.
+    // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -115,12 +116,12 @@ fn executable(link: &CStr, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
     path.is_some_and(accepts)
 }
 
-/// A path's last part.
+/// The last component of a path.
 fn base(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
-/// As `preheat start` decides it.
+/// The same criterion as in `preheat start`.
 fn names_python(path: &[u8]) -> bool {
     let version = base(path).strip_prefix(b"python");
     version.is_some_and(|version| {
@@ -129,14 +130,14 @@ fn names_python(path: &[u8]) -> bool {
     })
 }
 
-/// Removes a library from a list of them, wherever it stands, with the colon behind it, or,
-/// where it is the last, before it. The variable goes if nothing else was in it.
+/// Removes a library from a list, at any position, together with the separator after it, or
+/// before it if it is the last. Removes the variable if the list becomes empty.
 ///
 /// # Safety
-/// As `environment::remove`; the text may be written to.
+/// Same as `environment::remove`; the text must be writable.
 unsafe fn leave(at: *mut *mut c_char, shim: &[u8]) {
-    // SAFETY: the variable has a name and a value; what is moved lies within its text, and
-    // it gets shorter.
+    // SAFETY: the variable has a name and a value; the moved bytes are within its text,
+    // which gets shorter.
     unsafe {
         let whole = CStr::from_ptr(*at).to_bytes_with_nul();
         let is_end = |byte: &u8| matches!(byte, b'=' | b':' | b' ' | 0);
@@ -157,13 +158,13 @@ unsafe fn leave(at: *mut *mut c_char, shim: &[u8]) {
     }
 }
 
-/// Cuts bytes out of a text.
+/// Removes bytes from a text.
 ///
 /// # Safety
 /// `text` must be the memory of `whole`, and writable.
 unsafe fn cut(text: *mut c_char, whole: &[u8], from: usize, to: usize) {
     let rest = &whole[to..];
-    // SAFETY: both lie within the text, which ends with the rest.
+    // SAFETY: both ranges are within the text, which ends with the rest.
     unsafe {
         text.cast::<u8>()
             .add(from)
@@ -171,11 +172,11 @@ unsafe fn cut(text: *mut c_char, whole: &[u8], from: usize, to: usize) {
     };
 }
 
-/// Executes the client for this Python: its words, each on a line, then how the kernel found
-/// the Python, and the Python's own words. Returns if that cannot be done.
+/// Executes the client for this Python: the client's arguments, one per line, then the path
+/// that the kernel executed, and the arguments of the Python. Returns if that fails.
 ///
 /// # Safety
-/// As [`follow`].
+/// Same as [`follow`].
 unsafe fn become_client(
     client: &[u8],
     count: usize,
@@ -184,7 +185,7 @@ unsafe fn become_client(
 ) {
     const BECAME: &CStr = c"--became";
     const END: &CStr = c"--";
-    // SAFETY: the auxiliary vector is there from the beginning; its texts live as long as the
+    // SAFETY: the auxiliary vector exists from the beginning; its texts live as long as the
     // process.
     let executed = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
     if executed.is_null() || count == 0 {
@@ -193,9 +194,9 @@ unsafe fn become_client(
     let words = client.split(|&byte| byte == b'\n').count();
     let pointers = (words + count + 4) * size_of::<*const c_char>();
     let length = pointers + client.len() + 1;
-    // SAFETY: the kernel gives memory of this length, aligned to a page: first the array,
-    // which has room for all words and a null, and behind it a copy of the client's words.
-    // The process becomes another program, or keeps these few pages.
+    // SAFETY: the kernel provides memory of this length, aligned to a page: first the
+    // array, with space for all arguments and a null, then a copy of the client's
+    // arguments. The process becomes another program, or keeps these few pages.
     unsafe {
         let (how, map) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn pythons_are_known_by_their_names() {
+    fn pythons_are_recognized_by_name() {
         for path in ["/usr/bin/python3.11", "/opt/python", "python3"] {
             assert!(names_python(path.as_bytes()), "{path}");
         }
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_file() {
+    fn a_process_is_recognized_by_its_executable() {
         let this = std::env::current_exe().unwrap();
         let this = this.as_os_str().as_encoded_bytes().to_vec();
         assert!(executable(c"/proc/self/exe", |path| path == this));
@@ -274,9 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_removed_from_any_place_in_the_list() {
+    fn the_library_is_removed_from_any_position() {
         let left = |value: &str| {
-            // Not freed: that would go by its length, which changes.
+            // Leaked: freeing it would use its length, which changes.
             let text = CString::new(format!("LD_PRELOAD={value}")).unwrap();
             let mut array = [text.into_raw(), null_mut()];
             // SAFETY: an array of one C string, which may be written to, and a null.

@@ -1,10 +1,10 @@
-//! Clocks of native programs: a reading by the executable's own code is recorded with the
-//! address that made it.
+//! Clocks of native programs: records readings by the executable's own code, with the
+//! address of the call.
 //!
-//! A program times itself with two readings, and what lies between them is the number that
-//! it prints. Who reads is decided by the return address: readings by libraries go to the
-//! real function by a jump and cost a comparison. Python programs have their own hooks
-//! ([`crate::python`]), and installed tools are not what anybody times.
+//! A program times itself with two readings, and prints the difference. The return address
+//! shows who reads: readings by libraries jump to the real function and cost one
+//! comparison. Python programs have other hooks ([`crate::python`]), and nobody measures
+//! installed tools.
 
 use crate::files::found;
 use crate::loader::{Step, each_mapped, entry, real_dlsym};
@@ -19,20 +19,20 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering}
 static CLOCK_GETTIME: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static GETTIMEOFDAY: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// The executable's own code, where its readings are recorded; empty elsewhere.
+/// The executable's own code, if its readings are recorded; otherwise empty.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
-/// The address that the executable's own are relative to.
+/// The base address of the executable.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 
-/// After so many readings a process records no more of them: 16 MiB.
+/// The maximum number of readings recorded per process: 16 MiB.
 const MOST: u32 = 1 << 19;
 static READINGS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the executable is a Python.
 static PYTHON: AtomicBool = AtomicBool::new(false);
 
-/// Finds the real functions.
+/// Looks up the real functions.
 pub(crate) fn prepare() {
     found(&CLOCK_GETTIME, c"clock_gettime");
     found(&GETTIMEOFDAY, c"gettimeofday");
@@ -40,11 +40,11 @@ pub(crate) fn prepare() {
     PYTHON.store(python, Ordering::Relaxed);
 }
 
-/// `main` is about to be called in a recorded process: from now on its own readings are
-/// recorded, unless it is an interpreter or an installed tool.
+/// Called before `main` in a recorded process: records its own readings from now on, unless
+/// it is an interpreter or an installed tool.
 pub(crate) fn main_begins() {
     let mut path = [0; 512];
-    // SAFETY: the kernel writes at most the buffer's length.
+    // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -79,7 +79,7 @@ pub(crate) fn main_begins() {
     });
 }
 
-/// Whether an executable is a tool of the system.
+/// Whether an executable is a system tool.
 fn is_installed(path: &[u8]) -> bool {
     const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/bin/", b"/sbin/", b"/lib/", b"/snap/"];
     const OWN: [&[u8]; 2] = [b"/usr/local/", b"/usr/src/"];
@@ -98,7 +98,7 @@ pub(crate) fn may_record() -> bool {
     recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
 }
 
-/// Records a reading at a place, unless the program only waits by it.
+/// Records a reading at a call site, unless the program is only polling.
 pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
     if is_polling(place) {
         return;
@@ -111,11 +111,11 @@ pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
     recorder::instant(Kind::Clock, clock as u16, place as i32, value, None, b"");
 }
 
-/// A place that reads again this soon, this often and without any other reading in between
-/// waits for a time to come; nobody asks how long that took.
+/// A call site is polling if it reads again within this time, this often, without other
+/// readings in between. The duration of polling is of no interest.
 const SOON: u64 = 20_000;
 const OFTEN: u32 = 64;
-/// A pause makes up for so many readings.
+/// A pause offsets this many readings.
 const PAUSE: u32 = 8;
 
 #[derive(Clone, Copy)]
@@ -131,14 +131,14 @@ thread_local! {
     };
 }
 
-/// Whether this reading is one of many by which the program waits.
+/// Whether this reading is part of a polling loop.
 fn is_polling(place: u32) -> bool {
     let time = recorder::now();
     let last = LAST.get();
     let soon = time.wrapping_sub(last.time) < SOON;
     let often = match (last.place == place, soon) {
         (true, true) => last.often.saturating_add(1).min(2 * OFTEN),
-        // The processor was away for a moment.
+        // The thread was preempted for a moment.
         (true, false) => last.often.saturating_sub(PAUSE),
         (false, _) => 0,
     };
@@ -146,7 +146,7 @@ fn is_polling(place: u32) -> bool {
     often > OFTEN
 }
 
-/// Records that the executable's own code has read this from a clock.
+/// Records a reading by the executable's own code.
 #[cold]
 fn keep_native(clock: Clock, caller: *const u8, nanoseconds: u64) {
     if !may_record() {
@@ -161,7 +161,7 @@ fn keep_native(clock: Clock, caller: *const u8, nanoseconds: u64) {
     keep(clock, recorder::text(place), nanoseconds);
 }
 
-/// `+` and the number, at the end of the buffer.
+/// Formats `+` and the number at the end of the buffer.
 fn decimal(mut number: usize, buffer: &mut [u8; 24]) -> &[u8] {
     let mut at = buffer.len();
     let mut put = |byte| {
@@ -211,8 +211,8 @@ extern "C" fn clock_gettime_read(
     }
     let which = clock as usize as libc::clockid_t;
     let time = time.cast_mut().cast::<libc::timespec>();
-    // SAFETY: the program's own arguments, to the C library's function or, before that was
-    // found, to the kernel, which checks them.
+    // SAFETY: the program's own arguments are passed to the C library's function or, before
+    // that is found, to the kernel, which checks them.
     let result = unsafe {
         if real.is_null() {
             libc::syscall(libc::SYS_clock_gettime, which, time) as c_int
@@ -243,7 +243,7 @@ extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, caller: 
     }
     let time = time.cast::<libc::timeval>();
     let zone = zone.cast_mut().cast::<c_void>();
-    // SAFETY: as for `clock_gettime`.
+    // SAFETY: same as for `clock_gettime`.
     let result = unsafe {
         if real.is_null() {
             libc::syscall(libc::SYS_gettimeofday, time, zone) as c_int
@@ -271,8 +271,8 @@ extern "C" fn steady_now_read(_: *mut c_void, _: *const c_char, caller: *const u
     chrono_now(Clock::ChronoSteady, libc::CLOCK_MONOTONIC, caller)
 }
 
-/// What libstdc++ does here, done in its place: its own function cannot be called, because
-/// it may have been loaded where no look-up from here finds it.
+/// Does the same as libstdc++. Its function cannot be called, because it may have been
+/// loaded where a lookup from here does not find it.
 fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -306,16 +306,16 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_reads_all_the_time_is_polling() {
+    fn a_call_site_that_reads_continuously_is_polling() {
         let polls = (0..1000).filter(|_| is_polling(7)).count();
         assert!(polls > 800, "{polls}");
-        // Two places that alternate measure something.
+        // Two alternating call sites measure something.
         let alternating = (0..1000u32).filter(|at| is_polling(1 + at % 2));
         assert_eq!(alternating.count(), 0);
     }
 
     #[test]
-    fn tools_of_the_system_are_not_the_users_programs() {
+    fn system_tools_are_not_user_programs() {
         assert!(is_installed(b"/usr/bin/bash"));
         assert!(is_installed(b"/bin/sh"));
         assert!(!is_installed(b"/usr/local/bin/infer"));

@@ -1,15 +1,16 @@
-//! The array of the environment, as a process gets it: looked at and edited in place,
-//! before anything else has looked at it.
+//! The environment array of a new process, read and edited in place before anything else
+//! reads it.
 
 use std::ffi::{CStr, c_char};
 
 /// The texts of an array.
 ///
 /// # Safety
-/// `array` must be null or an array of C strings that ends with a null, and stay so.
+/// `array` must be null or an array of C strings that ends with a null, and stay valid.
 pub(crate) unsafe fn strings<'a>(array: *const *mut c_char) -> impl Iterator<Item = &'a [u8]> {
     (0..).map_while(move |index| {
-        // SAFETY: the caller says that the array ends with a null, where this ends too.
+        // SAFETY: the caller guarantees that the array ends with a null, where this ends
+        // too.
         unsafe {
             if array.is_null() {
                 return None;
@@ -20,17 +21,17 @@ pub(crate) unsafe fn strings<'a>(array: *const *mut c_char) -> impl Iterator<Ite
     })
 }
 
-/// The value in a text of the environment, if it is that of this variable.
+/// The value in a text of the environment, if it belongs to this variable.
 pub(crate) fn value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
     text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
 }
 
-/// Where a variable stands in the array.
+/// The position of a variable in the array.
 ///
 /// # Safety
-/// As `strings`.
+/// Same as `strings`.
 pub(crate) unsafe fn place(array: *mut *mut c_char, name: &str) -> Option<*mut *mut c_char> {
-    // SAFETY: as the caller says; the index is that of one of the texts.
+    // SAFETY: guaranteed by the caller; the index is that of one of the texts.
     unsafe {
         let index = strings(array).position(|text| value(text, name).is_some())?;
         Some(array.add(index))
@@ -40,16 +41,16 @@ pub(crate) unsafe fn place(array: *mut *mut c_char, name: &str) -> Option<*mut *
 /// The value of a variable.
 ///
 /// # Safety
-/// As `strings`.
+/// Same as `strings`.
 pub(crate) unsafe fn variable<'a>(array: *const *mut c_char, name: &str) -> Option<&'a [u8]> {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { strings(array) }.find_map(|text| value(text, name))
 }
 
-/// Takes a variable out of the array.
+/// Removes a variable from the array.
 ///
 /// # Safety
-/// `place` must be that of a variable in such an array, and no other thread may look at it.
+/// `place` must be that of a variable in such an array, and no other thread may access it.
 pub(crate) unsafe fn remove(place: *mut *mut c_char) {
     let mut at = place;
     // SAFETY: the array ends with a null, where this ends too.
@@ -61,14 +62,14 @@ pub(crate) unsafe fn remove(place: *mut *mut c_char) {
     }
 }
 
-/// Takes `ours`, with the colon behind it, from the beginning of a variable's value; and
-/// the variable from the environment, if there is not even a colon left.
+/// Removes `ours`, and the colon after it, from the beginning of a variable's value.
+/// Removes the variable if nothing is left, not even a colon.
 ///
 /// # Safety
-/// As `remove`; the text may be written to.
+/// Same as `remove`; the text must be writable.
 pub(crate) unsafe fn leave(place: *mut *mut c_char, ours: &[u8]) {
-    // SAFETY: the variable has a name and a value; what is moved lies within its text,
-    // and the pointers within the array.
+    // SAFETY: the variable has a name and a value; the moved bytes are within its text, and
+    // the pointers within the array.
     unsafe {
         let whole = CStr::from_ptr(*place).to_bytes_with_nul();
         let Some(begin) = whole.iter().position(|&byte| byte == b'=') else {
@@ -97,11 +98,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_is_found_by_its_whole_name() {
+    fn a_variable_is_found_by_its_full_name() {
         let texts = [c"PREHEAT_LIMITS=1", c"PREHEAT_LIMIT=2=3", c"PATH=/"];
         let mut array: Vec<_> = texts.iter().map(|text| text.as_ptr().cast_mut()).collect();
         array.push(std::ptr::null_mut());
-        // SAFETY: an array of C strings with a null at its end, or null.
+        // SAFETY: an array of C strings that ends with a null, or null.
         unsafe {
             let found = variable(array.as_ptr(), "PREHEAT_LIMIT");
             assert_eq!(found, Some(b"2=3".as_slice()));

@@ -1,9 +1,9 @@
-//! Files that are opened for reading: each path is recorded once.
+//! Records files that are opened for reading, each path once.
 //!
-//! Only calls of the program and its libraries are seen, not those inside the C library
-//! (libraries that are loaded are recorded by themselves). The real function is found by
-//! the constructor; a call before that, from a memory allocator that wakes up early, goes
-//! to the kernel directly and looks nothing up.
+//! Only calls by the program and its libraries are hooked, not those inside the C library
+//! (loaded libraries are recorded separately). The constructor looks up the real functions;
+//! a call before that, for example by a memory allocator during its initialization, goes
+//! directly to the kernel without a lookup.
 
 use crate::loader;
 use crate::recorder::{self, system::Errno};
@@ -32,7 +32,7 @@ static FOPEN64: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static OPEN_2: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static OPEN64_2: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Finds the real functions.
+/// Looks up the real functions.
 pub(crate) fn prepare() {
     found(&OPEN, c"open");
     found(&OPEN64, c"open64");
@@ -63,7 +63,7 @@ fn by_kernel(directory: c_int, path: *const c_char, flags: c_int, mode: libc::mo
 }
 
 /// # Safety
-/// As `open`; `real` must be null or the real one.
+/// Same as `open`; `real` must be null or the real function.
 unsafe fn open_by(
     real: *mut c_void,
     path: *const c_char,
@@ -73,8 +73,8 @@ unsafe fn open_by(
     let fd = if real.is_null() {
         by_kernel(libc::AT_FDCWD, path, flags, mode)
     } else {
-        // SAFETY: the real open with the program's own arguments. Where the program gave
-        // no mode, the real one does not look at it.
+        // SAFETY: the real open with the program's own arguments. If the program passed no
+        // mode, the real function does not read it.
         unsafe { transmute::<*mut c_void, Open>(real)(path, flags, mode) }
     };
     opened(path, flags, fd);
@@ -82,7 +82,7 @@ unsafe fn open_by(
 }
 
 /// # Safety
-/// As `openat`; `real` must be null or the real one.
+/// Same as `openat`; `real` must be null or the real function.
 unsafe fn openat_by(
     real: *mut c_void,
     directory: c_int,
@@ -93,7 +93,7 @@ unsafe fn openat_by(
     let fd = if real.is_null() {
         by_kernel(directory, path, flags, mode)
     } else {
-        // SAFETY: as above.
+        // SAFETY: same as above.
         unsafe { transmute::<*mut c_void, Openat>(real)(directory, path, flags, mode) }
     };
     opened(path, flags, fd);
@@ -101,7 +101,7 @@ unsafe fn openat_by(
 }
 
 /// # Safety
-/// As `fopen`; `place` must be that of the real one.
+/// Same as `fopen`; `place` must be that of the real function.
 unsafe fn fopen_by(
     place: &AtomicPtr<c_void>,
     name: &CStr,
@@ -115,8 +115,8 @@ unsafe fn fopen_by(
     // SAFETY: the real fopen with the program's own arguments.
     let stream = unsafe { transmute::<*mut c_void, Fopen>(real)(path, mode) };
     if !stream.is_null() {
-        // SAFETY: a mode that the real function took is a C string, and the stream is
-        // the one that it just made.
+        // SAFETY: a mode that the real function accepted is a C string, and the stream is
+        // the one that it just created.
         let (mode, fd) = unsafe { (CStr::from_ptr(mode).to_bytes(), libc::fileno(stream)) };
         if mode.first() == Some(&b'r') && !mode.contains(&b'+') {
             opened(path, libc::O_RDONLY, fd);
@@ -130,7 +130,7 @@ macro_rules! exported {
         /// The program's function of this name.
         ///
         /// # Safety
-        /// As the C library's.
+        /// Same as the C library's.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: the program's own arguments go to the real function.
@@ -139,8 +139,8 @@ macro_rules! exported {
     )*};
 }
 
-// On the machines that this is for, a variadic function gets its third word where any
-// function does; where the program passed none, nobody reads it.
+// On the supported architectures, a variadic function gets its third word in the same
+// register as any other function; if the program passed none, nothing reads it.
 exported! {
     open(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int =
         open_by(OPEN.load(Ordering::Relaxed), path, flags, mode);
@@ -160,10 +160,10 @@ exported! {
         fopen_by(&FOPEN64, c"fopen64", path, mode);
 }
 
-/// The variants that programs with checked calls use.
+/// The variants in programs with fortified calls.
 ///
 /// # Safety
-/// As `open`; `place` must be that of the real one.
+/// Same as `open`; `place` must be that of the real function.
 unsafe fn open_2_by(
     place: &AtomicPtr<c_void>,
     name: &CStr,
@@ -181,7 +181,7 @@ unsafe fn open_2_by(
     fd
 }
 
-/// Records what was opened, if it is a file that the program reads.
+/// Records the path, if it is a file that the program reads.
 fn opened(path: *const c_char, flags: c_int, fd: c_int) {
     const OTHER: c_int = libc::O_CREAT | libc::O_DIRECTORY | libc::O_PATH;
     if recorder::is_confined()
@@ -207,7 +207,8 @@ fn opened(path: *const c_char, flags: c_int, fd: c_int) {
     }
 }
 
-/// Apart, because not every caller's stack has much room, and few paths are relative.
+/// A separate function, because some callers have little stack space, and few paths are
+/// relative.
 #[cold]
 #[inline(never)]
 fn opened_here(fd: c_int) {
@@ -219,7 +220,7 @@ fn record(path: &[u8]) {
     recorder::instant(Kind::Event, Event::File as u16, 0, 0, None, path);
 }
 
-/// This file was read: one that a module of Python came from, say.
+/// Records that this file was read, for example as the source of a Python module.
 pub(crate) fn came_from(path: &[u8]) {
     if path.first() == Some(&b'/') && recorder::first_time(Event::File, path) {
         record(path);
@@ -234,14 +235,14 @@ fn is_interesting(path: &[u8]) -> bool {
 
 #[inline(never)]
 fn is_regular(fd: c_int) -> bool {
-    // SAFETY: stat is plain numbers, for which zero is a value.
+    // SAFETY: stat contains only numbers, for which zero is valid.
     let mut status: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one stat.
     let asked = unsafe { libc::syscall(libc::SYS_fstat, c_long::from(fd), &raw mut status) };
     asked == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG
 }
 
-/// The whole path of an open file.
+/// The absolute path of an open file.
 fn path_of(fd: c_int, place: &mut [u8]) -> &[u8] {
     if fd < 0 {
         return &[];
@@ -254,7 +255,7 @@ fn path_of(fd: c_int, place: &mut [u8]) -> &[u8] {
         }
         number /= 10;
     }
-    // The kernel takes no zeros before the number.
+    // The kernel accepts no leading zeros.
     let zeros = link
         .iter()
         .skip(14)
@@ -262,7 +263,8 @@ fn path_of(fd: c_int, place: &mut [u8]) -> &[u8] {
         .take_while(|&&digit| digit == b'0')
         .count();
     link.copy_within(14 + zeros.., 14);
-    // SAFETY: the link is a C string, and the kernel writes at most the place's length.
+    // SAFETY: the link is a C string, and the kernel writes at most the length of the
+    // buffer.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_not_files_that_are_read() {
+    fn devices_are_not_recorded_as_files() {
         assert!(!is_interesting(b"/proc/self/maps"));
         assert!(!is_interesting(b"/dev/nvidia0"));
         assert!(is_interesting(b"/device"));

@@ -1,14 +1,15 @@
-//! What is loaded into the program that is recorded: it takes calls, records them, and
+//! The library that is loaded into the recorded program: it hooks calls, records them, and
 //! changes nothing.
 //!
-//! [`recorder`] keeps records and knows nothing of what they tell. The other modules
-//! are its sources: [`start`] the process itself, [`loader`] what is loaded and looked
-//! up, [`files`] what is read, [`clocks`] what a native program times itself with, [`python`] what Python's side tells, [`hooks`] the calls
-//! of drivers and libraries. All of them do nothing but call the real function until the
-//! constructor has found a directory to record into, and after anything went wrong.
+//! [`recorder`] stores records without knowing their meaning. The other modules are its
+//! sources: [`start`] the process itself, [`loader`] loaded libraries and looked-up
+//! functions, [`files`] opened files, [`clocks`] the clocks with which a native program
+//! times itself, [`python`] everything that Python reports, [`hooks`] calls of drivers and
+//! libraries. All of them only call the real function until the constructor has found a
+//! directory to record into, and after any error.
 //!
-//! `ahead` and `chain` record nothing: the first initializes the driver in the background, the
-//! second finds the Python that a command becomes, where `preheat start` asks for it.
+//! `ahead` and `chain` record nothing: the first initializes the driver in the background,
+//! the second finds the Python that a command becomes, if `preheat start` requests it.
 
 mod ahead;
 mod chain;

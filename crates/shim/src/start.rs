@@ -1,7 +1,7 @@
-//! The life of the process: its beginning, its `main`, its forks and its end.
+//! The lifetime of the process: its start, its `main`, its forks and its end.
 //!
-//! The constructor runs before all others (build.rs asks for that), so before the C
-//! library's own: it takes the environment from its arguments, not from `getenv`.
+//! The constructor runs before all others (see build.rs), including that of the C library:
+//! it reads the environment from its arguments, not with `getenv`.
 
 use crate::environment::variable;
 use crate::recorder::system::{Errno, File};
@@ -12,7 +12,7 @@ use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// The most bytes of a process's file where the launcher says nothing.
+/// The maximum size of a process file, if the launcher does not set one.
 const LIMIT: u64 = 256 << 20;
 
 #[cfg(not(test))]
@@ -38,7 +38,7 @@ unsafe extern "C" fn constructor(
     files::prepare();
     clocks::prepare();
     prepare();
-    // What was looked up in vain is not the program's to be told of.
+    // The program must not see errors of our lookups.
     // SAFETY: the message is not used.
     unsafe { libc::dlerror() };
     if is_secure {
@@ -47,12 +47,12 @@ unsafe extern "C" fn constructor(
     // SAFETY: the loader passes the environment to constructors; this is the first one.
     unsafe {
         ahead::take(environment);
-        let told = |name| variable(environment, name);
-        match (told(variables::DIRECTORY), told(variables::SHIM)) {
+        let get = |name| variable(environment, name);
+        match (get(variables::DIRECTORY), get(variables::SHIM)) {
             (Some(directory), _) => begin(
                 directory,
-                told(variables::LIMIT).unwrap_or_default(),
-                told(variables::ITERATIONS).unwrap_or_default(),
+                get(variables::LIMIT).unwrap_or_default(),
+                get(variables::ITERATIONS).unwrap_or_default(),
             ),
             (None, Some(_)) => recorder::wait(),
             (None, None) => {}
@@ -60,7 +60,7 @@ unsafe extern "C" fn constructor(
     }
 }
 
-/// Begins to record, with what the launcher says. Does nothing where that has begun.
+/// Starts to record with the launcher's settings. Does nothing if that has happened before.
 pub(crate) fn begin(directory: &[u8], limit: &[u8], iterations: &[u8]) {
     let limit = std::str::from_utf8(limit).ok();
     let limit = limit.and_then(|text| text.parse().ok()).unwrap_or(LIMIT);
@@ -80,8 +80,7 @@ static START_MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static EXIT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Finds the real functions: a later look-up would take away what `dlerror` has for the
-/// program.
+/// Looks up the real functions now: a later lookup would clear the program's `dlerror`.
 fn prepare() {
     files::found(&FORK, c"fork");
     files::found(&START_MAIN, c"__libc_start_main");
@@ -92,8 +91,8 @@ fn prepare() {
 }
 
 unsafe extern "C" {
-    // The C library's `atexit` would have us run when this library is finished; this
-    // one, with no library named, runs after all that was registered later.
+    // The C library's `atexit` would call us when this library is finalized; this function,
+    // without a library, calls us after everything that was registered later.
     pub(crate) fn __cxa_atexit(
         function: unsafe extern "C" fn(*mut c_void),
         argument: *mut c_void,
@@ -109,13 +108,13 @@ fn event(event: Event, value: u64, text: &[u8]) {
     recorder::instant(Kind::Event, event as u16, 0, value, None, text);
 }
 
-/// Records what this process is: once its file is open. `text` is room for what is read:
-/// this may run on the small stack of a signal's handler.
+/// Records the program and its arguments, once the file is open. `text` is the buffer,
+/// since this may run on the small stack of a signal handler.
 #[cold]
 #[inline(never)]
 pub(crate) fn describe(text: &mut [u8]) {
     let _errno = Errno::keep();
-    // SAFETY: the kernel writes at most the buffer's length.
+    // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -145,7 +144,7 @@ unsafe extern "C" fn in_child() {
 /// The program's `fork`.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn fork() -> libc::pid_t {
     let real = files::found(&FORK, c"fork");
@@ -162,10 +161,10 @@ pub unsafe extern "C" fn fork() -> libc::pid_t {
     child
 }
 
-/// For who measures what recording costs: a program that calls this between iterations can
-/// compare recorded ones (0) with others of the same moment (examples/timing.py): such that
-/// are not recorded (1), such that are all in detail (2), such that have none (3). All calls
-/// still come by the recorder, which then passes them on.
+/// For measuring the overhead of recording: a program that calls this between iterations
+/// can compare recorded iterations (0) with other iterations at the same time
+/// (examples/timing.py): unrecorded ones (1), all in detail (2), all without detail (3).
+/// All calls still go through the recorder, which then only forwards them.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn preheat_pause(how: c_int) {
     recorder::pause(how == 1);
@@ -174,11 +173,11 @@ pub extern "C" fn preheat_pause(how: c_int) {
 
 type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
 
-/// The program's `prctl`. After one that bounds which system calls may be made, the
-/// recorder makes none that the program would not have made.
+/// The program's `prctl`. After a call that restricts system calls, the recorder makes no
+/// system calls of its own any more.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn prctl(
     option: c_int,
@@ -191,8 +190,8 @@ pub unsafe extern "C" fn prctl(
         recorder::confine();
     }
     let real = PRCTL.load(Ordering::Relaxed);
-    // On the machines that this is for, a variadic function gets its words where any
-    // function does; where the program passed none, nobody reads them.
+    // On the supported architectures, a variadic function gets its words in the same
+    // registers as any other function; if the program passed none, nothing reads them.
     if real.is_null() {
         // SAFETY: the program's own arguments, which the kernel checks.
         return (unsafe { libc::syscall(libc::SYS_prctl, c_long::from(option), a, b, c, d) })
@@ -238,16 +237,16 @@ unsafe extern "C" fn main(
     code
 }
 
-/// The program's `exit`: not while the driver is initialized ahead.
+/// The program's `exit`: waits while the driver is initialized ahead.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: c_int) -> ! {
     ahead::wait();
     let real = files::found(&EXIT, c"exit");
-    // SAFETY: the C library's function with the program's own argument; where there is
-    // none, the process ends all the same.
+    // SAFETY: the C library's function with the program's own argument; if there is none,
+    // the process exits anyway.
     unsafe {
         if !real.is_null() {
             transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> !>(real)(code);
@@ -256,10 +255,10 @@ pub unsafe extern "C" fn exit(code: c_int) -> ! {
     }
 }
 
-/// What every program's first code calls: it runs the constructors and then `main`.
+/// Called by the first code of every program: runs the constructors and then `main`.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn __libc_start_main(
     its_main: *mut c_void,
@@ -272,7 +271,7 @@ pub unsafe extern "C" fn __libc_start_main(
 ) -> c_int {
     let real = files::found(&START_MAIN, c"__libc_start_main");
     if real.is_null() {
-        // There is no way to run the program; and there is no C library without it.
+        // Without it the program cannot run, and every C library has it.
         // SAFETY: ends the process.
         unsafe { libc::_exit(127) };
     }
@@ -281,8 +280,8 @@ pub unsafe extern "C" fn __libc_start_main(
         if let Ok(count) = usize::try_from(count)
             && !arguments.is_null()
         {
-            // SAFETY: the environment is behind the arguments and the null at their end;
-            // the program has not begun, and has no threads that look at it.
+            // SAFETY: the environment follows the arguments and the null at their end; the
+            // program has not started, and has no threads that access it.
             unsafe { python::leave_without_site(arguments, arguments.add(count + 1)) };
         }
         main as *mut c_void

@@ -1,5 +1,5 @@
-//! What is to be initialized, and in which program: read from the environment and taken
-//! out of it, so that the program and its children have the user's.
+//! The request: what to initialize, and in which program. It is read and removed from the
+//! environment, so that the program and its children get the user's environment.
 
 use crate::environment::{leave, place, remove, variable};
 use preheat_wire::variables;
@@ -7,13 +7,13 @@ use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Paths are no longer than that.
+/// The maximum length of a path.
 const LONGEST: usize = 4096;
 
 /// A device and the driver's library.
 pub(super) struct Plan {
     device: AtomicI32,
-    /// Written once, before the device is.
+    /// Written once, before the device.
     driver: UnsafeCell<[u8; LONGEST]>,
 }
 
@@ -28,7 +28,7 @@ pub(super) static PLAN: Plan = Plan {
 };
 
 impl Plan {
-    /// Says what it is; once, and while nobody asks.
+    /// Sets the plan, once, before anything reads it.
     pub(super) fn set(&self, device: u64, driver: &[u8]) -> bool {
         let Ok(device) = i32::try_from(device) else {
             return false;
@@ -37,9 +37,9 @@ impl Plan {
         if !is_free || driver.first() != Some(&b'/') || driver.len() >= LONGEST {
             return false;
         }
-        // SAFETY: nobody reads it before the device is published below, and who calls
-        // this does so before there are others who could: in the constructor, or with
-        // Python's lock.
+        // SAFETY: nothing reads it before the device is published below. This is called
+        // before other threads exist, in the constructor, or with Python's global lock
+        // held.
         let room = unsafe { &mut *self.driver.get() };
         for (to, &from) in room.iter_mut().zip(driver) {
             *to = from;
@@ -50,19 +50,19 @@ impl Plan {
 
     pub(super) fn get(&self) -> Option<(c_int, &CStr)> {
         let device = self.device.load(Ordering::Acquire);
-        // SAFETY: published, and so not written any more.
+        // SAFETY: published, and therefore no longer written.
         let driver = unsafe { &*self.driver.get() };
         let driver = CStr::from_bytes_until_nul(driver).ok()?;
         (device != NO_DEVICE).then_some((device, driver))
     }
 }
 
-/// Whether it was asked for.
+/// Whether the initialization was requested.
 pub(crate) fn is_asked() -> bool {
     PLAN.get().is_some()
 }
 
-/// What the variable says.
+/// The content of the variable.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked<'a> {
     device: u64,
@@ -83,13 +83,14 @@ fn parse(value: &[u8]) -> Option<Asked<'_>> {
     next().is_none().then_some(asked)
 }
 
-/// Takes what is asked for out of the environment, if this is the program that is meant. A
-/// recording keeps what it has set.
+/// Removes the request from the environment, if it is for this program. A recording keeps
+/// its variables.
 ///
 /// # Safety
-/// `environment` must be null or this process's array, and nobody else look at it yet.
+/// `environment` must be null or the array of this process, which nothing else accesses
+/// yet.
 pub(crate) unsafe fn take(environment: *mut *mut c_char) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let Some(asked) = variable(environment, variables::AHEAD).and_then(parse) else {
             return;
@@ -112,7 +113,7 @@ pub(crate) unsafe fn take(environment: *mut *mut c_char) {
 
 fn is_this_program(path: &[u8]) -> bool {
     let mut room = [0u8; LONGEST];
-    // SAFETY: the kernel writes at most the room's length.
+    // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -132,11 +133,11 @@ mod tests {
     use std::ffi::CString;
 
     fn left(texts: &[&str]) -> Vec<String> {
-        // Not freed: that would go by their lengths, which change.
+        // Leaked: freeing them would use their lengths, which change.
         let texts = texts.iter().map(|text| CString::new(*text).unwrap());
         let mut array: Vec<_> = texts.map(CString::into_raw).collect();
         array.push(std::ptr::null_mut());
-        // SAFETY: an array of C strings with a null at its end, which may be written to.
+        // SAFETY: an array of writable C strings that ends with a null.
         unsafe {
             take(array.as_mut_ptr());
             let left = strings(array.as_ptr()).map(String::from_utf8_lossy);
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_complete_is_understood() {
+    fn only_a_complete_request_is_parsed() {
         let asked = Asked {
             device: 3,
             shim: b"/shim",
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_it_is_left_in_the_program_and_all_in_others() {
+    fn the_request_is_removed_only_in_its_program() {
         let this = std::env::current_exe().unwrap();
         let this = format!("PREHEAT_AHEAD=0\n/shim\n/driver\n{}", this.display());
         let left_of = |preload: &str| left(&["A=1", preload, &this, "B=2"]);

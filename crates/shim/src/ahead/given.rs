@@ -1,9 +1,9 @@
-//! The environment that the driver sees while it is initialized ahead: that in which the
-//! program began.
+//! The environment of the driver while it is initialized ahead: that in which the program
+//! started.
 //!
-//! The program may set variables meanwhile; numpy does when it is imported. The C library
-//! before 2.41 may then free the array that another thread looks through. So the thread
-//! gets copies, and everyone else the real functions.
+//! The program may set variables meanwhile; numpy does when it is imported. A C library
+//! before 2.41 may then free the array while another thread reads it. So the thread gets
+//! copies, and all others use the real functions.
 
 use crate::files;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -20,10 +20,10 @@ unsafe extern "C" {
 
 static GIVEN: OnceLock<Vec<CString>> = OnceLock::new();
 
-/// Copies the environment, for good: the driver may keep what it is told.
+/// Copies the environment permanently: the driver may keep pointers to it.
 pub(super) fn keep() {
     GIVEN.get_or_init(|| {
-        // SAFETY: the process's array, at whose beginning or before the program's threads.
+        // SAFETY: the array of the process, before the threads of the program exist.
         let texts = unsafe { strings(environ) };
         texts.filter_map(|text| CString::new(text).ok()).collect()
     });
@@ -43,7 +43,7 @@ fn given(name: &[u8]) -> *mut c_char {
 static GETENV: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static SECURE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Finds the real functions.
+/// Looks up the real functions.
 pub(crate) fn prepare() {
     files::found(&GETENV, c"getenv");
     files::found(&SECURE, c"secure_getenv");
@@ -53,8 +53,9 @@ pub(crate) fn prepare() {
 /// `name` must be a C string, and `real` hold null or the real function.
 unsafe fn get(real: &AtomicPtr<c_void>, name: *const c_char) -> *mut c_char {
     type Get = unsafe extern "C" fn(*const c_char) -> *mut c_char;
-    // SAFETY: as the caller says. Before the constructor nothing is looked up, as whoever
-    // asks then may be a memory allocator that wakes up; there are no threads yet.
+    // SAFETY: guaranteed by the caller. Before the constructor nothing is looked up, since
+    // the caller may be a memory allocator during its initialization; there are no threads
+    // yet.
     unsafe {
         if super::is_this_thread() {
             return given(CStr::from_ptr(name).to_bytes());
@@ -72,17 +73,18 @@ unsafe fn get(real: &AtomicPtr<c_void>, name: *const c_char) -> *mut c_char {
 /// The program's `getenv`.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn getenv(name: *const c_char) -> *mut c_char {
     // SAFETY: the caller's own argument.
     unsafe { get(&GETENV, name) }
 }
 
-/// The program's `secure_getenv`. This library is in no program for which it differs.
+/// The program's `secure_getenv`. In programs in which it differs, this library is not
+/// loaded.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn secure_getenv(name: *const c_char) -> *mut c_char {
     // SAFETY: the caller's own argument.
@@ -94,12 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_is_found_by_its_whole_name() {
+    fn a_copied_variable_is_found_by_its_full_name() {
         keep();
         let (name, value) = std::env::vars().next().expect("there is one");
         let found = given(name.as_bytes());
         assert!(!found.is_null(), "{name}");
-        // SAFETY: a text that is kept for good.
+        // SAFETY: a text that is never freed.
         let found = unsafe { CStr::from_ptr(found) };
         assert_eq!(found.to_bytes(), value.as_bytes());
         assert!(given(b"PREHEAT_NO_SUCH_VARIABLE").is_null());

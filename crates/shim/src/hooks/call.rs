@@ -1,6 +1,6 @@
-//! What happens when a wrapper is called: a record begins, the real function is called
-//! with the same words, the record ends. Then what the call was about is read from its
-//! arguments, as the table says; it is no part of the time.
+//! The common code of all wrappers: begins a record, calls the real function with the same
+//! words, and ends the record. Then it reads details of the call from its arguments, as
+//! defined in the table; this is not part of the measured time.
 
 use super::handles::Handles;
 use super::quick::Quick;
@@ -12,16 +12,16 @@ use crate::recorder::{self, Open, detail};
 use preheat_wire::{Allocation, Copied, Image, Kind};
 use std::ffi::c_void;
 
-/// From here on an allocation is worth a look at the device's memory.
+/// The minimum size of an allocation after which the device memory is sampled.
 const LARGE: usize = 1 << 20;
 
-/// What a wrapper whose slot is not taken returns. There is no such call.
+/// The result of a wrapper whose slot is not in use. There is no such call.
 const NO_SLOT: usize = 999;
 
-/// Where all wrappers lead.
+/// The target of all wrappers.
 ///
 /// # Safety
-/// Called by a wrapper with its own number and with the words that it was called with.
+/// Called by a wrapper with its number and the words that it was called with.
 pub(crate) unsafe extern "C" fn forward(
     number: u32,
     first: *const usize,
@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C" fn forward(
     let Some(slot) = wrap::slot(number as usize) else {
         return NO_SLOT;
     };
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let words = unsafe { Words::new(first, rest) };
     let symbol = number as u16;
     let (real, entry) = (slot.real(), slot.entry());
@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C" fn forward(
     }
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Clone, Copy)]
 struct Call {
     real: usize,
@@ -85,19 +85,19 @@ impl Call {
 
     #[inline]
     fn real(self) -> usize {
-        // SAFETY: the slot's function and the words of its call; the entry says how
-        // many words a function of this name has.
+        // SAFETY: the slot's function and the words of its call; the entry defines how many
+        // words a function of this name has.
         unsafe { self.words.call(self.real, self.entry.width) }
     }
 
-    /// What the function says of itself: 0 is success.
+    /// The status of the call: 0 is success.
     #[inline]
     fn status(self, result: usize) -> i32 {
         match self.entry.answer {
             Answer::Status => result as i32,
             Answer::Handle(NONE) => i32::from(result == 0),
             Answer::Handle(_) if result != 0 => 0,
-            // A negative number is what it must have put there; some put it nowhere.
+            // A negative number is the error that the function stored; some store none.
             Answer::Handle(error) => self
                 .words
                 .out::<i32>(error)
@@ -131,7 +131,7 @@ impl Call {
         result
     }
 
-    /// The first question about a handle may load its kernel; all others are cheaper than
+    /// The first query about a handle may load its kernel; all others are cheaper than
     /// their record.
     #[inline]
     fn once(self, handle: usize) -> usize {
@@ -142,11 +142,11 @@ impl Call {
         }
     }
 
-    /// Whether this function is called with that handle for the first time.
+    /// Whether this function is called with this handle for the first time.
     #[inline]
     fn is_first_of(self, handle: usize) -> bool {
         static SEEN: Handles<32768> = Handles::new();
-        // Addresses have 48 bits: what lies above them tells the functions apart.
+        // Addresses have 48 bits: the bits above distinguish the functions.
         SEEN.is_new(handle ^ (usize::from(self.symbol) << 48))
     }
 
@@ -157,7 +157,7 @@ impl Call {
             && memory::is_first_launch(function)
             && self.entry.library == Library::Driver
         {
-            memory::look(self.symbol, memory::Worth::Little);
+            memory::sample(self.symbol, memory::Priority::Low);
         }
         result
     }
@@ -171,7 +171,7 @@ impl Call {
         };
         let new = !memory::was_launched(self.words.get(function));
         if new {
-            detail::new_thing();
+            detail::request_window();
         }
         new
     }
@@ -215,7 +215,7 @@ impl Call {
     }
 
     fn heavy(self) -> usize {
-        detail::new_thing();
+        detail::request_window();
         let open = self.begin(0, 1, &[]);
         let usage = recorder::usage();
         let result = self.real();
@@ -263,12 +263,12 @@ impl Call {
             && bytes >= Some(LARGE)
             && stream == 0
         {
-            memory::look(self.symbol, memory::Worth::Little);
+            memory::sample(self.symbol, memory::Priority::Low);
         }
         result
     }
 
-    /// How much is asked for, where that is known before the call.
+    /// The requested size, if it is known before the call.
     fn bytes(self) -> Option<usize> {
         match self.entry.detail {
             Detail::Allocate { bytes, .. } => Some(self.words.get(bytes)),
@@ -281,7 +281,7 @@ impl Call {
         self.words.out::<usize>(1)?.checked_mul(self.words.get(3))
     }
 
-    /// A handle or an address that a call which has succeeded gave.
+    /// A handle or an address that a successful call returned.
     fn at(self, place: Place, result: usize) -> u64 {
         match place {
             Place::Out(index) => self.words.out::<u64>(index).unwrap_or(0),
@@ -291,7 +291,7 @@ impl Call {
     }
 
     fn load(self, code: u8, is_file: bool) -> usize {
-        detail::new_thing();
+        detail::request_window();
         let open = self.begin(0, 2, &[]);
         let usage = recorder::usage();
         let result = self.real();
@@ -316,7 +316,7 @@ impl Call {
         };
         open.end_at(time, status, Some(handle));
         if status == 0 {
-            memory::look(self.symbol, memory::Worth::Much);
+            memory::sample(self.symbol, memory::Priority::High);
         }
         result
     }
@@ -360,7 +360,7 @@ impl Call {
         result
     }
 
-    /// The driver gives a function by its name: the program gets a wrapper of it.
+    /// Wraps the function that the driver returns for a name.
     fn proc_address(self) -> usize {
         let result = self.simple(0);
         let place = self.words.get(1) as *mut *mut c_void;
@@ -368,26 +368,26 @@ impl Call {
             return result;
         }
         let is_old = (self.words.get(2) as i32) < 3020;
-        // SAFETY: the driver has succeeded, so this argument points to the place that
-        // it has just put the function's address to.
+        // SAFETY: the driver has succeeded, so this argument points to the address that it
+        // has just stored.
         unsafe {
             *place = super::given(self.words.text(0), *place, is_old);
         }
         result
     }
 
-    /// What a call means beyond itself.
+    /// The side effects of a call.
     #[inline]
     fn then(self, status: i32) {
         match self.entry.then {
             Then::Nothing => {}
             Then::Context if status == 0 => {
-                memory::look_in(self.words.out::<usize>(0).unwrap_or(0), self.symbol);
+                memory::sample_in(self.words.out::<usize>(0).unwrap_or(0), self.symbol);
             }
             Then::Context => {}
             Then::CaptureBegan if status == 0 => memory::capture_began(),
             Then::CaptureBegan => {}
-            // A capture that failed is over, too.
+            // A failed capture is over, too.
             Then::CaptureEnded => memory::capture_ended(),
         }
     }

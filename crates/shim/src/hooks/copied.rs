@@ -1,13 +1,13 @@
-//! Sizes and ends of copies and arrays, where a structure describes them.
+//! Sizes and addresses of copies and arrays that a structure describes.
 //!
-//! The structures are the driver's: `CUDA_MEMCPY2D`, `CUDA_MEMCPY3D` (and its peer
-//! form, which has the same fields in the same places), `CUDA_ARRAY_DESCRIPTOR`,
-//! `CUDA_ARRAY3D_DESCRIPTOR`. They are read before the call, as the driver reads them.
+//! The structures are those of the driver: `CUDA_MEMCPY2D`, `CUDA_MEMCPY3D` (and its peer
+//! form, which has the same fields at the same offsets), `CUDA_ARRAY_DESCRIPTOR`,
+//! `CUDA_ARRAY3D_DESCRIPTOR`. They are read before the call, like the driver reads them.
 
 use super::words::Words;
 use preheat_wire::Copied;
 
-/// The most copies of a batch that are added up.
+/// The maximum number of copies of a batch that are added up.
 const BATCH: usize = 4096;
 
 #[repr(C)]
@@ -57,7 +57,7 @@ struct Array<const N: usize> {
     channels: u32,
 }
 
-/// Where one end lies, by its kind of memory: host, device, array, or any of them.
+/// The address of one end, by its type of memory: host, device, array, or unified.
 fn end(memory: u32, host: usize, device: usize, array: usize) -> u64 {
     (match memory {
         1 => host,
@@ -73,7 +73,7 @@ fn product(sizes: &[usize]) -> Option<u64> {
         .try_fold(1u64, |bytes, &size| bytes.checked_mul(size as u64))
 }
 
-/// A copy that its first argument describes, in two or three sizes.
+/// A copy that its first argument describes, with two or three dimensions.
 pub(crate) fn described(words: Words, sizes: u8, stream: u8) -> (Option<u64>, Copied) {
     let stream = words.get(stream) as u64;
     let (bytes, destination, source) = if sizes == 2 {
@@ -116,14 +116,15 @@ pub(crate) fn batch(words: Words) -> Option<u64> {
         return None;
     }
     let count = words.get(3).min(BATCH);
-    // SAFETY: the function is called with so many sizes.
+    // SAFETY: the function is called with this many sizes.
     let sizes = unsafe { std::slice::from_raw_parts(sizes, count) };
     sizes
         .iter()
         .try_fold(0u64, |sum, &size| sum.checked_add(size as u64))
 }
 
-/// The bytes of an array of two or three sizes; a size of 0 means that it has none.
+/// The size of an array of two or three dimensions; a size of 0 means that a dimension is
+/// unused.
 pub(crate) fn array(words: Words, sizes: u8) -> Option<usize> {
     let (sizes, format, channels) = if sizes == 2 {
         let found = words.out::<Array<2>>(1)?;
@@ -152,7 +153,7 @@ mod tests {
     use crate::hooks::table::NONE;
 
     fn with<R>(words: &[usize; 6], work: impl FnOnce(Words) -> R) -> R {
-        // SAFETY: no word beyond the six is asked for.
+        // SAFETY: no word beyond the six is read.
         work(unsafe { Words::new(words.as_ptr(), std::ptr::null()) })
     }
 
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_added_up() {
+    fn the_sizes_of_a_batch_are_added_up() {
         let sizes = [1usize, 2, 4];
         let words = [0, 0, sizes.as_ptr() as usize, 3, 0, 0];
         assert_eq!(with(&words, batch), Some(7));

@@ -1,11 +1,11 @@
-//! Functions that programs are linked with, and so never look up: Triton's launchers
+//! Functions that programs are linked with, and never look up: Triton launchers are linked
 //! with libcuda, PyTorch with cuBLAS, cuDNN and NCCL.
 //!
-//! This library is loaded first, so that a function of the same name here is called
-//! instead. It finds the real one, as the loader would have for the caller, and goes
-//! through a wrapper like all others. Where there is no real one it returns an error.
-//! Who calls must be known, which takes code for each architecture: there is none but
-//! for x86-64, and elsewhere such calls are not recorded.
+//! This library is loaded first, so a function of the same name here is called instead. It
+//! finds the real one, in the same way as the loader would for the caller, and goes through
+//! a wrapper like all others. If there is no real one, it returns an error. The caller must
+//! be known, which needs code for each architecture: it exists for x86-64 only, and on
+//! others such calls are not recorded.
 
 mod names;
 mod x86_64;
@@ -19,15 +19,16 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// What is called for each name of the driver: null until it was found.
+/// The target for each name of the driver: null until it is found.
 static TARGETS: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(null_mut()) }; COUNT];
 
-/// What a function returns that is nowhere: CUDA's *no device*, and an error elsewhere.
+/// The result of a function that does not exist: CUDA's *no device*, and an error
+/// elsewhere.
 extern "C" fn missing() -> usize {
     100
 }
 
-/// What is to be called for a name, by whom the call returns to.
+/// The target for a name, depending on the caller.
 extern "C" fn resolve(index: usize, caller: *const c_void) -> *mut c_void {
     let known = if index < DRIVERS {
         TARGETS
@@ -75,10 +76,11 @@ fn target(name: &CStr, caller: *const c_void) -> *mut c_void {
     }
     objects::forget_errors();
     objects::keep_loaded(real);
-    if !recorder::takes() {
+    if !recorder::should_hook() {
         return real;
     }
-    // Some have functions of these names that load the library at their first call.
+    // Some libraries have functions of these names that load the real library on their
+    // first call.
     let path = objects::path_of(real)
         .map(CStr::to_bytes)
         .unwrap_or_default();
@@ -92,8 +94,8 @@ fn target(name: &CStr, caller: *const c_void) -> *mut c_void {
     wrap::wrap(real, entry, base, file)
 }
 
-/// What was found for the callers of libraries of which there may be several. Without
-/// locks and of fixed size; what finds no room is found anew each time.
+/// A cache of the targets for callers of libraries that may be loaded more than once. It
+/// has no locks and a fixed size; targets without a free entry are searched each time.
 struct Callers;
 
 const CALLERS: usize = 1024;
@@ -102,8 +104,8 @@ static TARGET_OF_CALLER: [AtomicPtr<c_void>; CALLERS] =
     [const { AtomicPtr::new(null_mut()) }; CALLERS];
 
 impl Callers {
-    /// A caller's places. One that calls several functions from one address, as through
-    /// a table, has a key for each.
+    /// The possible entries of a caller. A caller that calls several functions from one
+    /// address, for example through a table, has a key for each.
     fn places(
         index: usize,
         caller: *const c_void,
@@ -133,9 +135,9 @@ impl Callers {
     fn keep(index: usize, caller: *const c_void, target: *mut c_void) {
         let (key, places) = Callers::places(index, caller);
         for (place, kept) in places {
-            let taken = place.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
-            if taken.is_ok() || taken == Err(key) {
-                // Between the two stores the target is null, which is not believed.
+            let claimed = place.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
+            if claimed.is_ok() || claimed == Err(key) {
+                // Between the two stores the target is null, which readers ignore.
                 kept.store(target, Ordering::Release);
                 return;
             }
@@ -155,7 +157,7 @@ mod tests {
             assert!(table::find(base).is_some(), "{name:?}");
         }
         for entry in table::all() {
-            // The PTX compiler only comes as a static library.
+            // The PTX compiler only exists as a static library.
             let found = NAMES
                 .iter()
                 .any(|name| table::base(name.to_bytes()) == entry.name.as_bytes());
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nowhere_returns_an_error() {
+    fn a_missing_function_returns_an_error() {
         let nobody = std::ptr::null();
         let target = resolve(0, nobody);
         assert_eq!(target, missing as *const () as *mut c_void);
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_for_a_caller_is_found_again() {
+    fn the_target_of_a_caller_is_cached() {
         let caller = |number: usize| number as *const c_void;
         let target = 0x10 as *mut c_void;
         assert_eq!(Callers::find(300, caller(0x5000)), None);

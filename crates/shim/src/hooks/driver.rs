@@ -1,5 +1,5 @@
-//! The few functions of the CUDA driver that we call ourselves, as the real library has
-//! them: to look at the device's memory, and to wait for the device when asked to.
+//! The few functions of the CUDA driver that we call ourselves: to sample the device
+//! memory, and to wait for the device on request.
 
 use super::objects;
 use super::wrap;
@@ -17,10 +17,10 @@ static PUSH: AtomicUsize = AtomicUsize::new(0);
 static POP: AtomicUsize = AtomicUsize::new(0);
 static SYNCHRONIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// The driver's file name, as symbols have it.
+/// The driver's file name, as in its symbols.
 static NAME: [AtomicU8; 48] = [const { AtomicU8::new(0) }; 48];
 
-/// Finds the functions in the library that holds this one; the first time only.
+/// Looks up the functions in the library that contains this one; only the first time.
 pub(crate) fn prepare(function: *const c_void) {
     if PREPARED.load(Ordering::Relaxed) || !loader::may_ask() {
         return;
@@ -60,18 +60,18 @@ pub(crate) fn with_file_name<R>(work: impl FnOnce(&[u8]) -> R) -> R {
     work(bytes.get(..length).unwrap_or_default())
 }
 
-/// Calls a function of at most three words; nothing if it was not found.
+/// Calls a function of at most three words; `None` if it was not found.
 fn call(function: &AtomicUsize, words: [usize; 3]) -> Option<i32> {
     let function = function.load(Ordering::Acquire);
     if function == 0 {
         return None;
     }
-    // SAFETY: a function of the driver that takes at most three words, which the
-    // callers below pass as its documentation says.
+    // SAFETY: a function of the driver with at most three words, which the callers below
+    // pass as documented.
     let function: unsafe extern "C" fn(usize, usize, usize) -> i32 =
         unsafe { std::mem::transmute(function) };
     let [a, b, c] = words;
-    // SAFETY: as above.
+    // SAFETY: same as above.
     Some(unsafe { function(a, b, c) })
 }
 
@@ -89,14 +89,14 @@ fn current_device() -> Option<i32> {
     (status == 0).then_some(device)
 }
 
-/// What the device of this thread's context has.
+/// The memory of the device of this thread's context.
 pub(crate) struct Memory {
     pub(crate) device: u32,
     pub(crate) free: u64,
     pub(crate) total: u64,
 }
 
-/// Asks the driver. Only where a context is current.
+/// Queries the driver. Only if a context is current.
 pub(crate) fn memory() -> Option<Memory> {
     let device = current_device()? as u32;
     let (mut free, mut total) = (0u64, 0u64);
@@ -111,7 +111,7 @@ pub(crate) fn memory() -> Option<Memory> {
     })
 }
 
-/// Does something with a context that may not be this thread's.
+/// Runs `work` with a context that may not be that of this thread.
 pub(crate) fn within(context: usize, work: impl FnOnce()) {
     if call(&PUSH, [context, 0, 0]) != Some(0) {
         return;
@@ -145,7 +145,7 @@ pub(crate) fn architecture() -> u16 {
     found as u16
 }
 
-/// Waits for the device, as a call that is recorded like the program's own.
+/// Waits for the device, with a call that is recorded like those of the program.
 pub(crate) fn synchronize() {
     let real = SYNCHRONIZE.load(Ordering::Acquire);
     if real == 0 || current_context().is_none() {
@@ -159,7 +159,7 @@ pub(crate) fn synchronize() {
         return;
     };
     let wrapper = wrap::wrap(real, entry, name, objects::file_name(path));
-    // SAFETY: the function, or its wrapper, takes nothing and returns a status.
+    // SAFETY: the function, or its wrapper, has no arguments and returns a status.
     unsafe {
         let wrapper: unsafe extern "C" fn() -> i32 = std::mem::transmute(wrapper);
         wrapper();

@@ -1,19 +1,19 @@
-//! Which handles were seen before.
+//! Sets of handles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A set of handles, without locks and of fixed size. What finds no room is not new.
+/// A set of handles, without locks and of fixed size. If it is full, a handle is not new.
 pub(crate) struct Handles<const N: usize>([AtomicUsize; N]);
 
 impl<const N: usize> Handles<N> {
-    /// How far from its place a handle may lie.
+    /// The maximum distance of a handle from its ideal index.
     const FAR: usize = 16;
 
     pub(crate) const fn new() -> Self {
         Handles([const { AtomicUsize::new(0) }; N])
     }
 
-    /// Whether the handle is there, or finds no room.
+    /// Whether the handle is in the set, or the set is full.
     #[inline]
     pub(crate) fn is_known(&self, handle: usize) -> bool {
         for step in 0..Self::FAR {
@@ -33,7 +33,7 @@ impl<const N: usize> Handles<N> {
         hash.wrapping_add(step) % N
     }
 
-    /// Whether the handle was not there before; it is then.
+    /// Adds the handle; whether it was not in the set before.
     #[inline]
     pub(crate) fn is_new(&self, handle: usize) -> bool {
         for step in 0..Self::FAR {
@@ -68,11 +68,11 @@ mod tests {
         assert!(!handles.is_new(0x1000));
         assert!(!handles.is_new(0));
         assert!(handles.is_known(0x1000) && handles.is_known(0));
-        let taken = (1..200)
+        let added = (1..200)
             .filter(|&handle| handles.is_new(handle * 64))
             .count();
-        assert!((16..64).contains(&taken), "{taken}");
-        // What finds no room is not new, and so not unknown.
+        assert!((16..64).contains(&added), "{added}");
+        // A handle without a free entry is not new, and therefore known.
         let known = |handle: usize| handles.is_known(handle * 64) || handles.is_new(handle * 64);
         assert!((1..200).all(known));
     }

@@ -1,10 +1,11 @@
-//! What code is made of: for which architectures there is machine code, for which PTX.
+//! The content of GPU code: for which architectures there is machine code, and for which
+//! PTX.
 //!
-//! Code comes as a fat binary (a head, then entries of machine code and PTX, each with
-//! a head of its own), as a pointer to one, as one piece of machine code in ELF, or as
-//! PTX text. It is only read after the driver has loaded it, so that it is what it says;
-//! anything implausible is still left unsaid rather than believed. The layout of fat
-//! binaries is not documented; it was checked against those in NVIDIA's libraries.
+//! Code comes as a fat binary (a header, then entries of machine code and PTX, each with a
+//! header), as a pointer to one, as one piece of machine code in ELF, or as PTX text. It is
+//! only read after the driver has loaded it, so that it is valid; anything implausible is
+//! still ignored. The layout of fat binaries is not documented; it was checked against
+//! those in NVIDIA's libraries.
 
 use preheat_wire::Image;
 use std::ffi::CStr;
@@ -19,11 +20,11 @@ const LONGEST_TEXT: usize = 64 << 20;
 /// `.target` comes first in a module, after comments.
 const HEAD_OF_TEXT: usize = 64 << 10;
 
-/// What a file says: its size. What is in it was read by the driver.
+/// The size of a file. The driver reads its content.
 pub(crate) fn file(path: &CStr) -> Image {
-    // SAFETY: plain numbers, for which zero is a value.
+    // SAFETY: only numbers, for which zero is valid.
     let mut about: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: a C string and a place for one stat.
+    // SAFETY: a C string and space for one stat.
     let found = unsafe { libc::stat(path.as_ptr(), &mut about) } == 0;
     Image {
         bytes: if found { about.st_size as u64 } else { 0 },
@@ -31,14 +32,14 @@ pub(crate) fn file(path: &CStr) -> Image {
     }
 }
 
-/// What code in memory is made of. `here` is the architecture of the device: where
-/// there is more than fits, what is nearest to it is kept.
+/// The content of code in memory. `here` is the architecture of the device: if there are
+/// more architectures than fit, those nearest to it are kept.
 ///
 /// # Safety
-/// `code` is null or what a driver has just loaded with success.
+/// `code` is null or was just loaded successfully by a driver.
 pub(crate) unsafe fn code(code: *const u8, here: u16) -> Image {
-    // SAFETY: whatever the driver loads has at least a head of four bytes, or is a text
-    // that is read byte by byte.
+    // SAFETY: any code that the driver loads has at least a header of four bytes, or is a
+    // text that is read byte by byte.
     unsafe {
         match head(code) {
             Some(POINTER) if code.cast::<u64>().is_aligned() => {
@@ -56,7 +57,7 @@ pub(crate) unsafe fn code(code: *const u8, here: u16) -> Image {
     }
 }
 
-/// The first four bytes; 0 for a text that is shorter.
+/// The first four bytes; 0 for a shorter text.
 unsafe fn head(code: *const u8) -> Option<u32> {
     if code.is_null() {
         return None;
@@ -73,13 +74,13 @@ unsafe fn head(code: *const u8) -> Option<u32> {
 }
 
 unsafe fn number<T: Copy>(code: *const u8, at: usize) -> T {
-    // SAFETY: the caller asks for what is within a head that it knows to be there.
+    // SAFETY: the caller reads inside a header that exists.
     unsafe { code.add(at).cast::<T>().read_unaligned() }
 }
 
 unsafe fn fat(code: *const u8, here: u16) -> Image {
-    // SAFETY: a fat binary has a head of 16 bytes, and the entries' heads lie within
-    // the size that it gives.
+    // SAFETY: a fat binary has a header of 16 bytes, and the headers of its entries are
+    // within the size that it contains.
     unsafe {
         let head = u64::from(number::<u16>(code, 6));
         let size = number::<u64>(code, 8);
@@ -116,7 +117,7 @@ unsafe fn fat(code: *const u8, here: u16) -> Image {
 }
 
 unsafe fn elf(code: *const u8) -> Image {
-    // SAFETY: an ELF file of 64 bits has a head of 64 bytes.
+    // SAFETY: a 64-bit ELF file has a header of 64 bytes.
     unsafe {
         let (class, version) = (number::<u8>(code, 4), number::<u8>(code, 8));
         let machine = number::<u16>(code, 18);
@@ -124,7 +125,7 @@ unsafe fn elf(code: *const u8) -> Image {
             return Image::default();
         }
         let flags = number::<u32>(code, 48);
-        // Since version 8 of the layout the architecture is one byte further up.
+        // Since version 8 of the layout the architecture is one byte higher.
         let architecture = if version >= 8 { flags >> 8 } else { flags } & 0xff;
         let table = |at: usize, size: usize, count: usize| {
             let entries =
@@ -143,9 +144,9 @@ unsafe fn elf(code: *const u8) -> Image {
 }
 
 unsafe fn text(code: *const u8) -> Image {
-    // SAFETY: the driver took it for a text, which ends with a NUL.
+    // SAFETY: the driver accepted it as a text, which ends with a NUL.
     let length = unsafe { libc::strnlen(code.cast(), LONGEST_TEXT) };
-    // SAFETY: so many bytes were just read.
+    // SAFETY: this many bytes were just read.
     let text = unsafe { std::slice::from_raw_parts(code, length.min(HEAD_OF_TEXT)) };
     let mut found = Found::default();
     if let Some(architecture) = target(text) {
@@ -158,7 +159,7 @@ unsafe fn text(code: *const u8) -> Image {
     }
 }
 
-/// The number behind `.target sm_`.
+/// The number after `.target sm_`.
 fn target(text: &[u8]) -> Option<u32> {
     let word = b".target";
     let at = text.windows(word.len()).position(|part| part == word)?;
@@ -174,7 +175,7 @@ fn target(text: &[u8]) -> Option<u32> {
         })
 }
 
-/// Architectures that were found, each once.
+/// A list of distinct architectures.
 #[derive(Default)]
 struct Found {
     all: [u16; 32],
@@ -183,7 +184,7 @@ struct Found {
 
 impl Found {
     fn add(&mut self, architecture: u32) {
-        // 10 × major + minor; what is beyond is not one.
+        // 10 × major + minor; anything beyond that is not an architecture.
         let Some(architecture) = u16::try_from(architecture)
             .ok()
             .filter(|&it| (10..1000).contains(&it))
@@ -201,7 +202,7 @@ impl Found {
         }
     }
 
-    /// As many as fit, in order; those for `here` and near it before others.
+    /// As many as fit, sorted; those near `here` take precedence.
     fn nearest<const N: usize>(&self, here: u16) -> [u16; N] {
         let mut all = self.all;
         let Some(found) = all.get_mut(..self.count) else {

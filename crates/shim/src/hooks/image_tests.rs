@@ -19,7 +19,7 @@ fn fat_binary(entries: &[(u16, u32)]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], here: u16) -> Image {
-    // SAFETY: the tests give what a driver would load.
+    // SAFETY: the tests pass valid code.
     unsafe { code(bytes.as_ptr(), here) }
 }
 
@@ -36,13 +36,13 @@ fn a_fat_binary_has_machine_code_and_ptx() {
 fn a_pointer_to_a_fat_binary_is_followed() {
     let binary = fat_binary(&[(2, 75)]);
     let pointer = [u64::from(POINTER) | 1 << 32, binary.as_ptr() as u64, 0];
-    // SAFETY: it is one.
+    // SAFETY: it is a valid pointer to a fat binary.
     let image = unsafe { code(pointer.as_ptr().cast(), 0) };
     assert_eq!(image.machine_code[0], 75);
 }
 
 #[test]
-fn of_many_architectures_those_near_the_device_are_kept() {
+fn the_architectures_nearest_to_the_device_are_kept() {
     let all = [50, 60, 70, 75, 80, 86, 89, 90, 100, 101, 103, 120, 121];
     let entries: Vec<(u16, u32)> = all.iter().map(|&one| (2, one)).collect();
     let binary = fat_binary(&entries);
@@ -52,7 +52,7 @@ fn of_many_architectures_those_near_the_device_are_kept() {
 }
 
 #[test]
-fn implausible_sizes_are_not_believed() {
+fn implausible_sizes_are_rejected() {
     let mut binary = fat_binary(&[(2, 80), (2, 90)]);
     binary[16 + 4..16 + 8].copy_from_slice(&1_000_000u32.to_le_bytes());
     assert_eq!(read(&binary, 0), Image::default());
@@ -69,7 +69,7 @@ fn implausible_sizes_are_not_believed() {
 }
 
 #[test]
-fn machine_code_says_its_architecture_in_either_layout() {
+fn the_architecture_of_machine_code_is_read_in_either_layout() {
     for (version, flags) in [(7u8, 0x0050_055au32), (8, 0x0000_5a04)] {
         let mut elf = [0u8; 64];
         elf[..4].copy_from_slice(b"\x7fELF");
@@ -90,7 +90,7 @@ fn machine_code_says_its_architecture_in_either_layout() {
 }
 
 #[test]
-fn ptx_says_its_target() {
+fn the_target_of_ptx_is_read() {
     let text = b"//\n.version 8.0\n.target sm_90a, texmode_independent\n.address_size 64\n\0";
     let image = read(text, 0);
     assert_eq!(image.ptx, [90, 0, 0, 0]);

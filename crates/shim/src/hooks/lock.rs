@@ -1,24 +1,24 @@
-//! A lock that is only tried for a while.
+//! A lock with a bounded wait.
 //!
-//! Nothing here may hang a program: in a forked child the thread that held the lock may
-//! be gone. Who does not get it does without.
+//! Nothing here may hang a program: in a forked child the thread that held the lock may not
+//! exist. A thread that does not get it continues without.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) struct Lock(AtomicBool);
 
-/// The lock is held until this is dropped.
-pub(crate) struct Held<'a>(&'a AtomicBool);
+/// Releases the lock when dropped.
+pub(crate) struct Guard<'a>(&'a AtomicBool);
 
 impl Lock {
     pub(crate) const fn new() -> Lock {
         Lock(AtomicBool::new(false))
     }
 
-    pub(crate) fn take(&self) -> Option<Held<'_>> {
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_>> {
         for _ in 0..10_000 {
             if !self.0.swap(true, Ordering::Acquire) {
-                return Some(Held(&self.0));
+                return Some(Guard(&self.0));
             }
             // SAFETY: no memory is involved.
             unsafe { libc::sched_yield() };
@@ -27,7 +27,7 @@ impl Lock {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
@@ -38,12 +38,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_held_lock_is_given_up_on() {
+    fn waiting_for_a_held_lock_ends() {
         let lock = Lock::new();
-        let held = lock.take();
+        let held = lock.try_lock();
         assert!(held.is_some());
-        assert!(lock.take().is_none());
+        assert!(lock.try_lock().is_none());
         drop(held);
-        assert!(lock.take().is_some());
+        assert!(lock.try_lock().is_some());
     }
 }

@@ -1,8 +1,8 @@
-//! The device's memory, looked at after calls that may have changed it.
+//! Samples the device memory after calls that may have changed it.
 //!
-//! The driver is asked, which takes time: so not too often, never while a graph is
-//! captured (the question might spoil it), never where the thread has no context, and by
-//! one thread at a time.
+//! Querying the driver takes time: so not too often, never during the capture of a graph
+//! (which it might invalidate), never on a thread without a context, and on one thread at a
+//! time.
 
 use super::driver;
 use super::handles::Handles;
@@ -11,24 +11,24 @@ use crate::recorder::system::Errno;
 use preheat_wire::{DeviceMemory, Kind};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-/// How much a look is worth.
+/// The priority of a sample.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Worth {
-    /// Something large and rare has happened.
-    Much,
-    /// Something may have happened.
-    Little,
+pub(crate) enum Priority {
+    /// After something large and rare.
+    High,
+    /// After something that may have changed it.
+    Low,
 }
 
-/// The least time between two looks that are worth little.
-const SELDOM: u64 = 200_000;
-/// Of the time, at most one part in so many is spent looking.
+/// The minimum time between two samples of low priority.
+const INTERVAL: u64 = 200_000;
+/// At most one part in this many of the time is spent on sampling.
 const SHARE: u64 = 50;
 
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// The least that a look has taken: what took longer was interrupted.
+/// The minimum cost of a sample: longer ones were interrupted.
 static COST: AtomicU64 = AtomicU64::new(u64::MAX);
-static LOOKING: AtomicBool = AtomicBool::new(false);
+static SAMPLING: AtomicBool = AtomicBool::new(false);
 static CAPTURES: AtomicI32 = AtomicI32::new(0);
 
 pub(crate) fn capture_began() {
@@ -44,45 +44,45 @@ pub(crate) fn is_capturing() -> bool {
     CAPTURES.load(Ordering::Relaxed) > 0
 }
 
-/// Looks at the memory of this thread's device, after a call of that symbol.
+/// Samples the memory of this thread's device, after a call of this symbol.
 #[cold]
-pub(crate) fn look(symbol: u16, worth: Worth) {
-    if is_capturing() || !is_time(worth) || LOOKING.swap(true, Ordering::Acquire) {
+pub(crate) fn sample(symbol: u16, priority: Priority) {
+    if is_capturing() || !is_time(priority) || SAMPLING.swap(true, Ordering::Acquire) {
         return;
     }
     let _errno = Errno::keep();
     if driver::current_context().is_some() {
         record(symbol);
     }
-    LOOKING.store(false, Ordering::Release);
+    SAMPLING.store(false, Ordering::Release);
 }
 
-/// Looks within a context that was just made, which need not be this thread's: retaining
-/// a device's primary context does not make it current. For each device once.
+/// Samples in a context that was just created, which may not be that of this thread:
+/// retaining the primary context of a device does not make it current. Once per device.
 #[cold]
-pub(crate) fn look_in(context: usize, symbol: u16) {
+pub(crate) fn sample_in(context: usize, symbol: u16) {
     static SEEN: Handles<64> = Handles::new();
     if context == 0 || is_capturing() || !SEEN.is_new(context) {
         return;
     }
     let _errno = Errno::keep();
     if driver::current_context() == Some(context) {
-        look(symbol, Worth::Much);
+        sample(symbol, Priority::High);
     } else {
-        driver::within(context, || look(symbol, Worth::Much));
+        driver::within(context, || sample(symbol, Priority::High));
     }
 }
 
-fn is_time(worth: Worth) -> bool {
+fn is_time(priority: Priority) -> bool {
     let last = LAST.load(Ordering::Relaxed);
     if last == 0 {
         return true;
     }
     let past = recorder::now().saturating_sub(last);
     let cost = COST.load(Ordering::Relaxed);
-    match worth {
-        Worth::Much => past >= cost.saturating_mul(2),
-        Worth::Little => past >= SELDOM.max(cost.saturating_mul(SHARE)),
+    match priority {
+        Priority::High => past >= cost.saturating_mul(2),
+        Priority::Low => past >= INTERVAL.max(cost.saturating_mul(SHARE)),
     }
 }
 
@@ -96,7 +96,7 @@ fn record(symbol: u16) {
     LAST.store(end, Ordering::Relaxed);
     COST.fetch_min(end.saturating_sub(open.began()), Ordering::Relaxed);
     let Some(found) = found else {
-        // Nothing is said of a device of no memory.
+        // A device without memory information is not reported.
         open.end_at(end, 1, None);
         return;
     };
@@ -113,13 +113,13 @@ fn record(symbol: u16) {
 /// Functions that were launched.
 static LAUNCHED: Handles<8192> = Handles::new();
 
-/// Whether this function was not launched before, as far as is remembered; it is then.
+/// Adds a launched function; whether it was not launched before.
 #[inline]
 pub(crate) fn is_first_launch(function: usize) -> bool {
     LAUNCHED.is_new(function)
 }
 
-/// Whether it was, or is more than can be remembered.
+/// Whether it was launched, or the set is full.
 #[inline]
 pub(crate) fn was_launched(function: usize) -> bool {
     LAUNCHED.is_known(function)
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn captures_are_counted_and_never_below_none() {
+    fn the_number_of_captures_is_never_negative() {
         capture_ended();
         assert!(!is_capturing());
         capture_began();

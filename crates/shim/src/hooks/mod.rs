@@ -1,11 +1,11 @@
-//! The calls of drivers and libraries: CUDA's driver and the libraries above it, OpenCL,
-//! NVTX.
+//! Hooks for calls of drivers and libraries: the CUDA driver and the libraries above it,
+//! OpenCL, NVTX.
 //!
-//! `table` says which functions are taken and what is recorded of each. A function
-//! comes to us when the program looks it up (`looked_up`, `cuGetProcAddress` in
-//! `call`), by the linker (`direct`), or from OpenCL's loader (`opencl`). The
-//! program gets a wrapper (`wrap`), whose calls are recorded by `call` and passed on
-//! to the real function, always. `nvtx` stands apart: there the program calls us.
+//! `table` defines which functions are hooked and what is recorded for each. A function is
+//! hooked when the program looks it up (`looked_up`, `cuGetProcAddress` in `call`), through
+//! the linker (`direct`), or through the OpenCL loader (`opencl`). The program gets a
+//! wrapper (`wrap`), whose calls are recorded by `call` and always forwarded to the real
+//! function. `nvtx` is different: there the program calls us.
 
 mod call;
 mod copied;
@@ -28,7 +28,8 @@ use crate::recorder;
 use std::ffi::{CStr, c_void};
 use table::Library;
 
-/// What others find in this library by its handle, and nobody must find by name alone.
+/// Functions of this library that others find through its handle, and nothing may find by
+/// name alone.
 pub(crate) fn is_our_own(name: &CStr) -> bool {
     matches!(
         name.to_bytes(),
@@ -36,7 +37,7 @@ pub(crate) fn is_our_own(name: &CStr) -> bool {
     )
 }
 
-/// What a look-up by such a name finds without us.
+/// The result of looking up such a name without this library.
 pub(crate) fn without_us(name: &CStr, found: *mut c_void) -> *mut c_void {
     if objects::is_ours(found) {
         objects::next(name)
@@ -45,31 +46,30 @@ pub(crate) fn without_us(name: &CStr, found: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Finds where this library lies, while that can be asked.
+/// Determines the address range of this library, while that can be queried.
 pub(crate) fn prepare() {
     objects::is_ours(std::ptr::null());
 }
 
-/// Whether a name may be one that is taken: all others need not be looked at.
-pub(crate) fn may_take(name: &CStr) -> bool {
+/// Whether a name may be that of a hooked function; all others can be skipped.
+pub(crate) fn may_hook(name: &CStr) -> bool {
     matches!(
         name.to_bytes(),
         [b'c', b'u', ..] | [b'n', b'v' | b'c', ..] | [b'_', b'_', b'n', b'v', ..]
     )
 }
 
-/// What the program gets for a function that `dlsym` found: a wrapper, if it is one that
-/// is taken and lives in the library that it belongs to; otherwise the function itself.
+/// The function that the program gets for a lookup with `dlsym`: a wrapper, if it is hooked
+/// and in the library that it belongs to; otherwise the function itself.
 pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
     let bytes = name.to_bytes();
-    if found.is_null() || !may_take(name) {
+    if found.is_null() || !may_hook(name) {
         return found;
     }
     let Some((entry, base)) = wrap::entry_of(bytes, has_no_version(bytes)) else {
         return found;
     };
-    // Our own stub stands where the program would have found the library's function, or
-    // nothing.
+    // Our stub is where the program would have found the library's function, or nothing.
     let found = if objects::is_ours(found) {
         objects::real(entry.library.prefix(), name)
     } else {
@@ -79,7 +79,7 @@ pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
         return found;
     };
     let library = objects::file_name(path.to_bytes());
-    if !library.starts_with(entry.library.prefix().as_bytes()) || !recorder::takes() {
+    if !library.starts_with(entry.library.prefix().as_bytes()) || !recorder::should_hook() {
         return found;
     }
     if entry.library == Library::Driver {
@@ -88,12 +88,13 @@ pub fn looked_up(name: &CStr, found: *mut c_void) -> *mut c_void {
     wrap::wrap(found, entry, base, library)
 }
 
-/// What the program gets for a function that the driver itself gave.
+/// The function that the program gets for one that the driver returned.
 fn given(name: &[u8], function: *mut c_void, is_old: bool) -> *mut c_void {
-    if function.is_null() || !recorder::takes() {
+    if function.is_null() || !recorder::should_hook() {
         return function;
     }
-    // A driver's own table may have our stub, as everyone gets it from the linker.
+    // The driver's own table may contain our stub, because the linker resolves it for
+    // everyone.
     let function = if objects::is_ours(function) {
         let name = objects::our_name(function);
         match name.map(|name| objects::real(Library::Driver.prefix(), name)) {
@@ -116,12 +117,12 @@ fn has_no_version(name: &[u8]) -> bool {
     table::base(name).len() == name.len()
 }
 
-/// Whether this thread is in a range that the program has named in its own words.
+/// Whether this thread is in a range that the program has named.
 pub(crate) fn is_within_range() -> bool {
     nvtx::is_within()
 }
 
-/// Waits for the device, if this thread has one in use and no graph is captured.
+/// Waits for the device, if this thread uses one and no graph is being captured.
 pub fn synchronize() {
     if !memory::is_capturing() {
         driver::synchronize();

@@ -1,9 +1,9 @@
-//! NVTX: ranges and marks that a program names itself.
+//! NVTX: ranges and marks that a program names.
 //!
-//! NVTX's own header loads the library that `NVTX_INJECTION64_PATH` names and calls
-//! [`InitializeInjectionNvtx2`], which puts our functions into its tables. A program
-//! without a tool gets numbers from NVTX that mean *nothing is tracked*; it gets the same
-//! from us, but for the handles that we need to know its texts and ranges by.
+//! The NVTX header loads the library in `NVTX_INJECTION64_PATH` and calls
+//! [`InitializeInjectionNvtx2`], which puts our functions into its tables. Without a tool,
+//! NVTX returns numbers that mean *not tracked*; ours are the same, except for the handles
+//! by which we identify texts and ranges.
 
 mod attributes;
 mod ranges;
@@ -15,7 +15,7 @@ use std::ptr::null;
 
 pub(super) use ranges::is_within;
 
-/// What `nvtxRangePush` returns where nesting is not tracked.
+/// The result of `nvtxRangePush` when nesting is not tracked.
 const NOT_TRACKED: c_int = -2;
 
 type Function = *const c_void;
@@ -32,16 +32,16 @@ const CALLBACKS: u32 = 1;
 const CORE: u32 = 1;
 const CORE_2: u32 = 5;
 
-/// Takes the functions of NVTX that are of use. Returns whether it did.
+/// Hooks the relevant functions of NVTX. Returns whether it succeeded.
 ///
 /// # Safety
 /// Called by NVTX, with its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(tables: Option<GetExportTable>) -> c_int {
-    let Some(tables) = tables.filter(|_| recorder::takes()) else {
+    let Some(tables) = tables.filter(|_| recorder::should_hook()) else {
         return 0;
     };
-    // SAFETY: NVTX's function gives a table of this layout, or null.
+    // SAFETY: NVTX's function returns a table of this layout, or null.
     let Some(callbacks) = (unsafe { tables(CALLBACKS).cast::<Callbacks>().as_ref() }) else {
         return 0;
     };
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(tables: Option<GetExportTable>
             .iter()
             .filter(|(index, _)| *index < count as usize)
         {
-            // SAFETY: the table has so many pointers to places of functions.
+            // SAFETY: the table has this many pointers to function pointers.
             unsafe {
                 if let Some(place) = (*table.add(index)).as_mut() {
                     *place = function;
@@ -146,7 +146,7 @@ unsafe extern "C" fn pop() -> c_int {
     NOT_TRACKED
 }
 
-// Those of other domains. A domain's handle, and a registered text's, is kept by us.
+// The functions of other domains. We keep the handles of domains and registered texts.
 
 unsafe extern "C" fn domain_mark_ex(domain: *const c_void, attributes: *const Attributes) {
     ranges::mark(domain, name_of(attributes));

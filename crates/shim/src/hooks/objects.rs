@@ -1,9 +1,9 @@
-//! The objects that are loaded: which one a function lies in, and where the real
-//! function of a name is.
+//! Loaded objects: finds the object that contains a function, and the real function of a
+//! name.
 //!
-//! Libraries such as libcuda are usually loaded for their caller alone (`RTLD_LOCAL`),
-//! so a name that is looked up for everyone does not find them: they are found by the
-//! beginning of their file name instead.
+//! Libraries such as libcuda are usually loaded only for their caller (`RTLD_LOCAL`), so a
+//! global lookup does not find them: they are found by the prefix of their file name
+//! instead.
 
 use super::handles::Handles;
 use crate::loader;
@@ -14,23 +14,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LONGEST_PATH: usize = 4096;
 
-/// What comes after the last slash.
+/// The part after the last slash.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-/// The path of the object that holds an address, as the loader knows it. It lives as
-/// long as the object is loaded: to be used at once.
+/// The loader's path of the object that contains an address. Valid as long as the object is
+/// loaded: to be used immediately.
 pub(crate) fn path_of<'a>(address: *const c_void) -> Option<&'a CStr> {
     let found = about(address)?;
     if found.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the loader's own name of an object that is loaded.
+    // SAFETY: the loader's name of a loaded object.
     Some(unsafe { CStr::from_ptr(found.dli_fname) })
 }
 
-/// Whether an address is in this very library.
+/// Whether an address is in this library.
 pub(crate) fn is_ours(address: *const c_void) -> bool {
     static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     let [start, end] = &OURS;
@@ -43,30 +43,31 @@ pub(crate) fn is_ours(address: *const c_void) -> bool {
     ours.contains(&(address as usize))
 }
 
-/// The name under which a function of ours stands in for another.
+/// The name of one of our stubs.
 pub(crate) fn our_name<'a>(address: *const c_void) -> Option<&'a CStr> {
     let found = about(address)?;
     if found.dli_saddr.cast_const() != address || found.dli_sname.is_null() {
         return None;
     }
-    // SAFETY: a name in this library's own table of symbols.
+    // SAFETY: a name in the symbol table of this library.
     Some(unsafe { CStr::from_ptr(found.dli_sname) })
 }
 
 fn about(address: *const c_void) -> Option<libc::Dl_info> {
-    // SAFETY: plain pointers, for which zero is a value.
+    // SAFETY: only pointers, for which zero is valid.
     let mut found: libc::Dl_info = unsafe { zeroed() };
-    // SAFETY: any address may be asked for; one Dl_info is written.
+    // SAFETY: any address may be passed; one Dl_info is written.
     (unsafe { libc::dladdr(address, &mut found) } != 0).then_some(found)
 }
 
-/// The function of a name that the objects behind us have for everyone; null if none has.
+/// The function of a name that the objects after this library export globally; null if
+/// there is none.
 pub(crate) fn next(name: &CStr) -> *mut c_void {
     let found = loader::real_dlsym(libc::RTLD_NEXT, name);
     if is_ours(found) { null_mut() } else { found }
 }
 
-/// The function of a name that an object, or what it depends on, has.
+/// The function of a name in an object or its dependencies.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn in_object_of(address: *const c_void, name: &CStr) -> *mut c_void {
     match path_of(address) {
@@ -83,15 +84,15 @@ pub(crate) fn in_libraries(prefix: &str, name: &CStr) -> *mut c_void {
     found.unwrap_or(null_mut())
 }
 
-/// The real function of a name: what the objects behind us have for everyone, else what
-/// a library with that beginning has. Where there is none, the loader's message says so.
+/// The real function of a name: the global one after this library, or else that of a
+/// library with the prefix. If there is none, `dlerror` has the message.
 pub(crate) fn real(prefix: &str, name: &CStr) -> *mut c_void {
     let mut found = next(name);
     if found.is_null() {
         found = in_libraries(prefix, name);
     }
     if found.is_null() {
-        // Again, so that dlerror() has its message.
+        // Again, so that `dlerror` has its message.
         next(name);
     } else {
         forget_errors();
@@ -99,15 +100,15 @@ pub(crate) fn real(prefix: &str, name: &CStr) -> *mut c_void {
     found
 }
 
-/// After a search that has found something in the end, dlerror() must not tell of where
-/// it was not.
+/// Clears `dlerror` after a successful search, since it must not report the failed
+/// attempts.
 pub(crate) fn forget_errors() {
     // SAFETY: the message is not used.
     unsafe { libc::dlerror() };
 }
 
-/// Keeps the object of a function loaded, because we remember where that is. A
-/// program that is done with such a library rarely unloads it.
+/// Keeps the object of a function loaded, because we store its address. Programs rarely
+/// unload such a library.
 pub(crate) fn keep_loaded(function: *const c_void) {
     static KEPT: Handles<64> = Handles::new();
     if !loader::may_ask() {
@@ -117,7 +118,7 @@ pub(crate) fn keep_loaded(function: *const c_void) {
         return;
     };
     if let Some(path) = path_of(function).filter(|_| KEPT.is_new(base)) {
-        // The handle is not closed, either.
+        // The handle is never closed.
         loader::real_dlopen(
             path,
             libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE,
@@ -132,7 +133,7 @@ pub(crate) fn in_object(path: &CStr, name: &CStr) -> *mut c_void {
         return null_mut();
     }
     let found = loader::real_dlsym(handle, name);
-    // SAFETY: a handle that was just opened. The library stays: others hold it.
+    // SAFETY: a handle that was just opened. The library stays loaded: others hold it.
     unsafe { libc::dlclose(handle) };
     if found.is_null() || is_ours(found) {
         return null_mut();
@@ -140,8 +141,8 @@ pub(crate) fn in_object(path: &CStr, name: &CStr) -> *mut c_void {
     found
 }
 
-/// The function in the loaded library with that beginning and number; nothing if there
-/// are not so many.
+/// The function in the loaded library with this prefix and index; `None` if there are
+/// fewer.
 fn in_library(prefix: &str, name: &CStr, index: usize) -> Option<*mut c_void> {
     let mut path = [0; LONGEST_PATH];
     let mut left = index;

@@ -1,8 +1,8 @@
 //! OpenCL: a layer between the program and the loader's functions.
 //!
-//! `OPENCL_LAYERS` names this library; the loader (Khronos's, or ocl-icd since 2.3) asks
-//! it for its version and gives it the table of functions that it would use. It gets a
-//! table back in which those that matter are replaced by wrappers of the given ones.
+//! `OPENCL_LAYERS` contains this library; the loader (that of Khronos, or ocl-icd since
+//! 2.3) queries its version and passes the table of functions that it would use. It gets
+//! back a table in which the relevant functions are replaced by wrappers.
 
 use super::table::opencl::TABLE;
 use super::{objects, wrap};
@@ -17,16 +17,16 @@ const INVALID_VALUE: i32 = -30;
 const LAYER_API_VERSION: u32 = 0x4240;
 const LAYER_NAME: u32 = 0x4241;
 
-/// More places than any version of the table has.
+/// More entries than any version of the table has.
 const MOST: usize = 512;
 
 static TABLE_OF_OURS: [AtomicPtr<c_void>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
-/// What the loader asks of a layer: its version and its name.
+/// The loader's queries to a layer: its version and its name.
 ///
 /// # Safety
-/// As OpenCL says: `value` has room for `size` bytes or is null, `size_ret` points to a
-/// number or is null.
+/// As specified by OpenCL: `value` has space for `size` bytes or is null, `size_ret` points
+/// to a number or is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetLayerInfo(
     parameter: u32,
@@ -44,21 +44,21 @@ pub unsafe extern "C" fn clGetLayerInfo(
         if size < answer.len() {
             return INVALID_VALUE;
         }
-        // SAFETY: there is room for so many bytes.
+        // SAFETY: there is space for this many bytes.
         unsafe { value.cast::<u8>().copy_from(answer.as_ptr(), answer.len()) };
     }
     if !size_ret.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { *size_ret = answer.len() };
     }
     SUCCESS
 }
 
-/// Takes the loader's table and gives it ours.
+/// Receives the loader's table and returns ours.
 ///
 /// # Safety
-/// As OpenCL says: `target` points to a table of `count` functions that stays there, and
-/// both results are wanted.
+/// As specified by OpenCL: `target` points to a table of `count` functions that stays
+/// valid, and both results are required.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clInitLayer(
     count: u32,
@@ -70,15 +70,15 @@ pub unsafe extern "C" fn clInitLayer(
         return INVALID_VALUE;
     }
     let count = (count as usize).min(MOST);
-    // SAFETY: the table has at least so many functions.
+    // SAFETY: the table has at least this many functions.
     let target = unsafe { std::slice::from_raw_parts(target, count) };
     for (ours, &real) in TABLE_OF_OURS.iter().zip(target) {
         ours.store(real, Ordering::Relaxed);
     }
     if recorder::active() {
-        take(target);
+        hook(target);
     }
-    // SAFETY: as the caller says; ours is a table of pointers that stays there.
+    // SAFETY: guaranteed by the caller; ours is a static table of pointers.
     unsafe {
         *count_ret = count as u32;
         *table_ret = TABLE_OF_OURS.as_ptr().cast();
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn clInitLayer(
     SUCCESS
 }
 
-fn take(target: &[*mut c_void]) {
+fn hook(target: &[*mut c_void]) {
     for (place, entry) in TABLE {
         let (Some(&real), Some(ours)) = (target.get(*place), TABLE_OF_OURS.get(*place)) else {
             continue;
@@ -97,7 +97,7 @@ fn take(target: &[*mut c_void]) {
         let path = objects::path_of(real)
             .map(CStr::to_bytes)
             .unwrap_or_default();
-        // Not by the pointer: a loader may have one function for all that it lacks.
+        // Not by the pointer: a loader may use one function for everything that it lacks.
         if let Some(wrapper) = wrap::wrap_anew(real, entry, objects::file_name(path)) {
             ours.store(wrapper, Ordering::Relaxed);
         }
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layer_says_its_version_and_name() {
+    fn a_layer_returns_its_version_and_name() {
         let mut version = 0u32;
         let mut size = 0usize;
-        // SAFETY: places of the right size.
+        // SAFETY: buffers of the right size.
         unsafe {
             let place = (&raw mut version).cast();
             assert_eq!(
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_recorded_the_table_stays_as_it_was() {
+    fn without_recording_the_table_is_unchanged() {
         let functions: Vec<*mut c_void> = (1..=20).map(|number| number as *mut c_void).collect();
         let (mut count, mut table) = (0u32, std::ptr::null());
         // SAFETY: a table of 20 pointers, none of which is called.

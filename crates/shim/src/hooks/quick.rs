@@ -1,21 +1,21 @@
-//! Which functions are always quick, so that their calls need not be recorded.
+//! Detects functions that are always quick, so that their calls need not be recorded.
 //!
 //! cuDNN finalizes hundreds of descriptors in every iteration of a convolutional network,
-//! each in less time than its record takes. The few that take long come while there is
-//! something new: so all are recorded until very many in a row were quick, and from then
-//! on only some, to notice if that changes.
+//! each in less time than its record takes. The few slow calls happen together with
+//! something new: so all are recorded until very many in a row were quick, and only some
+//! from then on, to notice if that changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A call of less than this many nanoseconds is quick.
 const QUICK: u64 = 10_000;
-/// After so many quick calls in a row they are quick always.
+/// After this many quick calls in a row the function counts as always quick.
 const MANY: u32 = 1024;
-/// One in so many is then recorded.
+/// Then one in this many is recorded.
 const ONE_IN: u32 = 16;
 
-/// How often in a row a function was quick. Threads that count at once may miss one
-/// another's count, which does no harm.
+/// The number of consecutive quick calls of a function. Concurrent updates may be lost,
+/// which does no harm.
 pub(crate) struct Quick(AtomicU32);
 
 impl Quick {
@@ -37,7 +37,7 @@ impl Quick {
         worth
     }
 
-    /// A call that was recorded took so many nanoseconds.
+    /// Updates the count with the duration of a recorded call.
     #[inline]
     pub(crate) fn took(&self, nanoseconds: u64) {
         let count = self.0.load(Ordering::Relaxed);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_recorded_until_they_are_quick_for_long() {
+    fn all_calls_are_recorded_until_many_were_quick() {
         let quick = Quick::new();
         for _ in 0..2 * MANY {
             assert!(quick.is_worth_it());
@@ -72,7 +72,7 @@ mod tests {
             worth
         });
         assert_eq!(recorded.count(), 10);
-        // One that is slow, where it is noticed, brings the others back.
+        // A slow call that is recorded restores recording of all.
         while !quick.is_worth_it() {}
         quick.took(QUICK);
         assert!((0..MANY).all(|_| quick.is_worth_it()));

@@ -1,9 +1,9 @@
-//! The words that a function was called with, and how they are passed on.
+//! The words that a function was called with, and how they are forwarded.
 
 use super::table::{NONE, Width};
 use std::ffi::CStr;
 
-/// Where the words of a call lie: six beside each other, then the rest.
+/// The words of a call in memory: six contiguous ones, then the rest.
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
     first: *const usize,
@@ -14,20 +14,20 @@ impl Words {
     const FIRST: usize = 6;
 
     /// # Safety
-    /// `first` points to six words and `rest` to as many as the function's width has
-    /// beyond those, all of which stay there while this is used.
+    /// `first` points to six words and `rest` to as many as the width of the function
+    /// exceeds those, all of which stay valid while this is used.
     pub(crate) unsafe fn new(first: *const usize, rest: *const usize) -> Words {
         Words { first, rest }
     }
 
-    /// A word, of those that the function has; 0 for [`NONE`].
+    /// A word of the function; 0 for [`NONE`].
     #[inline]
     pub(crate) fn get(self, index: u8) -> usize {
         if index == NONE {
             return 0;
         }
         let index = usize::from(index);
-        // SAFETY: the table only names words that the function has.
+        // SAFETY: the table only refers to words that the function has.
         unsafe {
             if index < Words::FIRST {
                 *self.first.add(index)
@@ -37,18 +37,18 @@ impl Words {
         }
     }
 
-    /// The value that a word points to, after a call that has put it there.
+    /// The value that a word points to, after a call that has stored it.
     #[inline]
     pub(crate) fn out<T: Copy>(self, index: u8) -> Option<T> {
         let pointer = self.get(index) as *const T;
         if pointer.is_null() || !pointer.is_aligned() {
             return None;
         }
-        // SAFETY: the function has succeeded, so this argument was what it asks for.
+        // SAFETY: the function has succeeded, so this argument was valid.
         Some(unsafe { *pointer })
     }
 
-    /// The text that a word points to, as much of it as is kept.
+    /// The text that a word points to, up to the maximum length.
     pub(crate) fn text<'a>(self, index: u8) -> &'a [u8] {
         text(self.get(index) as *const u8)
     }
@@ -56,11 +56,11 @@ impl Words {
     /// Calls the real function with the same words.
     ///
     /// # Safety
-    /// `real` is a function of at most so many words, which these are.
+    /// `real` is a function of at most this many words, which these are.
     #[inline]
     pub(crate) unsafe fn call(self, real: usize, width: Width) -> usize {
-        // SAFETY: as the caller says. A function that takes fewer words does not look
-        // at the others.
+        // SAFETY: guaranteed by the caller. A function with fewer words does not read the
+        // others.
         unsafe {
             match width {
                 Width::Six => self.call_6(real),
@@ -71,25 +71,25 @@ impl Words {
     }
 }
 
-/// A C string, as much of it as is kept; nothing for null.
+/// A C string, up to the maximum length; empty for null.
 pub(crate) fn text<'a>(pointer: *const u8) -> &'a [u8] {
     const LONGEST: usize = 4000;
     if pointer.is_null() {
         return &[];
     }
-    // SAFETY: a function that takes a text reads it up to its NUL, as this does.
+    // SAFETY: a function with a text argument reads it up to its NUL, as this does.
     unsafe {
         let length = libc::strnlen(pointer.cast(), LONGEST);
         std::slice::from_raw_parts(pointer, length)
     }
 }
 
-/// The same for a path, whole.
+/// A path, without a maximum length; `None` for null.
 pub(crate) fn path<'a>(pointer: *const u8) -> Option<&'a CStr> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: same as above.
     Some(unsafe { CStr::from_ptr(pointer.cast()) })
 }
 
@@ -98,7 +98,7 @@ macro_rules! calls {
         impl Words {
             #[inline]
             unsafe fn $name(self, real: usize) -> usize {
-                // SAFETY: as the caller says.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     let real: unsafe extern "C" fn(
                         $(calls!(@word $first),)* $(calls!(@word $rest),)*
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_and_passed_on_in_their_places() {
+    fn words_are_read_and_forwarded_in_order() {
         let all: Vec<usize> = (1..=22).collect();
         // SAFETY: there are 22 words.
         let words = unsafe { Words::new(all.as_ptr(), all.as_ptr().add(6)) };
@@ -145,14 +145,14 @@ mod tests {
         );
         assert_eq!(words.get(NONE), 0);
         for width in [Width::Fourteen, Width::TwentyTwo] {
-            // SAFETY: the function takes seven words.
+            // SAFETY: the function has seven words.
             let weight = unsafe { words.call(weigh as *const () as usize, width) };
             assert_eq!(weight, 7_654_321);
         }
     }
 
     #[test]
-    fn texts_end_at_their_nul_or_where_no_more_is_kept() {
+    fn texts_end_at_their_nul_or_the_maximum_length() {
         assert_eq!(text(c"kernel".as_ptr().cast()), b"kernel");
         assert_eq!(text(std::ptr::null()), b"");
         let long = [b'x'; 5000];
@@ -161,10 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_read() {
+    fn invalid_pointers_are_not_read() {
         let value = 7u64;
         let all = [&raw const value as usize, 0, 3, 0, 0, 0];
-        // SAFETY: only the first six are asked for.
+        // SAFETY: only the first six are read.
         let words = unsafe { Words::new(all.as_ptr(), std::ptr::null()) };
         assert_eq!(words.out::<u64>(0), Some(7));
         assert_eq!(words.out::<u64>(1), None);

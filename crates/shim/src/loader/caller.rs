@@ -1,10 +1,10 @@
-//! Calling a function so that it sees another caller than us.
+//! Calls a function so that it sees another caller than us.
 //!
-//! The C library's `dlopen` and `dlsym` take their return address for the caller. So we
-//! find a `ret` instruction in the real caller's own object and make it the return
-//! address, with our own beneath it on the stack: the function returns to that `ret`,
-//! which returns to us. With a shadow stack the processor would refuse this; then, and
-//! on other processors, there is no such address.
+//! The C library's `dlopen` and `dlsym` identify their caller by the return address. So we
+//! find a `ret` instruction in the real caller's object and use it as the return address,
+//! with ours beneath it on the stack: the function returns to that `ret`, which returns to
+//! us. With a shadow stack the processor would fault; then, and on other architectures,
+//! there is no such address.
 
 use super::Step;
 use super::find::{self, Around};
@@ -12,11 +12,11 @@ use super::objects::{Mapped, each_mapped};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Defines an exported function of two arguments whose work a function of three does:
-/// the third is the return address. It then returns, or jumps to where the step says
-/// with the arguments that it was given.
+/// Defines an exported function of two arguments that calls a function of three: the third
+/// is the return address. It then returns, or jumps to the target of the step with its
+/// original arguments.
 ///
-/// `as` gives it another name to the linker.
+/// `as` sets a different symbol name.
 macro_rules! entry {
     ($(#[$meta:meta])* $name:ident => $work:ident) => {
         $crate::loader::entry!(@ unsafe(no_mangle), $(#[$meta])* $name => $work);
@@ -28,7 +28,7 @@ macro_rules! entry {
         $(#[$meta])*
         ///
         /// # Safety
-        /// As the C library's function of this name.
+        /// Same as the C library's function of this name.
         #[unsafe(naked)]
         #[cfg_attr(not(test), $export)]
         #[cfg(target_arch = "x86_64")]
@@ -56,7 +56,7 @@ macro_rules! entry {
         $(#[$meta])*
         ///
         /// # Safety
-        /// As the C library's function of this name.
+        /// Same as the C library's function of this name.
         #[unsafe(naked)]
         #[cfg_attr(not(test), $export)]
         #[cfg(target_arch = "aarch64")]
@@ -81,7 +81,7 @@ macro_rules! entry {
             )
         }
 
-        // The step comes back in two registers, which the assembly above relies on.
+        // The step is returned in two registers, which the assembly above relies on.
         const _: extern "C" fn(
             *mut std::ffi::c_void,
             *const std::ffi::c_char,
@@ -96,8 +96,8 @@ const _: () = assert!(size_of::<Step>() == 16);
 /// Calls `function(a, b)` so that its return address is `gadget`.
 ///
 /// # Safety
-/// The function must be one that takes two words and may be called with these; the
-/// gadget must be what [`gadget`] found.
+/// The function must accept two words, and these values; the gadget must come from
+/// [`gadget`].
 #[unsafe(naked)]
 #[cfg(target_arch = "x86_64")]
 pub(super) unsafe extern "C" fn call_as(
@@ -120,10 +120,10 @@ pub(super) unsafe extern "C" fn call_as(
     )
 }
 
-/// Calls `function(a, b)`. Not used where no gadget is ever found.
+/// Calls `function(a, b)`. Not used, since no gadget is ever found on this architecture.
 ///
 /// # Safety
-/// The function must be one that takes two words and may be called with these.
+/// The function must accept two words, and these values.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe extern "C" fn call_as(
     function: *const c_void,
@@ -131,19 +131,19 @@ pub(super) unsafe extern "C" fn call_as(
     a: *mut c_void,
     b: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: the caller says that it is such a function.
+    // SAFETY: guaranteed by the caller.
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void =
         unsafe { std::mem::transmute(function) };
-    // SAFETY: likewise.
+    // SAFETY: guaranteed by the caller.
     unsafe { function(a, b) }
 }
 
-/// Where an object's functions for its beginning and end are, in its dynamic section.
+/// The tags of an object's initialization and termination functions in its dynamic section.
 const DT_INIT: i64 = 12;
 const DT_FINI: i64 = 13;
 
-/// The address of a `ret` in the object that `caller` lies in. Found anew each time: an
-/// object may have been unloaded, and another one lie there.
+/// The address of a `ret` in the object that contains `caller`. Searched each time: the
+/// object may have been unloaded and replaced by another.
 pub(super) fn gadget(caller: *const u8) -> Option<*const u8> {
     if cfg!(not(target_arch = "x86_64")) || has_shadow_stack() {
         return None;
@@ -169,8 +169,8 @@ fn ret_in(mapped: &Mapped<'_>, caller: usize) -> Option<*const u8> {
     if !mapped.covers(caller, 1, libc::PF_X) {
         return None;
     }
-    // The ends of `_fini` and `_init` first: no unwind information covers them, so that
-    // whoever walks the stack meanwhile ends there and is not led astray.
+    // The ends of `_fini` and `_init` come first: no unwind information covers them, so
+    // that a stack walk stops there instead of being misled.
     [DT_FINI, DT_INIT]
         .into_iter()
         .filter_map(|tag| dynamic(mapped, tag))
@@ -183,7 +183,7 @@ fn ret_from(mapped: &Mapped<'_>, begin: usize, bytes: usize) -> Option<*const u8
     (begin..begin.saturating_add(bytes))
         .take_while(|&address| mapped.covers(address, 1, libc::PF_X | libc::PF_R))
         .map(|address| address as *const u8)
-        // SAFETY: a readable segment of an object that is mapped covers the address.
+        // SAFETY: a readable segment of a mapped object covers the address.
         .find(|&address| unsafe { address.read_volatile() } == RET)
 }
 
@@ -215,24 +215,24 @@ fn has_shadow_stack() -> bool {
         UNKNOWN => {}
         known => return known == YES,
     }
-    let yes = ask_for_shadow_stack();
+    let yes = query_shadow_stack();
     KNOWN.store(if yes { YES } else { NO }, Ordering::Relaxed);
     yes
 }
 
 #[cfg(target_arch = "x86_64")]
-fn ask_for_shadow_stack() -> bool {
+fn query_shadow_stack() -> bool {
     const ARCH_SHSTK_STATUS: i64 = 0x5005;
     let _errno = crate::recorder::system::Errno::keep();
     let mut features = 0u64;
-    // SAFETY: the kernel writes one word; one that does not know the question, does not.
+    // SAFETY: the kernel writes one word, or none if it does not know the request.
     let asked =
         unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SHSTK_STATUS, &raw mut features) };
     asked == 0 && features & 1 != 0
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn ask_for_shadow_stack() -> bool {
+fn query_shadow_stack() -> bool {
     true
 }
 
@@ -240,15 +240,15 @@ fn ask_for_shadow_stack() -> bool {
 mod tests {
     use super::*;
 
-    extern "C" fn who_calls(seen: *mut c_void, b: *mut c_void) -> *mut c_void {
-        let _ = seen;
+    extern "C" fn second(a: *mut c_void, b: *mut c_void) -> *mut c_void {
+        let _ = a;
         b
     }
 
     #[test]
     fn a_call_through_a_gadget_returns() {
         assert!(crate::loader::prepare());
-        let here = gadget(who_calls as *const u8);
+        let here = gadget(second as *const u8);
         if has_shadow_stack() {
             assert!(here.is_none());
             return;
@@ -256,19 +256,12 @@ mod tests {
         let gadget = here.unwrap();
         let value = 42usize as *mut c_void;
         // SAFETY: a function of two words, and a gadget that was found.
-        let got = unsafe {
-            call_as(
-                who_calls as *const c_void,
-                gadget,
-                std::ptr::null_mut(),
-                value,
-            )
-        };
+        let got = unsafe { call_as(second as *const c_void, gadget, std::ptr::null_mut(), value) };
         assert_eq!(got, value);
     }
 
     #[test]
-    fn there_is_none_outside_of_objects() {
+    fn there_is_no_gadget_outside_objects() {
         let heap = Box::new(0u8);
         assert!(gadget(&raw const *heap).is_none());
     }

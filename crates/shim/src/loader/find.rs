@@ -1,8 +1,7 @@
-//! Which object an address lies in, found without a lock.
+//! Finds the object that contains an address, without a lock.
 //!
-//! `dl_iterate_phdr` holds a lock of the loader that a fork leaves as it was: in a child
-//! it may be held for good by a thread that the child does not have. `_dl_find_object`
-//! (glibc 2.35) takes none.
+//! `dl_iterate_phdr` holds a lock of the loader. After a fork, a thread that does not exist
+//! in the child may hold it forever. `_dl_find_object` (glibc 2.35) uses no lock.
 
 use super::real::real_dlsym;
 use std::ffi::{c_char, c_int, c_void};
@@ -10,7 +9,7 @@ use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// glibc's `struct dl_find_object`, with more room at its end than any version uses.
+/// glibc's `struct dl_find_object`, with more space at its end than any version uses.
 #[repr(C)]
 struct Answer {
     flags: u64,
@@ -20,7 +19,7 @@ struct Answer {
     more: [u64; 12],
 }
 
-/// The part of glibc's `struct link_map` that is public.
+/// The public part of glibc's `struct link_map`.
 #[repr(C)]
 struct LinkMap {
     base: usize,
@@ -31,17 +30,18 @@ type Find = unsafe extern "C" fn(*const c_void, *mut Answer) -> c_int;
 
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Finds the C library's function, where it has it.
+/// Looks up the C library's function, if it has one.
 pub(super) fn prepare() {
     let found = real_dlsym(libc::RTLD_NEXT, c"_dl_find_object");
     FIND.store(found, Ordering::Relaxed);
 }
 
-/// The `_dl_find_object` of the unwinder that is linked into this library: the C library's,
-/// where it has it. Otherwise no object is found, and a backtrace ends there.
+/// The `_dl_find_object` for the unwinder that is linked into this library: calls the C
+/// library's function, if it has one. Otherwise no object is found, and a backtrace ends
+/// there.
 ///
 /// # Safety
-/// As the C library's.
+/// Same as the C library's.
 #[cfg(not(test))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn preheat_find_object(address: *const c_void, answer: *mut c_void) -> c_int {
@@ -53,14 +53,14 @@ pub unsafe extern "C" fn preheat_find_object(address: *const c_void, answer: *mu
     unsafe { transmute::<*mut c_void, Find>(find)(address, answer.cast()) }
 }
 
-/// What is known of the object around an address.
+/// The object around an address.
 pub(super) enum Around {
-    /// From where to where it lies, and its description, as `dl_iterate_phdr` has it; all
-    /// zero where its headers cannot be seen.
+    /// Its address range, and its description in the form of `dl_iterate_phdr`; all zero if
+    /// its headers are not visible.
     Object(usize, usize, libc::dl_phdr_info),
-    /// It lies in none.
+    /// No object contains the address.
     Nothing,
-    /// The C library cannot tell without a lock.
+    /// The C library cannot find it without a lock.
     Unknown,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn around(address: *const u8) -> Around {
         map: std::ptr::null(),
         more: [0; 12],
     };
-    // SAFETY: it is glibc's function, which takes any address and writes one answer.
+    // SAFETY: it is glibc's function, which accepts any address and writes one answer.
     let missed = unsafe { transmute::<*mut c_void, Find>(find)(address.cast(), &raw mut answer) };
     if missed != 0 || answer.map.is_null() {
         return Around::Nothing;
@@ -90,21 +90,21 @@ pub(super) fn around(address: *const u8) -> Around {
 }
 
 fn described(answer: &Answer) -> libc::dl_phdr_info {
-    /// Less than any page: so much of an object is mapped as one.
+    /// At most one page: this much of an object is mapped contiguously.
     const PAGE: u64 = 4096;
-    // SAFETY: numbers and pointers, for which zero is a value.
+    // SAFETY: numbers and pointers, for which zero is valid.
     let mut info: libc::dl_phdr_info = unsafe { std::mem::zeroed() };
-    // SAFETY: an object's first page is mapped to be read while it is loaded, and it is:
-    // the address that was asked for is that of code about to run.
+    // SAFETY: the first page of an object is readable while it is loaded, and it is loaded:
+    // the address is that of code about to run.
     let header = unsafe { &*answer.start.cast::<libc::Elf64_Ehdr>() };
     let bytes = u64::from(header.e_phnum) * size_of::<libc::Elf64_Phdr>() as u64;
-    // Where the file's first page is not the first one in memory, this is something else.
+    // If the first page of the file is not the first one in memory, this is something else.
     if header.e_ident.starts_with(b"\x7fELF")
         && usize::from(header.e_phentsize) == size_of::<libc::Elf64_Phdr>()
         && header.e_phoff.is_multiple_of(8)
         && header.e_phoff.saturating_add(bytes) <= PAGE
     {
-        // SAFETY: the link map of a loaded object; the headers lie in its first page.
+        // SAFETY: the link map of a loaded object; the headers are in its first page.
         unsafe {
             info.dlpi_addr = (*answer.map).base as _;
             info.dlpi_name = (*answer.map).name;

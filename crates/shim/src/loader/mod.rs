@@ -1,11 +1,11 @@
-//! What the program loads and looks up by itself: `dlopen` and `dlsym`, taken.
+//! Hooks `dlopen` and `dlsym`, with which the program loads libraries and looks up
+//! functions.
 //!
-//! Both look at who calls them, by the return address: `dlopen` searches along the
-//! caller's RPATH, `dlsym` from the caller's place in the order of libraries. A wrapper
-//! that simply calls on would make every caller look like us, and libraries are then not
-//! found. So the real function is called as if the caller had done it ([`caller`]); where
-//! that cannot be, it is jumped to, which it cannot tell from being called, and nothing
-//! is recorded.
+//! Both identify their caller by the return address: `dlopen` searches the caller's RPATH,
+//! `dlsym` starts at the caller's position in the order of libraries. A plain wrapper would
+//! make every caller look like us, and libraries would not be found. So the real function
+//! is called as if by the caller ([`caller`]); if that is not possible, the hook jumps to
+//! it, which is equivalent to a direct call, and nothing is recorded.
 
 pub(crate) mod caller;
 mod find;
@@ -25,7 +25,7 @@ use preheat_wire::Kind;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// What an entry does next: return a result, or jump to the real function.
+/// The next step of an entry: return a result, or jump to the real function.
 #[repr(C)]
 pub(crate) struct Step {
     result: *mut c_void,
@@ -68,8 +68,8 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const
     let text = unsafe { CStr::from_ptr(name) };
     let special = handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT;
     let is_our_own = special && hooks::is_our_own(text);
-    // Most are not looked at: the real function is then called by the program itself.
-    if !is_our_own && !hooks::may_take(text) {
+    // Most names are not relevant: the program then calls the real function directly.
+    if !is_our_own && !hooks::may_hook(text) {
         return Step::jump_to(real);
     }
     let found = if special {
@@ -118,18 +118,18 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     }
     if adds() != before {
         record_new();
-        recorder::detail::new_thing();
+        recorder::detail::request_window();
     }
     Step::done(handle)
 }
 
-/// Whether a library is loaded already. What is not, and is after the real dlopen, was
-/// added to the loader's list in this very process.
+/// Whether a library is already loaded. A library that is not, and is after the real
+/// dlopen, was added to the loader's list in this process.
 fn is_loaded(real: *const c_void, gadget: *const u8, path: *mut c_void) -> bool {
     let _errno = recorder::system::Errno::keep();
     let flags = (libc::RTLD_NOLOAD | libc::RTLD_LAZY) as usize as *mut c_void;
     // SAFETY: the real dlopen with the program's own path.
     let handle = unsafe { call_as(real, gadget, path, flags) };
-    // SAFETY: a handle that was just opened. The library stays: others hold it.
+    // SAFETY: a handle that was just opened. The library stays loaded: others hold it.
     !handle.is_null() && unsafe { libc::dlclose(handle) } == 0
 }

@@ -1,8 +1,8 @@
 //! The executable and libraries that are mapped into this process.
 //!
-//! The loader lists them under a lock of its own, which a fork leaves as it was: a child
-//! may find it held by a thread that it does not have, and would wait for ever. So a
-//! forked child does not ask, until it has seen that the lock can be had.
+//! The loader lists them under a lock. After a fork, a thread that does not exist in the
+//! child may hold it, and waiting for it would never end. So a forked child does not query
+//! the list until it has seen that the lock is usable.
 
 use super::find::{self, Around};
 use crate::recorder::{self, system::process_number};
@@ -11,27 +11,28 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The process in which the list may be asked for.
+/// The process in which the list may be queried.
 static MAY_ASK: AtomicU32 = AtomicU32::new(0);
 
-/// Says that in this process the loader's lock is not one that a fork has left behind:
-/// because it has not forked, or because the lock was held and given back since.
+/// Marks the loader's lock as usable in this process: because it has not forked, or because
+/// the lock was acquired and released since.
 pub(super) fn lock_is_sound() {
     MAY_ASK.store(process_number(), Ordering::Relaxed);
 }
 
-/// To be called in a forked child: its number may be that of its parent, elsewhere.
+/// To be called in a forked child: its pid may equal that of its parent, in another
+/// namespace.
 pub(crate) fn forked() {
     MAY_ASK.store(0, Ordering::Relaxed);
 }
 
-/// Whether the list may be asked for. Not by what a fork's handlers said alone: some ways
+/// Whether the list may be queried. Fork handlers alone are not sufficient, since some ways
 /// to fork call none.
 pub(crate) fn may_ask() -> bool {
     MAY_ASK.load(Ordering::Relaxed) == process_number()
 }
 
-/// One of them, for as long as it is looked at.
+/// One of them, while it is visited.
 pub struct Mapped<'a> {
     info: &'a libc::dl_phdr_info,
 }
@@ -41,16 +42,16 @@ impl<'a> Mapped<'a> {
         Mapped { info }
     }
 
-    /// Its path; empty for the executable, a bare name for what the kernel maps.
+    /// Its path; empty for the executable, a bare name for objects mapped by the kernel.
     pub fn path(&self) -> &CStr {
         if self.info.dlpi_name.is_null() {
             return c"";
         }
-        // SAFETY: the loader's own C string, which lives while the object is mapped.
+        // SAFETY: the loader's C string, which lives while the object is mapped.
         unsafe { CStr::from_ptr(self.info.dlpi_name) }
     }
 
-    /// The address that its segments are relative to.
+    /// The base address of its segments.
     pub fn base(&self) -> usize {
         self.info.dlpi_addr as usize
     }
@@ -60,7 +61,7 @@ impl<'a> Mapped<'a> {
         if self.info.dlpi_phdr.is_null() {
             return &[];
         }
-        // SAFETY: the loader says where they are and how many.
+        // SAFETY: the loader provides their address and number.
         unsafe {
             std::slice::from_raw_parts(self.info.dlpi_phdr, usize::from(self.info.dlpi_phnum))
         }
@@ -79,18 +80,18 @@ impl<'a> Mapped<'a> {
     }
 }
 
-/// Calls `look` for each, the executable first, until it says true; for none in a forked
-/// child that must not ask.
-pub fn each_mapped(mut look: impl FnMut(&Mapped<'_>) -> bool) {
+/// Calls `visit` for each, the executable first, until it returns true; for none in a
+/// forked child that must not query the list.
+pub fn each_mapped(mut visit: impl FnMut(&Mapped<'_>) -> bool) {
     unsafe extern "C" fn one<F: FnMut(&Mapped<'_>) -> bool>(
         info: *mut libc::dl_phdr_info,
         _: usize,
-        look: *mut c_void,
+        visit: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader gives a valid description, and `look` is what was passed
-        // below, which nobody else uses meanwhile.
-        let (info, look) = unsafe { (&*info, &mut *look.cast::<F>()) };
-        c_int::from(look(&Mapped { info }))
+        // SAFETY: the loader passes a valid description, and `visit` is the closure below,
+        // which nothing else uses meanwhile.
+        let (info, visit) = unsafe { (&*info, &mut *visit.cast::<F>()) };
+        c_int::from(visit(&Mapped { info }))
     }
     fn callback<F: FnMut(&Mapped<'_>) -> bool>(
         _: &F,
@@ -101,10 +102,10 @@ pub fn each_mapped(mut look: impl FnMut(&Mapped<'_>) -> bool) {
         return;
     }
     // SAFETY: the callback gets the closure that it was made for, alive during the call.
-    unsafe { libc::dl_iterate_phdr(Some(callback(&look)), (&raw mut look).cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(callback(&visit)), (&raw mut visit).cast()) };
 }
 
-/// Where the object lies that has this address; an empty range if none is found.
+/// The address range of the object that contains this address; empty if there is none.
 pub(crate) fn range_around(address: *const u8) -> Range<usize> {
     match find::around(address) {
         Around::Object(start, end, _) => return start..end,
@@ -130,7 +131,7 @@ pub(crate) fn range_around(address: *const u8) -> Range<usize> {
     range
 }
 
-/// How many objects were ever mapped: another number, and there are new ones.
+/// The number of objects ever mapped: if it changes, there are new ones.
 pub(crate) fn adds() -> u64 {
     let mut adds = 0;
     each_mapped(|mapped| {

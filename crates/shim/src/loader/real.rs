@@ -1,4 +1,4 @@
-//! The real functions behind those that this library takes.
+//! The real functions behind the hooks.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
-/// `dlvsym` is how the real `dlsym` can be asked for: our own one has its name. The
-/// versions: since glibc 2.34, and before it on each machine.
+/// The real `dlsym` is found with `dlvsym`, because our hook has its name. The versions:
+/// since glibc 2.34, and before that on each architecture.
 const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
 
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -21,8 +21,8 @@ fn find(place: &AtomicPtr<c_void>, name: &CStr) -> Option<*const c_void> {
         if !found.is_null() {
             break;
         }
-        // SAFETY: both are C strings. "Next" is seen from this library: a further
-        // preloaded library that takes the same function is called in its turn.
+        // SAFETY: both are C strings. "Next" is relative to this library: another preloaded
+        // library that hooks the same function is called as well.
         found = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
     }
     place.store(found, Ordering::Relaxed);
@@ -37,7 +37,7 @@ pub(super) fn dlopen() -> Option<*const c_void> {
     find(&DLOPEN, c"dlopen")
 }
 
-/// Finds them early: the first look-up may allocate, which a later moment may not allow.
+/// Looks them up early: the first lookup may allocate, which may not be allowed later.
 pub(crate) fn prepare() -> bool {
     super::objects::lock_is_sound();
     let both = dlsym().is_some() && dlopen().is_some();
@@ -56,7 +56,7 @@ pub(super) fn call_dlsym(
     unsafe { function(handle, name) }
 }
 
-/// The C library's `dlsym`; special handles are seen from this library.
+/// The C library's `dlsym`; special handles are relative to this library.
 pub fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
     dlsym().map_or(null_mut(), |real| call_dlsym(real, handle, name.as_ptr()))
 }
@@ -71,7 +71,7 @@ pub fn real_dlopen(path: &CStr, flags: c_int) -> *mut c_void {
     })
 }
 
-/// The next definition of a function after this library's.
+/// The next definition of a function after that of this library.
 pub(crate) fn next(name: &CStr) -> *mut c_void {
     real_dlsym(libc::RTLD_NEXT, name)
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_real_ones_are_found() {
+    fn the_real_functions_are_found() {
         assert!(prepare());
         let found = real_dlsym(libc::RTLD_DEFAULT, c"getpid");
         assert_eq!(found as usize, libc::getpid as *const () as usize);

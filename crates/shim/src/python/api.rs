@@ -1,4 +1,4 @@
-//! The part of CPython's C API that is used, found in the running interpreter.
+//! The required part of CPython's C API, found in the running interpreter.
 //!
 //! Nothing of it is linked: the same library is loaded into programs without Python, and
 //! works with every version that has these functions (3.8 and later).
@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// A Python object, never looked into.
+/// An opaque Python object.
 #[repr(C)]
 pub(super) struct Object {
     opaque: [usize; 2],
@@ -14,7 +14,7 @@ pub(super) struct Object {
 
 pub(super) type Pointer = *mut Object;
 
-/// A table of functions and objects of the interpreter, by address, and what finds them.
+/// Defines a table of functions and objects of the interpreter, and their lookup.
 macro_rules! functions {
     ($(#[$about:meta])* struct $table:ident {
         $($field:ident = $symbol:literal: $type:ty;)*
@@ -33,7 +33,7 @@ macro_rules! functions {
                         return None;
                     }
                     const { assert!(size_of::<$type>() == size_of::<*mut c_void>()) };
-                    // SAFETY: CPython's documentation gives each symbol its type: a
+                    // SAFETY: CPython's documentation defines the type of each symbol: a
                     // function or the address of an object, both of a pointer's size.
                     unsafe { std::mem::transmute_copy::<*mut c_void, $type>(&found) }
                 },)* })
@@ -42,7 +42,7 @@ macro_rules! functions {
 
         // SAFETY: addresses in the interpreter, which lives as long as its threads.
         unsafe impl Send for $table {}
-        // SAFETY: likewise; they are called with the interpreter's lock held.
+        // SAFETY: same as above; they are called with the interpreter's lock held.
         unsafe impl Sync for $table {}
     };
 }
@@ -50,7 +50,7 @@ macro_rules! functions {
 pub(super) use functions;
 
 functions! {
-    /// What everything here needs.
+    /// The functions and objects that all modules need.
     struct Api {
         module_create = "PyModule_Create2": unsafe extern "C" fn(*mut c_void, c_int) -> Pointer;
         new_function = "PyCFunction_NewEx":
@@ -87,7 +87,7 @@ functions! {
     }
 }
 
-/// The interpreter's API, where there is one.
+/// The interpreter's API, if there is an interpreter.
 pub(super) fn api() -> Option<&'static Api> {
     static API: OnceLock<Option<Api>> = OnceLock::new();
     API.get_or_init(Api::find).as_ref()
@@ -96,12 +96,12 @@ pub(super) fn api() -> Option<&'static Api> {
 impl Api {
     /// `None`, as a new reference.
     pub(super) fn nothing(&self) -> Pointer {
-        // SAFETY: the one object that is always there.
+        // SAFETY: this object always exists.
         unsafe { (self.increment)(self.none) };
         self.none
     }
 
-    /// A string's bytes, as long as the object lives; empty for anything else.
+    /// The bytes of a string, valid as long as the object lives; empty for anything else.
     ///
     /// # Safety
     /// The object must be null or alive for as long as the bytes are used, and the
@@ -111,10 +111,10 @@ impl Api {
             return &[];
         }
         let mut length = 0;
-        // SAFETY: an object that is alive; the function fails for one that is no string.
+        // SAFETY: a live object; the function fails for anything but a string.
         let text = unsafe { (self.utf8)(object, &mut length) };
         if text.is_null() || length < 0 {
-            // SAFETY: clears the failure that was just set.
+            // SAFETY: clears the error that was just set.
             unsafe { (self.clear_error)() };
             return &[];
         }
@@ -130,7 +130,7 @@ impl Api {
         if object.is_null() {
             return 0;
         }
-        // SAFETY: an object that is alive; the failure is cleared.
+        // SAFETY: a live object; the error is cleared.
         unsafe {
             let value = (self.as_number)(object);
             if value == u64::MAX && !(self.error)().is_null() {
@@ -146,7 +146,7 @@ impl Api {
     /// # Safety
     /// The objects must be alive, and the interpreter's lock held.
     pub(super) unsafe fn get(&self, object: Pointer, name: Pointer) -> Pointer {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let found = (self.attribute)(object, name);
             if found.is_null() {
@@ -156,13 +156,13 @@ impl Api {
         }
     }
 
-    /// Gives a reference back.
+    /// Releases a reference.
     ///
     /// # Safety
-    /// The object must be null or a reference that is the caller's.
+    /// The object must be null or a reference that the caller owns.
     pub(super) unsafe fn drop(&self, object: Pointer) {
         if !object.is_null() {
-            // SAFETY: as the caller says.
+            // SAFETY: guaranteed by the caller.
             unsafe { (self.decrement)(object) };
         }
     }

@@ -1,11 +1,11 @@
-//! A callable for a method's place in a class, which tells of the outermost call.
+//! A callable that replaces a method in a class, and reports the outermost call.
 //!
-//! A model calls its modules hundreds of times within one iteration. A function in C
-//! adds next to nothing to such a call, and no frame: tracebacks and the depth of
-//! recursion are as without it. In all else it passes for the function in whose place it
-//! is: it binds as that does, and its attributes are that one's.
+//! A model calls its modules hundreds of times within one iteration. A function in C adds
+//! next to nothing to such a call, and no frame: tracebacks and the recursion depth are the
+//! same as without it. In all other respects it looks like the function that it replaces:
+//! it binds in the same way, and has its attributes.
 //!
-//! What begins and ends with the outermost call is Python's side's to say.
+//! Python decides what happens before and after the outermost call.
 
 use super::api::{Api, Object, Pointer, api, functions};
 use super::slice;
@@ -16,7 +16,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 functions! {
-    /// What only this needs, of Python 3.9 and later.
+    /// The functions that only this module needs, of Python 3.9 and later.
     struct More {
         vectorcall = "PyObject_Vectorcall":
             unsafe extern "C" fn(Pointer, *const Pointer, usize, Pointer) -> Pointer;
@@ -76,7 +76,7 @@ const TP_REPR: c_int = 66;
 const TP_SETATTRO: c_int = 69;
 const TP_MEMBERS: c_int = 72;
 
-/// It can be called by a vector of arguments, and with the instance as the first of them.
+/// It supports vectorcall, also with the instance as the first argument.
 const FLAGS: c_uint = 1 << 11 | 1 << 17 | 1 << 18;
 
 const OBJECT: c_int = 6;
@@ -106,7 +106,7 @@ const fn member(name: &'static CStr, kind: c_int, offset: usize) -> Member {
 
 struct Members([Member; 4]);
 
-// SAFETY: addresses of constants; the interpreter only reads it.
+// SAFETY: addresses of constants; the interpreter only reads them.
 unsafe impl Sync for Members {}
 
 static MEMBERS: Members = Members([
@@ -127,13 +127,13 @@ static MEMBERS: Members = Members([
 ]);
 
 thread_local! {
-    /// Whether such a call is under way on this thread.
+    /// Whether such a call is running on this thread.
     static WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `around(original, began, ended)`: the callable; `None` where this Python cannot have
-/// one. `began(instance)` is called before the outermost call on a thread, and `ended`
-/// after it with what that returned.
+/// `around(original, began, ended)`: creates the callable; `None` if this Python does not
+/// support it. `began(instance)` is called before the outermost call on a thread, and
+/// `ended` after it, with the result of `began`.
 pub(super) unsafe extern "C" fn around(
     _: Pointer,
     arguments: *const Pointer,
@@ -143,7 +143,7 @@ pub(super) unsafe extern "C" fn around(
     let Some(more) = more() else {
         return api.nothing();
     };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         let &[original, began, ended] = slice(arguments, count) else {
             return api.nothing();
@@ -157,10 +157,10 @@ pub(super) unsafe extern "C" fn around(
     }
 }
 
-/// `within()`: 1 while such a call is under way on this thread.
+/// `within()`: 1 while such a call is running on this thread.
 pub(super) unsafe extern "C" fn within(_: Pointer, _: *const Pointer, _: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe { (api.number)(u64::from(WITHIN.get())) }
 }
 
@@ -178,17 +178,17 @@ unsafe fn make(api: &Api, more: &More, objects: [Pointer; 3]) -> Pointer {
         slot(0, null_mut()),
     ];
     let mut specification = Specification {
-        // Some tell functions by the name of their type.
+        // Some libraries recognize functions by the name of their type.
         name: c"builtins.function".as_ptr(),
         size: size_of::<Around>() as c_int,
         item_size: 0,
         flags: FLAGS,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the specification has CPython's layout, and the functions in it are of the
-    // types that their slots ask for; the interpreter copies what it keeps of it, other
-    // than names and members, which are constants. The new object is of the size that was
-    // asked for, so that the fields after its head are ours.
+    // SAFETY: the specification has CPython's layout, and its functions have the types that
+    // their slots require; the interpreter copies everything that it keeps, except for
+    // names and members, which are constants. The new object has the requested size, so the
+    // fields after its header are ours.
     unsafe {
         let its_type = (more.new_type)(&mut specification);
         if its_type.is_null() {
@@ -200,7 +200,7 @@ unsafe fn make(api: &Api, more: &More, objects: [Pointer; 3]) -> Pointer {
             return null_mut();
         }
         objects.iter().for_each(|object| (api.increment)(*object));
-        // There is one in a process, or two: it stays, so that nothing needs to free it.
+        // There are one or two in a process; they are never freed.
         (api.increment)(made.cast());
         (*made).vectorcall = called as *mut c_void;
         [(*made).original, (*made).began, (*made).ended] = objects;
@@ -215,12 +215,12 @@ unsafe extern "C" fn called(
     count: usize,
     keywords: Pointer,
 ) -> Pointer {
-    // There is one: it made this callable.
+    // Always present: it created this callable.
     let Some(more) = more() else {
         return null_mut();
     };
-    // SAFETY: Python calls this with one of ours, which keeps its fields alive, and passes
-    // arguments as it would to the original.
+    // SAFETY: Python calls this with one of our objects, which keeps its fields alive, and
+    // passes the arguments in the same way as to the original.
     unsafe {
         let original = (*callable.cast::<Around>()).original;
         if WITHIN.get() {
@@ -231,7 +231,7 @@ unsafe extern "C" fn called(
 }
 
 /// # Safety
-/// As for [`called`].
+/// Same as [`called`].
 #[cold]
 #[inline(never)]
 unsafe fn outermost(
@@ -241,11 +241,11 @@ unsafe fn outermost(
     count: usize,
     keywords: Pointer,
 ) -> Pointer {
-    /// The rest of the number of arguments is flags.
+    /// The other bits of the number of arguments are flags.
     const COUNT: usize = usize::MAX >> 1;
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: as the caller says. All that is used is held by the callable or the caller,
-    // and the callable is held here: what it calls may take it out of its class.
+    // SAFETY: guaranteed by the caller. The callable or the caller holds all objects that
+    // are used, and the callable is held here: the call may remove it from its class.
     unsafe {
         let around = &*callable.cast::<Around>();
         if count & COUNT == 0 || arguments.is_null() {
@@ -267,13 +267,14 @@ unsafe fn outermost(
     }
 }
 
-/// Whether the error that is set is of our own making, as where memory or the stack ends: it
-/// is dropped then. What a signal's handler raises to end the program is for that.
+/// Whether the current error was caused by our own call, for example when memory or the
+/// stack is exhausted: then it is cleared. An exception from a signal handler that ends the
+/// program is kept.
 ///
 /// # Safety
 /// An error must be set.
 unsafe fn is_ours(api: &Api, more: &More) -> bool {
-    // SAFETY: the variable holds the class for as long as there is an interpreter.
+    // SAFETY: the variable contains the class as long as there is an interpreter.
     unsafe {
         let ours = (more.is_error)(*more.exception) != 0;
         if ours {
@@ -283,12 +284,12 @@ unsafe fn is_ours(api: &Api, more: &More) -> bool {
     }
 }
 
-/// Tells of the end. An error of the call is what it was before; only what a signal's
-/// handler raises meanwhile to end the program takes its place.
+/// Reports the end. An error of the call is preserved; only an exception from a signal
+/// handler that ends the program replaces it.
 ///
 /// # Safety
-/// The objects must be alive, the token and the result the caller's own; the result is
-/// null if an error is set.
+/// The objects must be alive, and the token and the result owned by the caller; the result
+/// is null if an error is set.
 unsafe fn after(
     api: &Api,
     more: &More,
@@ -296,21 +297,21 @@ unsafe fn after(
     token: Pointer,
     result: Pointer,
 ) -> Pointer {
-    // SAFETY: as the caller says; the error is taken, and given back or dropped.
+    // SAFETY: guaranteed by the caller; the error is fetched, and restored or dropped.
     unsafe {
         let mut error = [null_mut(); 3];
         if result.is_null() {
             let [kind, value, trace] = &mut error;
             (more.take_error)(kind, value, trace);
         }
-        let told = (api.call_with)(ended, token, null_mut::<Object>());
+        let reported = (api.call_with)(ended, token, null_mut::<Object>());
         api.drop(token);
-        if told.is_null() && !is_ours(api, more) {
+        if reported.is_null() && !is_ours(api, more) {
             error.iter().for_each(|part| api.drop(*part));
             api.drop(result);
             return null_mut();
         }
-        api.drop(told);
+        api.drop(reported);
         if result.is_null() {
             let [kind, value, trace] = error;
             (more.raise_again)(kind, value, trace);
@@ -319,12 +320,12 @@ unsafe fn after(
     }
 }
 
-/// Binds to an instance as a function does.
+/// Binds to an instance like a function.
 unsafe extern "C" fn get(callable: Pointer, instance: Pointer, _: Pointer) -> Pointer {
     let (Some(api), Some(more)) = (api(), more()) else {
         return null_mut();
     };
-    // SAFETY: the interpreter's own call, with objects that are alive.
+    // SAFETY: called by the interpreter, with live objects.
     unsafe {
         if instance.is_null() || instance == api.none {
             (api.increment)(callable);
@@ -334,15 +335,15 @@ unsafe extern "C" fn get(callable: Pointer, instance: Pointer, _: Pointer) -> Po
     }
 }
 
-/// What it is itself; all else is the original's, its class too: who asks takes it for a
-/// function.
+/// The attributes of its own; all others are those of the original, including its class, so
+/// that it looks like a function.
 const OWN: [&[u8]; 3] = [b"__wrapped__", b"__get__", b"__call__"];
 
 unsafe extern "C" fn attribute(callable: Pointer, name: Pointer) -> Pointer {
     let (Some(api), Some(more)) = (api(), more()) else {
         return null_mut();
     };
-    // SAFETY: the interpreter's own call, with one of ours and a name.
+    // SAFETY: called by the interpreter, with one of our objects and a name.
     unsafe {
         if OWN.contains(&api.bytes(name)) {
             return (more.own_attribute)(callable, name);
@@ -353,8 +354,8 @@ unsafe extern "C" fn attribute(callable: Pointer, name: Pointer) -> Pointer {
 
 unsafe extern "C" fn set_attribute(callable: Pointer, name: Pointer, value: Pointer) -> c_int {
     let Some(more) = more() else { return -1 };
-    // SAFETY: the interpreter's own call, with one of ours; no value means to delete,
-    // there as here.
+    // SAFETY: called by the interpreter, with one of our objects; a null value deletes the
+    // attribute in both.
     unsafe { (more.set_attribute)((*callable.cast::<Around>()).original, name, value) }
 }
 
@@ -362,6 +363,6 @@ unsafe extern "C" fn repr(callable: Pointer) -> Pointer {
     let Some(more) = more() else {
         return null_mut();
     };
-    // SAFETY: the interpreter's own call, with one of ours.
+    // SAFETY: called by the interpreter, with one of our objects.
     unsafe { (more.represent)((*callable.cast::<Around>()).original) }
 }

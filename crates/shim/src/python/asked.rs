@@ -1,8 +1,8 @@
-//! Who asked for an import: found by walking Python's frames.
+//! Finds the importer of a module by walking Python's frames.
 //!
-//! Done here and not in Python, because Python code can be interrupted by a signal's
-//! handler, whose exception would then be ours to pass on, and would run at a time when
-//! it never runs in a program that is not recorded.
+//! This is done here and not in Python, because a signal handler can interrupt Python code.
+//! Its exception would then pass through our code, and it would run at a point where it
+//! never runs in an unrecorded program.
 
 use super::api::{Api, Pointer};
 use preheat_wire::SLOT_BYTES;
@@ -11,7 +11,7 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A text that is put together on the stack; what does not fit is cut off.
+/// A text on the stack; anything that does not fit is cut off.
 pub(super) struct Text<const N: usize> {
     bytes: [u8; N],
     length: usize,
@@ -48,7 +48,7 @@ impl<const N: usize> Text<N> {
     }
 }
 
-/// A name that Python knows as one object, made when it is first used.
+/// An interned Python string, created on first use.
 pub(super) struct Name(&'static CStr, AtomicPtr<super::api::Object>);
 
 impl Name {
@@ -60,11 +60,11 @@ impl Name {
         self.1.store(null_mut(), Ordering::Relaxed);
     }
 
-    /// The object; null only when there is no memory.
+    /// The object; null only if memory is exhausted.
     pub(super) fn get(&self, api: &Api) -> Pointer {
         let mut object = self.1.load(Ordering::Relaxed);
         if object.is_null() {
-            // SAFETY: a C string; the reference is kept for good.
+            // SAFETY: a C string; the reference is never released.
             object = unsafe { (api.interned)(self.0.as_ptr()) };
             self.1.store(object, Ordering::Relaxed);
         }
@@ -80,19 +80,19 @@ static QUALIFIED: Name = Name::new(c"co_qualname");
 static PLAIN: Name = Name::new(c"co_name");
 static MODULE: Name = Name::new(c"__name__");
 
-/// Forgets the objects: a program that ends its interpreter and begins another one has
-/// freed them.
+/// Forgets the objects: a program that ends its interpreter and starts another has freed
+/// them.
 pub(super) fn forget() {
     for name in [&BACK, &CODE, &GLOBALS, &FILE, &QUALIFIED, &PLAIN, &MODULE] {
         name.forget();
     }
 }
 
-/// Longer places in the main program are cut off.
+/// The maximum length of a position in the main program.
 const PLACE: usize = 16 * SLOT_BYTES;
 
-/// The place in the main program that led to the import that is under way on this
-/// thread, for those that it leads to. Kept by value: a greenlet may move the stack.
+/// The position in the main program of the import in progress on this thread, for its
+/// nested imports. Stored by value: a greenlet may move the stack.
 struct Under {
     depth: usize,
     place: Text<PLACE>,
@@ -104,16 +104,16 @@ thread_local! {
     };
 }
 
-/// What is known of an import that is about to begin.
+/// The origin of an import that is about to begin.
 pub(super) struct Asked {
-    /// The module's name, who asked, in which function, and from where in the main
-    /// program.
+    /// The name of the module, the importing module and function, and the position in the
+    /// main program.
     pub(super) text: Text<1024>,
-    /// The line that asked.
+    /// The line of the import.
     pub(super) line: u64,
 }
 
-/// Finds who asks, and is to be followed by [`done`].
+/// Finds the importer. To be followed by [`done`].
 ///
 /// # Safety
 /// The interpreter's lock must be held and no error set.
@@ -124,14 +124,14 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
     };
     asked.text.put(name);
     asked.text.put(b"\0");
-    // SAFETY: this thread's own, and nothing below comes back here.
+    // SAFETY: this thread's own value, and nothing below re-enters this function.
     let under = unsafe { &mut *UNDER.with(UnsafeCell::get) };
     under.depth += 1;
     let outermost = under.depth == 1;
     if outermost {
         under.place.clear();
     }
-    // SAFETY: as the caller says. The frame is borrowed; a reference makes it ours.
+    // SAFETY: guaranteed by the caller. The frame is borrowed, so a reference is added.
     unsafe {
         let mut frame = (api.frame)();
         if !frame.is_null() {
@@ -175,13 +175,13 @@ pub(super) unsafe fn asked(api: &Api, name: &[u8]) -> Asked {
     asked
 }
 
-/// The main program's globals, borrowed; null if it is not there. It is looked for and
-/// never made: a program may have taken it out of `sys.modules`, or put anything there.
+/// The globals of the main program, borrowed; null if there are none. It is looked up and
+/// never created: a program may have removed it from `sys.modules`, or put anything there.
 ///
 /// # Safety
-/// As [`asked`].
+/// Same as [`asked`].
 pub(super) unsafe fn main_globals(api: &Api) -> Pointer {
-    // SAFETY: as the caller says. Both give null for what is not of their kind.
+    // SAFETY: guaranteed by the caller. Both return null for objects of another type.
     unsafe {
         let modules = (api.modules)();
         if modules.is_null() {
@@ -201,17 +201,17 @@ pub(super) unsafe fn main_globals(api: &Api) -> Pointer {
     }
 }
 
-/// The import is over.
+/// Ends the import.
 pub(super) fn done() {
-    // SAFETY: this thread's own, as above.
+    // SAFETY: this thread's own value, as above.
     let under = unsafe { &mut *UNDER.with(UnsafeCell::get) };
     under.depth = under.depth.saturating_sub(1);
 }
 
 /// # Safety
-/// As [`asked`]; both objects must be alive, or the code null.
+/// Same as [`asked`]; both objects must be alive, or the code null.
 unsafe fn describe(api: &Api, frame: Pointer, code: Pointer, asked: &mut Asked) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let globals = api.get(frame, GLOBALS.get(api));
         if !globals.is_null() {
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_where_its_room_ends() {
+    fn a_text_is_cut_off_at_its_capacity() {
         let mut text = Text::<8>::EMPTY;
         text.put(b"line:");
         text.number(1203);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_import_machinery_does_not_ask_by_itself() {
+    fn the_import_machinery_is_not_an_importer() {
         assert!(is_import_machinery(b"<frozen importlib._bootstrap>"));
         assert!(is_import_machinery(
             b"/usr/lib/python3.11/importlib/__init__.py"

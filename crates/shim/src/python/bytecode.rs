@@ -1,7 +1,8 @@
-//! Source that the import system compiles, because there is no bytecode that it can use.
+//! Source that the import system compiles, because there is no usable bytecode.
 //!
-//! `importlib` calls `compile` by its name. A global of that name in its module comes
-//! before the built-in function; a function in C leaves no frame, and only imports use it.
+//! `importlib` looks up `compile` by name. A global of that name in its module takes
+//! precedence over the built-in function; a function in C leaves no frame, and only imports
+//! use it.
 
 use super::api::{Api, Object, Pointer, api};
 use super::asked::{Name, Text};
@@ -18,7 +19,7 @@ static COMPILE: Name = Name::new(c"compile");
 static TAG: Name = Name::new(c"cache_tag");
 static OPTIMIZE: Name = Name::new(c"optimize");
 
-/// As [`super::asked::forget`].
+/// Same as [`super::asked::forget`].
 pub(super) fn forget() {
     for name in [&BACK, &CODE, &NAME, &COMPILE, &TAG, &OPTIMIZE] {
         name.forget();
@@ -32,7 +33,7 @@ static DEFINITION: MethodDefinition = MethodDefinition {
     documentation: std::ptr::null(),
 };
 
-/// `watch_compile(original)`: a function for `importlib` to call as `compile`.
+/// `watch_compile(original)`: a function that `importlib` calls as `compile`.
 pub(super) unsafe extern "C" fn watch(
     _: Pointer,
     arguments: *const Pointer,
@@ -42,8 +43,7 @@ pub(super) unsafe extern "C" fn watch(
     if count != 1 {
         return api.nothing();
     }
-    // SAFETY: Python passes as many arguments as it says; the new function keeps this one
-    // alive.
+    // SAFETY: Python passes this many arguments; the new function keeps this one alive.
     unsafe {
         (api.new_function)(
             (&raw const DEFINITION).cast_mut().cast(),
@@ -59,8 +59,8 @@ unsafe extern "C" fn compile(
     keywords: *mut Object,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: Python passes the object that `watch` was given, a tuple of arguments and
-    // perhaps keywords, and holds its lock. Borrowed references are used at once.
+    // SAFETY: Python passes the object that `watch` received, a tuple of arguments and
+    // perhaps keywords, and holds its lock. Borrowed references are used immediately.
     unsafe {
         // A program may have replaced the built-in function.
         let builtins = (api.builtins)();
@@ -78,7 +78,7 @@ unsafe extern "C" fn compile(
             return (api.call)(function, arguments, keywords);
         }
         let (why, write) = state(api, path);
-        recorder::detail::new_thing();
+        recorder::detail::request_window();
         let open = recorder::begin(Kind::Bytecode, why as u16, 0, 1, path, false);
         let mark = usage();
         let code = (api.call)(function, arguments, keywords);
@@ -89,15 +89,15 @@ unsafe extern "C" fn compile(
     }
 }
 
-/// How far from here the loader's `get_code` is: `source_to_code`, and what calls for it.
+/// The maximum number of frames to the loader's `get_code`, including `source_to_code`.
 const NEAR: usize = 5;
 
-/// Whether the import system loads a module. `py_compile` and others compile too.
+/// Whether the import system is loading a module. `py_compile` and others compile too.
 ///
 /// # Safety
 /// The interpreter's lock must be held and no error set.
 unsafe fn is_import(api: &Api) -> bool {
-    // SAFETY: as the caller says. The frame is borrowed; a reference makes it ours.
+    // SAFETY: guaranteed by the caller. The frame is borrowed, so a reference is added.
     unsafe {
         let mut frame = (api.frame)();
         if !frame.is_null() {
@@ -127,17 +127,17 @@ unsafe fn is_import(api: &Api) -> bool {
     }
 }
 
-/// A path, with the NUL at its end.
+/// A path that ends with a NUL.
 type Path = Text<{ libc::PATH_MAX as usize }>;
 
-/// Why there is no bytecode for a source, and whether it will be written.
+/// The reason that a source has no bytecode, and whether it will be written.
 ///
 /// # Safety
-/// As [`is_import`].
+/// Same as [`is_import`].
 unsafe fn state(api: &Api, source: &[u8]) -> (NoBytecode, BytecodeWrite) {
     let _errno = Errno::keep();
     let mut path = Path::EMPTY;
-    // SAFETY: as the caller says; objects of `sys` are borrowed and used at once.
+    // SAFETY: guaranteed by the caller; objects of `sys` are borrowed and used immediately.
     let off = unsafe {
         bytecode_path(api, source, &mut path);
         let off = (api.system)(c"dont_write_bytecode".as_ptr());
@@ -158,10 +158,10 @@ unsafe fn state(api: &Api, source: &[u8]) -> (NoBytecode, BytecodeWrite) {
     (why, write)
 }
 
-/// Where the bytecode of a source lies, as `importlib.util.cache_from_source` finds it.
+/// The path of the bytecode of a source, following `importlib.util.cache_from_source`.
 ///
 /// # Safety
-/// As [`is_import`].
+/// Same as [`is_import`].
 unsafe fn bytecode_path(api: &Api, source: &[u8], path: &mut Path) {
     let cut = source.iter().rposition(|&byte| byte == b'/');
     let (directory, file) = source.split_at(cut.map_or(0, |cut| cut + 1));
@@ -169,7 +169,7 @@ unsafe fn bytecode_path(api: &Api, source: &[u8], path: &mut Path) {
         Some(dot) if dot > 0 => &file[..dot],
         _ => file,
     };
-    // SAFETY: as the caller says; objects of `sys` are borrowed, attributes given back.
+    // SAFETY: guaranteed by the caller; objects of `sys` are borrowed, attributes released.
     unsafe {
         let prefix = api.bytes((api.system)(c"pycache_prefix".as_ptr()));
         if prefix.is_empty() {
@@ -206,7 +206,7 @@ unsafe fn bytecode_path(api: &Api, source: &[u8], path: &mut Path) {
     }
 }
 
-/// The current directory, without the NUL; empty if the kernel does not say.
+/// The current directory, without the NUL; empty on errors.
 fn current_directory(buffer: &mut [u8; libc::PATH_MAX as usize]) -> &[u8] {
     // SAFETY: the kernel writes at most as many bytes as the buffer has.
     let length = unsafe {
@@ -222,9 +222,10 @@ fn current_directory(buffer: &mut [u8; libc::PATH_MAX as usize]) -> &[u8] {
     }
 }
 
-/// 0 if this process may do that with a path, else why not. The path ends with a NUL.
+/// 0 if this process has this access to a path, or else the error. The path ends with a
+/// NUL.
 fn access(path: &[u8], how: c_int) -> c_int {
-    // One that was cut off has no end.
+    // A path that was cut off has no NUL.
     if path.last() != Some(&0) {
         return libc::ENAMETOOLONG;
     }
@@ -240,8 +241,8 @@ fn access(path: &[u8], how: c_int) -> c_int {
     if result == 0 { 0 } else { Errno::now() }
 }
 
-/// Whether a file can be written there: in its directory, or in the nearest one above it
-/// that exists, where Python would make the others.
+/// Whether a file can be written there: in its directory, or in the nearest existing
+/// parent, where Python would create the others.
 fn is_writable(path: &[u8]) -> bool {
     let mut directory = Path::EMPTY;
     let mut end = path.len();
@@ -265,7 +266,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_nearest_directory_that_exists_decides() {
+    fn the_nearest_existing_directory_decides() {
         let at = std::env::temp_dir().join(format!("preheat-bytecode-{}", std::process::id()));
         fs::create_dir(&at).expect("a directory for the test");
         let file = |rest: &str| format!("{}/{rest}\0", at.display()).into_bytes();

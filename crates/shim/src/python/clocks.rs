@@ -1,9 +1,9 @@
-//! Python's clocks: a reading by the program's own code is recorded with its place.
+//! Python's clocks: records readings by the program's own code, with their call site.
 //!
-//! A program times itself with two readings, and what lies between them is the number that
-//! it prints. The functions of the module `time` are hooked where their definitions point
-//! to their code in C: the function objects stay the same objects, so that the program sees
-//! no difference, however it got hold of them. Readings by libraries are passed through.
+//! A program times itself with two readings, and prints the difference. The functions of
+//! the module `time` are hooked where their definitions point to their code in C: the
+//! function objects stay the same, so that the program sees no difference, however it got
+//! hold of them. Readings by libraries pass through.
 
 use super::api::{Api, Object, Pointer, api};
 use super::asked::{Name, Text, main_globals};
@@ -18,22 +18,22 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 type Read = unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
 
-/// The head of CPython's `PyCFunctionObject`.
+/// The beginning of CPython's `PyCFunctionObject`.
 #[repr(C)]
 struct Builtin {
     head: Object,
     definition: *mut MethodDefinition,
 }
 
-/// Whether to wait for the device after each reading, to see how much it still had to do.
+/// Whether to wait for the device after each reading, to see how much work was left.
 static SYNCHRONIZE: AtomicBool = AtomicBool::new(false);
 
-/// The directory of the standard library, with a slash at its end.
+/// The directory of the standard library, with a trailing slash.
 static LIBRARY: OnceLock<Text<512>> = OnceLock::new();
 
-/// Frames of the program's own code that a place consists of.
+/// The number of frames of the program's own code in a call site.
 const FRAMES: usize = 3;
-/// The frames that are searched for them.
+/// The number of frames that are searched for them.
 const DEEPEST: usize = 32;
 
 static BACK: Name = Name::new(c"f_back");
@@ -42,15 +42,15 @@ static GLOBALS: Name = Name::new(c"f_globals");
 static FILE: Name = Name::new(c"co_filename");
 static FUNCTION: Name = Name::new(c"co_name");
 
-/// As [`super::asked::forget`].
+/// Same as [`super::asked::forget`].
 pub(super) fn forget() {
     for name in [&BACK, &CODE, &GLOBALS, &FILE, &FUNCTION] {
         name.forget();
     }
 }
 
-/// One hooked function: what its definition pointed to, and whether it returns whole
-/// nanoseconds instead of seconds.
+/// One hooked function: its original code, and whether it returns integer nanoseconds
+/// instead of seconds.
 struct Hooked {
     original: AtomicPtr<c_void>,
     clock: Clock,
@@ -90,15 +90,15 @@ static CODES: [Read; HOOKED.len()] = [
 ];
 
 /// `hook_clock(function, number)`: hooks a function of the module `time`. `number` is its
-/// index in [`HOOKED`]. Does nothing with anything but a builtin function without arguments.
+/// index in [`HOOKED`]. Ignores anything but a built-in function without arguments.
 pub(super) unsafe extern "C" fn hook(
     _: Pointer,
     arguments: *const Pointer,
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held. A builtin function's
-    // definition follows its head and lives as long as its module, which is never unloaded;
+    // SAFETY: called by the interpreter, with its lock held. The definition of a built-in
+    // function follows its header and lives as long as its module, which is never unloaded;
     // its code is replaced by a function of the same type.
     unsafe {
         if let &[function, number] = slice(arguments, count) {
@@ -131,7 +131,7 @@ pub(super) unsafe extern "C" fn settings(
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[library, synchronize] = slice(arguments, count) {
             let mut text = Text::EMPTY;
@@ -151,7 +151,7 @@ pub(super) unsafe extern "C" fn event(
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[identity] = slice(arguments, count)
             && clocks::may_record()
@@ -166,14 +166,15 @@ pub(super) unsafe extern "C" fn event(
     api.nothing()
 }
 
-/// `cuda_elapsed(from, to, nanoseconds)`: the program knows the time between two of them.
+/// `cuda_elapsed(from, to, nanoseconds)`: the program has computed the time between two
+/// events.
 pub(super) unsafe extern "C" fn elapsed(
     _: Pointer,
     arguments: *const Pointer,
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[from, to, nanoseconds] = slice(arguments, count)
             && clocks::may_record()
@@ -196,12 +197,12 @@ pub(super) unsafe extern "C" fn elapsed(
 }
 
 /// # Safety
-/// To be called by the interpreter in place of a function that was hooked.
+/// To be called by the interpreter in place of a hooked function.
 unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
-    // SAFETY: this code runs only where the original was stored before.
+    // SAFETY: this code only runs after the original was stored.
     let original: Read = unsafe { std::mem::transmute(hooked.original.load(Ordering::Acquire)) };
     let place = match api() {
-        // SAFETY: the interpreter's own call, with its lock held and no error set.
+        // SAFETY: called by the interpreter, with its lock held and no error set.
         Some(api) if clocks::may_record() => unsafe { place(api, 0) },
         _ => 0,
     };
@@ -221,7 +222,7 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
     };
     clocks::keep(hooked.clock, place, value);
     if SYNCHRONIZE.load(Ordering::Relaxed) {
-        // SAFETY: the lock is given back while others may need it, and had again.
+        // SAFETY: the lock is released while others may need it, and acquired again.
         unsafe {
             let thread = (api.save_thread)();
             hooks::synchronize();
@@ -231,14 +232,15 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
     reading
 }
 
-/// The number of a text with the place in the program's own code that calls this; 0 where
-/// a library does. The innermost `skip` frames are ours.
+/// The number of a text with the call site in the program's own code; 0 if a library makes
+/// the call. The innermost `skip` frames are ours.
 ///
 /// # Safety
 /// The interpreter's lock must be held and no error set.
 unsafe fn place(api: &Api, skip: usize) -> u32 {
     let mut text = Text::<1024>::EMPTY;
-    // SAFETY: as the caller says. The first frame is borrowed; a reference makes it ours.
+    // SAFETY: guaranteed by the caller. The first frame is borrowed, so a reference is
+    // added.
     unsafe {
         let mut frame = (api.frame)();
         if !frame.is_null() {
@@ -274,7 +276,7 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
             }
             let back = match own || transparent || depth != skip {
                 true => api.get(frame, BACK.get(api)),
-                // A library reads the clock: whoever called it does not matter.
+                // A library reads the clock: its caller does not matter.
                 false => null_mut(),
             };
             for object in [globals, file, code, frame] {
@@ -287,7 +289,7 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
     recorder::text(text.bytes())
 }
 
-/// Whether code of this file belongs to the program itself, and not to an installed
+/// Whether code in this file belongs to the program itself, and not to an installed
 /// package, the standard library or the interpreter.
 fn is_own(file: &[u8]) -> bool {
     let within = |directory: &[u8]| {

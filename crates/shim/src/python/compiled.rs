@@ -1,9 +1,9 @@
 //! Calls of functions that JAX has compiled.
 //!
 //! `jax.jit` returns an object in C whose calls, from the second one on, run no Python code
-//! that could be wrapped. Such an object holds the address of the function that calls it
-//! (CPython's vectorcall protocol), and ours is put in that place: the object, its type and
-//! its attributes stay what they are.
+//! that could be wrapped. Such an object contains the address of the function that calls it
+//! (CPython's vectorcall protocol), which we replace: the object, its type and its
+//! attributes stay the same.
 
 use super::api::{Pointer, api, functions};
 use super::slice;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 functions! {
-    /// What only this needs.
+    /// The functions that only this module needs.
     struct More {
         flags = "PyType_GetFlags": unsafe extern "C" fn(Pointer) -> c_ulong;
     }
@@ -31,17 +31,17 @@ type Vectorcall = unsafe extern "C" fn(Pointer, *const Pointer, usize, Pointer) 
 
 /// `Py_TPFLAGS_HAVE_VECTORCALL`.
 const HAVE_VECTORCALL: c_ulong = 1 << 11;
-/// Where a `PyTypeObject` has its `tp_basicsize` and `tp_vectorcall_offset`, in words.
+/// The offsets of `tp_basicsize` and `tp_vectorcall_offset` in a `PyTypeObject`, in words.
 const BASIC_SIZE: usize = 4;
 const VECTORCALL_OFFSET: usize = 7;
 
-/// What calls all such objects; 0 before the first was hooked.
+/// The function that calls all such objects; 0 before the first is hooked.
 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
-/// So many objects have names; further ones are not hooked.
+/// The maximum number of hooked objects.
 const MOST: usize = 1024;
 
-/// A hooked object, and the text that is its name.
+/// A hooked object, and the text with its name.
 struct Named {
     object: AtomicUsize,
     name: AtomicU32,
@@ -55,11 +55,11 @@ static NAMES: [Named; MOST] = [const {
 }; MOST];
 
 thread_local! {
-    /// Whether such a call is under way on this thread.
+    /// Whether such a call is running on this thread.
     static WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The entry of an object, or the first that is free for it.
+/// The entry of an object, or the first free one.
 fn entry(object: usize) -> Option<&'static Named> {
     let first = (object >> 4).wrapping_mul(0x9E37_79B9) % MOST;
     let places = (first..MOST).chain(0..first);
@@ -69,14 +69,14 @@ fn entry(object: usize) -> Option<&'static Named> {
     })
 }
 
-/// `hook_compiled(object, name)`: has the outermost calls of a compiled function recorded.
+/// `hook_compiled(object, name)`: records the outermost calls of a compiled function.
 pub(super) unsafe extern "C" fn hook(
     _: Pointer,
     arguments: *const Pointer,
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[object, name] = slice(arguments, count)
             && let Some(place) = vectorcall_of(object)
@@ -87,15 +87,15 @@ pub(super) unsafe extern "C" fn hook(
     api.nothing()
 }
 
-/// Where an object holds the address of the function that calls it.
+/// The field of an object with the address of the function that calls it.
 ///
 /// # Safety
 /// The object must be alive, and the interpreter's lock held.
 unsafe fn vectorcall_of(object: Pointer) -> Option<*mut *mut c_void> {
     let (api, more) = (api()?, more()?);
-    // SAFETY: a type begins as CPython's `PyTypeObject` does in all builds with a global
-    // lock, which our `sitecustomize` has checked; where the flag is set, the object holds
-    // a function at the offset, which is compared with the object's size.
+    // SAFETY: in all builds with a global lock, which our `sitecustomize` has checked, a
+    // type begins like CPython's `PyTypeObject`; if the flag is set, the object contains a
+    // function at the offset, which is compared with the size of the object.
     unsafe {
         let its_type = (api.object_type)(object);
         let words = its_type.cast::<isize>();
@@ -110,16 +110,17 @@ unsafe fn vectorcall_of(object: Pointer) -> Option<*mut *mut c_void> {
 /// Puts our function into an object.
 ///
 /// # Safety
-/// The place must be the object's own, and the interpreter's lock held.
+/// The field must belong to the object, and the interpreter's lock must be held.
 unsafe fn put(object: Pointer, place: *mut *mut c_void, name: u32) {
     let Some(named) = entry(object as usize) else {
         return;
     };
-    // SAFETY: as the caller says. Nobody calls the object meanwhile: that needs the lock.
+    // SAFETY: guaranteed by the caller. Nothing calls the object meanwhile: that needs the
+    // lock.
     unsafe {
         let original = *place as usize;
         if original == called as *const () as usize {
-            // At the address of one that is gone.
+            // At the address of an object that was deleted.
             named.name.store(name, Ordering::Relaxed);
             return;
         }
@@ -142,18 +143,18 @@ unsafe extern "C" fn called(
     keywords: Pointer,
 ) -> Pointer {
     let original = ORIGINAL.load(Ordering::Relaxed);
-    // SAFETY: this function is in an object only once that is known, and it is the address
-    // of a function of this type.
+    // SAFETY: this function is in an object only once the original is known, and it is the
+    // address of a function of this type.
     let original = unsafe { std::mem::transmute::<usize, Vectorcall>(original) };
     if WITHIN.get() || !recorder::active() {
-        // SAFETY: called as Python has called us, in its place.
+        // SAFETY: called with the arguments that Python passed.
         return unsafe { original(object, arguments, count, keywords) };
     }
     let which = Iteration::CompiledCall as u16;
     let name = entry(object as usize).map_or(0, |named| named.name.load(Ordering::Relaxed));
     let open = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false);
     WITHIN.set(true);
-    // SAFETY: called as Python has called us, in its place.
+    // SAFETY: called with the arguments that Python passed.
     let result = unsafe { original(object, arguments, count, keywords) };
     WITHIN.set(false);
     open.end_at(recorder::now(), 0, None);

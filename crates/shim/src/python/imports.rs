@@ -1,6 +1,7 @@
-//! The function that Python calls for every import that is not loaded yet, wrapped.
+//! Wraps the function that Python calls for every import that is not loaded yet.
 //!
-//! A function in C leaves no frame: tracebacks, warnings and recursion are as without it.
+//! A function in C leaves no frame: tracebacks, warnings and recursion are the same as
+//! without it.
 
 use super::api::{Object, Pointer, api};
 use super::asked::{Name, asked, done};
@@ -13,7 +14,7 @@ use std::ptr::null_mut;
 
 static FILE: Name = Name::new(c"__file__");
 
-/// As [`super::asked::forget`].
+/// Same as [`super::asked::forget`].
 pub(super) fn forget() {
     FILE.forget();
 }
@@ -25,9 +26,8 @@ static DEFINITION: MethodDefinition = MethodDefinition {
     documentation: std::ptr::null(),
 };
 
-/// `watch_imports(original, watched)`: a function to put in the original's place.
-/// `watched` maps names of modules to what is called with such a module when it was
-/// imported.
+/// `watch_imports(original, watched)`: a function that replaces the original. `watched`
+/// maps names of modules to functions that are called with the module after its import.
 pub(super) unsafe extern "C" fn watch(
     _: Pointer,
     arguments: *const Pointer,
@@ -37,8 +37,8 @@ pub(super) unsafe extern "C" fn watch(
     if count != 2 {
         return api.nothing();
     }
-    // SAFETY: Python passes as many arguments as it says; the tuple keeps them alive,
-    // and the new function the tuple.
+    // SAFETY: Python passes this many arguments; the tuple keeps them alive, and the new
+    // function the tuple.
     unsafe {
         let state = (api.tuple_of)(2, *arguments, *arguments.add(1));
         if state.is_null() {
@@ -57,7 +57,7 @@ unsafe extern "C" fn find_and_load(
     keywords: *mut Object,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the state is the tuple that `watch` made; Python passes a tuple of
+    // SAFETY: the state is the tuple that `watch` created; Python passes a tuple of
     // arguments and perhaps keywords, and holds its lock.
     unsafe {
         let original = (api.tuple_item)(state, 0);
@@ -67,7 +67,7 @@ unsafe extern "C" fn find_and_load(
             return (api.call)(original, arguments, keywords);
         }
         let asked = asked(api, api.bytes(name));
-        recorder::detail::new_thing();
+        recorder::detail::request_window();
         let open = recorder::begin(Kind::Import, 0, asked.line, 1, asked.text.bytes(), false);
         let mark = usage();
         let module = (api.call)(original, arguments, keywords);
@@ -76,7 +76,7 @@ unsafe extern "C" fn find_and_load(
         open.end_at(ended, i32::from(module.is_null()), None);
         done();
         if module.is_null() {
-            // With the error as it was raised.
+            // With the original error.
             return module;
         }
         remember_file(module);
@@ -86,7 +86,7 @@ unsafe extern "C" fn find_and_load(
             let result = (api.call_with)(then, module, null_mut::<Object>());
             api.drop(then);
             if result.is_null() {
-                // It lets nothing through but what a signal's handler raised.
+                // It only lets exceptions from signal handlers through.
                 api.drop(module);
                 return null_mut();
             }
@@ -96,14 +96,14 @@ unsafe extern "C" fn find_and_load(
     }
 }
 
-/// Records where a module came from. Looks at plain modules only, and not by attribute:
-/// others may do anything when they are asked, such as load themselves.
+/// Records the file of a module. Only for plain modules, and not through attributes: others
+/// may run arbitrary code on access, such as loading themselves.
 ///
 /// # Safety
 /// The module must be alive, and the interpreter's lock held.
 unsafe fn remember_file(module: Pointer) {
     let Some(api) = api() else { return };
-    // SAFETY: as the caller says; borrowed references are used at once.
+    // SAFETY: guaranteed by the caller; borrowed references are used immediately.
     unsafe {
         let its_type = (api.object_type)(module);
         let plain = its_type == api.module_type;

@@ -1,8 +1,8 @@
-//! This library as a module of Python, `_preheat`, which our `sitecustomize` loads: by
-//! it Python's side tells of imports, iterations and allocators.
+//! This library as a Python module, `_preheat`, which our `sitecustomize` loads: through
+//! it, Python reports imports, iterations and allocators.
 //!
-//! Nothing here raises anything of its own. Where a call cannot be understood it does
-//! nothing and returns `None` or 0.
+//! Nothing here raises its own exceptions. A call with invalid arguments does nothing and
+//! returns `None` or 0.
 
 mod api;
 mod around;
@@ -36,7 +36,7 @@ struct MethodDefinition {
     documentation: *const c_char,
 }
 
-// SAFETY: addresses of things that live as long as the library.
+// SAFETY: addresses of items that live as long as the library.
 unsafe impl Sync for MethodDefinition {}
 
 type Fast = unsafe extern "C" fn(Pointer, *const Pointer, isize) -> Pointer;
@@ -95,7 +95,7 @@ struct ModuleDefinition {
 
 struct Definition(UnsafeCell<ModuleDefinition>);
 
-// SAFETY: only the interpreter looks into it, with its lock held.
+// SAFETY: only the interpreter accesses it, with its lock held.
 unsafe impl Sync for Definition {}
 
 static DEFINITION: Definition = Definition(UnsafeCell::new(ModuleDefinition {
@@ -111,7 +111,7 @@ static DEFINITION: Definition = Definition(UnsafeCell::new(ModuleDefinition {
     rest: [null_mut(); 4],
 }));
 
-/// What Python calls when the module is loaded.
+/// Called by Python when the module is loaded.
 ///
 /// # Safety
 /// To be called by the interpreter.
@@ -124,27 +124,27 @@ pub unsafe extern "C" fn PyInit__preheat() -> *mut c_void {
     bytecode::forget();
     clocks::forget();
     imports::forget();
-    // SAFETY: the definition has the layout that the interpreter expects, and stays.
+    // SAFETY: the definition has the layout that the interpreter expects, and is static.
     unsafe { (api.module_create)(DEFINITION.0.get().cast(), API_VERSION) }.cast()
 }
 
 /// The arguments of a call.
 ///
 /// # Safety
-/// To be called with what the interpreter passed.
+/// To be called with the arguments that the interpreter passed.
 unsafe fn slice<'a>(arguments: *const Pointer, count: isize) -> &'a [Pointer] {
     if arguments.is_null() || count <= 0 {
         return &[];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(arguments, count as usize) }
 }
 
-/// `begin(directory, limit, iterations)`: records from now on, if that has not begun yet: in a child of
-/// a process that waited with it.
+/// `begin(directory, limit, iterations)`: starts to record, unless that has happened
+/// before: for a child of a process that waited.
 unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[directory, limit, iterations] = slice(arguments, count) {
             let text = |object| api.bytes(object);
@@ -154,11 +154,11 @@ unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) 
     api.nothing()
 }
 
-/// `ahead(device, driver)`: initializes the driver from now on, in a thread of its own. The
-/// interpreter's end waits for it.
+/// `ahead(device, driver)`: initializes the driver in a separate thread. The interpreter
+/// waits for it at exit.
 unsafe extern "C" fn ahead(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[device, driver] = slice(arguments, count) {
             (api.at_exit)(crate::ahead::wait_at_exit);
@@ -168,14 +168,14 @@ unsafe extern "C" fn ahead(_: Pointer, arguments: *const Pointer, count: isize) 
     api.nothing()
 }
 
-/// `iteration_begin(which, name)`: a token for its end.
+/// `iteration_begin(which, name)`: returns a token for the end.
 unsafe extern "C" fn iteration_begin(
     _: Pointer,
     arguments: *const Pointer,
     count: isize,
 ) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         let mut token = 0;
         if let &[which, name] = slice(arguments, count) {
@@ -191,8 +191,8 @@ unsafe extern "C" fn iteration_begin(
 /// `iteration_end(token)`.
 unsafe extern "C" fn iteration_end(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call. Tokens come from `iteration_begin`: nobody but
-    // our own `sitecustomize` has this module.
+    // SAFETY: called by the interpreter. Tokens come from `iteration_begin`: only our
+    // `sitecustomize` has this module.
     unsafe {
         if let &[token] = slice(arguments, count) {
             let open = Open::from_token(api.value(token));
@@ -205,22 +205,22 @@ unsafe extern "C" fn iteration_end(_: Pointer, arguments: *const Pointer, count:
     api.nothing()
 }
 
-/// `expect_steps()`: there is an optimizer, whose steps will be the iterations.
+/// `expect_steps()`: an optimizer was created, whose steps will be the iterations.
 unsafe extern "C" fn expect_steps(_: Pointer, _: *const Pointer, _: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
     detail::expect_steps();
     api.nothing()
 }
 
-/// `range_begin(name)`: a token for its end. Something is compiled.
+/// `range_begin(name)`: returns a token for the end. Used for compilations.
 unsafe extern "C" fn range_begin(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         let mut token = 0;
         if let &[name] = slice(arguments, count) {
             let name = recorder::text(api.bytes(name));
-            detail::new_thing();
+            detail::request_window();
             token = recorder::begin(Kind::Range, 0, u64::from(name), 0, b"", false).into_token();
         }
         (api.number)(token)
@@ -230,8 +230,8 @@ unsafe extern "C" fn range_begin(_: Pointer, arguments: *const Pointer, count: i
 /// `range_end(token, domain)`.
 unsafe extern "C" fn range_end(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call. Tokens come from `range_begin`: nobody but our
-    // own `sitecustomize` has this module.
+    // SAFETY: called by the interpreter. Tokens come from `range_begin`: only our
+    // `sitecustomize` has this module.
     unsafe {
         if let &[token, domain] = slice(arguments, count) {
             let domain = recorder::text(api.bytes(domain));
@@ -244,7 +244,7 @@ unsafe extern "C" fn range_end(_: Pointer, arguments: *const Pointer, count: isi
 /// `allocator(name, used, reserved, peak_used, peak_reserved)`.
 unsafe extern "C" fn allocator(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[name, used, reserved, peak_used, peak_reserved] = slice(arguments, count) {
             let name = recorder::text(api.bytes(name));
@@ -262,10 +262,10 @@ unsafe extern "C" fn allocator(_: Pointer, arguments: *const Pointer, count: isi
     api.nothing()
 }
 
-/// `event(which, text)`, of those that Python's side tells of.
+/// `event(which, text)`, for events that Python reports.
 unsafe extern "C" fn event(_: Pointer, arguments: *const Pointer, count: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held.
+    // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[which, text] = slice(arguments, count)
             && let Some(which) = Event::from_u16(api.value(which) as u16)
@@ -279,7 +279,8 @@ unsafe extern "C" fn event(_: Pointer, arguments: *const Pointer, count: isize) 
 /// `synchronize()`: waits for the device, and lets other threads run meanwhile.
 unsafe extern "C" fn synchronize(_: Pointer, _: *const Pointer, _: isize) -> Pointer {
     let Some(api) = api() else { return null_mut() };
-    // SAFETY: the interpreter's own call, with its lock held; it is held again after.
+    // SAFETY: called by the interpreter, with its lock held; it is acquired again
+    // afterwards.
     unsafe {
         let thread = (api.save_thread)();
         hooks::synchronize();

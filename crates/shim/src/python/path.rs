@@ -1,22 +1,23 @@
-//! `python -S`: our directory is taken from `PYTHONPATH` before Python begins.
+//! `python -S`: removes our directory from `PYTHONPATH` before Python starts.
 //!
-//! Otherwise our `sitecustomize` takes it from `sys.path`, and the environment keeps it
-//! for children. With `-S` no `sitecustomize` is run, and the program would see it.
+//! Otherwise our `sitecustomize` removes it from `sys.path`, and it stays in the
+//! environment for children. With `-S` no `sitecustomize` is run, and the program would see
+//! it.
 
 use crate::environment::{leave, place, strings, variable};
 use preheat_wire::variables;
 use std::ffi::c_char;
 
-/// Does so if these are the arguments of such a Python.
+/// Removes it if these are the arguments of such a Python.
 ///
 /// # Safety
 /// Both must be null or arrays of C strings that end with a null, those of this process,
-/// and no other thread may look at them yet.
+/// and no other thread may access them yet.
 pub(crate) unsafe fn leave_without_site(
     arguments: *const *mut c_char,
     environment: *mut *mut c_char,
 ) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if arguments.is_null() || environment.is_null() || !is_without_site(strings(arguments)) {
             return;
@@ -28,7 +29,7 @@ pub(crate) unsafe fn leave_without_site(
     }
 }
 
-/// Whether Python is started by these arguments, with `-S` among its own options.
+/// Whether these arguments start Python with `-S` among its own options.
 fn is_without_site<'a>(mut arguments: impl Iterator<Item = &'a [u8]>) -> bool {
     let program = arguments.next().unwrap_or_default();
     let name = program.rsplit(|&byte| byte == b'/').next();
@@ -37,7 +38,7 @@ fn is_without_site<'a>(mut arguments: impl Iterator<Item = &'a [u8]>) -> bool {
     }
     while let Some(argument) = arguments.next() {
         let options = match argument {
-            // An option of this kind that has its value behind it.
+            // A long option whose value is the next argument.
             b"--check-hash-based-pycs" => {
                 arguments.next();
                 continue;
@@ -70,7 +71,7 @@ mod tests {
     use std::ffi::CString;
 
     #[test]
-    fn the_options_of_python_and_of_no_other() {
+    fn only_the_options_of_python_itself_count() {
         let is = |line: &str| is_without_site(line.split(' ').map(str::as_bytes));
         assert!(is("/usr/bin/python3.11 -S x.py"));
         assert!(is("python -B -WS -X dev -uS"));
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn our_part_of_the_path_is_left() {
+    fn our_directory_is_removed_from_the_path() {
         for (path, left) in [
             ("PYTHONPATH=/ours:/theirs", Some("PYTHONPATH=/theirs")),
             ("PYTHONPATH=/ours", None),
@@ -96,13 +97,13 @@ mod tests {
                 .iter()
                 .map(|text| CString::new(*text).unwrap())
                 .collect();
-            // Not freed: that would go by their lengths, which change.
+            // Leaked: freeing them would use their lengths, which change.
             let mut environment: Vec<_> = texts.into_iter().map(CString::into_raw).collect();
             environment.push(std::ptr::null_mut());
             let arguments = [c"python".as_ptr().cast_mut(), c"-S".as_ptr().cast_mut()];
             let arguments = [&arguments[..], &[std::ptr::null_mut()]].concat();
-            // SAFETY: arrays of C strings with a null at their ends; those of the
-            // environment may be written to.
+            // SAFETY: arrays of C strings that end with a null; those of the environment
+            // are writable.
             let found: Vec<_> = unsafe {
                 leave_without_site(arguments.as_ptr(), environment.as_mut_ptr());
                 strings(environment.as_ptr()).map(<[u8]>::to_vec).collect()

@@ -13,7 +13,7 @@ pub(super) fn read(clock: libc::clockid_t) -> u64 {
         .wrapping_add(time.tv_nsec as u64)
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`, as the kernel tells them.
+/// Nanoseconds of `CLOCK_MONOTONIC`, from the kernel.
 pub(super) fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }

@@ -1,9 +1,9 @@
-//! Whether calls that every iteration makes often are recorded: in a process that has
-//! repeated itself long enough they are only in windows.
+//! Decides whether frequent calls of each iteration are recorded: once a process has
+//! repeated itself long enough, they are only recorded in windows.
 //!
-//! When that is so, [`Rhythm`] decides by the marks of iterations; here it is asked, and what
-//! it says is put into force and into the file, so that a reader knows which stretches have
-//! no detail. The switch is one for the whole process, and one word to look at.
+//! [`Rhythm`] decides this from the marks of iterations. This module queries it, applies
+//! its decision and records it in the file, so that a reader knows which intervals have no
+//! detail. The switch is a single word for the whole process.
 
 use super::process::process;
 use super::rhythm::{Mark, Rank, Rhythm};
@@ -14,24 +14,24 @@ use preheat_wire::{Iteration, Kind};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// A process's part of this. Zeros are its value at the beginning.
+/// The state of a process. All zeros is its initial value.
 pub(super) struct Detail {
     /// Whether detail is left out.
     pub(super) sparse: AtomicBool,
-    /// Who has set it may use what is inside.
+    /// A lock: the thread that sets it may use `inside`.
     taken: AtomicBool,
-    /// What is done for now, whatever the rhythm says.
+    /// An override of the rhythm.
     forced: AtomicU8,
     inside: UnsafeCell<Inside>,
 }
 
 struct Inside {
     rhythm: Rhythm,
-    /// The record of the stretch without detail that is under way.
+    /// The record of the current interval without detail.
     open: Open,
 }
 
-// What marks iterations, by what the user asked for; the same in every forked child.
+// The marks of iterations that the user selected; the same in every forked child.
 const ANY: u8 = 0;
 const PYTHON: u8 = 1;
 const RANGES: u8 = 2;
@@ -39,18 +39,18 @@ const NAMED: u8 = 3;
 const NOTHING: u8 = 4;
 
 static MARKS: AtomicU8 = AtomicU8::new(ANY);
-/// The hash of the name of ranges that are asked for.
+/// The hash of the selected range name.
 static NAME: AtomicU64 = AtomicU64::new(0);
 
-/// Whether calls are taken at all: where there are none, nothing could be left out.
+/// Whether any calls are hooked: otherwise nothing could be left out.
 static CALLS: AtomicBool = AtomicBool::new(false);
 
-/// From now on calls of a driver or library are taken.
-pub fn calls_are_taken() {
+/// Notes that calls of a driver or library are hooked from now on.
+pub fn calls_are_hooked() {
     CALLS.store(true, Ordering::Relaxed);
 }
 
-/// What the user takes for an iteration, as the launcher says it.
+/// Sets the user's definition of an iteration, as passed by the launcher.
 pub fn iterations_are(setting: &[u8]) {
     let marks = match setting {
         b"python" => PYTHON,
@@ -59,30 +59,30 @@ pub fn iterations_are(setting: &[u8]) {
             NAME.store(hash(name), Ordering::Relaxed);
             NAMED
         }
-        // The calls themselves tell it, or what comes from outside.
+        // These are detected from the calls themselves, or from outside.
         b"kernels" | b"timers" | [b'l', b'i', b'n', b'e', b's', b':', ..] => NOTHING,
         _ => ANY,
     };
     MARKS.store(marks, Ordering::Relaxed);
 }
 
-/// Whether calls that every iteration makes often are left out just now; so they are where
-/// nothing is recorded.
+/// Whether frequent calls of each iteration are currently left out; also true if nothing is
+/// recorded.
 #[inline]
 pub fn is_sparse() -> bool {
     process().is_none_or(|process| process.detail.sparse.load(Ordering::Relaxed))
 }
 
-/// Something happens that a steady iteration has not: what follows is worth a look.
+/// Requests a window, because something happens that steady iterations do not do.
 #[inline]
-pub fn new_thing() {
+pub fn request_window() {
     if let Some(process) = process() {
-        process.detail.change(None, Rhythm::new_thing);
+        process.detail.change(None, Rhythm::request_window);
     }
 }
 
-/// A step or call that Python sees has begun. `within` says that it lies in a range that
-/// the program has named, which then tells more of its iterations.
+/// Marks the beginning of a step or call that Python reports. `within` means that it is
+/// inside a range that the program has named, which is then the better mark.
 pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
     let rank = match Iteration::from_u16(which) {
         Some(Iteration::ModelCall) => Rank::Model,
@@ -93,8 +93,7 @@ pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
             | Iteration::Predict
             | Iteration::Evaluate,
         ) => Rank::Keras,
-        // The analysis has an iteration end with a step. A function's call may have others
-        // of these within it.
+        // The analysis ends an iteration with a step. A function call may contain others.
         Some(
             Iteration::OptimizerStep
             | Iteration::DataFetch
@@ -107,7 +106,7 @@ pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
     iteration(rank, which, name, time, within);
 }
 
-/// One that was recorded has ended.
+/// Marks the end of a recorded iteration.
 pub fn iteration_ended(which: u16, name: u32, time: u64, within: bool) {
     if which == Iteration::OptimizerStep as u16 {
         iteration(Rank::Step, which, name, time, within);
@@ -122,8 +121,8 @@ fn iteration(rank: Rank, which: u16, name: u32, time: u64, within: bool) {
     }
 }
 
-/// A range that the program has named has begun. `outermost` says that it is in the
-/// program's own words, and lies in no other.
+/// Marks the beginning of a named range. `outermost` means that the program named it, and
+/// that it is not inside another.
 pub fn range_began(name: u32, outermost: bool, time: u64) {
     let counts = match MARKS.load(Ordering::Relaxed) {
         ANY | RANGES => outermost && !super::text::is_operation(name),
@@ -137,7 +136,7 @@ pub fn range_began(name: u32, outermost: bool, time: u64) {
 
 fn mark(rank: Rank, which: u16, name: u32, time: u64) {
     let Some(process) = process() else { return };
-    // Nothing was recorded, or it has no name to be told by.
+    // Nothing was recorded, or it has no name to identify it.
     if time == 0 || name == 0 || !CALLS.load(Ordering::Relaxed) {
         return;
     }
@@ -146,20 +145,20 @@ fn mark(rank: Rank, which: u16, name: u32, time: u64) {
     (process.detail).change(Some(time), |rhythm| rhythm.mark(mark, again));
 }
 
-/// An optimizer was made: its steps will be the iterations.
+/// Notes that an optimizer was created: its steps will be the iterations.
 pub fn expect_steps() {
     if let Some(process) = process() {
         (process.detail).change(None, |rhythm| rhythm.expect(Rank::Step));
     }
 }
 
-/// As the rhythm says; all in detail; nothing in detail.
+/// Follow the rhythm; all in detail; nothing in detail.
 const BY_RHYTHM: u8 = 0;
 const ALL: u8 = 1;
 const NONE: u8 = 2;
 
-/// Leaves nothing out, or all that can be, until it is told otherwise. For who measures what
-/// that costs.
+/// Leaves nothing out, or everything possible, until it is called again. For measuring the
+/// overhead.
 pub fn force(all: bool, none: bool) {
     let Some(process) = process() else { return };
     let forced = match (all, none) {
@@ -172,13 +171,13 @@ pub fn force(all: bool, none: bool) {
 }
 
 impl Detail {
-    /// Asks the rhythm, and does as it says. What comes while another thread does so is
-    /// not counted, which makes no difference.
+    /// Updates the rhythm and applies its decision. Marks that arrive while another thread
+    /// does this are not counted, which makes no difference.
     fn change(&self, time: Option<u64>, work: impl FnOnce(&mut Rhythm)) {
         if self.taken.swap(true, Ordering::Acquire) {
             return;
         }
-        // SAFETY: the flag is ours until it is given back.
+        // SAFETY: this thread holds the lock until it is released below.
         let inside = unsafe { &mut *self.inside.get() };
         let wanted = match self.forced.load(Ordering::Relaxed) {
             ALL => false,
@@ -199,11 +198,11 @@ impl Detail {
         self.taken.store(false, Ordering::Release);
     }
 
-    /// Nothing is left out without a record that says so.
+    /// Detail is only left out together with a record that shows it.
     fn leave_out(&self, inside: &mut Inside, time: Option<u64>) {
         let open = super::begin(Kind::Sparse, 0, 0, 0, &[], false);
         if open.is_recording() {
-            // From the mark on, so that an iteration lies on one side of the border.
+            // From the mark on, so that no iteration crosses the border.
             inside.open = open.began_at(time.unwrap_or(open.began()));
             self.sparse.store(true, Ordering::Relaxed);
         }

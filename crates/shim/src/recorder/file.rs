@@ -1,8 +1,8 @@
-//! The file of a process: how it is made, and how it grows by chunks.
+//! The file of a process: creates it and extends it by chunks.
 //!
-//! No descriptor is kept, because programs close those that they do not know. The file
-//! is opened by its path for every chunk, which is rare. Its room on the disk is taken
-//! before it is written to: a full disk is an error here and never a signal there.
+//! No descriptor is kept, because programs close descriptors that they do not know. The
+//! file is opened by its path for every chunk, which is rare. Its disk space is allocated
+//! before it is written to: a full disk is an error here, and never a signal later.
 
 use super::clock;
 use super::process::{Process, is_confined};
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A path as a C string.
 pub(super) type Path = [u8; 4096];
 
-/// A file is never bounded tighter than this.
+/// The minimum size limit of a file.
 pub(super) const LEAST_LIMIT: u64 = 64 * 1024;
 
-/// Makes the first free of `PID-0.process`, `PID-1.process`, … and writes its header.
+/// Creates the first free of `PID-0.process`, `PID-1.process`, … and writes its header.
 pub(super) fn create(
     directory: &Path,
     path: &mut Path,
@@ -30,7 +30,7 @@ pub(super) fn create(
         write_path(path, directory, pid, number);
         match File::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => {
-                // Whatever the program's mask was: it is its user's, and read by no other.
+                // Whatever the program's umask is: only its user may read it.
                 file.make_private();
                 return begin(&file, pid, limit, began, started_ticks(room));
             }
@@ -69,7 +69,7 @@ fn begin(
         dropped: 0,
         full_at: 0,
     };
-    // SAFETY: the header's bytes were just mapped, and nobody else knows of them. The
+    // SAFETY: the bytes of the header were just mapped, and nothing else uses them. The
     // magic comes last: a file that has it has a header.
     unsafe {
         header.write(content);
@@ -79,19 +79,19 @@ fn begin(
     Ok(header)
 }
 
-/// Why there is no chunk.
+/// The reason that there is no chunk.
 pub(super) enum NoChunk {
     /// The file has reached the bound.
     Full,
-    /// Not now; perhaps later.
+    /// Not now, but perhaps later.
     Later,
-    /// The program has bounded which system calls may be made.
+    /// The program has restricted its system calls.
     Confined,
     /// Never again.
     Never(State),
 }
 
-/// Gives `bytes` (a multiple of 4096) of the file out, if it then ends below `bound`.
+/// Allocates `bytes` (a multiple of 4096) of the file, if it then ends below `bound`.
 pub(super) fn chunk(process: &Process, bytes: usize, bound: u64) -> Result<*mut u8, NoChunk> {
     let header = process.header();
     if header.is_null() {
@@ -100,9 +100,9 @@ pub(super) fn chunk(process: &Process, bytes: usize, bound: u64) -> Result<*mut 
     if is_confined() {
         return Err(NoChunk::Confined);
     }
-    // SAFETY: the header is mapped for good, and this field is only used atomically.
+    // SAFETY: the header is never unmapped, and this field is only used atomically.
     let allocated = unsafe { AtomicU64::from_ptr(&raw mut (*header).allocated) };
-    // Opened first: out of descriptors is no reason to leave a hole in the file.
+    // Opened first: a lack of descriptors should not leave a hole in the file.
     let file = match File::open(process.path(), libc::O_RDWR) {
         Ok(file) => file,
         Err(libc::EMFILE | libc::ENFILE | libc::EINTR) => return Err(NoChunk::Later),
@@ -121,11 +121,12 @@ pub(super) fn chunk(process: &Process, bytes: usize, bound: u64) -> Result<*mut 
     }
     let room = file.reserve(at, bytes).and_then(|()| file.map(at, bytes));
     room.map_err(|error| {
-        // Taken back where nobody came after, so that the file ends where its chunks do.
+        // Undone if nothing was allocated after it, so that the file ends with its last
+        // chunk.
         let end = at + bytes as u64;
         let _ = allocated.compare_exchange(end, at, Ordering::Relaxed, Ordering::Relaxed);
         match error {
-            // Closed under our hands.
+            // The program closed it meanwhile.
             libc::EBADF => NoChunk::Later,
             libc::ENOSPC | libc::EDQUOT | libc::EFBIG => NoChunk::Never(State::NoSpace),
             _ => NoChunk::Never(State::Off),
@@ -169,7 +170,7 @@ impl Writer<'_> {
     }
 }
 
-/// Field 22 of `/proc/self/stat`: when the kernel made this process.
+/// Field 22 of `/proc/self/stat`: the creation time of this process.
 fn started_ticks(text: &mut Path) -> u64 {
     let Ok(file) = File::open(b"/proc/self/stat\0", libc::O_RDONLY) else {
         return 0;
@@ -179,7 +180,7 @@ fn started_ticks(text: &mut Path) -> u64 {
 }
 
 fn ticks_in(stat: &[u8]) -> Option<u64> {
-    // The second field is a name in brackets, which may hold blanks and brackets.
+    // The second field is a name in parentheses, which may contain spaces and parentheses.
     let after = stat.iter().rposition(|&byte| byte == b')')? + 2;
     let field = stat.get(after..)?.split(|&byte| byte == b' ').nth(19)?;
     std::str::from_utf8(field).ok()?.parse().ok()
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_the_start_is_found_behind_any_name() {
+    fn the_creation_time_is_found_after_any_name() {
         let stat = b"12 (a) b ( c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 0 4242 99";
         assert_eq!(ticks_in(stat), Some(4242));
         assert_eq!(ticks_in(b"12 (a"), None);

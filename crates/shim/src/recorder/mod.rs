@@ -1,9 +1,10 @@
-//! The recorder: takes records from any thread and keeps them in the process's file.
+//! The recorder: accepts records from any thread and stores them in the file of the
+//! process.
 //!
-//! A record is reserved when what it tells of begins, and completed when that ends, so
-//! that a killed program leaves what it had begun. The recorder knows no functions and
-//! no frameworks. It never prints, never panics and never blocks; when anything is wrong
-//! it is off for good, and all of this does nothing.
+//! A record is reserved when an operation begins and completed when it ends, so that a
+//! killed program leaves its open operations. The recorder knows no functions and no
+//! frameworks. It never prints, never panics and never blocks; on any error it disables
+//! itself permanently, and all of this does nothing.
 
 mod clock;
 pub mod detail;
@@ -21,7 +22,7 @@ mod usage;
 pub use clock::now;
 pub use open::Open;
 pub use process::start;
-pub(crate) use process::{confine, follow_forks, forked, is_confined, pause, takes, wait};
+pub(crate) use process::{confine, follow_forks, forked, is_confined, pause, should_hook, wait};
 pub use text::{first_time, text};
 pub use usage::{UsageMark, usage};
 
@@ -31,14 +32,14 @@ use std::ptr::{copy_nonoverlapping, null_mut};
 use std::sync::atomic::{Ordering, compiler_fence};
 use thread::{Thread, thread};
 
-/// Begins a record with `slots` further slots, to be filled by [`Open::put`], and a
-/// text behind them. A hot one may be left out, and counted, when room gets short.
+/// Begins a record with `slots` further slots, to be filled with [`Open::put`], and a text
+/// after them. A hot one may be left out, and counted instead, when space gets short.
 #[inline(always)]
 pub fn begin(kind: Kind, symbol: u16, value: u64, slots: usize, text: &[u8], hot: bool) -> Open {
     record(kind, symbol, 0, value, (slots, None), text, hot, false)
 }
 
-/// Records what has no duration.
+/// Adds a record without duration.
 pub fn instant(kind: Kind, symbol: u16, status: i32, value: u64, slot: Option<Slot>, text: &[u8]) {
     let slots = usize::from(slot.is_some());
     record(
@@ -58,14 +59,13 @@ pub fn active() -> bool {
     generation() != 0
 }
 
-/// Another number in every process, 0 where nothing is recorded: what was defined in
-/// one generation's file must be defined again in the next one's. Opens the file of a
-/// forked child.
+/// A generation number, unique per process; 0 if recording is off. Definitions in the file
+/// of one generation must be repeated in the next. Opens the file of a forked child.
 #[inline]
 pub fn generation() -> u32 {
     let Some(process) = process() else { return 0 };
-    // SAFETY: this thread's own part. Where a signal's handler has interrupted the
-    // recorder this reads a number that the recorder does not change then.
+    // SAFETY: this thread's own state. A signal handler that interrupts the recorder reads
+    // a number that the recorder is not changing.
     let epoch = unsafe { (&raw const (*thread()).epoch).read() };
     if epoch == process.epoch.load(Ordering::Acquire) {
         return epoch;
@@ -73,14 +73,14 @@ pub fn generation() -> u32 {
     enter().map_or(0, |entered| entered.thread.epoch)
 }
 
-/// This thread's part while the recorder uses it: as long as this lives, nothing else on
-/// the thread gets it.
+/// The state of this thread while the recorder uses it: nothing else on this thread gets it
+/// as long as this exists.
 struct Entered {
     process: &'static Process,
     thread: &'static mut Thread,
 }
 
-/// Gets this thread's part, ready to record; not while it is in use already.
+/// Gets the state of this thread, ready to record; `None` if it is already in use.
 #[inline(always)]
 fn enter() -> Option<Entered> {
     let process = process()?;
@@ -90,7 +90,7 @@ fn enter() -> Option<Entered> {
     if busy.load(Ordering::Relaxed) {
         return None;
     }
-    // SAFETY: only this thread writes the epoch, and the recorder is not under way on it.
+    // SAFETY: only this thread writes the epoch, and the recorder is not running on it.
     if unsafe { (*thread).epoch } != process.epoch.load(Ordering::Acquire)
         && !attach(process, thread)
     {
@@ -98,8 +98,8 @@ fn enter() -> Option<Entered> {
     }
     busy.store(true, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    // SAFETY: the flag keeps every other use on this thread out until this one is dropped,
-    // which is before the thread ends; and no other thread has this part.
+    // SAFETY: the flag excludes any other use on this thread until this is dropped, which
+    // happens before the thread ends; and no other thread has this state.
     let thread = unsafe { &mut *thread };
     Some(Entered { process, thread })
 }
@@ -115,13 +115,13 @@ impl Drop for Entered {
 #[cold]
 #[inline(never)]
 fn attach(process: &Process, thread: *mut Thread) -> bool {
-    // SAFETY: as in `enter`.
+    // SAFETY: same as in `enter`.
     let busy = unsafe { &(*thread).busy };
     busy.store(true, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     let found = process.find();
     if let Found::Open(epoch) | Found::JustOpened(epoch) = found {
-        // SAFETY: the flag keeps every other use on this thread out.
+        // SAFETY: the flag excludes any other use on this thread.
         unsafe { (*thread).attach(epoch) };
     }
     compiler_fence(Ordering::SeqCst);
@@ -132,8 +132,8 @@ fn attach(process: &Process, thread: *mut Thread) -> bool {
     !matches!(found, Found::Nothing)
 }
 
-// All of it where it is called: what is known there is not looked at again, and nothing
-// goes through memory.
+// Inlined into every caller: constant arguments are folded, and nothing goes through
+// memory.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the fields of a record")]
 fn record(
@@ -150,7 +150,7 @@ fn record(
     let Some(Entered { process, thread }) = &mut enter() else {
         return Open::NOTHING;
     };
-    // What does not fit into the slots that a record can have is cut off.
+    // Text that exceeds the maximum number of slots is cut off.
     let more = (slots + text_slots(text.len())).min(255);
     let need = 1 + more as u32;
     if !thread.has_room(need, hot) && !thread.grow(process, need, hot) {
@@ -158,8 +158,8 @@ fn record(
     }
     let place = thread.place();
     let room = more.saturating_sub(slots) * SLOT_BYTES;
-    // SAFETY: there is room for the record and the slots behind it, zeroed and not
-    // yet part of the file; the text is cut to its slots.
+    // SAFETY: there is space for the record and the slots after it, zeroed and not yet part
+    // of the file; the text is cut to its slots.
     unsafe {
         if let Some(slot) = slot {
             place.add(1).cast::<Slot>().write(slot);
@@ -170,7 +170,7 @@ fn record(
         }
     }
     let begin = now();
-    // SAFETY: as above.
+    // SAFETY: same as above.
     unsafe {
         place.write(Record {
             begin,
@@ -192,7 +192,7 @@ fn record(
     }
 }
 
-/// There is no room for a record; a call is counted when it ends.
+/// Handles a record without space; a call is counted when it ends.
 #[cold]
 #[inline(never)]
 fn left_out(process: &Process, thread: &mut Thread, symbol: u16, counted: bool) -> Open {

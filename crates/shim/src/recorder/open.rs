@@ -1,4 +1,4 @@
-//! A record that has begun, from its beginning to its end.
+//! An open record.
 
 use super::process::process;
 use super::{Entered, now};
@@ -6,8 +6,8 @@ use preheat_wire::{Record, SLOT_BYTES};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A record that has begun. It may be dropped, and ended any number of times: what is
-/// not ended stays open in the file, and the first end counts.
+/// An open record. It may be dropped, or ended any number of times: if it is not ended, it
+/// stays open in the file; only the first end counts.
 #[derive(Clone, Copy)]
 pub struct Open {
     pub(super) record: *mut Record,
@@ -26,22 +26,22 @@ impl Open {
         counted: false,
     };
 
-    /// Whether a record was made: what goes into its slots need not be found otherwise.
+    /// Whether a record was made; if not, the content of its slots need not be determined.
     #[inline]
     pub fn is_recording(self) -> bool {
         !self.record.is_null()
     }
 
-    /// When it began; 0 where nothing is recorded.
+    /// The begin time; 0 if nothing is recorded.
     #[inline]
     pub fn began(self) -> u64 {
         self.begin
     }
 
-    /// Has it begin at another time, which was taken just before.
+    /// Overrides the begin time with an earlier reading.
     pub(super) fn began_at(self, time: u64) -> Open {
         if self.is_ours() {
-            // SAFETY: the record is in this process's file, which is mapped for good.
+            // SAFETY: the record is in the file of this process, which is never unmapped.
             unsafe { (*self.record).begin = time };
         }
         Open {
@@ -50,24 +50,24 @@ impl Open {
         }
     }
 
-    /// Which iteration it is of, and the number of the text that names it.
+    /// The iteration, and the number of the text with its name.
     pub(crate) fn iteration(self) -> (u16, u32) {
         if !self.is_ours() {
             return (0, 0);
         }
-        // SAFETY: the record is in this process's file, which is mapped for good.
+        // SAFETY: the record is in the file of this process, which is never unmapped.
         unsafe { ((*self.record).symbol, (*self.record).value as u32) }
     }
 
-    /// Fills one of the slots that were asked for. `T` is one of the wire's slots.
+    /// Fills one of the reserved slots. `T` is one of the slot types of the wire format.
     #[inline]
     pub fn put<T: Copy>(self, index: usize, slot: &T) {
         const { assert!(size_of::<T>() == SLOT_BYTES) };
         if !self.is_ours() {
             return;
         }
-        // SAFETY: the record is in this process's file, which is mapped for good, and
-        // the slot is one of those that it says are its own.
+        // SAFETY: the record is in the file of this process, which is never unmapped, and
+        // the slot is one of those that belong to it.
         unsafe {
             if index < usize::from((*self.record).more) {
                 self.record.add(1 + index).cast::<T>().write(*slot);
@@ -75,7 +75,7 @@ impl Open {
         }
     }
 
-    /// Completes the record. `value` replaces the one that it began with.
+    /// Completes the record. `value` replaces its initial value.
     #[inline]
     pub fn end(self, status: i32, value: Option<u64>) {
         if self.begin == 0 {
@@ -84,12 +84,12 @@ impl Open {
         self.end_at(now(), status, value);
     }
 
-    /// The same at a time that was taken before, so that what was found out since is not
-    /// part of the span.
+    /// Completes the record at a time that was read before, so that later work is not part
+    /// of the span.
     #[inline]
     pub fn end_at(self, time: u64, status: i32, value: Option<u64>) {
         if self.is_ours() {
-            // SAFETY: the record is in this process's file, which is mapped for good.
+            // SAFETY: the record is in the file of this process, which is never unmapped.
             unsafe {
                 if (*self.record).end == 0 {
                     (*self.record).status = status;
@@ -105,8 +105,8 @@ impl Open {
         }
     }
 
-    /// Whether the record lies in a file that this process may write: not if it has
-    /// forked since, because then the file is its parent's.
+    /// Whether this process may write to the file of the record: not if it has forked
+    /// since, because then the file belongs to its parent.
     #[inline]
     fn is_ours(self) -> bool {
         !self.record.is_null()
@@ -122,21 +122,21 @@ impl Open {
         }
     }
 
-    /// The record as a number that Python can hold; 0 for none.
+    /// The record as a number for Python; 0 for none.
     pub(crate) fn into_token(self) -> u64 {
         if self.record.is_null() {
             return 0;
         }
-        // Addresses have 48 bits (57 at most where a program asks for them, and we do
-        // not); the epoch tells whether the record is still ours.
+        // Addresses have 48 bits (57 at most if a program requests them, which we do not);
+        // the epoch shows whether the record is still ours.
         (u64::from(self.epoch as u16) << 48) | (self.record as u64 & 0xffff_ffff_ffff)
     }
 
-    /// The record of a token that [`Open::into_token`] gave in this process, or in one
-    /// that it is a fork of.
+    /// The record of a token from [`Open::into_token`] in this process, or in a process
+    /// that it was forked from.
     ///
     /// # Safety
-    /// The number must be such a token: it is taken for an address.
+    /// The number must be such a token: it is used as an address.
     pub(crate) unsafe fn from_token(token: u64) -> Open {
         let Some(process) = process() else {
             return Open::NOTHING;
@@ -146,7 +146,7 @@ impl Open {
             return Open::NOTHING;
         }
         let record = (token & 0xffff_ffff_ffff) as *mut Record;
-        // SAFETY: the caller says that it is a record's, and those are never unmapped.
+        // SAFETY: the caller guarantees that it is a record, and those are never unmapped.
         let begin = unsafe { (*record).begin };
         Open {
             record,

@@ -1,9 +1,9 @@
-//! What the recorder knows of this process, and how it begins in it.
+//! The recorder's state of this process, and its initialization.
 //!
-//! All of it lies in memory that the kernel wipes in a forked child, so a child finds
-//! nothing of its parent's, whoever held which lock, and however it was forked; at the
-//! first record it opens a file of its own. Each opening has another *epoch*, by which
-//! threads and open records find that they are of a process that this one is a copy of.
+//! All of it is in memory that the kernel clears in a forked child, so a child finds
+//! nothing of its parent, whoever held a lock and however it was forked; with its first
+//! record it opens a separate file. Each opening has a new *epoch*, by which threads and
+//! open records detect that they belong to another process.
 
 use super::detail::Detail;
 use super::file::{self, Path};
@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// No file is open yet.
 const CLOSED: u32 = 0;
-/// What a thread has before it is part of any recording: no recording's epoch.
+/// The epoch of a thread that is not part of any recording.
 pub(super) const NO_EPOCH: u32 = u32::MAX - 2;
-/// Some thread is opening the file.
+/// Another thread is opening the file.
 const OPENING: u32 = u32::MAX - 1;
 /// Nothing is recorded any more.
 const OFF: u32 = u32::MAX;
@@ -26,42 +26,41 @@ pub(super) const TEXTS: usize = 8192;
 pub(super) const SEEN: usize = 32768;
 pub(super) const LEFT_OVER: usize = 64;
 
-/// The state of this process's recording. Zeros are its value before the opening.
+/// The state of this process's recording. All zeros is its value before the opening.
 #[repr(C)]
 pub(super) struct Process {
     pub(super) epoch: AtomicU32,
-    /// Set when hot calls find no more room, and when nothing else does either.
+    /// Set when there is no space for hot calls, and when there is none for anything.
     pub(super) full: AtomicBool,
     pub(super) exhausted: AtomicBool,
     pub(super) detail: Detail,
     pub(super) header: AtomicPtr<FileHeader>,
     /// Written before the epoch is published, never after.
     path: UnsafeCell<Path>,
-    /// Room for what is read while the recording begins, for the thread that begins it:
-    /// its stack may be a small one.
+    /// A buffer for the thread that starts the recording, whose stack may be small.
     room: UnsafeCell<Path>,
     pub(super) limit: AtomicU64,
-    /// Hashes of texts; a text's number is one more than its place.
+    /// Hashes of texts; the number of a text is its index plus one.
     pub(super) texts: [AtomicU64; TEXTS],
-    /// Which of the texts are names of operations, a bit for each.
+    /// A bit for each text that is the name of an operation.
     pub(super) operations: [AtomicU64; TEXTS / 64],
-    /// Hashes of what is recorded only once.
+    /// Hashes of items that are recorded only once.
     pub(super) seen: [AtomicU64; SEEN],
-    /// Rests of chunks whose threads have ended.
+    /// Remainders of chunks whose threads have ended.
     pub(super) left_over: [AtomicPtr<u8>; LEFT_OVER],
 }
 
-/// What the constructor was told; it is the same in every forked child.
+/// The settings from the constructor; the same in every forked child.
 struct Settings {
     directory: UnsafeCell<Path>,
     limit: AtomicU64,
-    /// Whether the kernel wipes [`Process`] at a fork.
+    /// Whether the kernel clears [`Process`] in a forked child.
     wiped: AtomicBool,
     last_epoch: AtomicU32,
     forked_at: AtomicU64,
-    /// The process in which `forked_at` was noted.
+    /// The process in which `forked_at` was set.
     forked_as: AtomicU32,
-    /// Nothing may be asked of the kernel that the program does not ask for itself.
+    /// Whether the recorder must make no system calls of its own.
     confined: AtomicBool,
 }
 
@@ -80,23 +79,23 @@ static SETTINGS: Settings = Settings {
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 
-/// The recording of this process, where there is one.
+/// The recording of this process, if there is one.
 #[inline]
 pub(super) fn process() -> Option<&'static Process> {
-    // SAFETY: either null or the mapping that `start` made, which is never unmapped.
+    // SAFETY: either null or the mapping created by `start`, which is never unmapped.
     unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Begins to record into `directory` (an absolute path without a NUL). Called once: by
-/// the constructor, before there are threads, or later, in a forked child.
+/// Starts to record into `directory` (an absolute path without a NUL). Called once: by the
+/// constructor, before there are threads, or later in a forked child.
 pub fn start(directory: &[u8], limit: u64) -> bool {
     let _errno = Errno::keep();
     if process().is_some() || directory.is_empty() || directory.contains(&0) {
         return false;
     }
-    // SAFETY: nobody reads the directory before PROCESS is published below.
+    // SAFETY: nothing reads the directory before PROCESS is published below.
     let place = unsafe { &mut *SETTINGS.directory.get() };
-    // Room is left for the file's name.
+    // Space is left for the file name.
     if directory.len() + 64 > place.len() {
         return false;
     }
@@ -119,21 +118,21 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     super::active()
 }
 
-/// Set where the recording is to begin later, in a forked child.
+/// Whether the recording starts later, in a forked child.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
-/// Prepares for a recording that begins later: what is looked up meanwhile is taken.
+/// Prepares for a recording that starts later: functions looked up meanwhile are hooked.
 pub(crate) fn wait() {
     WAITING.store(true, Ordering::Relaxed);
 }
 
-/// Whether functions are to be taken: for the recording of this process, or for one that
-/// begins later.
-pub(crate) fn takes() -> bool {
+/// Whether functions should be hooked: for the recording of this process, or for one that
+/// starts later.
+pub(crate) fn should_hook() -> bool {
     WAITING.load(Ordering::Relaxed) || super::active()
 }
 
-/// Records nothing until it is asked to go on. What is open meanwhile stays open.
+/// Pauses or resumes recording. Open records stay open meanwhile.
 pub(crate) fn pause(pause: bool) {
     static PAUSED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
     let (from, to) = match pause {
@@ -146,18 +145,18 @@ pub(crate) fn pause(pause: bool) {
     }
 }
 
-/// From now on the kernel may kill the process for a system call that it does not know
-/// the program to need: no further room is asked for. What there is stays in use.
+/// From now on the kernel may kill the process for an unexpected system call: no further
+/// chunks are allocated. Existing ones stay in use.
 pub(crate) fn confine() {
     SETTINGS.confined.store(true, Ordering::Relaxed);
 }
 
-/// Whether that was said. It holds for forked children as well.
+/// Whether the process is confined. This also applies to forked children.
 pub(crate) fn is_confined() -> bool {
     SETTINGS.confined.load(Ordering::Relaxed)
 }
 
-/// To be called in a forked child before anything else is.
+/// To be called first in a forked child.
 pub(crate) fn forked() {
     #[cfg(target_arch = "x86_64")]
     super::ticks::forked();
@@ -168,7 +167,7 @@ pub(crate) fn forked() {
         .store(system::process_number(), Ordering::Relaxed);
     if !SETTINGS.wiped.load(Ordering::Relaxed) {
         let here: *const Process = process;
-        // SAFETY: a forked child has one thread, so nobody else looks; zeros are the
+        // SAFETY: a forked child has one thread, so nothing else accesses it; zeros are the
         // state before the opening.
         unsafe {
             here.cast_mut()
@@ -178,20 +177,20 @@ pub(crate) fn forked() {
     }
 }
 
-/// How an attempt to use the recording ended.
+/// The result of an attempt to use the recording.
 pub(super) enum Found {
-    /// This is its epoch.
+    /// It is open, with this epoch.
     Open(u32),
-    /// So it is, and it is new: the process is to be described.
+    /// It was just opened, with this epoch: the process must be described.
     JustOpened(u32),
-    /// There is none, for good.
+    /// There is none, permanently.
     Nothing,
 }
 
 impl Process {
-    /// The epoch of the recording, which is opened if it is not yet.
+    /// The epoch of the recording. Opens it if necessary.
     pub(super) fn find(&self) -> Found {
-        // Enough for any disk; and a thread that waits in vain only records nothing.
+        // Enough for any disk; a thread that waits in vain merely records nothing.
         for _ in 0..100_000 {
             match self.epoch.load(Ordering::Acquire) {
                 CLOSED => {
@@ -218,7 +217,7 @@ impl Process {
 
     fn open(&self) -> Found {
         let _errno = Errno::keep();
-        // SAFETY: this thread alone holds OPENING, and nobody reads the path before an
+        // SAFETY: only this thread holds OPENING, and nothing reads the path before an
         // epoch is published. The directory is not written after the start.
         let (path, directory) = unsafe { (&mut *self.path.get(), &*SETTINGS.directory.get()) };
         let limit = SETTINGS.limit.load(Ordering::Relaxed);
@@ -226,7 +225,7 @@ impl Process {
             self.epoch.store(OFF, Ordering::Release);
             return Found::Nothing;
         }
-        // A child that was forked in a way of which nobody was told has its parent's time.
+        // A child that was forked without calling the handlers has the time of its parent.
         let began = match SETTINGS.forked_at.load(Ordering::Relaxed) {
             at if SETTINGS.forked_as.load(Ordering::Relaxed) == system::process_number() => at,
             _ => super::now(),
@@ -247,7 +246,7 @@ impl Process {
         }
     }
 
-    /// The file's path. Only after an epoch was seen.
+    /// The path of the file. Only valid after an epoch was read.
     pub(super) fn path(&self) -> &Path {
         // SAFETY: it is not written after the epoch was published.
         unsafe { &*self.path.get() }
@@ -256,48 +255,48 @@ impl Process {
     /// Only for the thread that opens the file, until it has described the process.
     #[expect(
         clippy::mut_from_ref,
-        reason = "one thread alone asks, and uses one at a time"
+        reason = "only one thread calls it, and uses one reference at a time"
     )]
     pub(super) fn room(&self) -> &mut Path {
-        // SAFETY: only the thread that holds OPENING comes here, and after it has opened
-        // the file once more; what it had before is then not used any more.
+        // SAFETY: only the thread that holds OPENING calls this, and once more after
+        // opening the file; the previous reference is then no longer used.
         unsafe { &mut *self.room.get() }
     }
 
-    /// The file's header. Only after an epoch was seen.
+    /// The header of the file. Only valid after an epoch was read.
     pub(super) fn header(&self) -> *mut FileHeader {
         self.header.load(Ordering::Relaxed)
     }
 
-    /// Ends the recording for good.
+    /// Ends the recording permanently.
     pub(super) fn switch_off(&self, state: State) {
         let header = self.header();
         if !header.is_null() {
-            // SAFETY: the header is mapped for good; the field is only used atomically.
+            // SAFETY: the header is never unmapped; the field is only used atomically.
             let field = unsafe { AtomicU32::from_ptr(&raw mut (*header).state) };
             field.store(state as u32, Ordering::Release);
         }
         self.epoch.store(OFF, Ordering::Release);
     }
 
-    /// Notes that no thread gets another chunk, for a reason other than the limit.
+    /// Records that no thread gets another chunk, for a reason other than the limit.
     pub(super) fn close(&self) {
         let header = self.header();
         if !header.is_null() {
-            // SAFETY: the header is mapped for good; the field is only used atomically.
+            // SAFETY: the header is never unmapped; the field is only used atomically.
             let state = unsafe { AtomicU32::from_ptr(&raw mut (*header).state) };
             state.store(State::Off as u32, Ordering::Relaxed);
         }
         self.exhausted.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that records are left out.
+    /// Counts records that are left out.
     pub(super) fn drop_records(&self, count: u64) {
         let header = self.header();
         if header.is_null() {
             return;
         }
-        // SAFETY: the header is mapped for good; these fields are only used atomically.
+        // SAFETY: the header is never unmapped; these fields are only used atomically.
         let (dropped, full_at, state) = unsafe {
             (
                 AtomicU64::from_ptr(&raw mut (*header).dropped),
@@ -318,7 +317,7 @@ impl Process {
     }
 }
 
-/// Has the C library call `child` in every forked child.
+/// Registers `child` to be called in every forked child.
 pub(crate) fn follow_forks(child: unsafe extern "C" fn()) -> bool {
     // SAFETY: the function lives as long as the process.
     unsafe { libc::pthread_atfork(None, None, Some(child)) == 0 }

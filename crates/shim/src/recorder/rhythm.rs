@@ -1,30 +1,32 @@
-//! When a program that repeats itself is recorded in detail: by counting its iterations.
+//! The sampling schedule: decides by counting iterations when a program that repeats itself
+//! is recorded in detail.
 //!
-//! The first ones are, all of them: that is warm-up, as a rule. Then come windows, so that a
-//! steady iteration can still be explained, with more and more iterations between them.
-//! Something new that happens in between opens a window, so that what a late slow
-//! iteration does is recorded too.
+//! The first iterations are recorded completely, since they are usually the warm-up. Then
+//! come windows, so that a steady iteration can still be explained, with more and more
+//! iterations between them. New events in between open a window, so that a late slow
+//! iteration is recorded too.
 //!
-//! Iterations are told by marks, and several things may be marked: calls of two models,
-//! steps and ranges around them. One of them leads, the one that most likely is what the
-//! analysis will take for the iteration. What cannot be decided stays in detail.
+//! Iterations are detected by marks, and several things may be marked: calls of two models,
+//! steps, and ranges around them. One of them leads, the one that the analysis most likely
+//! uses as the iteration. If that is undecided, everything is recorded in detail.
 
-/// So many iterations are in detail at first: what warms up later than that (another
-/// shape, a graph) loads or compiles something, which opens a window.
+/// The number of iterations recorded in detail at first. A later warm-up (another shape, a
+/// graph) loads or compiles something, which opens a window.
 pub(super) const AT_FIRST: u32 = 64;
-/// So many are in a window.
+/// The number of iterations in a window.
 pub(super) const WINDOW: u32 = 8;
-/// Between the first windows there are so many iterations; each time about twice as many,
-/// at most the last number. With a window they make up 32, 64, 128.
+/// The number of iterations between the first windows, about doubled each time up to the
+/// last number. Together with a window they make 32, 64, 128.
 const FIRST_GAP: u32 = 24;
 const LAST_GAP: u32 = 120;
-/// What is new opens a window at most once in so many iterations, in the long run: what
-/// comes in every iteration is not new.
+/// New events open a window at most once in this many iterations, in the long run: what
+/// happens in every iteration is not new.
 const COST: u32 = 32;
-/// So many such windows may come close together.
+/// This many such windows may come in quick succession.
 const SAVED: u32 = 16 * COST;
 
-/// Who marks, the most specific last: as the analysis prefers them.
+/// The sources of marks, the most specific last: the order in which the analysis prefers
+/// them.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -34,10 +36,10 @@ pub(super) enum Rank {
     Range = 4,
 }
 
-/// What is marked, and on which thread.
+/// A marked operation, and its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// 0 for nothing.
+    /// 0 for none.
     source: u64,
     thread: usize,
 }
@@ -61,18 +63,18 @@ enum Phase {
     Window = 2,
 }
 
-/// Where a process is. Zeros are the beginning.
+/// The state of a process. All zeros is the initial state.
 pub(super) struct Rhythm {
     leader: Mark,
     /// Marks of others since the leader's last.
     others: u32,
     phase: Phase,
-    /// Iterations of the leader that have begun in this phase.
+    /// Iterations of the leader that began in this phase.
     count: u32,
     gap: u32,
-    /// What windows have cost that something new has opened.
+    /// The cost of the windows that new events have opened.
     spent: u32,
-    /// Whoever ranks lower does not lead.
+    /// Marks of a lower rank cannot lead.
     least: u8,
 }
 
@@ -82,14 +84,14 @@ impl Rhythm {
         self.phase == Phase::Sparse
     }
 
-    /// An iteration begins; with `again` where another one has just ended with the mark.
+    /// Counts the beginning of an iteration; `again` if the mark also ends another one.
     pub(super) fn mark(&mut self, mark: Mark, again: bool) {
         if mark.rank() < self.least {
             return;
         }
         if mark != self.leader {
             self.others = self.others.saturating_add(1);
-            // Whoever led before has not been heard of for long.
+            // The previous leader has been silent for long.
             if mark.rank() > self.leader.rank() || self.others >= AT_FIRST {
                 self.begin_with(mark, 1 + u32::from(again));
             }
@@ -123,8 +125,9 @@ impl Rhythm {
         self.gap = FIRST_GAP;
     }
 
-    /// Something is new: this iteration and the next ones are worth a look.
-    pub(super) fn new_thing(&mut self) {
+    /// Opens a window for a new event: this iteration and the next ones are recorded in
+    /// detail.
+    pub(super) fn request_window(&mut self) {
         let opened = self.phase == Phase::Window && self.count == 0;
         if self.phase == Phase::AtFirst || opened || self.spent + COST > SAVED {
             return;
@@ -134,7 +137,7 @@ impl Rhythm {
         self.count = 0;
     }
 
-    /// Iterations will be marked by this rank: nothing below it is one.
+    /// Expects marks of this rank: lower ranks are not iterations.
     pub(super) fn expect(&mut self, rank: Rank) {
         self.least = self.least.max(rank as u8);
         if self.leader.rank() < self.least {
@@ -173,7 +176,7 @@ mod tests {
         Mark::new(Rank::Model, 2, name, 1)
     }
 
-    /// Which of so many iterations are in detail, as lengths of what alternates.
+    /// The numbers of iterations that are alternately in detail and sparse.
     fn runs(rhythm: &mut Rhythm, mark: Mark, iterations: usize) -> Vec<usize> {
         let mut found = vec![0];
         let mut sparse = false;
@@ -211,13 +214,13 @@ mod tests {
         runs(&mut rhythm, model(1), 70);
         assert!(rhythm.is_sparse());
         for _ in 0..100 {
-            // All within one iteration: one window.
-            rhythm.new_thing();
+            // All in one iteration: one window.
+            rhythm.request_window();
         }
         assert_eq!(runs(&mut rhythm, model(1), 32), [8, 24]);
         let mut detailed = 0;
         for _ in 0..10_000 {
-            rhythm.new_thing();
+            rhythm.request_window();
             rhythm.mark(model(1), false);
             detailed += u32::from(!rhythm.is_sparse());
         }
@@ -231,7 +234,7 @@ mod tests {
         let step = Mark::new(Rank::Step, 1, 1, 1);
         rhythm.mark(step, true);
         assert!(!rhythm.is_sparse());
-        // Calls within the steps count no longer.
+        // Calls inside the steps no longer count.
         for _ in 0..62 {
             runs(&mut rhythm, model(1), 3);
             rhythm.mark(step, true);
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_that_take_turns_leads_on_its_thread() {
+    fn one_of_several_interleaved_marks_leads_on_its_thread() {
         let mut rhythm = new();
         for turn in 0..64 {
             for name in 1..40 {
@@ -255,12 +258,12 @@ mod tests {
         }
         rhythm.mark(model(1), false);
         assert!(rhythm.is_sparse());
-        // When it is heard of no more, another takes its place.
+        // When it falls silent, another takes its place.
         assert_eq!(runs(&mut rhythm, model(2), 127), [0, 63, 64]);
     }
 
     #[test]
-    fn what_is_expected_is_waited_for() {
+    fn lower_ranks_do_not_lead_while_steps_are_expected() {
         let mut rhythm = new();
         runs(&mut rhythm, model(1), 70);
         rhythm.expect(Rank::Step);

@@ -1,21 +1,21 @@
-//! The kernel, asked directly. The recorder must not call the C library's `open` and
-//! its like: those are taken by this very library, and a target may have its own.
+//! Direct system calls. The recorder must not call the C library's `open` and similar
+//! functions: this library hooks them, and the program may have its own.
 
 use super::thread::LARGEST_CHUNK;
 use std::cell::UnsafeCell;
 use std::ffi::c_long;
 use std::ptr::null_mut;
 
-/// A chunk at once: the kernel then takes larger pieces of memory for it. In a cell so that
-/// the library need not hold them, and never written.
+/// One chunk: the kernel then allocates larger pieces of memory for it. In a cell, so that
+/// it is not stored in the library; never written.
 static ZEROS: Zeros = Zeros(UnsafeCell::new([0; LARGEST_CHUNK]));
 
 struct Zeros(UnsafeCell<[u8; LARGEST_CHUNK]>);
 
-// SAFETY: nobody writes it.
+// SAFETY: nothing writes it.
 unsafe impl Sync for Zeros {}
 
-/// Puts `errno` back when it is dropped: the target must not see what we did.
+/// Restores `errno` when dropped: the program must not notice our system calls.
 pub(crate) struct Errno(i32);
 
 impl Errno {
@@ -24,16 +24,16 @@ impl Errno {
         Errno(unsafe { *libc::__errno_location() })
     }
 
-    /// What the last failed call on this thread left.
+    /// The current `errno` of this thread.
     pub(crate) fn now() -> i32 {
-        // SAFETY: as above.
+        // SAFETY: same as above.
         unsafe { *libc::__errno_location() }
     }
 }
 
 impl Drop for Errno {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: same as above.
         unsafe { *libc::__errno_location() = self.0 };
     }
 }
@@ -41,21 +41,21 @@ impl Drop for Errno {
 /// An open file; closed when dropped.
 ///
 /// A program may close descriptors that it does not know, on another thread and at any
-/// time, and have its own file under the same number right after. So ours has a number
-/// beyond those that programs have, and is looked at again before each use.
+/// time, and get its own file under the same number right after. So ours has a number
+/// beyond those that programs use, and is checked before each use.
 pub(crate) struct File {
     fd: i32,
-    /// Device and number of the file; nothing where that cannot be asked.
+    /// Device and inode of the file; `None` if unknown.
     identity: Option<(u64, u64)>,
 }
 
-/// Where our descriptors begin. Not much higher: the kernel's table grows with it.
+/// The first of our descriptors. Not much higher, since the kernel's table grows with it.
 const HIGH: c_long = 960;
 
-// Apart, and once for all who ask: not every caller's stack has much room.
+// A separate function that all callers share: some have little stack space.
 #[inline(never)]
 fn identity(fd: i32) -> Option<(u64, u64)> {
-    // SAFETY: stat is plain numbers, for which zero is a value.
+    // SAFETY: stat contains only numbers, for which zero is valid.
     let mut status: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one stat.
     let asked = unsafe { libc::syscall(libc::SYS_fstat, c_long::from(fd), &raw mut status) };
@@ -94,7 +94,7 @@ impl File {
                 libc::syscall(libc::SYS_close, low);
                 high
             } else {
-                // There are fewer descriptors than that.
+                // The limit on descriptors is lower.
                 low
             }
         };
@@ -104,12 +104,12 @@ impl File {
         })
     }
 
-    /// Whether the descriptor is still that of the file.
+    /// Whether the descriptor still refers to the file.
     fn is_ours(&self) -> bool {
         identity(self.fd) == self.identity
     }
 
-    /// Lets nobody but the user read and write it.
+    /// Restricts access to the user.
     pub(crate) fn make_private(&self) {
         // SAFETY: no memory is involved.
         unsafe { libc::syscall(libc::SYS_fchmod, c_long::from(self.fd), 0o600 as c_long) };
@@ -139,13 +139,12 @@ impl File {
         done
     }
 
-    /// Makes sure that the file has room on its disk for these bytes, so that writing
-    /// to a mapping of them cannot fail; and that they are in memory, which written in
-    /// one go costs a third of what it does page by page, when each is first touched (on ext4;
-    /// about the same in memory).
+    /// Allocates disk space for these bytes, so that writing to a mapping of them cannot
+    /// fail, and brings them into memory: writing them at once costs a third of touching
+    /// them page by page (on ext4; about the same in memory).
     pub(crate) fn reserve(&self, at: u64, bytes: usize) -> Result<(), i32> {
         if beyond_the_limit_of_files(at + bytes as u64) {
-            // Asking would raise SIGXFSZ, which kills.
+            // The system call would raise SIGXFSZ, which kills the process.
             return Err(libc::ENOSPC);
         }
         if !self.is_ours() {
@@ -201,8 +200,7 @@ impl File {
         Ok(())
     }
 
-    /// Maps bytes of the file, shared. Never unmapped: whoever holds a pointer into it
-    /// may keep it.
+    /// Maps bytes of the file, shared. Never unmapped, so that pointers into it stay valid.
     pub(crate) fn map(&self, at: u64, bytes: usize) -> Result<*mut u8, i32> {
         if !self.is_ours() {
             return Err(libc::EBADF);
@@ -222,7 +220,7 @@ impl File {
         if address == libc::MAP_FAILED {
             return Err(Errno::now());
         }
-        // SAFETY: `within` is less than what was mapped.
+        // SAFETY: `within` is less than the mapped length.
         Ok(unsafe { address.cast::<u8>().add(within) })
     }
 }
@@ -254,8 +252,8 @@ fn beyond_the_limit_of_files(end: u64) -> bool {
     limit.rlim_cur != libc::RLIM_INFINITY && end > limit.rlim_cur
 }
 
-/// Private memory that is zero, and that a fork leaves zero in the child where the
-/// kernel can do that (Linux 4.14); says whether it can.
+/// Private zeroed memory, which is zero again in a forked child if the kernel supports that
+/// (Linux 4.14). Also returns whether it does.
 pub(crate) fn private_memory(bytes: usize) -> Option<(*mut u8, bool)> {
     // SAFETY: a new mapping at an address that the kernel chooses.
     let address = unsafe {
@@ -276,13 +274,13 @@ pub(crate) fn private_memory(bytes: usize) -> Option<(*mut u8, bool)> {
     Some((address.cast(), wiped))
 }
 
-/// This thread's number.
+/// The id of this thread.
 pub(crate) fn thread_number() -> u32 {
     // SAFETY: no memory is involved.
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
-/// This process's number, never a cached one.
+/// The id of this process, never cached.
 pub(crate) fn process_number() -> u32 {
     // SAFETY: no memory is involved.
     (unsafe { libc::syscall(libc::SYS_getpid) }) as u32
@@ -293,19 +291,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_file_under_our_number_is_left_alone() {
+    fn another_file_with_our_descriptor_is_left_alone() {
         let file = File::open(b"/proc/self/stat\0", libc::O_RDONLY).unwrap();
         assert!(file.is_ours());
         let other = File::open(b"/dev/null\0", libc::O_RDWR).unwrap();
         let (ours, theirs) = (file.fd, other.fd);
-        // SAFETY: both descriptors are this test's.
+        // SAFETY: both descriptors belong to this test.
         assert_eq!(unsafe { libc::dup2(theirs, ours) }, ours);
         assert!(!file.is_ours());
         assert_eq!(file.reserve(0, 4096), Err(libc::EBADF));
         assert_eq!(file.map(0, 4096), Err(libc::EBADF));
         drop(file);
         assert_eq!(identity(ours), other.identity);
-        // SAFETY: nobody else has it.
+        // SAFETY: nothing else uses it.
         unsafe { libc::close(ours) };
     }
 }

@@ -1,16 +1,17 @@
-//! Texts that occur often, given numbers; and things that are to be recorded once.
+//! Numbers for frequent texts, and a set of items to be recorded once.
 //!
-//! Both are tables of hashes without a lock: whoever sets a place first records what it
-//! stands for. Two texts of one 64-bit hash would be taken for one; that does not happen.
+//! Both are hash tables without a lock: the thread that sets an entry first records its
+//! definition. Two texts with the same 64-bit hash would be confused, which does not happen
+//! in practice.
 
 use super::process::process;
 use preheat_wire::{Event, Kind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far from its place an entry may lie.
+/// The maximum distance of an entry from its ideal index.
 const FAR: usize = 64;
 
-/// FNV-1a with a final mix, so that the low bits are good.
+/// FNV-1a with a final mix, so that the low bits are well distributed.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for &byte in bytes {
@@ -22,7 +23,7 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     hash.max(1)
 }
 
-/// The place of a hash, and whether it is new; nothing when the table is full there.
+/// The index of a hash, and whether it is new; `None` if the table is full there.
 fn enter(table: &[AtomicU64], hash: u64) -> Option<(usize, bool)> {
     for step in 0..FAR {
         let place = (hash as usize).wrapping_add(step) % table.len();
@@ -40,10 +41,9 @@ fn enter(table: &[AtomicU64], hash: u64) -> Option<(usize, bool)> {
     None
 }
 
-/// The number of a text, which is recorded when it is seen for the first time; 0 when
-/// it can have none.
+/// The number of a text, which is recorded when it first occurs; 0 if it cannot have one.
 pub fn text(bytes: &[u8]) -> u32 {
-    // A forked child has an empty table, and its own file only after this.
+    // A forked child has an empty table, and gets its own file only after this.
     if bytes.is_empty() || !super::active() {
         return 0;
     }
@@ -63,7 +63,7 @@ pub fn text(bytes: &[u8]) -> u32 {
     number
 }
 
-/// Whether the text of this number is what frameworks call a single operation:
+/// Whether the text with this number is the name of a single operation in a framework:
 /// `aten::conv2d`.
 pub(super) fn is_operation(number: u32) -> bool {
     let place = (number as usize).wrapping_sub(1);
@@ -71,15 +71,15 @@ pub(super) fn is_operation(number: u32) -> bool {
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (place % 64) & 1 == 1)
 }
 
-/// The hash of the text of this number; 0 if there is none.
+/// The hash of the text with this number; 0 if there is none.
 pub(super) fn hash_of(number: u32) -> u64 {
     let place = (number as usize).wrapping_sub(1);
     let hash = process().and_then(|process| process.texts.get(place));
     hash.map_or(0, |hash| hash.load(Ordering::Relaxed))
 }
 
-/// Whether this is seen for the first time in this process, as a `what`. Also true, again
-/// and again, when there is no more room to remember.
+/// Whether this occurs for the first time in this process, as a `what`. Also true each time
+/// if the table is full.
 pub fn first_time(what: Event, bytes: &[u8]) -> bool {
     if !super::active() {
         return false;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_keeps_what_it_has_room_for() {
+    fn a_full_table_keeps_its_entries() {
         let table: Vec<AtomicU64> = (0..128).map(|_| AtomicU64::new(0)).collect();
         let first = enter(&table, hash(b"a")).unwrap();
         assert!(first.1);

@@ -1,9 +1,9 @@
-//! What the recorder knows of a thread: the chunk that it fills, and its totals.
+//! The recorder's state of a thread: its current chunk, and its totals.
 //!
-//! Only the thread itself writes there, so nothing is locked. A flag keeps a signal
-//! handler that interrupts the recorder out of it. When a thread ends, the rest of its
-//! chunk becomes a chunk of its own for the next: a program with very many short
-//! threads does not fill its file with empty ones.
+//! Only the thread itself writes to it, so there are no locks. A flag keeps out a signal
+//! handler that interrupts the recorder. When a thread ends, the rest of its chunk becomes
+//! a separate chunk for the next thread: a program with very many short threads does not
+//! fill its file with empty chunks.
 
 use super::file::{self, NoChunk};
 use super::process::{NO_EPOCH, Process, is_confined};
@@ -15,28 +15,28 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const FIRST_CHUNK: usize = 16 * 1024;
-/// Some 8000 calls; it takes some fifty microseconds to get, or a hundred.
+/// About 8000 calls; allocating it takes 50 to 100 microseconds.
 pub(super) const LARGEST_CHUNK: usize = 256 * 1024;
 const PAGE: usize = 4096;
-/// 2300 symbols, which is more than there are.
+/// 2300 symbols, which is more than exist.
 const TOTALS_CHUNK: usize = 9 * PAGE;
-/// Fewer slots than this are not worth keeping when a thread ends.
+/// The minimum number of slots worth keeping when a thread ends.
 const LEAST_REST: usize = 32;
-/// How many counted calls a thread keeps to itself.
+/// The number of counted calls after which a thread updates the shared count.
 const BATCH: u32 = 256;
 
-/// The recorder's part of a thread.
+/// The recorder's state of a thread.
 pub(super) struct Thread {
     /// Set while the recorder works on this thread.
     pub(super) busy: AtomicBool,
-    /// The process's epoch when this thread began to record in it.
+    /// The epoch of the process when this thread started to record in it.
     pub(super) epoch: u32,
     chunk: *mut ChunkHeader,
     used: u32,
     capacity: u32,
-    /// The chunk lies in the part that is kept for what is not hot.
+    /// The chunk is in the part reserved for records that are not hot.
     reserve: bool,
-    /// The thread's end is watched.
+    /// The end of the thread is watched.
     watched: bool,
     next: usize,
     totals: *mut ChunkHeader,
@@ -63,12 +63,12 @@ impl Thread {
 }
 
 thread_local! {
-    // Neither initialised late nor destroyed, so that it is one addition to reach, at
-    // any time of a thread's life.
+    // Neither lazily initialized nor destroyed, so that access costs one addition, at any
+    // time in the life of a thread.
     static THREAD: UnsafeCell<Thread> = const { UnsafeCell::new(Thread::new()) };
 }
 
-/// This thread's part.
+/// The state of this thread.
 #[inline]
 pub(super) fn thread() -> *mut Thread {
     THREAD.with(UnsafeCell::get)
@@ -76,8 +76,8 @@ pub(super) fn thread() -> *mut Thread {
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// Asks to be told of the end of threads. Called once, early: the C library keeps the
-/// first keys without allocating.
+/// Registers a callback for the end of threads. Called once, early: the C library stores
+/// the first keys without allocating.
 pub(super) fn prepare() -> bool {
     let mut key = 0;
     // SAFETY: the key is written, and the function lives as long as the process.
@@ -89,7 +89,7 @@ pub(super) fn prepare() -> bool {
 }
 
 unsafe extern "C" fn ended(_: *mut c_void) {
-    // SAFETY: this thread's own part; nobody else has a reference to it.
+    // SAFETY: this thread's own state; nothing else has a reference to it.
     let thread = unsafe { &mut *thread() };
     thread.watched = false;
     if let Some(process) = super::process::process()
@@ -100,7 +100,7 @@ unsafe extern "C" fn ended(_: *mut c_void) {
 }
 
 impl Thread {
-    /// Begins anew in a process that this thread has not recorded in.
+    /// Resets the state in a process in which this thread has not recorded.
     pub(super) fn attach(&mut self, epoch: u32) {
         let watched = self.watched;
         *self = Thread {
@@ -111,30 +111,30 @@ impl Thread {
         };
     }
 
-    /// Whether a record of so many slots can be taken as it is.
+    /// Whether the current chunk has space for this many slots.
     #[inline]
     pub(super) fn has_room(&self, slots: u32, hot: bool) -> bool {
         self.capacity - self.used >= slots && !(hot && self.reserve)
     }
 
-    /// The next slot. Only where there is room; [`Thread::publish`] takes it.
+    /// The next slot. Only if there is space; [`Thread::publish`] uses it up.
     #[inline]
     pub(super) fn place(&self) -> *mut Record {
-        // SAFETY: slots follow the header, and the next one is within the chunk because
-        // there is room.
+        // SAFETY: slots follow the header, and the next one is inside the chunk because
+        // there is space.
         unsafe { self.chunk.add(1).cast::<Record>().add(self.used as usize) }
     }
 
-    /// Makes the slots that were written part of the file.
+    /// Makes the written slots part of the file.
     #[inline]
     pub(super) fn publish(&mut self, slots: u32) {
         self.used += slots;
-        // SAFETY: the chunk is mapped for good; its `used` is only written here.
+        // SAFETY: the chunk is never unmapped; its `used` is only written here.
         let used = unsafe { AtomicU32::from_ptr(&raw mut (*self.chunk).used) };
         used.store(self.used, Ordering::Release);
     }
 
-    /// Gets a chunk with room for so many slots; says whether there is one.
+    /// Gets a chunk with space for this many slots; false if there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn grow(&mut self, process: &Process, slots: u32, hot: bool) -> bool {
@@ -206,14 +206,14 @@ impl Thread {
         self.reserve = reserve;
         write_header(self.chunk, ChunkKind::Records, bytes);
         if !self.watched {
-            // SAFETY: the key is ours; any value but null will do, it is not read.
+            // SAFETY: the key is ours; any value but null will do, since it is not read.
             self.watched = unsafe {
                 libc::pthread_setspecific(KEY.load(Ordering::Relaxed), (&raw const KEY).cast())
             } == 0;
         }
     }
 
-    /// Counts a hot call that found no room.
+    /// Counts a hot call without space for a record.
     #[cold]
     pub(super) fn count(&mut self, process: &Process, symbol: u16, nanoseconds: u64) {
         if self.totals.is_null() && !self.no_totals {
@@ -230,7 +230,7 @@ impl Thread {
         let place = usize::from(symbol);
         let capacity = (TOTALS_CHUNK - size_of::<ChunkHeader>()) / size_of::<Total>();
         if !self.totals.is_null() && place < capacity {
-            // SAFETY: the place is within the chunk, which only this thread writes.
+            // SAFETY: the entry is inside the chunk, which only this thread writes.
             unsafe {
                 let total = self.totals.add(1).cast::<Total>().add(place);
                 (*total).calls += 1;
@@ -244,8 +244,8 @@ impl Thread {
         self.drop_record(process);
     }
 
-    /// Notes that a record was left out: in batches, because the file's number is
-    /// shared by all threads.
+    /// Counts a record that was left out, in batches, because all threads share the number
+    /// in the file.
     pub(super) fn drop_record(&mut self, process: &Process) {
         self.dropped += 1;
         if self.dropped == 1 || self.dropped > BATCH {
@@ -277,12 +277,12 @@ impl Thread {
             return;
         };
         write_header(next, ChunkKind::Records, rest * SLOT_BYTES);
-        // SAFETY: the chunk is mapped for good and only this thread writes its header.
-        // A reader that finds the smaller size finds the next header written.
+        // SAFETY: the chunk is never unmapped, and only this thread writes its header. A
+        // reader that sees the smaller size also sees the next header.
         let bytes = unsafe { AtomicU32::from_ptr(&raw mut (*self.chunk).bytes) };
         let whole = bytes.load(Ordering::Relaxed);
         bytes.store(whole - (rest * SLOT_BYTES) as u32, Ordering::Release);
-        // Where another thread was faster the rest stays an empty chunk.
+        // If another thread was faster, the rest stays an empty chunk.
         let _ = place.compare_exchange(
             null_mut(),
             next.cast(),
@@ -300,7 +300,7 @@ impl Thread {
             if memory.is_null() {
                 continue;
             }
-            // SAFETY: it is the header that `leave_rest` wrote, and now ours alone.
+            // SAFETY: it is the header that `leave_rest` wrote, and now only ours.
             let bytes = unsafe { (*memory.cast::<ChunkHeader>()).bytes } as usize;
             if bytes >= size_of::<ChunkHeader>() + slots as usize * SLOT_BYTES {
                 self.adopt(memory, bytes, false);
@@ -334,7 +334,7 @@ fn write_header(chunk: *mut ChunkHeader, kind: ChunkKind, bytes: usize) {
         name,
         more: [0; 3],
     };
-    // SAFETY: the chunk's bytes are mapped and belong to this thread. The magic comes
+    // SAFETY: the bytes of the chunk are mapped and belong to this thread. The magic comes
     // last: a chunk that has it has a header.
     unsafe {
         chunk.write(header);

@@ -1,42 +1,43 @@
-//! The processor's counter in the kernel's place: half the price of a reading.
+//! Uses the processor's counter as the clock: half the cost of a reading by the kernel.
 //!
-//! A thread reads both clocks together about once a millisecond, an *anchor*, and counts
-//! on from there by itself. How long a tick is comes from two anchors that lie far apart. So
-//! a time is some tenths of a microsecond off `CLOCK_MONOTONIC` at most (more only while the
-//! kernel's clock is being set right, by 500 millionths of a millisecond at most), and
-//! times of two threads may differ by as much; no thread sees it go back, but for what its
-//! handlers were told. The counter is used only where the kernel uses it for its own clock;
-//! where the two have not gone together, as when the machine slept, the kernel's is read
-//! until the tick is known again.
+//! A thread reads both clocks together about once a millisecond, an *anchor*, and
+//! extrapolates from there with the counter. The length of a tick comes from two anchors
+//! that are far apart. A time therefore deviates from `CLOCK_MONOTONIC` by at most some
+//! tenths of a microsecond (more only while the kernel's clock is being adjusted, by at
+//! most 500 millionths of a millisecond), and the times of two threads may differ by as
+//! much. On one thread time never goes back, except relative to times read in its signal
+//! handlers. The counter is used only if the kernel uses it for its own clock; if the two
+//! diverge, for example after a suspend, the kernel's clock is read until the tick is known
+//! again.
 //!
-//! A signal's handler may come at any place, and read the time too. An anchor has a version
-//! for that: odd while it is being written, another one after that.
+//! A signal handler may interrupt at any point, and read the time too. An anchor has a
+//! version for that: odd while it is being written, and a new one afterwards.
 
 use super::clock::monotonic;
 use super::system::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
-/// How long a thread counts on by itself, in nanoseconds.
+/// How long a thread extrapolates, in nanoseconds.
 const SPAN: u64 = 1_000_000;
-/// What has to lie between two anchors that tell how long a tick is.
+/// The minimum distance of two anchors that determine the tick.
 const LEAST_BASE: u64 = 4 * SPAN;
-/// Both clocks are read within so many ticks, or something came in between.
+/// Both clocks are read within this many ticks, or something interrupted.
 const AT_ONCE: u64 = 600;
-/// Two opinions about a tick differ by less than one in so many.
+/// Two estimates of a tick differ by less than one part in this many.
 const AGREE: u64 = 1000;
 
-/// From where a thread counts. Only the thread itself and its handlers use it; atomic are its
-/// parts so that the compiler keeps their order for those.
+/// The base of a thread's extrapolation. Only the thread itself and its signal handlers use
+/// it; its fields are atomic so that the compiler keeps their order for those.
 struct Anchor {
     version: AtomicU64,
-    /// For so many ticks it counts by itself; 0 where it has nothing to count from.
+    /// Valid for this many ticks; 0 if there is no anchor.
     valid: AtomicU64,
     ticks: AtomicU64,
     time: AtomicU64,
-    /// Nanoseconds of a tick, in units of 2⁻³².
+    /// Nanoseconds per tick, in units of 2⁻³².
     tick: AtomicU64,
-    /// The latest time that was told.
-    told: AtomicU64,
+    /// The latest time that was returned.
+    last: AtomicU64,
 }
 
 thread_local! {
@@ -47,7 +48,7 @@ thread_local! {
             ticks: AtomicU64::new(0),
             time: AtomicU64::new(0),
             tick: AtomicU64::new(0),
-            told: AtomicU64::new(0),
+            last: AtomicU64::new(0),
         }
     };
 }
@@ -69,14 +70,14 @@ pub(super) fn now() -> u64 {
         let past = counter().wrapping_sub(ticks);
         compiler_fence(Ordering::SeqCst);
         if past < valid && version & 1 == 0 && version == anchor.version.load(Ordering::Relaxed) {
-            anchor.tell(time + scaled(past, tick))
+            anchor.advance(time + scaled(past, tick))
         } else {
             anchor.renew()
         }
     })
 }
 
-/// At most [`SPAN`] in ticks, so that the product has room.
+/// At most [`SPAN`] in ticks, so that the product does not overflow.
 #[inline]
 fn scaled(ticks: u64, tick: u64) -> u64 {
     ticks.wrapping_mul(tick) >> 32
@@ -84,17 +85,17 @@ fn scaled(ticks: u64, tick: u64) -> u64 {
 
 #[inline]
 fn counter() -> u64 {
-    // SAFETY: every x86-64 processor has it, and the kernel lets programs read it: its
-    // own clock does so in this process.
+    // SAFETY: every x86-64 processor has it, and the kernel lets programs read it: its own
+    // clock does so in this process.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 impl Anchor {
-    /// Not before what was told before.
+    /// Returns the time, or the latest one returned if that is later.
     #[inline]
-    fn tell(&self, time: u64) -> u64 {
-        let time = time.max(self.told.load(Ordering::Relaxed));
-        self.told.store(time, Ordering::Relaxed);
+    fn advance(&self, time: u64) -> u64 {
+        let time = time.max(self.last.load(Ordering::Relaxed));
+        self.last.store(time, Ordering::Relaxed);
         time
     }
 
@@ -110,15 +111,15 @@ impl Anchor {
                 self.set(ticks, time, tick);
             }
         }
-        self.tell(time)
+        self.advance(time)
     }
 
-    /// Nobody counts from what is half written, and what a handler wrote meanwhile is
-    /// written over as a whole.
+    /// Nothing extrapolates from a half-written anchor, and one that a signal handler wrote
+    /// meanwhile is overwritten completely.
     fn set(&self, ticks: u64, time: u64, tick: u64) {
         let version = self.version.load(Ordering::Relaxed);
         if version & 1 == 1 {
-            // A handler, in the middle of this.
+            // In a signal handler that interrupted this function.
             return;
         }
         self.version.store(version + 1, Ordering::Relaxed);
@@ -132,16 +133,16 @@ impl Anchor {
     }
 }
 
-/// How long a tick is, for all threads.
+/// The length of a tick, for all threads.
 struct Rate {
-    /// Who has set it may use the rest.
+    /// A lock: the thread that sets it may use the other fields.
     taken: AtomicBool,
-    /// The first anchor, from which it is reckoned.
+    /// The first anchor, the base of the estimate.
     ticks: AtomicU64,
     time: AtomicU64,
-    /// As it was reckoned last; 0 while it is not known.
+    /// The latest estimate; 0 if unknown.
     tick: AtomicU64,
-    /// Whether the kernel goes by the counter.
+    /// Whether the kernel uses the counter as its clock.
     trusted: AtomicBool,
 }
 
@@ -153,7 +154,7 @@ static RATE: Rate = Rate {
     trusted: AtomicBool::new(false),
 };
 
-/// Asks whether the kernel goes by the counter. Without that it is not used.
+/// Checks whether the kernel uses the counter as its clock; otherwise it is not used here.
 pub(super) fn prepare() {
     let path = b"/sys/devices/system/clocksource/clocksource0/current_clocksource\0";
     let mut name = [0; 8];
@@ -162,13 +163,13 @@ pub(super) fn prepare() {
     RATE.trusted.store(trusted, Ordering::Relaxed);
 }
 
-/// In a forked child: another thread may have been at it.
+/// In a forked child: another thread may have held the lock.
 pub(super) fn forked() {
     RATE.taken.store(false, Ordering::Relaxed);
 }
 
 impl Rate {
-    /// Nanoseconds of a tick, told at an anchor; none while they are not known.
+    /// Nanoseconds per tick, updated at an anchor; `None` while unknown.
     fn tick(&self, ticks: u64, time: u64) -> Option<u64> {
         if !self.trusted.load(Ordering::Relaxed) || self.taken.swap(true, Ordering::Acquire) {
             return None;
@@ -199,16 +200,16 @@ impl Rate {
 
 #[derive(Debug, PartialEq)]
 enum Found {
-    /// Nanoseconds of a tick, in units of 2⁻³².
+    /// Nanoseconds per tick, in units of 2⁻³².
     Tick(u64),
-    /// It is too early to say.
+    /// It is too early to tell.
     Later,
-    /// The clocks have not gone together since the first anchor, as where the machine
-    /// slept: it is forgotten.
+    /// The clocks have diverged since the first anchor, for example during a suspend: it is
+    /// discarded.
     Nothing,
 }
 
-/// How long a tick is if so many nanoseconds passed while so many were counted.
+/// The length of a tick, from the nanoseconds that passed and the ticks that were counted.
 fn reckon(passed: u64, counted: u64, known: u64) -> Found {
     let tick = (u128::from(passed) << 32) / u128::from(counted.max(1));
     match u64::try_from(tick) {
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_what_two_anchors_say() {
+    fn a_tick_is_estimated_from_two_anchors() {
         // 2.5 GHz.
         let tick = (4 << 32) / 10;
         assert_eq!(reckon(4_000_000, 10_000_000, 0), Found::Tick(tick));
@@ -237,24 +238,24 @@ mod tests {
             reckon(4_000_000, 10_000_000, tick + tick / 2000),
             Found::Tick(tick)
         );
-        // The machine slept for a while, and the counter did not.
+        // The machine was suspended for a while, and the counter was not.
         assert_eq!(reckon(4_000_000, 11_000_000, tick), Found::Nothing);
         assert_eq!(reckon(4_000_000, 0, 0), Found::Nothing);
         assert_eq!(reckon(u64::MAX, 1, 0), Found::Nothing);
         assert_eq!(reckon(1, u64::MAX, 0), Found::Nothing);
     }
 
-    /// How far a time may be off: anchors are, and the kernel's clock may be set meanwhile.
+    /// The tolerated deviation: that of anchors, and of adjustments of the kernel's clock.
     const OFF: u64 = 20_000;
 
-    /// Whether there is a counter to be tested here.
+    /// Whether the counter is usable on this machine.
     fn is_used() -> bool {
         prepare();
         RATE.trusted.load(Ordering::Relaxed)
     }
 
-    /// Reads both clocks in turn for a while: what the thread counts lies between the
-    /// kernel's times around it. Says how often it counted by itself.
+    /// Reads both clocks alternately for a while: the thread's time must lie between the
+    /// kernel's times around it. Returns how often the counter was used.
     fn compare() -> u64 {
         let began = monotonic();
         let (mut last, mut counted) = (0, 0);
@@ -276,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_with_the_kernels_clock_and_never_back() {
+    fn it_follows_the_kernels_clock_and_never_goes_back() {
         if is_used() {
             assert!(compare() > 0, "the counter was never used");
         }
     }
 
     #[test]
-    fn two_threads_have_one_time() {
+    fn two_threads_agree_on_the_time() {
         if !is_used() {
             return;
         }
@@ -304,15 +305,15 @@ mod tests {
     }
 
     #[test]
-    fn handlers_of_signals_read_it_too() {
+    fn signal_handlers_can_read_it() {
         extern "C" fn handler(_: libc::c_int) {
             now();
         }
         if !is_used() {
             return;
         }
-        // SAFETY: the structure is valid; the handler allocates nothing and takes no lock
-        // that it could wait for.
+        // SAFETY: the structure is valid; the handler allocates nothing and waits for no
+        // lock.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;

@@ -1,9 +1,9 @@
-//! What a thread has used.
+//! The resource usage of a thread.
 
 use super::clock::read;
 use preheat_wire::Usage;
 
-/// What this thread had used at a moment.
+/// The resource usage of this thread at one point in time.
 pub struct UsageMark {
     cpu: u64,
     counts: Counts,
@@ -18,7 +18,7 @@ struct Counts {
     preemptions: i64,
 }
 
-/// What this thread has used until now. Two system calls: for rare things only.
+/// The resource usage of this thread until now. Two system calls: only for rare operations.
 pub fn usage() -> UsageMark {
     UsageMark {
         counts: counts(),
@@ -51,7 +51,7 @@ fn counts() -> Counts {
 }
 
 impl UsageMark {
-    /// What this thread used since. To be asked on the same thread.
+    /// The usage of this thread since then. To be called on the same thread.
     pub fn since(&self) -> Usage {
         let cpu = cpu();
         let now = counts();
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on_and_work_is_seen() {
+    fn time_advances_and_work_is_measured() {
         let (then, mark) = (now(), usage());
         let pages = vec![1u8; 64 * 4096];
         let sum: u64 = pages.iter().map(|&byte| u64::from(byte)).sum();

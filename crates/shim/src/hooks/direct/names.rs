@@ -1,9 +1,10 @@
-//! The names that this library has in place of others, with the versions that exist.
+//! The names that this library exports in place of others, with all existing versions.
 //!
-//! The driver's are in every toolkit's `cuda.h`: there is one driver in a process.
-//! Several copies of another library may be in one process, each with its own callers.
+//! Those of the driver are in the `cuda.h` of every toolkit: there is one driver in a
+//! process. Several copies of another library may be in one process, each with its own
+//! callers.
 
-/// Gives all names to a macro: the driver's, then those of other libraries.
+/// Passes all names to a macro: those of the driver, then those of other libraries.
 macro_rules! with_all_names {
     ($macro:ident) => {
         $macro! {
@@ -136,7 +137,7 @@ pub(super) use with_all_names;
 
 macro_rules! list {
     (driver: $($driver:ident)*; libraries: $($library:ident)*;) => {
-        /// The names' numbers.
+        /// The numbers of the names.
         #[allow(non_camel_case_types, reason = "they are functions of others")]
         #[derive(Clone, Copy)]
         pub(super) enum Index { $($driver,)* $($library,)* }
@@ -146,7 +147,7 @@ macro_rules! list {
             $(c_name(concat!(stringify!($library), "\0")),)*
         ];
 
-        /// How many names are the driver's; they come first.
+        /// The number of driver names; they come first.
         pub(super) const DRIVERS: usize = [$(stringify!($driver)),*].len();
         pub(super) const COUNT: usize = DRIVERS + [$(stringify!($library)),*].len();
     };

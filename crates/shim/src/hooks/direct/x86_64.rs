@@ -1,8 +1,8 @@
-//! The functions' code on x86-64.
+//! The code of the functions on x86-64.
 //!
-//! The driver's jump to what was found for them. Of other libraries there may be several
-//! in a process, so who calls is looked at each time. Nothing is lost on the way: all
-//! registers that may hold arguments are kept while the target is found.
+//! Those of the driver jump to their cached target. Other libraries may be loaded several
+//! times in a process, so the caller is checked each time. Nothing is lost: all registers
+//! that may contain arguments are saved while the target is found.
 
 use super::names::{Index, with_all_names};
 use super::{TARGETS, resolve};

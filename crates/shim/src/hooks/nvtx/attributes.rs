@@ -1,7 +1,7 @@
 //! The texts of NVTX: messages, registered ones, names of domains.
 //!
-//! A text that the program may free afterwards becomes a number at once. What it
-//! registers is kept for good, because a forked child has to define it again.
+//! A text that the program may free afterwards is converted to a number immediately.
+//! Registered texts are never freed, because a forked child has to define them again.
 
 use crate::hooks::words;
 use crate::recorder;
@@ -24,12 +24,12 @@ const ASCII: i32 = 1;
 const WIDE: i32 = 2;
 const REGISTERED: i32 = 3;
 
-/// The longest text that is kept, in bytes.
+/// The maximum length of a text, in bytes.
 const LONGEST: usize = 512;
 
 /// The number of an event's message; 0 if it has none.
 pub(super) fn name_of(attributes: *const Attributes) -> u32 {
-    // SAFETY: NVTX passes on what the program gave: attributes of this layout, or null.
+    // SAFETY: NVTX forwards the program's argument: attributes of this layout, or null.
     let Some(attributes) = (unsafe { attributes.as_ref() }) else {
         return 0;
     };
@@ -79,15 +79,15 @@ fn wide_bytes(text: *const i32, buffer: &mut [u8; LONGEST]) -> &[u8] {
     buffer.get(..used).unwrap_or_default()
 }
 
-/// A text that is kept for good, whose address is the program's handle of it.
+/// A text that is never freed; its address is the program's handle.
 struct Kept(Box<[u8]>);
 
-/// A handle of a text.
+/// A handle for a text.
 pub(super) fn keep(text: *const c_char) -> *const c_void {
     handle(narrow_bytes(text))
 }
 
-/// The same for a text in `wchar_t`.
+/// A handle for a text in `wchar_t`.
 pub(super) fn keep_wide(text: *const i32) -> *const c_void {
     let mut buffer = [0; LONGEST];
     handle(wide_bytes(text, &mut buffer))
@@ -104,7 +104,7 @@ pub(super) fn number(handle: *const c_void) -> u32 {
     if handle.is_null() {
         return 0;
     }
-    // SAFETY: the program has its handles from us.
+    // SAFETY: the program gets its handles from us.
     recorder::text(unsafe { &(*handle.cast::<Kept>()).0 })
 }
 

@@ -1,5 +1,5 @@
-//! Ranges that are open: those that were pushed on each thread, and those that were
-//! started, which another thread may end.
+//! Open ranges: those pushed on each thread, and those started, which another thread may
+//! end.
 
 use super::attributes::number;
 use crate::hooks::lock::Lock;
@@ -9,8 +9,8 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How many ranges of a thread, and how many started ones, are known at a time. More
-/// are not recorded.
+/// The maximum number of open ranges per thread, and of started ones. Further ones are not
+/// recorded.
 const DEEPEST: usize = 64;
 const STARTED: usize = 256;
 
@@ -22,10 +22,10 @@ struct Range {
 }
 
 impl Range {
-    /// `outermost` says that it lies in no other range of the default domain.
+    /// `outermost` means that it is not inside another range of the default domain.
     fn begin(domain: *const c_void, name: u32, outermost: bool) -> Range {
         let open = recorder::begin(Kind::Range, 0, u64::from(name), 0, &[], false);
-        // Libraries speak in domains of their own.
+        // Libraries use domains of their own.
         recorder::detail::range_began(name, outermost && domain.is_null(), open.began());
         Range { open, domain }
     }
@@ -36,7 +36,7 @@ impl Range {
     }
 }
 
-/// Something that happened.
+/// Records a mark.
 pub(super) fn mark(domain: *const c_void, name: u32) {
     let domain = number(domain) as i32;
     recorder::instant(Kind::Range, 0, domain, u64::from(name), None, &[]);
@@ -45,7 +45,7 @@ pub(super) fn mark(domain: *const c_void, name: u32) {
 struct Stack {
     ranges: [Option<Range>; DEEPEST],
     depth: usize,
-    /// How many were pushed that there is no room for.
+    /// The number of pushed ranges without a free entry.
     beyond: usize,
 }
 
@@ -56,7 +56,7 @@ impl Stack {
         beyond: 0,
     };
 
-    /// Whether a range of the default domain is among them.
+    /// Whether one of them is in the default domain.
     fn has_own(&self) -> bool {
         let open = self.ranges.get(..self.depth).unwrap_or_default();
         open.iter().flatten().any(|range| range.domain.is_null())
@@ -72,7 +72,7 @@ impl Stack {
         }
     }
 
-    /// Takes the last range of a domain: each domain has a stack of its own.
+    /// Removes the last range of a domain: each domain has a separate stack.
     fn pop(&mut self, domain: *const c_void) -> Option<Range> {
         if self.beyond > 0 {
             self.beyond -= 1;
@@ -94,8 +94,8 @@ thread_local! {
 }
 
 fn with_stack<R>(work: impl FnOnce(&mut Stack) -> R) -> R {
-    // SAFETY: this thread's own, and nothing that is done with it calls back. A signal
-    // handler that pushes ranges would be the only other user; NVTX forbids that.
+    // SAFETY: this thread's own stack, and nothing done with it calls back. The only other
+    // user would be a signal handler that pushes ranges, which NVTX forbids.
     STACK.with(|stack| work(unsafe { &mut *stack.get() }))
 }
 
@@ -110,15 +110,15 @@ pub(super) fn pop(domain: *const c_void) {
     }
 }
 
-/// Ranges that were started, by their numbers.
+/// Started ranges, by number.
 struct Started {
     lock: Lock,
     next: AtomicU64,
     ranges: UnsafeCell<[Option<(u64, Range)>; STARTED]>,
 }
 
-// SAFETY: the ranges are only reached with the lock. What a range holds is a place in
-// this process's file and a domain's handle, which any thread may use.
+// SAFETY: the ranges are only accessed with the lock. A range contains an address in the
+// file of this process and the handle of a domain, which any thread may use.
 unsafe impl Sync for Started {}
 
 static RANGES: Started = Started {
@@ -129,13 +129,13 @@ static RANGES: Started = Started {
 
 impl Started {
     fn with<R>(&self, work: impl FnOnce(&mut [Option<(u64, Range)>]) -> R) -> Option<R> {
-        let _held = self.lock.take()?;
+        let _guard = self.lock.try_lock()?;
         // SAFETY: the lock is held.
         Some(work(unsafe { &mut *self.ranges.get() }))
     }
 }
 
-/// How many of them are of the default domain.
+/// The number of started ranges in the default domain.
 static STARTED_OWN: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this thread is in a range of the default domain, or any thread has started one.
@@ -143,7 +143,7 @@ pub(in crate::hooks) fn is_within() -> bool {
     STARTED_OWN.load(Ordering::Relaxed) > 0 || with_stack(|stack| stack.has_own())
 }
 
-/// Begins a range that any thread may end, by the number that is returned.
+/// Begins a range that any thread may end with the returned number.
 pub(super) fn start(domain: *const c_void, name: u32) -> u64 {
     let number = RANGES.next.fetch_add(1, Ordering::Relaxed);
     let outermost = !is_within();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn domains_have_stacks_of_their_own() {
+    fn domains_have_separate_stacks() {
         let mut stack = Stack::EMPTY;
         for number in [0, 8, 0, 16] {
             stack.push(|| Range::begin(domain(number), 0, true));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_popped_first() {
+    fn ranges_beyond_the_limit_are_popped_first() {
         let mut stack = Stack::EMPTY;
         for _ in 0..DEEPEST + 2 {
             stack.push(|| Range::begin(domain(0), 0, true));

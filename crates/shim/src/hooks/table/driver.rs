@@ -1,4 +1,4 @@
-//! The CUDA driver's functions, in order of their names.
+//! The functions of the CUDA driver, sorted by name.
 
 use super::{Detail, Entry, Library, NONE, Place, Then, entry};
 
@@ -14,7 +14,8 @@ const fn heavy(name: &'static str) -> Entry {
     takes(name, Detail::Heavy)
 }
 
-/// An allocation whose address is put where the first argument points, its size second.
+/// An allocation whose address is stored where the first argument points; its size is the
+/// second.
 const fn allocates(name: &'static str, stream: u8) -> Entry {
     let mut entry = takes(
         name,
@@ -202,8 +203,9 @@ pub(super) static TABLE: &[Entry] = &[
     plain("cuStreamWaitEvent").often(),
 ];
 
-/// Not to be taken; `*` stands for any ending. `cuFuncGetAttribute`, the occupancy
-/// functions and their like are not here: with lazy loading they may load a kernel.
+/// Functions that are not hooked; `*` matches any suffix. `cuFuncGetAttribute`, the
+/// occupancy functions and similar ones are not here: with lazy loading they may load a
+/// kernel.
 pub(super) const LEFT_ALONE: &[&str] = &[
     "cuCtxGet*",
     "cuCtxPopCurrent",

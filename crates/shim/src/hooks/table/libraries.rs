@@ -1,10 +1,9 @@
-//! Functions of the libraries above the driver that set something up, search or
-//! compile, in order of their names. What they do on the device goes through the driver
-//! and is taken there.
+//! Functions of the libraries above the driver that set something up, search or compile,
+//! sorted by name. Their work on the device goes through the driver and is recorded there.
 //!
-//! What is called for every operation, such as cuBLASLt's heuristic, is recorded by its
-//! time alone, and once it is always quick hardly at all, so that a steady iteration stays
-//! as fast as it was.
+//! Functions that are called for every operation, such as the heuristic of cuBLASLt, are
+//! recorded only with their duration, and hardly at all once they are always quick, so that
+//! a steady iteration is not slowed down.
 
 use super::{Detail, Entry, Library, Width, entry};
 
@@ -16,7 +15,7 @@ const fn usual(name: &'static str, library: Library) -> Entry {
     entry(name, library, Detail::Usual).wide()
 }
 
-/// Takes a structure of 128 bytes by value.
+/// Passes a structure of 128 bytes by value.
 const fn with_identity(name: &'static str) -> Entry {
     let mut entry = heavy(name, Library::Nccl);
     entry.width = Width::TwentyTwo;

@@ -1,9 +1,9 @@
-//! Which functions are taken, as data: what is recorded of each, and where among its
-//! arguments that is found. How a call is taken is not said here.
+//! The table of hooked functions: what is recorded for each, and in which of its arguments
+//! that is found. The hooks themselves are not defined here.
 //!
-//! A function is known by its base name, without `_v2` or `_ptsz`: the versions of one
-//! function have the arguments that are read here in the same places. Where they do not,
-//! the entry says so with [`Entry::old`].
+//! A function is identified by its base name, without `_v2` or `_ptsz`: in all versions of
+//! a function, the arguments that are read here have the same positions. Exceptions are
+//! marked with [`Entry::old`].
 
 mod driver;
 mod libraries;
@@ -14,57 +14,57 @@ use preheat_wire::Shape;
 /// An argument that a function does not have.
 pub(crate) const NONE: u8 = u8::MAX;
 
-/// A function that is taken.
+/// A hooked function.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Without version.
+    /// Its name without version.
     pub(crate) name: &'static str,
-    /// Where it lives.
+    /// Its library.
     pub(crate) library: Library,
-    /// What is recorded beside its time.
+    /// The details recorded besides its duration.
     pub(crate) detail: Detail,
-    /// How many machine words it takes at most, in any version.
+    /// The maximum number of machine words of its arguments, in any version.
     pub(crate) width: Width,
-    /// How it says whether it failed.
+    /// How it returns errors.
     pub(crate) answer: Answer,
-    /// What else it means for us.
+    /// The side effects of a call.
     pub(crate) then: Then,
-    /// Whether the name without a version is the interface with 32-bit addresses of
-    /// CUDA before 3.2. Nothing but its time is recorded then.
+    /// Whether the name without a version is the interface with 32-bit addresses of CUDA
+    /// before 3.2. Then only its duration is recorded.
     pub(crate) old: bool,
-    /// Whether it is called over and over, so that it may be left out when room is short.
+    /// Whether it is called very often, so that it may be left out when space is short.
     pub(crate) hot: bool,
     /// Whether a steady iteration calls it often, and it neither waits for the device nor
-    /// sets anything up: it is left out where nothing is recorded in detail.
+    /// sets anything up: it is left out of intervals without detail.
     pub(crate) often: bool,
 }
 
-/// What is recorded of a call; the numbers are indices of arguments.
+/// The details recorded for a call; the numbers are indices of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Its time.
+    /// Its duration.
     Plain,
-    /// Its time, as long as it is not always quick: what is called for every operation and
-    /// mostly finds what it needs.
+    /// Its duration, unless it is always quick: functions that are called for every
+    /// operation and mostly find a cached result.
     Usual,
-    /// What the thread used.
+    /// The resource usage of the thread.
     Heavy,
-    /// Bytes, and where the address is found.
+    /// The size, and the position of the address.
     Allocate { bytes: u8, place: Place, stream: u8 },
-    /// `cuMemAllocPitch`: the bytes are known afterwards.
+    /// `cuMemAllocPitch`: the size is known afterwards.
     AllocatePitch,
-    /// `cuArrayCreate` or `cuArray3DCreate`, with a descriptor of two or three sizes.
+    /// `cuArrayCreate` or `cuArray3DCreate`, with a descriptor of two or three dimensions.
     AllocateArray { sizes: u8 },
     /// The address.
     Free(u8),
-    /// Bytes and both ends.
+    /// The size and both addresses.
     Copy {
         bytes: u8,
         to: u8,
         from: u8,
         stream: u8,
     },
-    /// A copy whose bytes are the product of three sizes that an argument points to.
+    /// A copy whose size is the product of three sizes that an argument points to.
     CopyRegion { region: u8, to: u8, from: u8 },
     /// A copy that a `CUDA_MEMCPY2D` or `CUDA_MEMCPY3D` describes.
     CopyDescribed { sizes: u8, stream: u8 },
@@ -72,16 +72,16 @@ pub(crate) enum Detail {
     CopyBatch,
     /// The function's handle.
     Launch(u8),
-    /// Where the code is; the handle is put where the first argument points.
+    /// The position of the code; the handle is stored where the first argument points.
     Module { code: u8, is_file: bool },
-    /// Where the name is.
+    /// The position of the name.
     Lookup { name: u8, place: Place },
-    /// A kernel's function: `cuKernelGetFunction`. For each kernel once.
+    /// The function of a kernel: `cuKernelGetFunction`. Once per kernel.
     Alias,
-    /// A question about the kernel or function with this handle, which may load it: its
-    /// time, for each handle once. It is asked at every launch.
+    /// A query about the kernel or function with this handle, which may load it: its
+    /// duration, once per handle. Programs make it at every launch.
     Once(u8),
-    /// `cuGetProcAddress`: gives functions, which are then taken too.
+    /// `cuGetProcAddress`: returns functions, which are then hooked too.
     ProcAddress,
 }
 
@@ -106,47 +106,48 @@ impl Detail {
     }
 }
 
-/// Where a handle or an address is found after the call.
+/// The position of a handle or an address after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Where this argument points.
+    /// Stored where this argument points.
     Out(u8),
-    /// It is this argument.
+    /// This argument itself.
     In(u8),
-    /// It was returned.
+    /// The return value.
     Returned,
 }
 
-/// How many machine words are passed on. Six are in registers; to copy more than a
-/// function has is harmless, and costs a little.
+/// The number of machine words that are forwarded. Six are in registers; copying more than
+/// a function has is harmless, and costs little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Six,
     Fourteen,
-    /// With a structure of 128 bytes on the stack, as `ncclCommInitRank` has it.
+    /// With a structure of 128 bytes on the stack, as in `ncclCommInitRank`.
     TwentyTwo,
 }
 
-/// How a function says whether it failed.
+/// How a function returns errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It returns a status; 0 is success.
     Status,
-    /// It returns a handle, and a status where this argument points ([`NONE`]: nowhere).
+    /// It returns a handle, and stores a status where this argument points ([`NONE`]:
+    /// nowhere).
     Handle(u8),
 }
 
-/// What a call means beyond itself.
+/// The side effects of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     Nothing,
-    /// There is a context, where the first argument points.
+    /// A context was created; its handle is where the first argument points.
     Context,
     CaptureBegan,
     CaptureEnded,
 }
 
-/// The libraries whose functions are taken.
+/// The libraries with hooked functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Library {
     Driver,
@@ -167,7 +168,7 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// What the file name of the library begins with.
+    /// The prefix of the library's file name.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Library::Driver => "libcuda.so",
@@ -189,13 +190,13 @@ impl Library {
     }
 }
 
-/// A driver function that the table does not name.
+/// A driver function that is not in the table.
 pub(crate) static PLAIN: Entry = Entry {
     width: Width::Fourteen,
     ..entry("", Library::Driver, Detail::Plain)
 };
 
-/// An entry with what most have; the tables change what differs.
+/// An entry with the usual values; the tables change them where necessary.
 const fn entry(name: &'static str, library: Library, detail: Detail) -> Entry {
     Entry {
         name,
@@ -234,8 +235,8 @@ impl Entry {
         self
     }
 
-    /// Whether a call of one may be recorded as that of the other.
-    pub(crate) fn is_taken_like(&self, other: &Entry) -> bool {
+    /// Whether calls of the two may be recorded in the same way.
+    pub(crate) fn is_hooked_like(&self, other: &Entry) -> bool {
         (self.detail, self.width, self.answer, self.then, self.often)
             == (
                 other.detail,
@@ -253,7 +254,7 @@ pub(crate) fn base(name: &[u8]) -> &[u8] {
         .strip_suffix(b"_ptsz")
         .or_else(|| name.strip_suffix(b"_ptds"))
         .unwrap_or(name);
-    // nvJitLink has the toolkit's version in its names: __nvJitLinkComplete_12_4.
+    // nvJitLink has the version of the toolkit in its names: __nvJitLinkComplete_12_4.
     if let Some(own) = name.strip_prefix(b"__nvJitLink") {
         let letters = own
             .iter()
@@ -267,7 +268,7 @@ pub(crate) fn base(name: &[u8]) -> &[u8] {
     }
 }
 
-/// The entry of a base name.
+/// The entry for a base name.
 pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
     let table = match base {
         [b'c', b'u', b'A'..=b'Z', ..] => driver::TABLE,
@@ -280,9 +281,9 @@ pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
     table.get(at)
 }
 
-/// Whether a driver function is left alone: what costs nothing and is asked for all the
-/// time, what is polled, what takes numbers in floating-point registers or more words
-/// than are passed on, and the export tables, whose integrity the driver checks.
+/// Whether a driver function is not hooked: cheap and frequent queries, polling, functions
+/// with floating-point arguments or more words than are forwarded, and the export tables,
+/// whose integrity the driver checks.
 pub(crate) fn left_alone(base: &[u8]) -> bool {
     driver::LEFT_ALONE
         .iter()
@@ -302,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_and_streams_are_no_part_of_the_base_name() {
+    fn the_base_name_has_no_version_and_stream_suffix() {
         for (name, expected) in [
             ("cuMemAlloc_v2", "cuMemAlloc"),
             ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_are_in_order_so_that_every_entry_is_found() {
+    fn the_tables_are_sorted_and_every_entry_is_found() {
         for table in [driver::TABLE, libraries::TABLE] {
             for pair in table.windows(2) {
                 assert!(pair[0].name < pair[1].name, "{}", pair[1].name);
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn export_tables_and_getters_are_left_alone() {
+    fn export_tables_and_getters_are_not_hooked() {
         for name in [
             "cuGetExportTable",
             "cuDeviceGetAttribute",

@@ -1,9 +1,9 @@
-//! OpenCL's functions, by their place in the dispatch table that the loader and its
-//! layers share. The places are fixed by the Khronos headers (`cl_icd.h`).
+//! The functions of OpenCL, by their index in the dispatch table that the loader and its
+//! layers share. The Khronos headers (`cl_icd.h`) define the indices.
 
 use super::{Answer, Detail, Entry, Library, NONE, Place, Width, entry};
 
-/// A function and its place.
+/// A function and its index.
 pub(crate) type Placed = (usize, Entry);
 
 const fn takes(place: usize, name: &'static str, detail: Detail) -> Placed {
@@ -24,7 +24,7 @@ const fn often(placed: Placed) -> Placed {
     (placed.0, placed.1.often())
 }
 
-/// A function that returns a handle, and a status where that argument points.
+/// A function that returns a handle, and stores a status where this argument points.
 const fn gives(placed: Placed, error: u8) -> Placed {
     let (place, mut entry) = placed;
     entry.answer = Answer::Handle(error);
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_place_and_each_name_is_there_once() {
+    fn indices_and_names_are_unique() {
         for pair in TABLE.windows(2) {
             assert!(pair[0].0 < pair[1].0, "{}", pair[1].1.name);
         }

@@ -1,9 +1,9 @@
-//! Wrappers: a function that is given to the program in place of a real one.
+//! Wrappers: functions that the program gets in place of the real ones.
 //!
-//! A wrapper is keyed by the pointer that the real library returned, not by a name: so
-//! versions, per-thread streams and drivers that are newer than this table stay right.
-//! There is a fixed number of them, each with a slot that says what it stands for. What
-//! a call records is said in [`super::call`].
+//! A wrapper is keyed by the pointer that the real library returned, not by a name:
+//! versions, per-thread streams and drivers newer than this table stay right. There is a
+//! fixed number of wrappers, each with a slot for its function. [`super::call`] defines
+//! what a call records.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;
@@ -25,14 +25,14 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 
-/// How many functions can be taken; the driver has fewer than 600.
+/// The maximum number of hooked functions; the driver has fewer than 600.
 pub(crate) const SLOTS: usize = 1024;
 
-/// What a wrapper stands for. All zero until it is taken.
+/// The function of a wrapper. All zero until it is in use.
 pub(crate) struct Slot {
     real: AtomicUsize,
     entry: AtomicPtr<Entry>,
-    /// Where its name and library are in [`NAMES`], and how long they are together.
+    /// The position of its name and library in [`NAMES`], and their total length.
     text: AtomicU32,
     length: AtomicU32,
     /// The generation in whose file the symbol is defined.
@@ -58,20 +58,20 @@ impl Slot {
         self.real.load(Ordering::Acquire)
     }
 
-    /// What is recorded of it.
+    /// The details to record.
     #[inline]
     pub(crate) fn entry(&self) -> &'static Entry {
-        // SAFETY: either null or a reference to a static, stored by `take`.
+        // SAFETY: either null or a reference to a static, stored by `fill`.
         unsafe { self.entry.load(Ordering::Relaxed).as_ref() }.unwrap_or(&PLAIN)
     }
 
-    /// Whether its calls are quick.
+    /// The detection of quick calls.
     #[inline]
     pub(crate) fn quick(&self) -> &Quick {
         &self.quick
     }
 
-    /// Sees to it that the symbol is defined in this process's file.
+    /// Defines the symbol in the file of this process, if necessary.
     #[inline]
     pub(crate) fn define(&self, number: u16) {
         let generation = recorder::generation();
@@ -87,7 +87,7 @@ impl Slot {
             self.length.load(Ordering::Relaxed),
         );
         let shape = self.entry().detail.shape();
-        // Two threads may both define it, in the same words.
+        // Two threads may both define it, with the same content.
         let open = recorder::begin(Kind::Symbol, number, u64::from(number), 0, text, false);
         if open.is_recording() {
             open.end(shape as i32, None);
@@ -96,16 +96,16 @@ impl Slot {
     }
 }
 
-static TAKEN: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
+static WRAPPED: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// From a real function to its slot's number plus one: open addressing by the pointer.
+/// From a real function to the number of its slot plus one: open addressing by the pointer.
 const PLACES: usize = 4 * SLOTS;
 static BY_POINTER: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
 
 #[inline]
 pub(crate) fn slot(number: usize) -> Option<&'static Slot> {
-    TAKEN.get(number)
+    WRAPPED.get(number)
 }
 
 fn places(real: usize) -> impl Iterator<Item = &'static AtomicU16> {
@@ -124,8 +124,8 @@ fn known(real: usize) -> Option<(usize, &'static Slot)> {
     None
 }
 
-/// The wrapper of a real function, to be given to the program. `name` is the base name,
-/// `library` the file name of its library. Where no wrapper is left the real function.
+/// The wrapper of a real function, for the program. `name` is the base name, `library` the
+/// file name of its library. Returns the real function if no wrapper is left.
 pub(crate) fn wrap(
     real: *mut c_void,
     entry: &'static Entry,
@@ -134,40 +134,39 @@ pub(crate) fn wrap(
 ) -> *mut c_void {
     let address = real as usize;
     if let Some((number, slot)) = known(address) {
-        // Two functions may share their code. Unless both are taken alike, nothing can be
-        // said of its arguments.
-        if !slot.entry().is_taken_like(entry) {
+        // Two functions may share their code. Unless both are hooked in the same way, the
+        // meaning of the arguments is unknown.
+        if !slot.entry().is_hooked_like(entry) {
             let plain = (&raw const PLAIN).cast_mut();
             slot.entry.store(plain, Ordering::Relaxed);
         }
         return stub(number).unwrap_or(real);
     }
-    let Some(_held) = LOCK.take() else {
+    let Some(_guard) = LOCK.try_lock() else {
         return real;
     };
     if let Some((number, _)) = known(address) {
         return stub(number).unwrap_or(real);
     }
-    match take(address, entry, name, library) {
+    match add(address, entry, name, library) {
         Some(number) => stub(number).unwrap_or(real),
         None => real,
     }
 }
 
-/// A wrapper that is no other's, for functions that may be one and the same pointer
-/// under several names.
+/// A separate wrapper, for functions that may have the same pointer under several names.
 pub(crate) fn wrap_anew(
     real: *mut c_void,
     entry: &'static Entry,
     library: &[u8],
 ) -> Option<*mut c_void> {
-    let _held = LOCK.take()?;
+    let _guard = LOCK.try_lock()?;
     let number = fill(real as usize, entry, entry.name.as_bytes(), library)?;
     stub(number)
 }
 
 /// Only with the lock.
-fn take(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Option<usize> {
+fn add(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Option<usize> {
     let number = fill(real, entry, name, library)?;
     let place = places(real).find(|place| place.load(Ordering::Relaxed) == 0)?;
     place.store(number as u16 + 1, Ordering::Release);
@@ -180,7 +179,7 @@ fn fill(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Opti
     let slot = slot(number)?;
     let (text, length) = names().keep(name, library)?;
     COUNT.store(number + 1, Ordering::Relaxed);
-    recorder::detail::calls_are_taken();
+    recorder::detail::calls_are_hooked();
     slot.text.store(text, Ordering::Relaxed);
     slot.length.store(length, Ordering::Relaxed);
     let entry = (&raw const *entry).cast_mut();
@@ -189,7 +188,7 @@ fn fill(real: usize, entry: &'static Entry, name: &[u8], library: &[u8]) -> Opti
     Some(number)
 }
 
-/// The names of functions and libraries, as symbols have them. Only grows.
+/// The names of functions and libraries for symbols. Only grows.
 struct Names {
     bytes: UnsafeCell<[u8; Names::BYTES]>,
     used: AtomicUsize,
@@ -232,16 +231,16 @@ impl Names {
         if at + length > Names::BYTES {
             return &[];
         }
-        // SAFETY: within bounds, and `keep` wrote them before it gave the numbers away.
+        // SAFETY: within bounds, and `keep` wrote them before it returned the position.
         unsafe { std::slice::from_raw_parts(self.bytes.get().cast::<u8>().add(at), length) }
     }
 }
 
-/// Who holds it may take slots.
+/// Protects the assignment of slots.
 static LOCK: Lock = Lock::new();
 
-/// The entry of a name that was looked up, and its base name; nothing if the function
-/// is to be left alone. `is_old` says that the name means CUDA before 3.2.
+/// The entry for a name that was looked up, and its base name; `None` if the function is
+/// not hooked. `is_old` means that the name refers to CUDA before 3.2.
 pub(crate) fn entry_of(name: &[u8], is_old: bool) -> Option<(&'static Entry, &[u8])> {
     let base = table::base(name);
     match table::find(base) {

@@ -1,5 +1,5 @@
-//! The wrappers' code where there is no shorter one: each takes as many words as any
-//! function has, whether or not they were passed, and lays them down beside each other.
+//! The code of the wrappers on other architectures: each accepts as many words as any
+//! function has, whether or not they were passed, and stores them contiguously.
 
 use super::super::call::forward;
 use super::SLOTS;
@@ -37,7 +37,7 @@ unsafe extern "C" fn wrapper<const NUMBER: usize>(
     q: usize, r: usize, s: usize, t: usize, u: usize, v: usize,
 ) -> usize {
     let words = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v];
-    // SAFETY: the first six words, and those behind them.
+    // SAFETY: the first six words, and those after them.
     unsafe { forward(NUMBER as u32, words.as_ptr(), words.as_ptr().add(6)) }
 }
 

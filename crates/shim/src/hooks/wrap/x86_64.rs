@@ -1,15 +1,15 @@
-//! The wrappers' code on x86-64: each only says its number, in twelve bytes; what
-//! follows is one and the same for all.
+//! The code of the wrappers on x86-64: each only loads its number, in twelve bytes; the
+//! rest is shared by all.
 //!
-//! The six words in registers are laid down beside each other. Words on the stack stay
-//! where the caller put them and are read from there.
+//! The six words in registers are stored contiguously. Words on the stack stay where the
+//! caller put them and are read from there.
 
 use super::super::call::forward;
 use super::SLOTS;
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
-/// Where every wrapper goes with its number in `eax`.
+/// The target of every wrapper, with its number in `eax`.
 #[unsafe(naked)]
 unsafe extern "C" fn common() {
     naked_asm!(
