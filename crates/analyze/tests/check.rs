@@ -81,6 +81,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
         second_excess: Vec::new(),
         other_threads: Vec::new(),
         regions: Vec::new(),
+        marks: Vec::new(),
         memory: MemoryReport::default(),
         ladder: Vec::new(),
         remedies: Vec::new(),

@@ -143,8 +143,9 @@ pub struct LabArguments {
   preheat run --iterations 'lines:^step' -- ./train   ends with such a line
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
-Iterations: auto uses the first of nvtx, python, kernels that finds at least three; else
-the first of nvtx, python, timers, kernels that finds two; else a single timed region.
+Iterations: auto uses those that a Python program names with `preheat.iteration()`; else the
+first of nvtx, python, kernels that finds at least three; else the first of nvtx, python,
+timers, kernels that finds two; else a single timed region.
   nvtx[:NAME]   NVTX ranges, or those of that name; runs of what XLA compiled
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
                 fit and predict of scikit-learn and XGBoost; onnxruntime sessions; generate of

@@ -281,6 +281,7 @@ impl Decoder {
             Iteration::Epoch => What::Epoch,
             Iteration::FunctionCall => What::FunctionCall,
             Iteration::CompiledCall => What::CompiledCall,
+            Iteration::Named => What::Named,
         };
         Some((what, self.text(record.value)))
     }
@@ -395,6 +396,10 @@ impl Decoder {
             Event::Arguments => self.process.arguments = fields(text(more, 0)).collect(),
             Event::Program => self.process.program = owned(text(more, 0)),
             Event::Note => self.process.notes.push(owned(text(more, 0))),
+            Event::Mark => match self.times(record) {
+                Some((time, _)) => self.process.marks.push((time, owned(text(more, 0)))),
+                None => self.impossible.add(offset),
+            },
         }
     }
 

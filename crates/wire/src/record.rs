@@ -195,6 +195,8 @@ pub enum Iteration {
     FunctionCall = 10,
     /// An outermost call of a function that JAX compiles. Since version 1.3.
     CompiledCall = 11,
+    /// An iteration that the program names with `preheat.iteration`. Since version 1.4.
+    Named = 12,
 }
 
 impl Iteration {
@@ -212,6 +214,7 @@ impl Iteration {
             9 => Iteration::Epoch,
             10 => Iteration::FunctionCall,
             11 => Iteration::CompiledCall,
+            12 => Iteration::Named,
             _ => return None,
         })
     }
@@ -339,6 +342,8 @@ pub enum Event {
     Program = 9,
     /// Something is not recorded. A message.
     Note = 10,
+    /// The program called `preheat.mark`. The name of the mark. Since version 1.4.
+    Mark = 11,
 }
 
 impl Event {
@@ -355,6 +360,7 @@ impl Event {
             8 => Event::Arguments,
             9 => Event::Program,
             10 => Event::Note,
+            11 => Event::Mark,
             _ => return None,
         })
     }

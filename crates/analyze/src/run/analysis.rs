@@ -9,7 +9,7 @@ use super::summary::{self, Group};
 use super::timers::Regions;
 use super::{
     Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, counted,
-    memory, notes, others, remedies, timers, viewing, warmest,
+    marks, memory, notes, others, remedies, timers, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -98,6 +98,8 @@ pub fn analyze(recording: &Recording) -> Findings {
             seed: recording.manifest.settings.seed,
         });
         report.regions = timed;
+        let counted = warmest.map_or(&[][..], |group| &group.starts);
+        report.marks = marks::list(recording, counted);
         report.notes.extend(notes::more_regions(more));
         report.remedies = remedies::remedies(&remedies::Case {
             report: &report,
@@ -157,6 +159,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         second_excess: Vec::new(),
         other_threads: Vec::new(),
         regions: Vec::new(),
+        marks: Vec::new(),
         memory: super::MemoryReport::default(),
         ladder: Vec::new(),
         remedies: Vec::new(),

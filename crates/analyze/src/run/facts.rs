@@ -182,6 +182,7 @@ impl<'a> Facts<'a> {
             | What::Epoch
             | What::FunctionCall
             | What::CompiledCall
+            | What::Named
             | What::Range => false,
         }
     }
@@ -215,7 +216,8 @@ impl<'a> Facts<'a> {
             | What::Evaluate
             | What::Epoch
             | What::FunctionCall
-            | What::CompiledCall => return None,
+            | What::CompiledCall
+            | What::Named => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range names what is compiled; those within are its passes.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);

@@ -21,6 +21,7 @@ mod items;
 mod iterations;
 mod leaves;
 mod manifest;
+mod marks;
 mod memory;
 mod notes;
 mod others;
@@ -46,8 +47,9 @@ pub use iterations::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use own_load::find_own_load;
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MemoryReport, RUN_SCHEMA,
-    RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MarkReport, MemoryReport,
+    RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, ThreadReport,
+    Unfinished,
 };
 pub use span_causes::span_causes;
 pub use timers::{Address, Frame, SourceTimers, TimedFile, Timers, frames, timers_in};

@@ -82,6 +82,9 @@ pub struct RunReport {
     /// Regions that the program times itself, in the order in which they were first executed.
     #[serde(default)]
     pub regions: Vec<RegionReport>,
+    /// Moments that the program marks with `preheat.mark`, in order.
+    #[serde(default)]
+    pub marks: Vec<MarkReport>,
     /// Where memory went.
     pub memory: MemoryReport,
     /// From the coldest starts to the warmest; one rung for each temperature.
@@ -168,6 +171,17 @@ pub struct RegionReport {
     /// Empty for a level.
     #[serde(default)]
     pub firsts: Vec<Option<f64>>,
+}
+
+/// A moment that the program marks itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarkReport {
+    /// The program's name for it.
+    pub name: String,
+    /// How often it was reached, in the start that reached it most often.
+    pub count: usize,
+    /// From `exec` to the first time it was reached.
+    pub first: Interval,
 }
 
 /// Device work that was still to be done when a clock was read.

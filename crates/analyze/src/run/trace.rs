@@ -101,6 +101,8 @@ pub struct Process {
     pub files: Vec<String>,
     /// Sentences that the recorder left.
     pub notes: Vec<String>,
+    /// Marks of the program: when, and their names.
+    pub marks: Vec<(u64, String)>,
     /// Records that were left out.
     pub dropped: u64,
     /// When the first was left out.
@@ -185,6 +187,8 @@ pub enum What {
     FunctionCall,
     /// An outermost call of a function that JAX compiles: `texts`.
     CompiledCall,
+    /// An iteration that the program names itself: `texts`.
+    Named,
     /// An NVTX range: `texts` has its name; `symbol` is its domain's text, 0 for the
     /// default one.
     Range,

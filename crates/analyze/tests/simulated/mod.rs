@@ -100,6 +100,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
         second_excess: Vec::new(),
         other_threads: Vec::new(),
         regions: Vec::new(),
+        marks: Vec::new(),
         memory: MemoryReport::default(),
         ladder: Vec::new(),
         remedies: Vec::new(),

@@ -9,9 +9,9 @@ Python, including those in which it does nothing.
 import sys
 
 # Numbers from the layout of recordings.
-PYTHON_BEGAN, PYTHON_READY, NOTE = 2, 3, 10
+PYTHON_BEGAN, PYTHON_READY, NOTE, MARK = 2, 3, 10, 11
 OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
-PREDICT, EVALUATE, EPOCH, FUNCTION_CALL = 7, 8, 9, 10
+PREDICT, EVALUATE, EPOCH, FUNCTION_CALL, NAMED = 7, 8, 9, 10, 12
 
 
 def begin(os):
@@ -35,6 +35,7 @@ def begin(os):
     watched["time"] = once(watched, "time", lambda time: hook_clocks(recorder, time))
     frameworks = Frameworks(recorder, synchronize)
     watched["jax._src.compiler"] = once(watched, "jax._src.compiler", frameworks.jax_compiler)
+    watched["preheat._marks"] = once(watched, "preheat._marks", frameworks.marks)
     iterations = os.environ.get("PREHEAT_ITERATIONS", "")
     if iterations.startswith("call:"):
         module, _, function = iterations[5:].partition(":")
@@ -688,6 +689,23 @@ class Frameworks(object):
                 self.recorder.range_end(token, "preheat")
 
         compiler.compile_or_get_cached = wraps(compile_or_get_cached, original)
+
+    def marks(self, module):
+        """Connects our own package, with which a program names its iterations and marks. A
+        token that did not come from here would be an address that nobody checks."""
+        tokens = set()
+
+        def begin(name):
+            token = self.begin(NAMED, name)
+            tokens.add(token)
+            return token
+
+        def end(token):
+            if token in tokens:
+                tokens.discard(token)
+                self.end(NAMED, token)
+
+        module.attach(begin, end, lambda name: self.recorder.event(MARK, name))
 
     def compiled_at(self, original, text):
         """Compiles a text as if it were at the original's position, so that a traceback shows

@@ -72,6 +72,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
         What::Evaluate => frame(&mut kind, "evaluation", text()),
         What::Epoch => frame(&mut kind, "epoch", text()),
         What::FunctionCall | What::CompiledCall => frame(&mut kind, "call", text()),
+        What::Named => frame(&mut kind, "iteration", text()),
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));

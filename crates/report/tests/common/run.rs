@@ -93,6 +93,7 @@ pub fn report() -> RunReport {
         second_excess: vec![],
         other_threads: vec![],
         regions: vec![],
+        marks: vec![],
         memory: MemoryReport {
             device: Some(DeviceBytes {
                 total: 835 * MIB,

@@ -85,6 +85,7 @@ pub fn request_window() {
 /// inside a range that the program has named, which is then the better mark.
 pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
     let rank = match Iteration::from_u16(which) {
+        Some(Iteration::Named) => Rank::Named,
         Some(Iteration::ModelCall) => Rank::Model,
         Some(
             Iteration::TrainStep
@@ -115,7 +116,7 @@ pub fn iteration_ended(which: u16, name: u32, time: u64, within: bool) {
 
 fn iteration(rank: Rank, which: u16, name: u32, time: u64, within: bool) {
     match MARKS.load(Ordering::Relaxed) {
-        ANY if !within => mark(rank, which, name, time),
+        ANY if !within || rank == Rank::Named => mark(rank, which, name, time),
         PYTHON => mark(rank, which, name, time),
         _ => {}
     }

@@ -34,6 +34,7 @@ pub(super) enum Rank {
     Keras = 2,
     Step = 3,
     Range = 4,
+    Named = 5,
 }
 
 /// A marked operation, and its thread.

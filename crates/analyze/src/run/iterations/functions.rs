@@ -1,5 +1,6 @@
 //! Calls of Python functions: of libraries whose calls are what a program repeats, of a
-//! function that the user names, and of what JAX compiles.
+//! function that the user names, and of what JAX compiles. Iterations that the program names
+//! itself are found the same way.
 //!
 //! A function may call others that are recorded too: a grid search fits many models. The
 //! outermost that repeats is the iteration, also where steps or model calls lie within it:
@@ -60,6 +61,13 @@ fn levels<'a>(
 pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
     earliest(start, |facts, thread| {
         calls(facts, thread, What::FunctionCall, function)
+    })
+}
+
+/// The iterations that the program names so itself.
+pub(super) fn find_named(start: &Seen, name: &str) -> Option<Found> {
+    earliest(start, |facts, thread| {
+        calls(facts, thread, What::Named, name)
     })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! One rule is chosen for the whole recording, so that its starts can be compared: the
 //! most specific that finds at least three iterations in most starts; where none does, the
-//! most specific that finds two. NVTX ranges are named by the author; steps and model
+//! most specific that finds two. Iterations that the program names with `preheat.iteration`
+//! come before all others. NVTX ranges are named by the author; steps and model
 //! calls are what Python sees; the period of the kernel launches needs no help from
 //! anyone; and what the program times itself is a region that its author asks about. Lines
 //! of output only count when they were asked for.
@@ -48,6 +49,8 @@ pub(super) enum Rule {
     Function(String),
     /// Calls of the function of this name, which JAX compiles.
     Compiled(String),
+    /// Iterations that the program names so with `preheat.iteration`.
+    Named(String),
     /// The period of the kernel launches.
     Kernels,
     /// Executions of this region, which the program times itself.
@@ -56,10 +59,26 @@ pub(super) enum Rule {
     Lines,
 }
 
-impl Rule {
-    /// Whether it is a mere call, not a step.
-    fn is_call(&self) -> bool {
-        matches!(self, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
+/// The rules of a method that an attempt accepts.
+#[derive(Clone, Copy)]
+enum Accepted {
+    /// Only iterations that the program names itself.
+    Named,
+    /// Steps, and not mere calls of models and functions.
+    Steps,
+    /// All.
+    Any,
+}
+
+impl Accepted {
+    fn accepts(self, rule: &Rule) -> bool {
+        match self {
+            Accepted::Named => matches!(rule, Rule::Named(_)),
+            Accepted::Steps => {
+                !matches!(rule, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
+            }
+            Accepted::Any => true,
+        }
     }
 }
 
@@ -112,41 +131,48 @@ pub(super) struct Decision {
     pub found: Vec<Option<Found>>,
 }
 
-/// A way to find iterations, how many it has to find, and whether mere model calls count.
-type Attempt = (IterationsBy, usize, bool);
+/// A way to find iterations, how many it has to find, and which rules it accepts.
+type Attempt = (IterationsBy, usize, Accepted);
 
-/// `auto`: what surely repeats, the most specific first; then what happens twice; then a
+/// `auto`: what the program itself calls an iteration, however rare; then what surely repeats,
+/// the most specific first; then what happens twice; then a
 /// region that the program times once. A model that is called twice is often called within
 /// what the program times, such as a backward pass without an optimizer.
-const AUTO: [Attempt; 9] = [
-    (IterationsBy::Nvtx, LEAST, true),
-    (IterationsBy::Python, LEAST, true),
-    (IterationsBy::Kernels, LEAST, true),
-    (IterationsBy::Nvtx, TWICE, true),
-    (IterationsBy::Python, TWICE, false),
-    (IterationsBy::Timers, TWICE, true),
-    (IterationsBy::Python, TWICE, true),
-    (IterationsBy::Kernels, TWICE, true),
-    (IterationsBy::Timers, 1, true),
+const AUTO: [Attempt; 11] = [
+    (IterationsBy::Python, TWICE, Accepted::Named),
+    (IterationsBy::Python, 1, Accepted::Named),
+    (IterationsBy::Nvtx, LEAST, Accepted::Any),
+    (IterationsBy::Python, LEAST, Accepted::Any),
+    (IterationsBy::Kernels, LEAST, Accepted::Any),
+    (IterationsBy::Nvtx, TWICE, Accepted::Any),
+    (IterationsBy::Python, TWICE, Accepted::Steps),
+    (IterationsBy::Timers, TWICE, Accepted::Any),
+    (IterationsBy::Python, TWICE, Accepted::Any),
+    (IterationsBy::Kernels, TWICE, Accepted::Any),
+    (IterationsBy::Timers, 1, Accepted::Any),
 ];
 
 /// Decides what an iteration is, by the setting, and finds all of them.
 pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     let attempts: &[Attempt] = match setting.split(':').next() {
-        Some("nvtx") => &[(IterationsBy::Nvtx, 1, true)],
-        Some("python" | "call") => &[(IterationsBy::Python, 1, true)],
-        Some("kernels") => &[(IterationsBy::Kernels, 1, true)],
-        Some("timers") => &[
-            (IterationsBy::Timers, TWICE, true),
-            (IterationsBy::Timers, 1, true),
+        Some("nvtx") => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
+        Some("python") => &[
+            (IterationsBy::Python, TWICE, Accepted::Named),
+            (IterationsBy::Python, 1, Accepted::Any),
         ],
-        Some("lines") => &[(IterationsBy::Lines, 1, true)],
+        Some("call") => &[(IterationsBy::Python, 1, Accepted::Any)],
+        Some("kernels") => &[(IterationsBy::Kernels, 1, Accepted::Any)],
+        Some("timers") => &[
+            (IterationsBy::Timers, TWICE, Accepted::Any),
+            (IterationsBy::Timers, 1, Accepted::Any),
+        ],
+        Some("lines") => &[(IterationsBy::Lines, 1, Accepted::Any)],
         _ => &AUTO,
     };
     let name = setting.split_once(':').map(|(_, name)| name);
-    for &(by, least, calls) in attempts {
+    for &(by, least, accepted) in attempts {
         let mut rules = candidates(by, name, least, starts);
-        rules.retain(|rule| calls || !rule.is_call());
+        rules.retain(|rule| accepted.accepts(rule));
         for rule in rules {
             let found: Vec<Option<Found>> = (starts.iter())
                 .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
@@ -229,7 +255,9 @@ fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen
                 }
             }
             ordered.sort_by_key(python::rank);
-            functions::outermost_first(&mut ordered, starts);
+            // What the program names itself stays first, whatever it lies within.
+            let named = ordered.partition_point(|rule| matches!(rule, Rule::Named(_)));
+            functions::outermost_first(&mut ordered[named..], starts);
             return ordered;
         }
         (IterationsBy::Kernels, _) => vote(Rule::Kernels),
@@ -255,6 +283,7 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Model(name) => python::calls(start, name),
         Rule::Function(name) => functions::find(start, name),
         Rule::Compiled(name) => functions::find_compiled(start, name),
+        Rule::Named(name) => functions::find_named(start, name),
         Rule::Kernels => kernels::find(start),
         Rule::Timer(key) => timers::find(start, key),
         Rule::Lines => lines::find(start),
@@ -294,6 +323,7 @@ impl Decision {
             Some(Rule::Compiled(name)) => {
                 format!("calls of {name}, compiled by JAX; each until the next one")
             }
+            Some(Rule::Named(name)) => format!("{name}, named by the program"),
             Some(Rule::Kernels) => {
                 let found = self.found.get(shown).and_then(Option::as_ref);
                 let found = found.or_else(|| self.found.iter().flatten().next());

@@ -19,17 +19,19 @@ const KERAS: [What; 5] = [
 /// How wanted a rule is: the lower the better.
 pub(super) fn rank(rule: &Rule) -> usize {
     match rule {
-        Rule::Optimizer(_) => 0,
-        Rule::Keras(what) => 1 + KERAS.iter().position(|k| k == what).unwrap_or(0),
-        Rule::Model(_) => 9,
-        Rule::Function(_) => 10,
-        _ => 11,
+        Rule::Named(_) => 0,
+        Rule::Optimizer(_) => 1,
+        Rule::Keras(what) => 2 + KERAS.iter().position(|k| k == what).unwrap_or(0),
+        Rule::Model(_) => 10,
+        Rule::Function(_) => 11,
+        _ => 12,
     }
 }
 
 /// What a start offers, the most specific first.
 pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
+    rules.extend(functions::propose(start, What::Named, least).map(Rule::Named));
     if let Some(name) = optimizer(start, least) {
         rules.push(Rule::Optimizer(name));
     }

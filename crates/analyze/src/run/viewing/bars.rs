@@ -106,6 +106,7 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
         What::ModelCall | What::FunctionCall | What::CompiledCall => {
             format!("call of {}", text())
         }
+        What::Named => text().to_owned(),
         What::TrainStep => "training step".to_owned(),
         What::PredictStep => "prediction step".to_owned(),
         What::TestStep => "evaluation step".to_owned(),

@@ -1,6 +1,7 @@
-//! Regions that the program times itself: the numbers that it prints, with their causes.
+//! Regions that the program times itself: the numbers that it prints, with their causes. And
+//! the moments that it marks.
 
-use preheat_analyze::run::{RegionReport, RunReport};
+use preheat_analyze::run::{MarkReport, RegionReport, RunReport};
 use preheat_analyze::stats::Interval;
 
 use super::super::words::{causes_listed, ends, unfinished_sentence};
@@ -12,6 +13,11 @@ const SHOWN: usize = 6;
 
 /// The list, in the order of the program.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
+    if !report.marks.is_empty() {
+        screen.blank();
+        let title = [(Style::Bold, "Marked by the program"), (Style::Plain, "  ")];
+        screen.paragraph(&title, 2, Style::Plain, &marks(&report.marks));
+    }
     if report.regions.is_empty() {
         return;
     }
@@ -42,12 +48,26 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     }
 }
 
-/// `189 ms (180–199), first of 2; second 1.9 ms = 99.7×`.
-fn numbers(region: &RegionReport) -> String {
-    let time = |interval: &Interval| match ends(interval) {
+/// `weights loaded 2.3 s (2.2–2.4) · listening 4.1 s`.
+fn marks(marks: &[MarkReport]) -> String {
+    let one = |mark: &MarkReport| format!("{} {}", clean(&mark.name), time(&mark.first));
+    let mut listed: Vec<String> = marks.iter().take(SHOWN).map(one).collect();
+    if marks.len() > SHOWN {
+        listed.push(format!("{} more on the page", marks.len() - SHOWN));
+    }
+    listed.join(" · ")
+}
+
+/// `189 ms (180–199)`.
+fn time(interval: &Interval) -> String {
+    match ends(interval) {
         Some(ends) => format!("{} ({ends})", duration(interval.median)),
         None => duration(interval.median),
-    };
+    }
+}
+
+/// `189 ms (180–199), first of 2; second 1.9 ms = 99.7×`.
+fn numbers(region: &RegionReport) -> String {
     let mut text = time(&region.first);
     if region.clock.is_some_and(|clock| clock.is_cpu_time()) {
         text.push_str(" of CPU time");

@@ -1,6 +1,7 @@
-//! Regions that the program times itself: the numbers that it prints, with their causes.
+//! Regions that the program times itself: the numbers that it prints, with their causes. And
+//! the moments that it marks.
 
-use preheat_analyze::run::{CauseSeconds, RegionReport};
+use preheat_analyze::run::{CauseSeconds, MarkReport, RegionReport};
 use preheat_analyze::stats::Interval;
 
 use super::super::RunPage;
@@ -9,7 +10,7 @@ use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
-use crate::run::words::{time_span, unfinished_sentence};
+use crate::run::words::{ends, time_span, unfinished_sentence};
 use crate::units::{ABSENT, duration, ratio};
 
 /// So many regions are drawn.
@@ -18,6 +19,14 @@ const DRAWN: usize = 12;
 /// The section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
+    if !report.marks.is_empty() {
+        page.section(
+            "marks",
+            "Marked by the program",
+            "From the start of the program to the first time that each mark was reached.",
+            &marks(&report.marks).html(),
+        );
+    }
     if report.regions.is_empty() {
         return;
     }
@@ -62,6 +71,19 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
          prints itself, with their causes.",
         &html,
     );
+}
+
+fn marks(marks: &[MarkReport]) -> Table {
+    let mut data = Table::new(&["mark", "reached after", "95 % interval", "times"]);
+    for mark in marks {
+        data.rows.push(vec![
+            mark.name.clone(),
+            duration(mark.first.median),
+            ends(&mark.first).unwrap_or_else(|| ABSENT.to_owned()),
+            mark.count.to_string(),
+        ]);
+    }
+    data
 }
 
 fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar {
