@@ -1,0 +1,90 @@
+"""Measures, explains and removes cold start.
+
+A program names its iterations, and loses nothing where it is not recorded:
+
+>>> import preheat
+>>> for batch in range(3):
+...     with preheat.iteration():
+...         _ = sum(range(1000))
+
+`preheat.run` records a command and returns typed results, `preheat.start` starts one warm.
+The command line is documented by ``preheat --help``.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from preheat._marks import iteration, mark
+
+if TYPE_CHECKING:
+    from preheat._binary import BinaryNotFound, binary
+    from preheat._report import (
+        Cause,
+        CauseSeconds,
+        DeviceMemory,
+        Interval,
+        Item,
+        Later,
+        Machine,
+        Mark,
+        Memory,
+        Region,
+        Remedy,
+        Report,
+        Settings,
+        Start,
+        TemperatureResult,
+    )
+    from preheat._run import PreheatError, run, start
+
+__all__ = [
+    "BinaryNotFound",
+    "Cause",
+    "CauseSeconds",
+    "DeviceMemory",
+    "Interval",
+    "Item",
+    "Later",
+    "Machine",
+    "Mark",
+    "Memory",
+    "PreheatError",
+    "Region",
+    "Remedy",
+    "Report",
+    "Settings",
+    "Start",
+    "TemperatureResult",
+    "binary",
+    "iteration",
+    "load_ipython_extension",
+    "mark",
+    "run",
+    "start",
+]
+
+_BINARY = ("BinaryNotFound", "binary")
+_RUN = ("PreheatError", "run", "start")
+
+
+def __getattr__(name: str) -> object:
+    # A program that only names its iterations must not pay for importing subprocess, json
+    # and dataclasses.
+    if name not in __all__:
+        raise AttributeError(f"module 'preheat' has no attribute {name!r}")
+    import importlib
+
+    module = "_binary" if name in _BINARY else "_run" if name in _RUN else "_report"
+    value = getattr(importlib.import_module(f"preheat.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Registers ``%%preheat``, for ``%load_ext preheat`` in a notebook."""
+    from preheat import _notebook
+
+    _notebook.register(shell)

@@ -1,0 +1,106 @@
+"""Iterations and marks that a program names itself.
+
+In a process that `preheat run` records, the recorder attaches itself when this module is
+imported. In any other process nothing is attached, and naming an iteration costs one check.
+"""
+
+from types import TracebackType
+from typing import Any, Callable, Optional, Type, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_begin: "Optional[Callable[[str], int]]" = None
+_end: "Optional[Callable[[int], None]]" = None
+_mark: "Optional[Callable[[str], None]]" = None
+
+
+def attach(
+    begin: Callable[[str], int], end: Callable[[int], None], mark: Callable[[str], None]
+) -> None:
+    """Connects the recorder. For `preheat run` only."""
+    global _begin, _end, _mark
+    _begin, _end, _mark = begin, end, mark
+
+
+class iteration:
+    """Names one iteration: a training step, an inference, a request.
+
+    `preheat run` then uses exactly these as iterations. Use it as a context manager, or as a
+    decorator of a function or a coroutine function whose every call is one iteration:
+
+    >>> with iteration():
+    ...     total = sum(range(10))
+    >>> @iteration("request")
+    ... def answer(question):
+    ...     return question + 1
+    >>> answer(41)
+    42
+
+    An iteration within one of the same name is part of the outer one. Of several names, the
+    outermost that repeats counts.
+    """
+
+    __slots__ = ("_name", "_token")
+
+    def __init__(self, name: str = "iteration") -> None:
+        if not isinstance(name, str):
+            raise TypeError(
+                "the name of an iteration is a string; as a decorator, write @preheat.iteration()"
+            )
+        self._name = name
+        self._token = 0
+
+    def __enter__(self) -> "iteration":
+        if _begin is not None:
+            self._token = _begin(self._name)
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if self._token and _end is not None:
+            token, self._token = self._token, 0
+            _end(token)
+
+    def __call__(self, function: _Function) -> _Function:
+        import functools
+        import inspect
+
+        name = self._name
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                with iteration(name):
+                    return await function(*args, **kwargs)
+
+            return cast(_Function, awaited)
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            if _begin is None or _end is None:
+                return function(*args, **kwargs)
+            token = _begin(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _end(token)
+
+        return cast(_Function, called)
+
+
+def mark(name: str) -> None:
+    """Marks this moment, such as the end of a stage of startup.
+
+    `preheat run` reports the time from the start of the program to the first mark of each
+    name.
+
+    >>> mark("weights loaded")
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a mark is a string, not {type(name).__name__}")
+    if _mark is not None:
+        _mark(name)

@@ -1,0 +1,104 @@
+"""``%%preheat``: what a cell would cost in a fresh process, shown in the notebook.
+
+The cell runs as a script in fresh processes, without the variables of the notebook: that is
+what makes it cold.
+"""
+
+import argparse
+import html
+import os
+import shlex
+import sys
+import tempfile
+from typing import Any, List, NoReturn, Optional
+
+HEIGHT = 640
+
+
+class _Wrong(Exception):
+    pass
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports wrong usage without ending the kernel."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _Wrong(message)
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
+        raise _Wrong("")
+
+
+class Page:
+    """A report, shown in a frame of its own so that its style stays inside."""
+
+    def __init__(self, report: Any, page: str, height: int) -> None:
+        self.report = report
+        self._page = page
+        self._height = height
+
+    def __repr__(self) -> str:
+        first = self.report.time_to_first.median
+        return f"<preheat: time to first {first:.3g} s>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self._page)}" title="preheat report" '
+            'sandbox="allow-scripts" style="width: 100%; border: 0; '
+            f'height: {self._height}px"></iframe>'
+        )
+
+
+def register(shell: Any) -> None:
+    """Registers the magic in an IPython shell."""
+    shell.register_magic_function(cell_magic, magic_kind="cell", magic_name="preheat")
+
+
+def cell_magic(line: str, cell: str) -> Optional[Page]:
+    """Records this cell as a program in fresh processes, and shows the report.
+
+    %%preheat [--starts N] [--iterations HOW] [--temperature T] [--height PIXELS]
+    """
+    from preheat._run import PreheatError, run
+
+    parser = _Parser(prog="%%preheat", description=cell_magic.__doc__)
+    parser.add_argument("--starts", type=int, default=3)
+    parser.add_argument("--iterations")
+    parser.add_argument("--temperature")
+    parser.add_argument("--height", type=int, default=HEIGHT)
+    try:
+        options = parser.parse_args(shlex.split(line))
+    except (_Wrong, ValueError) as wrong:
+        if str(wrong):
+            print(f"%%preheat: {wrong}", file=sys.stderr)
+        return None
+    with tempfile.TemporaryDirectory(prefix="preheat-") as directory:
+        script = os.path.join(directory, "cell.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(cell)
+        page = os.path.join(directory, "report.html")
+        try:
+            report = run(
+                _command(script),
+                starts=options.starts,
+                iterations=options.iterations,
+                temperature=options.temperature,
+                html=page,
+                env={**os.environ, "PYTHONPATH": _path()},
+                check=True,
+            )
+        except PreheatError as error:
+            print(f"{error}\n{error.stderr}", file=sys.stderr)
+            return None
+        with open(page, encoding="utf-8") as file:
+            return Page(report, file.read(), options.height)
+
+
+def _command(script: str) -> List[str]:
+    return [sys.executable, script]
+
+
+def _path() -> str:
+    """Modules beside the notebook are found as in the notebook."""
+    given = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([os.getcwd(), *([given] if given else [])])

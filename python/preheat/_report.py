@@ -1,0 +1,285 @@
+"""The results of `preheat run`, typed.
+
+The fields are those of the document ``preheat.run/1`` (docs/run-json.md): seconds, bytes and
+bare ratios. Unknown values are ``None``. Fields that a later version adds are kept in
+``Report.document`` only.
+"""
+
+import json
+import os
+import typing
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Mapping, Optional, Tuple, Type, TypeVar, Union
+
+SCHEMA = "preheat.run/1"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval, whose ends are ``None`` with too few starts."""
+
+    median: float
+    low: Optional[float] = None
+    high: Optional[float] = None
+
+    def __float__(self) -> float:
+        return self.median
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that recorded."""
+
+    os: str
+    kernel: str
+    cpu: str
+    cores: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the command was run."""
+
+    iterations: str
+    starts: int
+    seed: int
+    limit: int
+    synchronize: bool
+    ended_early: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A module, library, kernel or call behind a cause."""
+
+    name: str
+    detail: str
+    seconds: float
+    inclusive: float
+    count: int
+    bytes: Optional[int] = None
+    waiting: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause on the path to the end of the first iteration."""
+
+    cause: str
+    seconds: float
+    share: float
+    device_bytes: Optional[int] = None
+    items: Tuple[Item, ...] = ()
+    items_in_all: int = 0
+
+
+@dataclass(frozen=True)
+class CauseSeconds:
+    """A cause and how long it took."""
+
+    cause: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region that the program times itself."""
+
+    name: str
+    count: int
+    first: Interval
+    second: Optional[Interval] = None
+    best: Optional[Interval] = None
+    ratio: Optional[Interval] = None
+    causes: Tuple[CauseSeconds, ...] = ()
+    file: Optional[str] = None
+    function: Optional[str] = None
+    clock: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment that the program marks with `preheat.mark`."""
+
+    name: str
+    count: int
+    #: Seconds from the start of the program to the first time it was reached.
+    first: Interval
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Device memory after the first iteration; the parts add up to ``total``."""
+
+    total: int
+    context: int
+    kernels: int
+    used: int
+    reserved: int
+    workspaces: int
+    other: int
+    first_peak: int
+    steady_peak: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Where memory went."""
+
+    resident_peak: int
+    pinned: int
+    resident_first: Optional[int] = None
+    device: Optional[DeviceMemory] = None
+
+
+@dataclass(frozen=True)
+class TemperatureResult:
+    """The starts at one temperature."""
+
+    temperature: str
+    starts: int
+    time_to_first: Interval
+    first: Optional[float] = None
+    causes: Tuple[CauseSeconds, ...] = ()
+
+
+@dataclass(frozen=True)
+class Later:
+    """A saving beside the time to first."""
+
+    of: str
+    seconds: float
+    after: int
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change that would remove a part of the cold start."""
+
+    id: str
+    title: str
+    what: str
+    saving: float
+    assumption: str
+    saving_bytes: Optional[int] = None
+    causes: Tuple[str, ...] = ()
+    later: Optional[Later] = None
+    helps: bool = True
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the command."""
+
+    temperature: str
+    first_start: bool
+    exit_code: int
+    wall: float
+    peak_resident: int
+    time_to_first: Optional[float] = None
+    causes: Tuple[CauseSeconds, ...] = ()
+    iterations: Tuple[float, ...] = ()
+    peak_device: Optional[int] = None
+    damaged: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of recording a command.
+
+    >>> report = Report.from_json(EXAMPLE)
+    >>> report.time_to_first.median
+    8.94
+    >>> report.seconds("Python imports")
+    6.96
+    >>> report.seconds("kernel compilation")
+    0.0
+    """
+
+    command: Tuple[str, ...]
+    directory: str
+    created: str
+    machine: Machine
+    settings: Settings
+    iterations_by: str
+    iteration: str
+    time_to_first: Interval
+    counted_starts: int
+    causes: Tuple[Cause, ...]
+    memory: Memory
+    starts: Tuple[Start, ...]
+    first: Optional[float] = None
+    steady: Optional[float] = None
+    ratio: Optional[Interval] = None
+    class_: Optional[str] = None
+    consistency: Optional[str] = None
+    warmup: Optional[float] = None
+    excess: Optional[float] = None
+    second: Optional[Interval] = None
+    best: Optional[Interval] = None
+    first_excess: Tuple[CauseSeconds, ...] = ()
+    regions: Tuple[Region, ...] = ()
+    marks: Tuple[Mark, ...] = ()
+    ladder: Tuple[TemperatureResult, ...] = ()
+    remedies: Tuple[Remedy, ...] = ()
+    notes: Tuple[str, ...] = ()
+    #: The whole document, with every field.
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    #: The directory of the recording; ``None`` if it was not kept.
+    recording: Optional[str] = field(default=None, compare=False)
+
+    @classmethod
+    def from_json(cls, text: Union[str, bytes]) -> "Report":
+        """Reads the document that ``preheat run --json`` writes."""
+        document = json.loads(text)
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if schema != SCHEMA:
+            raise ValueError(f"expected a document {SCHEMA}, found {schema!r}")
+        values = {**document, "class_": document.get("class"), "document": document}
+        return _parse(cls, values)
+
+    @classmethod
+    def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
+        """Reads a file that ``preheat run --json`` wrote."""
+        with open(path, "rb") as file:
+            return cls.from_json(file.read())
+
+    def seconds(self, cause: str) -> float:
+        """The seconds of a cause on the path to the first iteration; 0 if it did not occur."""
+        wanted = cause.casefold()
+        return sum((each.seconds for each in self.causes if each.cause.casefold() == wanted), 0.0)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the first start that failed; 0 if none did."""
+        return next((start.exit_code for start in self.starts if start.exit_code), 0)
+
+
+def _parse(cls: Type[_T], values: Mapping[str, Any]) -> _T:
+    """Makes an instance of a dataclass from the fields of a JSON object that it knows."""
+    hints = typing.get_type_hints(cls)
+    found = {}
+    for each in fields(cls):  # type: ignore[arg-type]
+        if each.name in values:
+            found[each.name] = _convert(hints[each.name], values[each.name])
+    try:
+        return cls(**found)
+    except TypeError as error:
+        raise ValueError(f"the document does not conform to {SCHEMA}: {error}") from None
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    arguments = typing.get_args(hint)
+    origin = typing.get_origin(hint)
+    if value is None:
+        return None
+    if origin is Union:
+        return _convert(next(each for each in arguments if each is not type(None)), value)
+    if origin is tuple:
+        return tuple(_convert(arguments[0], each) for each in value)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _parse(hint, value)
+    return float(value) if hint is float else value

@@ -1,0 +1,174 @@
+"""A pytest plugin that holds programs to a cold start budget.
+
+    @pytest.mark.preheat(time_to_first="2 s", imports="800 ms", starts=5)
+    def test_startup(preheat):
+        preheat.run([sys.executable, "train.py"])
+
+The fixture records the command with `preheat run` and compares it with the limits of the
+marker, and of the file that ``--preheat-budget`` names, with `preheat check`. A limit fails only
+if the measured value is conclusively above it.
+"""
+
+import subprocess
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union
+
+import pytest
+
+if TYPE_CHECKING:
+    import os
+
+    from preheat._report import Report
+
+# The limits of a marker, and the flags of `preheat check`.
+_LIMITS = {
+    "time_to_first": "--time-to-first",
+    "first": "--first",
+    "steady": "--steady",
+    "first_ratio": "--first-ratio",
+    "warmup": "--warmup",
+    "excess": "--excess",
+    "device_memory": "--device-memory",
+    "host_memory": "--host-memory",
+    "exit_code": "--exit-code",
+}
+# Limits of causes that have a short name.
+_CAUSES = {"imports": "Python imports"}
+_OTHERS = ("causes", "starts", "fail_on_inconclusive", "allow_missing")
+
+_USED = pytest.StashKey[bool]()
+
+
+class PreheatWarning(pytest.PytestWarning):
+    """A limit is inconclusive: more starts are needed."""
+
+
+class Recorder:
+    """The fixture ``preheat``."""
+
+    def __init__(self, limits: Dict[str, Any], budget: Optional[Path], directory: Path) -> None:
+        self.used = False
+        self._limits = limits
+        self._budget = budget
+        self._directory = directory
+
+    def run(
+        self, command: "Sequence[Union[str, os.PathLike[str]]]", **options: Any
+    ) -> "Report":
+        """Records a command, and fails the test if it exceeds a limit.
+
+        The options are those of `preheat.run`.
+        """
+        __tracebackhide__ = True
+        from preheat._binary import binary
+        from preheat._run import PreheatError, run
+
+        self.used = True
+        recording = options.pop("output", None) or self._next_directory()
+        options.setdefault("starts", self._limits.get("starts", 5))
+        try:
+            report = run(command, output=recording, **options)
+        except PreheatError as error:
+            pytest.fail(f"{error}\n\n{error.stderr}".rstrip(), pytrace=False)
+        done = subprocess.run(
+            [binary(), "check", str(report.recording), *self._arguments()],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        text = done.stdout.decode(errors="replace").strip()
+        if done.returncode != 0:
+            pytest.fail(text, pytrace=False)
+        if "inconclusive" in text:
+            warnings.warn(PreheatWarning("\n" + text), stacklevel=2)
+        return report
+
+    def _next_directory(self) -> Path:
+        number = 1
+        while (self._directory / f"recording-{number}").exists():
+            number += 1
+        return self._directory / f"recording-{number}"
+
+    def _arguments(self) -> List[str]:
+        # Without this, `preheat check` would read a preheat.toml in the current directory.
+        arguments = ["--budget", str(self._budget or "/dev/null")]
+        causes = dict(self._limits.get("causes", {}))
+        for name, value in self._limits.items():
+            if name in _LIMITS:
+                arguments += [_LIMITS[name], str(value)]
+            elif name in _CAUSES:
+                causes[_CAUSES[name]] = value
+        for cause, value in causes.items():
+            arguments += ["--cause", f"{cause}={value}"]
+        for name in ("fail_on_inconclusive", "allow_missing"):
+            if self._limits.get(name):
+                arguments.append("--" + name.replace("_", "-"))
+        return arguments
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("preheat", "cold start budgets")
+    group.addoption(
+        "--preheat-budget",
+        metavar="FILE",
+        help="check every command of the fixture `preheat` against this budget (preheat.toml)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "preheat(time_to_first, first, steady, first_ratio, warmup, excess, imports, causes, "
+        "device_memory, host_memory, starts): limits for the commands that the fixture `preheat` "
+        "runs, as in preheat.toml",
+    )
+    budget = config.getoption("--preheat-budget")
+    if budget and not Path(budget).is_file():
+        raise pytest.UsageError(f"--preheat-budget: {budget} is not a file")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marked = item.get_closest_marker("preheat")
+    if marked is not None and "preheat" not in getattr(item, "fixturenames", ()):
+        pytest.fail(
+            "@pytest.mark.preheat checks the commands that the fixture `preheat` runs: add the "
+            "parameter `preheat` to the test and call preheat.run([...])",
+            pytrace=False,
+        )
+
+
+@pytest.fixture
+def preheat(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorder]:
+    """Records commands and checks them against the limits of ``@pytest.mark.preheat``."""
+    limits = _limits(request)
+    chosen = request.config.getoption("--preheat-budget")
+    budget = Path(request.config.invocation_params.dir, chosen) if chosen else None
+    recorder = Recorder(limits, budget, tmp_path)
+    yield recorder
+    failed = request.node.stash.get(_USED, False)
+    if not recorder.used and not failed:
+        pytest.fail("nothing was checked: the test did not call preheat.run([...])", pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    # A test that fails or is skipped before it runs a command has its own reason.
+    item.stash[_USED] = getattr(outcome, "excinfo", None) is not None
+
+
+def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
+    """The limits of the test's markers; the closest one counts."""
+    limits: Dict[str, Any] = {}
+    for marker in reversed(list(request.node.iter_markers("preheat"))):
+        if marker.args:
+            pytest.fail("@pytest.mark.preheat takes keywords, as in time_to_first='2 s'", False)
+        limits.update(marker.kwargs)
+    unknown = sorted(set(limits) - set(_LIMITS) - set(_CAUSES) - set(_OTHERS))
+    if unknown:
+        expected = ", ".join([*_LIMITS, *_CAUSES, *_OTHERS])
+        pytest.fail(
+            f"unknown limit `{unknown[0]}` in @pytest.mark.preheat; expected one of {expected}",
+            pytrace=False,
+        )
+    return limits

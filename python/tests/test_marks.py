@@ -1,0 +1,112 @@
+"""Iterations and marks, where they are recorded and where not."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import preheat
+
+PROGRAM = """
+import preheat
+
+preheat.mark("begun")
+
+@preheat.iteration("request")
+def answer():
+    return sum(range(20000))
+
+for _ in range(5):
+    answer()
+    preheat.mark("answered")
+"""
+
+WITHIN_RANGES = """
+import nvtx
+import preheat
+
+for _ in range(4):
+    with nvtx.annotate("round"):
+        for _ in range(2):
+            with preheat.iteration():
+                sum(range(20000))
+"""
+
+
+def recorded(tmp_path, text, **options):
+    script = tmp_path / "program.py"
+    script.write_text(text)
+    return preheat.run([sys.executable, script], starts=2, check=True, **options)
+
+
+def test_named_iterations_and_marks_are_reported(tmp_path):
+    report = recorded(tmp_path, PROGRAM)
+    assert report.iterations_by == "python"
+    assert report.iteration == "request, named by the program"
+    assert [len(start.iterations) for start in report.starts] == [5, 5]
+    marks = {mark.name: mark for mark in report.marks}
+    assert list(marks) == ["begun", "answered"]
+    assert (marks["begun"].count, marks["answered"].count) == (1, 5)
+    # The first answer is the end of the first iteration.
+    assert marks["begun"].first.median < report.time_to_first.median
+    assert marks["answered"].first.median > marks["begun"].first.median
+
+
+def test_named_iterations_come_before_nvtx_ranges(tmp_path):
+    report = recorded(tmp_path, WITHIN_RANGES)
+    assert report.iteration == "iteration, named by the program"
+    assert [len(start.iterations) for start in report.starts] == [8, 8]
+    ranges = recorded(tmp_path, WITHIN_RANGES, iterations="nvtx")
+    assert ranges.iteration == "NVTX ranges named round"
+
+
+def test_nothing_changes_where_nothing_is_recorded():
+    @preheat.iteration()
+    def double(value, *, plus=0):
+        """Doubles."""
+        return 2 * value + plus
+
+    @preheat.iteration("request")
+    async def later(value):
+        return value + 1
+
+    assert double(4, plus=1) == 9
+    assert (double.__name__, double.__doc__) == ("double", "Doubles.")
+    assert asyncio.run(later(1)) == 2
+    with pytest.raises(KeyError), preheat.iteration():
+        raise KeyError("it passes")
+    assert preheat.mark("here") is None
+
+
+def test_wrong_names_are_reported():
+    with pytest.raises(TypeError, match=r"write @preheat.iteration\(\)"):
+        preheat.iteration(print)
+    with pytest.raises(TypeError, match="not int"):
+        preheat.mark(3)
+
+
+def test_a_token_that_the_recorder_did_not_give_is_ignored(tmp_path):
+    report = recorded(
+        tmp_path,
+        "import preheat._marks as marks\n"
+        "marks._end(1)\n"
+        "for _ in range(3):\n"
+        "    token = marks._begin('step')\n"
+        "    marks._end(token)\n"
+        "    marks._end(token)\n",
+    )
+    assert [len(start.iterations) for start in report.starts] == [3, 3]
+
+
+def test_the_package_imports_little():
+    """A program that names its iterations must not start slower for it."""
+    code = (
+        "import sys; before = set(sys.modules); import preheat; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    imported = subprocess.run(
+        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.split()
+    assert "preheat._marks" in imported
+    assert not {"subprocess", "json", "dataclasses", "inspect", "tempfile"} & set(imported)

@@ -1,0 +1,127 @@
+"""The pytest plugin, in a pytest of its own."""
+
+import pytest
+
+PROGRAM = '[sys.executable, "-c", "import json"]'
+
+
+@pytest.fixture
+def inner(pytester):
+    """Runs pytest on a test file with the plugin, as where the package is installed."""
+
+    def run(body, *arguments):
+        pytester.makepyfile("import sys\nimport pytest\n" + body)
+        return pytester.runpytest_subprocess("-p", "preheat.pytest_plugin", *arguments)
+
+    return run
+
+
+def test_limits_that_are_met_pass(inner):
+    result = inner(
+        f"""
+@pytest.mark.preheat(time_to_first="1 h", imports="1 h", starts=2)
+def test_startup(preheat):
+    report = preheat.run({PROGRAM})
+    assert len(report.starts) == 2
+"""
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_a_failure_reads_like_preheat_check(inner):
+    result = inner(
+        f"""
+@pytest.mark.preheat(time_to_first="1 ns", causes={{"kernel compilation": "1 ms"}}, starts=4)
+def test_startup(preheat):
+    preheat.run({PROGRAM})
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*import json*4 starts*",
+            "*1 of 2 limits is not met.",
+            "*time to first*1 ns*",
+            "*kernel compilation*1 ms*",
+            "*time to first: * against a limit of 1 ns*",
+        ]
+    )
+    # The failure is about the program, not about the test's source.
+    result.stdout.no_fnmatch_line("*def test_startup*")
+
+
+def test_a_budget_applies_to_every_command(inner, pytester):
+    budget = pytester.path / "limits.toml"
+    budget.write_text('time_to_first = "1 ns"\nhost_memory = "1 TiB"\n')
+    body = f"""
+@pytest.mark.preheat(starts=4)
+def test_startup(preheat):
+    preheat.run({PROGRAM})
+
+@pytest.mark.preheat(time_to_first="1 h", starts=4)
+def test_with_its_own_limit(preheat):
+    preheat.run({PROGRAM})
+"""
+    result = inner(body, "--preheat-budget", "limits.toml")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*limits.toml", "*1 of 2 limits is not met."])
+    missing = inner(body, "--preheat-budget", "none.toml")
+    missing.stderr.fnmatch_lines(["*--preheat-budget: none.toml is not a file"])
+
+
+def test_a_program_that_fails_is_a_failure(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(time_to_first="1 h", starts=1)
+def test_startup(preheat):
+    preheat.run([sys.executable, "-c", "raise SystemExit(7)"])
+
+@pytest.mark.preheat(time_to_first="1 h", starts=1)
+def test_missing(preheat):
+    preheat.run(["no-such-program"])
+"""
+    )
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*exit code*7*"])
+    result.stdout.fnmatch_lines(["*no-such-program could not be recorded*"])
+
+
+def test_wrong_use_is_a_failure(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(time_to_frist="1 s")
+def test_unknown(preheat):
+    pass
+
+@pytest.mark.preheat(time_to_first="1 s")
+def test_without_the_fixture():
+    pass
+
+@pytest.mark.preheat(time_to_first="1 s")
+def test_that_runs_nothing(preheat):
+    pass
+
+@pytest.mark.preheat(time_to_first="soon", starts=1)
+def test_not_a_time(preheat):
+    preheat.run([sys.executable, "-c", "pass"])
+"""
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "*unknown limit `time_to_frist`*expected one of time_to_first*",
+            "*add the parameter `preheat` to the test*",
+            "*nothing was checked*",
+            "*soon*",
+        ]
+    )
+    result.assert_outcomes(passed=1, failed=1, errors=3)
+
+
+def test_a_skipped_test_is_skipped(inner):
+    result = inner(
+        """
+def test_skipped(preheat):
+    pytest.skip("not here")
+"""
+    )
+    result.assert_outcomes(skipped=1)
