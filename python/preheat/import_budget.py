@@ -1,0 +1,60 @@
+"""``python -m preheat.import_budget``: a pre-commit hook for import budgets.
+
+    python -m preheat.import_budget --imports "800 ms" -- python -c "import mypackage"
+    python -m preheat.import_budget --budget preheat.toml -- python train.py
+
+Records the command and compares it with the limits. Exits with 1 if one is conclusively
+exceeded. Prints the report of `preheat check` unless every limit is met.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from typing import List, Optional
+
+from preheat._binary import BinaryNotFound, binary
+from preheat._run import PreheatError, run
+
+_ENOUGH = 5
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m preheat.import_budget",
+        description="Fails if the imports of a command take longer than their budget.",
+    )
+    parser.add_argument("--imports", metavar="TIME", help="the limit, such as '800 ms'")
+    parser.add_argument("--budget", metavar="FILE", help="a budget with limits (preheat.toml)")
+    parser.add_argument("--starts", metavar="N", type=int, default=_ENOUGH)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
+    options = parser.parse_args(arguments)
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        parser.error("a command is missing, such as: -- python -c 'import mypackage'")
+    if options.imports is None and options.budget is None:
+        parser.error("a limit is missing: --imports TIME or --budget FILE")
+    limits = ["--budget", options.budget or os.devnull]
+    if options.imports is not None:
+        limits += ["--cause", f"Python imports={options.imports}"]
+    with tempfile.TemporaryDirectory(prefix="preheat-") as directory:
+        recording = os.path.join(directory, "recording")
+        try:
+            run(command, starts=options.starts, output=recording)
+            done = subprocess.run(
+                [binary(), "check", recording, *limits],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except (PreheatError, BinaryNotFound) as error:
+            print(f"preheat: {error}", file=sys.stderr)
+            return 2
+    text = done.stdout.decode(errors="replace")
+    if done.returncode != 0 or "inconclusive" in text:
+        sys.stdout.write(text)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

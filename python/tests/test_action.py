@@ -1,0 +1,187 @@
+"""The GitHub Action: its steps, executed as the runner would.
+
+The runner is a few lines here: it evaluates the expressions, runs `run` steps with bash as
+GitHub does, and keeps the files of the cache actions in a directory.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import preheat
+import pytest
+import yaml
+
+ACTION = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text(encoding="utf-8"))
+PROGRAM = "import preheat\nfor _ in range(4):\n    with preheat.iteration():\n        sum(range({}))\n"
+
+
+class Runner:
+    def __init__(self, directory, event="push", ref="main", base="", number=7, **inputs):
+        self.directory = directory
+        self.temp = directory / f"temp-{event}-{ref}"
+        self.temp.mkdir()
+        self.cache = directory / "cache"
+        self.cache.mkdir(exist_ok=True)
+        self.summary = self.temp / "summary.md"
+        self.summary.touch()
+        given = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
+        given.update(install="", **inputs)
+        self.context = {
+            "inputs": given,
+            "steps": {},
+            "runner": {"temp": str(self.temp), "os": "Linux", "arch": "X64"},
+            "github": {
+                "event_name": event,
+                "ref_name": ref,
+                "base_ref": base,
+                "repository": "owner/name",
+                "run_id": "1",
+                "run_attempt": "1",
+                "token": "secret",
+                "event": {"pull_request": {"number": number}},
+            },
+        }
+        self.log = ""
+
+    def lookup(self, path):
+        value = self.context
+        for part in path.split("."):
+            value = value.get(part, "") if isinstance(value, dict) else ""
+        return value
+
+    def text(self, template):
+        return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda m: str(self.lookup(m[1])), str(template))
+
+    def wanted(self, condition, failed):
+        """Whether a step runs: conditions joined with `&&`, and success unless `always()`."""
+        terms = [term.strip() for term in condition.split("&&") if term.strip()]
+        if failed and "always()" not in terms:
+            return False
+        for term in terms:
+            if term == "always()":
+                continue
+            path, operator, value = re.fullmatch(r"([\w.-]+) (==|!=) '(.*)'", term).groups()
+            if (str(self.lookup(path)) == value) != (operator == "=="):
+                return False
+        return True
+
+    def run(self):
+        """Runs all steps; whether the job succeeded."""
+        failed = False
+        for step in ACTION["runs"]["steps"]:
+            outputs, outcome = {}, "skipped"
+            if self.wanted(step.get("if", ""), failed):
+                execute = self.execute if "run" in step else self.use
+                outcome = "success" if execute(step, outputs) else "failure"
+                failed = failed or outcome == "failure"
+            self.context["steps"][step["id"]] = {"outcome": outcome, "outputs": outputs}
+        return not failed
+
+    def execute(self, step, outputs):
+        assert "${{" not in step["run"], "values reach scripts through the environment only"
+        file = self.temp / "output"
+        file.write_text("")
+        script = self.temp / "step.sh"
+        script.write_text(step["run"])
+        tools = self.directory / "bin"
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
+            cwd=self.directory,
+            env={
+                **os.environ,
+                **{name: self.text(value) for name, value in step.get("env", {}).items()},
+                "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+                "GITHUB_OUTPUT": str(file),
+                "GITHUB_STEP_SUMMARY": str(self.summary),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.log += done.stdout
+        outputs.update(line.split("=", 1) for line in file.read_text().splitlines())
+        return done.returncode == 0
+
+    def use(self, step, outputs):
+        action = step["uses"].split("@")[0]
+        path, key = Path(self.text(step["with"]["path"])), self.text(step["with"]["key"])
+        if action == "actions/cache/save":
+            shutil.copytree(path, self.cache / key)
+        else:
+            assert action == "actions/cache/restore"
+            prefix = self.text(step["with"]["restore-keys"])
+            found = sorted(each for each in os.listdir(self.cache) if each.startswith(prefix))
+            outputs["cache-matched-key"] = found[-1] if found else ""
+            if found:
+                shutil.copytree(self.cache / found[-1], path)
+        return True
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with a program, and a PATH with preheat and a `gh` that writes down its call."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "preheat").symlink_to(preheat.binary())
+    gh = tools / "gh"
+    gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >"$(dirname "$0")/../gh-arguments"\n')
+    gh.chmod(0o755)
+    (tmp_path / "program.py").write_text(PROGRAM.format(1000))
+    (tmp_path / "preheat.toml").write_text('time_to_first = "1 h"\n')
+    return tmp_path
+
+
+COMMAND = f"'{sys.executable}' program.py"
+
+
+def test_a_push_is_checked_and_kept_and_a_pull_request_compared(repository):
+    push = Runner(repository, command=COMMAND, starts="4")
+    assert push.run(), push.log
+    assert "time to first" in push.summary.read_text()
+    steps = push.context["steps"]
+    assert [steps[name]["outcome"] for name in ("compare", "save")] == ["skipped", "success"]
+    result = json.loads(Path(steps["record"]["outputs"]["json"]).read_text())
+    assert result["iteration"] == "iteration, named by the program"
+    assert Path(steps["record"]["outputs"]["html"]).is_file()
+
+    # The change makes every start of the program far slower than any noise.
+    (repository / "program.py").write_text("sum(range(30_000_000))\n" + PROGRAM.format(1000))
+    pull = Runner(repository, "pull_request", "change", "main", command=COMMAND, starts="4")
+    assert not pull.run(), pull.log
+    assert pull.context["steps"]["check"]["outcome"] == "success"
+    assert pull.context["steps"]["compare"]["outcome"] == "failure"
+    assert pull.context["steps"]["comment"]["outcome"] == "success"
+    assert "against `main`" in pull.summary.read_text()
+    arguments = (repository / "gh-arguments").read_text().splitlines()
+    assert arguments[:3] == ["pr", "comment", "7"]
+    body = Path(arguments[arguments.index("--body-file") + 1]).read_text()
+    assert "time to first" in body and "slower" in body
+
+
+def test_a_budget_that_is_exceeded_fails_the_job(repository):
+    (repository / "preheat.toml").write_text('time_to_first = "1 ns"\n')
+    runner = Runner(repository, command=COMMAND, starts="4")
+    assert not runner.run()
+    assert "::error" in runner.log
+    assert "time to first" in runner.summary.read_text()
+    assert runner.context["steps"]["save"]["outcome"] == "skipped"
+
+
+def test_without_a_base_nothing_is_compared(repository):
+    runner = Runner(
+        repository, "pull_request", "change", "main", command=COMMAND, starts="1", budget=""
+    )
+    assert runner.run(), runner.log
+    outcomes = {name: step["outcome"] for name, step in runner.context["steps"].items()}
+    assert outcomes["check"] == outcomes["compare"] == outcomes["comment"] == "skipped"
+
+
+def test_a_program_that_fails_fails_the_job(repository):
+    runner = Runner(repository, command="sh -c 'exit 9'", starts="1")
+    assert not runner.run()
+    assert runner.context["steps"]["record"]["outcome"] == "failure"
