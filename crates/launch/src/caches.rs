@@ -9,7 +9,7 @@ pub struct CompileCache {
     pub variable: &'static str,
     /// The compiler, for display.
     pub title: &'static str,
-    /// Whether nothing is cached unless the variable is set.
+    /// True if nothing is cached unless the variable is set.
     pub only_if_set: bool,
 }
 
@@ -46,7 +46,8 @@ impl CompileCache {
         self.variable.to_ascii_lowercase()
     }
 
-    /// Whether a program would use it; `user` returns the user's value of a variable.
+    /// Returns whether a program would use it; `user` returns the user's value of a
+    /// variable.
     pub(crate) fn is_used(&self, user: impl Fn(&str) -> Option<OsString>) -> bool {
         !self.only_if_set || user(self.variable).is_some()
     }

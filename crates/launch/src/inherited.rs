@@ -30,12 +30,12 @@ extern "C" fn capture() {
     }
 }
 
-/// Whether this process was started with SIGPIPE ignored.
+/// Returns whether this process was started with SIGPIPE ignored.
 pub fn ignores_broken_pipes() -> bool {
     IGNORES_BROKEN_PIPES.load(Ordering::Relaxed)
 }
 
-/// Whether this process was started without this standard stream.
+/// Returns whether this process was started without this standard stream.
 pub fn is_closed(stream: libc::c_int) -> bool {
     CLOSED.load(Ordering::Relaxed) & (1 << stream) != 0
 }

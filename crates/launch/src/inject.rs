@@ -30,7 +30,7 @@ pub(crate) type Variables = Vec<(OsString, OsString)>;
 /// The NVTX variable for a library that receives its ranges.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
-/// Whether recording sets a variable, so that it may differ in a recorded start.
+/// Returns whether recording sets a variable, so that it may differ in a recorded start.
 pub fn is_set_by_recording(name: &[u8]) -> bool {
     const NAMES: [&str; 5] = [
         "LD_PRELOAD",

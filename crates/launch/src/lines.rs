@@ -85,7 +85,7 @@ impl Through {
         Ok(Through { streams, errors })
     }
 
-    /// Whether the command's standard output is a terminal.
+    /// Returns whether the command's standard output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.streams[0].terminal
     }
@@ -142,7 +142,7 @@ impl Through {
     }
 }
 
-/// Whether two descriptors refer to the same file.
+/// Returns whether two descriptors refer to the same file.
 fn same_file(one: RawFd, other: RawFd) -> bool {
     let file = |fd: RawFd| {
         // SAFETY: a zeroed stat is a valid value, and fstat writes one.
@@ -200,7 +200,7 @@ fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>)
         }
         for (stream, _) in streams.iter_mut().zip(readable).filter(|(_, is)| *is) {
             let Some(matched) = stream.pass(&mut buffer, ended) else {
-                // Closing our end tells the command that nobody reads its output any more.
+                // With our end closed, the command gets an error when it writes.
                 stream.from = None;
                 continue;
             };

@@ -50,7 +50,8 @@ fn large(process: &Process) -> impl Iterator<Item = &Import> {
     imports.filter_map(|span| process.imports.get(span.detail as usize))
 }
 
-/// Whether a library imports it and works without it, and the program does not mention it.
+/// Returns whether a library imports it and works without it, and the program does not
+/// mention it.
 fn is_optional_import(process: &Process, import: &Import, own: &[String]) -> bool {
     let package = top(&import.name);
     if import.failed || top(&import.importer) == package {
@@ -85,7 +86,7 @@ fn installed_as(file: &str) -> Option<&str> {
     found.max().map(|at| &file[at..])
 }
 
-/// Whether a path relative to the directory of packages is that of a module.
+/// Returns whether a path relative to the directory of packages is that of a module.
 fn is_module(path: &str, module: &str) -> bool {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let path = path.strip_suffix("/__init__").unwrap_or(path);
@@ -107,7 +108,7 @@ fn own_sources(process: &Process, base: &Path) -> Vec<String> {
     sources
 }
 
-/// Whether a text contains a word.
+/// Returns whether a text contains a word.
 fn mentions(text: &str, word: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -117,8 +118,8 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether the statement on this line may fail, or only runs if the package is installed:
-/// it is in a `try` that catches the error, or below a condition that checks.
+/// Returns whether the statement on this line may fail, or only runs if the package is
+/// installed: it is in a `try` that catches the error, or below a condition that checks.
 fn is_optional(source: &str, line: usize) -> bool {
     let lines: Vec<&str> = source.lines().collect();
     let Some(statement) = line.checked_sub(1).and_then(|at| lines.get(at)) else {
@@ -146,7 +147,8 @@ fn is_optional(source: &str, line: usize) -> bool {
     false
 }
 
-/// Whether the `try` before these lines, with this indentation, catches a failed import.
+/// Returns whether the `try` before these lines, with this indentation, catches a failed
+/// import.
 fn catches(lines: &[&str], indent: usize) -> bool {
     for text in lines {
         let head = text.trim();

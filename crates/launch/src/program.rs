@@ -21,7 +21,7 @@ use elf::{Elf, Loader};
 pub struct Program {
     /// Its path, found in the same way as by `execvp`.
     pub path: PathBuf,
-    /// Whether it is started with the recorder's variables.
+    /// True if it is started with the recorder's variables.
     pub inject: bool,
     /// The reason that the program itself is not recorded. Its child processes may be.
     pub unrecorded: Option<String>,
@@ -113,7 +113,7 @@ fn executable(path: &Path) -> Executable {
 /// The maximum depth of nested interpreters, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// Whether to inject, and the reason that the program is not recorded.
+/// Returns whether to inject, and the reason that the program is not recorded.
 fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>), LaunchError> {
     let mut head = Vec::new();
     // Programs may be executable but not readable: then only the loader can inspect them.
@@ -165,7 +165,7 @@ fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<Strin
 const SANITIZED: &str =
     "runs with a sanitizer (ASan, TSan), whose runtime must be the first library";
 
-/// Whether the user preloads a sanitizer.
+/// Returns whether the user preloads a sanitizer.
 fn preloads_sanitizer(preload: Option<OsString>) -> bool {
     let preload = preload.unwrap_or_default();
     let mut libraries = preload.as_bytes().split(|byte| b" :".contains(byte));
@@ -183,7 +183,7 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
         .map(|word| PathBuf::from(OsStr::from_bytes(word)))
 }
 
-/// Whether the loader would run in secure-execution mode.
+/// Returns whether the loader would run in secure-execution mode.
 fn raises_privileges(path: &Path) -> bool {
     let Ok(is) = fs::metadata(path) else {
         return false;

@@ -83,8 +83,8 @@ impl Request<'_> {
         })
     }
 
-    /// Whether the recorder hooks Python frameworks: not if the user defines iterations
-    /// differently.
+    /// Returns whether the recorder hooks Python frameworks: not if the user defines
+    /// iterations differently.
     pub(crate) fn hooks_frameworks(&self) -> bool {
         ["auto", "python", "timers"].contains(&self.iterations.as_str())
     }

@@ -36,7 +36,7 @@ pub(crate) struct Turn {
 /// The starts of one command, run one by one.
 pub(crate) struct Series<'a> {
     request: &'a Request<'a>,
-    /// Whether other series are interleaved with it.
+    /// True if other series are interleaved with it.
     among_several: bool,
     pattern: Option<Pattern>,
     program: Program,
@@ -140,13 +140,13 @@ impl<'a> Series<'a> {
         Ok(())
     }
 
-    /// Whether the last start failed.
+    /// Returns whether the last start failed.
     pub(crate) fn failed(&self) -> bool {
         let last = self.manifest.starts.last();
         last.is_some_and(|start| start.exit_code != 0)
     }
 
-    /// Whether it has made at least one start.
+    /// Returns whether it has made at least one start.
     pub(crate) fn has_begun(&self) -> bool {
         !self.manifest.starts.is_empty()
     }
@@ -157,7 +157,7 @@ impl<'a> Series<'a> {
         let _ = fs::remove_dir(&self.output);
     }
 
-    /// Whether no further start is to be made; the manifest gives the reason.
+    /// Returns whether no further start is to be made; the manifest gives the reason.
     pub(crate) fn is_over(&mut self, turn: &Turn) -> bool {
         if self.manifest.settings.ended_early.is_some() {
             return true;

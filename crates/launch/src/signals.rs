@@ -22,7 +22,7 @@ static OWNER: AtomicI32 = AtomicI32::new(0);
 static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Our end of the terminal of the command's output; −1 if there is none.
 static TERMINAL: AtomicI32 = AtomicI32::new(-1);
-/// Whether a signal asked preheat to end.
+/// True if a signal asked preheat to end.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Signal handlers are per process: one series of starts at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -147,7 +147,7 @@ pub(crate) fn forget_terminal() {
     TERMINAL.store(-1, Ordering::Relaxed);
 }
 
-/// Whether a signal asked preheat to end since the handlers were installed.
+/// Returns whether a signal asked preheat to end since the handlers were installed.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -24,7 +24,7 @@ pub(crate) struct Start<'a> {
     /// Variables to set; all others are inherited.
     pub variables: Variables,
     pub input: Stdio,
-    /// Whether its output is discarded.
+    /// True if its output is discarded.
     pub quiet: bool,
     /// The file for its standard error in that case; discarded if there is none.
     pub errors: Option<File>,

@@ -21,7 +21,7 @@ pub enum ReadError {
     NoManifest {
         /// The directory.
         directory: PathBuf,
-        /// Whether it contains directories of starts.
+        /// True if it contains directories of starts.
         has_starts: bool,
     },
     /// `recording.json` is not valid.

@@ -43,7 +43,7 @@ pub(crate) struct Header {
 pub(crate) struct Chunk {
     /// The offset of its contents.
     pub(crate) offset: u64,
-    /// Whether it contains totals; otherwise it contains records.
+    /// True if it contains totals; otherwise it contains records.
     pub(crate) totals: bool,
     /// The thread that wrote it.
     pub(crate) thread: u32,
@@ -204,7 +204,7 @@ fn search<R: Read + Seek>(source: &mut R, from: u64, length: u64) -> io::Result<
     Ok(None)
 }
 
-/// Whether these bytes are a plausible chunk header, not only marked as one.
+/// Returns whether these bytes are a plausible chunk header, not only marked as one.
 fn makes_sense(head: &[u8]) -> bool {
     size(head).is_some_and(|bytes| {
         let used = u64::from(u32_at(head, offset_of!(ChunkHeader, used)));
@@ -222,7 +222,8 @@ fn kind(head: &[u8]) -> Option<(u64, bool)> {
     (kind == ChunkKind::Totals as u32).then_some((size_of::<Total>() as u64, true))
 }
 
-/// Whether a chunk contains totals, if its kind is known, and the number of its entries.
+/// Returns whether a chunk contains totals, if its kind is known, and the number of its
+/// entries.
 fn contents(head: &[u8], bytes: u64, at: u64, problems: &mut Problems) -> (Option<bool>, u64) {
     let Some((unit, totals)) = kind(head) else {
         return (None, 0);

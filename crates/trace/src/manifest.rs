@@ -82,7 +82,7 @@ fn parse(bytes: &[u8], file: &Path) -> Result<Manifest, ReadError> {
     serde_json::from_slice(bytes).map_err(not_json)
 }
 
-/// Whether there are directories of starts, so that this once was a recording.
+/// Returns whether there are directories of starts, so that this once was a recording.
 fn has_starts(directory: &Path) -> bool {
     fs::read_dir(directory).is_ok_and(|entries| {
         entries

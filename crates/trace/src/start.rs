@@ -42,7 +42,7 @@ struct Reader<'a> {
     known: HashSet<&'a str>,
     /// A file of another version.
     other_version: Option<ReadError>,
-    /// Whether any file could be read.
+    /// True if any file could be read.
     any: bool,
 }
 

@@ -78,8 +78,8 @@ pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
     Some(Elf::Native(loader))
 }
 
-/// Whether a library, given its name or path, is a sanitizer runtime that must be loaded
-/// first. The names of GCC and Clang differ.
+/// Returns whether a library, given its name or path, is a sanitizer runtime that must be
+/// loaded first. The names of GCC and Clang differ.
 pub(super) fn is_sanitizer(library: &[u8]) -> bool {
     let name = library.rsplit(|&byte| byte == b'/').next();
     let name = name.unwrap_or_default();

@@ -25,7 +25,7 @@ impl Source {
         std::str::from_utf8(buffer.get(..length)?).ok()
     }
 
-    /// Whether the file is kept open.
+    /// Returns whether the file is kept open.
     pub(super) fn is_kept(&self) -> bool {
         self.file.is_some()
     }
@@ -37,7 +37,7 @@ pub(super) fn schedstat(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// Whether this kernel maintains `schedstat`; otherwise it reads "0 0 0".
+/// Returns whether this kernel maintains `schedstat`; otherwise it reads "0 0 0".
 pub(super) fn schedstat_counts() -> bool {
     let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let slices = own.split_ascii_whitespace().nth(2);

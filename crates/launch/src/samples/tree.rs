@@ -24,7 +24,7 @@ pub(super) struct Tree {
     root: u32,
     directory: PathBuf,
     processes: BTreeMap<u32, Process>,
-    /// Whether `schedstat` is available; otherwise clock ticks are used.
+    /// True if `schedstat` is available; otherwise clock ticks are used.
     precise: bool,
     /// Nanoseconds per tick, bytes per page.
     tick: u64,

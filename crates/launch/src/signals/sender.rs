@@ -16,8 +16,8 @@ const AT_ONCE: u64 = 10_000_000;
 /// The maximum number of generations between a process and the command.
 const DEEPEST: usize = 64;
 
-/// Whether the command, or a process that it started, sent this to the group that it shares
-/// with us, so that the command has received it.
+/// Returns whether the command, or a process that it started, sent this to the group that
+/// it shares with us, so that the command has received it.
 pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
     if child <= 0 || sender <= 0 {
         // A sender in another container has no pid here, and 0 would mean ourselves.
@@ -28,8 +28,8 @@ pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
     sender == child || (in_group && descends(sender, child))
 }
 
-/// Whether this is the second of two signals that count as one: it was sent to the group,
-/// and has reached the command.
+/// Returns whether this is the second of two signals that count as one: it was sent to the
+/// group, and has reached the command.
 pub fn is_repeated(signal: libc::c_int, sender: libc::pid_t) -> bool {
     static LAST: Last = Last::new();
     // SAFETY: both get only numbers.
@@ -54,7 +54,7 @@ impl Last {
         }
     }
 
-    /// Whether this one repeats the last. A third one counts as new.
+    /// Returns whether this one repeats the last. A third one counts as new.
     fn repeats(&self, signal: libc::c_int, sender: libc::pid_t, now: u64) -> bool {
         let what = u64::from(sender.unsigned_abs()) << 32 | u64::from(signal.unsigned_abs());
         let is_near = now.saturating_sub(self.time.load(Ordering::Relaxed)) < AT_ONCE;
