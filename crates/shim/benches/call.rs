@@ -1,5 +1,5 @@
-//! Nanoseconds that the begin and end of one hot record take, against an empty loop and
-//! two readings of the clock in the same run.
+//! Measures the cost of beginning and ending one hot record in nanoseconds, compared with
+//! an empty loop and two clock readings in the same run.
 
 use preheat_shim::recorder::{self, now};
 use preheat_wire::Kind;
@@ -8,7 +8,7 @@ use std::hint::black_box;
 const CALLS: u64 = 1_000_000;
 const ROUNDS: usize = 15;
 
-/// The least of the rounds, in nanoseconds a call.
+/// The minimum of the rounds, in nanoseconds per call.
 fn least(mut work: impl FnMut(u64)) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,6 +1,6 @@
-//! Nanoseconds that one intercepted call of a driver's function adds, against the plain
-//! call in the same run. The functions do nothing, so that what is left is ours: two
-//! readings of the clock, the record, and the page faults of the file it goes to.
+//! Measures the cost that interception adds to one call of a driver function in
+//! nanoseconds, compared with the plain call in the same run. The functions do nothing, so
+//! the difference is ours: two clock readings, the record, and the page faults of its file.
 
 use preheat_shim::{hooks, loader, recorder};
 use preheat_wire::Kind;
@@ -32,7 +32,7 @@ type Function = unsafe extern "C" fn(
     usize,
 ) -> i32;
 
-/// Nanoseconds that this thread was on a processor: others may use the machine.
+/// The CPU time of this thread in nanoseconds, independent of other load.
 fn on_processor() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -43,13 +43,13 @@ fn on_processor() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The least time of a call over the rounds, in nanoseconds.
+/// The minimum duration of a call over the rounds, in nanoseconds.
 fn least(function: Function) -> f64 {
     (0..ROUNDS)
         .map(|_| {
             let began = on_processor();
             for _ in 0..CALLS {
-                // SAFETY: a function of at most so many words that looks at none.
+                // SAFETY: a function of at most this many words that reads none.
                 let status =
                     unsafe { std::hint::black_box(function)(64, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) };
                 assert_eq!(status, 0);
@@ -82,7 +82,7 @@ fn build(directory: &Path) -> Option<CString> {
     CString::new(library.to_str()?).ok()
 }
 
-/// Repeats what a program does until calls that are made often are left out.
+/// Repeats iterations until frequent calls are left out.
 fn until_sparse() {
     let name = recorder::text(b"Model");
     for _ in 0..100 {
@@ -101,15 +101,15 @@ fn measure(handle: *mut c_void, name: &CStr, symbol: &CStr) {
     let wrapper = hooks::looked_up(symbol, real);
     assert!(!real.is_null() && wrapper != real);
     let function = |address: *mut c_void| {
-        // SAFETY: a function of at most so many words.
+        // SAFETY: a function of at most this many words.
         unsafe { std::mem::transmute::<*mut c_void, Function>(address) }
     };
     let (real, wrapper) = (function(real), function(wrapper));
-    let (plain, taken) = (least(real), least(wrapper));
+    let (plain, hooked) = (least(real), least(wrapper));
     let name = name.to_string_lossy();
     println!(
-        "{name:<20} plain {plain:6.1} ns   taken {taken:6.1} ns   added {:6.1} ns",
-        taken - plain
+        "{name:<20} plain {plain:6.1} ns   hooked {hooked:6.1} ns   added {:6.1} ns",
+        hooked - plain
     );
 }
 

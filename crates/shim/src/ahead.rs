@@ -105,7 +105,7 @@ pub(crate) fn wait() {
     }
 }
 
-/// Whether this is the thread; the driver may fork on it.
+/// Returns whether this is the thread; the driver may fork on it.
 fn is_this_thread() -> bool {
     // SAFETY: it has no arguments and cannot fail.
     THREAD.load(Ordering::Relaxed) == unsafe { libc::pthread_self() } as usize

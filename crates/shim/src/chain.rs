@@ -76,7 +76,7 @@ pub(crate) unsafe fn follow(
 /// Programs that run one other program as their child and wait for it.
 const LAUNCHERS: [&[u8]; 3] = [b"uv", b"uvx", b"timeout"];
 
-/// Whether a process is such a program.
+/// Returns whether a process is such a program.
 fn runs_one_child(process: u32) -> bool {
     let mut path = *b"/proc/0000000000/exe\0";
     let mut rest = process;
@@ -92,12 +92,12 @@ fn runs_one_child(process: u32) -> bool {
         .is_ok_and(|path| executable(path, |name| LAUNCHERS.contains(&base(name))))
 }
 
-/// Whether this process runs a Python, according to the name of its executable.
+/// Returns whether this process runs a Python, according to the name of its executable.
 fn is_python() -> bool {
     executable(c"/proc/self/exe", names_python)
 }
 
-/// Whether the path that a link refers to is accepted.
+/// Returns whether the path that a link refers to is accepted.
 fn executable(link: &CStr, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
     let mut room = [0u8; LONGEST];
     // SAFETY: the kernel writes at most the length of the buffer.

@@ -29,7 +29,7 @@ static BASE: AtomicUsize = AtomicUsize::new(0);
 const MOST: u32 = 1 << 19;
 static READINGS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the executable is a Python.
+/// True if the executable is a Python.
 static PYTHON: AtomicBool = AtomicBool::new(false);
 
 /// Looks up the real functions.
@@ -79,7 +79,7 @@ pub(crate) fn main_begins() {
     });
 }
 
-/// Whether an executable is a system tool.
+/// Returns whether an executable is a system tool.
 fn is_installed(path: &[u8]) -> bool {
     const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/bin/", b"/sbin/", b"/lib/", b"/snap/"];
     const OWN: [&[u8]; 2] = [b"/usr/local/", b"/usr/src/"];
@@ -93,7 +93,7 @@ fn is_own(caller: *const u8) -> bool {
     (caller as usize).wrapping_sub(from) < LENGTH.load(Ordering::Relaxed)
 }
 
-/// Whether readings are still recorded.
+/// Returns whether readings are still recorded.
 pub(crate) fn may_record() -> bool {
     recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
 }
@@ -131,7 +131,7 @@ thread_local! {
     };
 }
 
-/// Whether this reading is part of a polling loop.
+/// Returns whether this reading is part of a polling loop.
 fn is_polling(place: u32) -> bool {
     let time = recorder::now();
     let last = LAST.get();

@@ -1,5 +1,5 @@
-//! The driver initialized ahead, with a scripted driver in place of the real one: the
-//! program finds it initialized, and nothing else that it did not have without us.
+//! Initializing the driver ahead, with a scripted driver in place of the real one: the
+//! program finds it initialized, and nothing else changes.
 
 mod libcuda;
 mod support;
@@ -35,7 +35,7 @@ static int is_active(void) {
 }
 "#;
 
-/// A program that is to be initialized ahead, if it is this one that is meant.
+/// A program that is initialized ahead, if it is the one in the request.
 fn ahead(fake: &Fake, run: &Path, meant: &Path) -> Command {
     let driver = fake.scratch.join("libcuda.so.1");
     let asked = format!(
@@ -66,7 +66,7 @@ fn said(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// How often the driver's function was called.
+/// The number of calls of a driver function.
 fn called(fake: &Fake, name: &str) -> u64 {
     let log = fake.log();
     let line = log.iter().find_map(|line| line.strip_prefix(name));
@@ -104,7 +104,7 @@ fn a_program_has_its_own_environment_and_a_context_that_is_not_current() {
         let plain = plain.output().unwrap();
         assert_eq!(called(&fake, "cuInit"), 1);
         assert_eq!(said(&command.output().unwrap()), said(&plain));
-        // Ours, and the program's own.
+        // Our call, and that of the program.
         assert_eq!(called(&fake, "cuInit"), 2);
         assert_eq!(called(&fake, "cuDevicePrimaryCtxRetain"), 2);
         assert_eq!(called(&fake, "cuDevicePrimaryCtxRelease"), 0);
@@ -112,7 +112,7 @@ fn a_program_has_its_own_environment_and_a_context_that_is_not_current() {
 }
 
 #[test]
-fn another_program_passes_it_on() {
+fn another_program_passes_the_request_on() {
     let Some(fake) = Fake::new() else { return };
     let program = program(&fake, "program", "int main(void) { return 0; }");
     let mut command = ahead(&fake, Path::new("/usr/bin/env"), &program);
@@ -127,7 +127,7 @@ fn another_program_passes_it_on() {
 }
 
 #[test]
-fn a_program_that_ends_waits_for_it_and_one_that_is_killed_does_not() {
+fn exit_waits_for_the_initialization_but_a_kill_does_not() {
     let Some(fake) = Fake::new() else { return };
     let ways = [
         ("returns", "return 7;", Some(7), 1),
@@ -153,14 +153,14 @@ fn a_program_that_ends_waits_for_it_and_one_that_is_killed_does_not() {
             let _ = fs::remove_file(path);
         }
         if contexts > 0 {
-            // It passes; what it takes is after it.
+            // It passes the gate; the context takes time afterwards.
             fs::write(&gate, "").unwrap();
         }
         let mut command = ahead(&fake, &program, &program);
         command.env("FAKE_GATE", &gate).env("FAKE_CONTEXT_MS", "50");
         let status = command.status().unwrap();
         assert_eq!(status.code(), code, "{name}");
-        // The log is written when the library is taken down.
+        // The log is written when the library is unloaded.
         assert_eq!(
             called(&fake, "cuDevicePrimaryCtxRetain"),
             contexts,
@@ -170,7 +170,7 @@ fn a_program_that_ends_waits_for_it_and_one_that_is_killed_does_not() {
 }
 
 #[test]
-fn a_fork_waits_for_it_and_the_child_can_load_and_end() {
+fn a_fork_waits_and_the_child_can_load_and_exit() {
     let Some(fake) = Fake::new() else { return };
     let source = r#"
     static volatile int forks;
@@ -199,7 +199,7 @@ fn a_fork_waits_for_it_and_the_child_can_load_and_end() {
 }
 
 #[test]
-fn the_thread_has_a_name_and_takes_no_signals() {
+fn the_thread_has_a_name_and_blocks_signals() {
     let Some(fake) = Fake::new() else { return };
     let source = r#"int main(void) {
         wait_for("gate.reached");
@@ -225,17 +225,18 @@ fn the_thread_has_a_name_and_takes_no_signals() {
     let program = program(&fake, "program", source);
     let mut command = ahead(&fake, &program, &program);
     command.env("FAKE_GATE", fake.scratch.join("gate"));
-    // All but the two that the C library keeps for itself; SIGKILL and SIGSTOP cannot be.
+    // All except for the two that the C library reserves; SIGKILL and SIGSTOP cannot be
+    // blocked.
     let said = said(&command.output().unwrap());
     assert_eq!(said, "SigBlk:\tfffffffe7ffbfeff\n0\n");
 }
 
 #[test]
-fn a_driver_that_is_not_there_or_fails_is_the_programs_to_notice() {
+fn a_missing_or_failing_driver_is_ignored() {
     let Some(fake) = Fake::new() else { return };
     let source = r#"int main(void) { printf("%d\n", is_active()); return 0; }"#;
     let program = program(&fake, "program", source);
-    // Another device than there is.
+    // A device that does not exist.
     let mut command = ahead(&fake, &program, &program);
     let asked = |device: &str, driver: &Path| {
         let shim = shim().display();
@@ -254,15 +255,15 @@ fn a_driver_that_is_not_there_or_fails_is_the_programs_to_notice() {
         asked("0", Path::new("/nowhere/libcuda.so.1")),
     );
     assert_eq!(said(&command.output().unwrap()), "0\n");
-    // What nobody understands stays as it is.
+    // An invalid request is ignored.
     command.env("PREHEAT_AHEAD", "what");
     assert_eq!(said(&command.output().unwrap()), "0\n");
 }
 
-/// A driver that asks for variables all the time; the program sets some, and one that the
+/// The driver reads variables continuously while the program sets some, one of which the
 /// driver would notice.
 #[test]
-fn variables_that_are_set_meanwhile_do_no_harm() {
+fn variables_can_be_set_meanwhile() {
     let Some(fake) = Fake::new() else { return };
     let driver = r#"
     #include <stdio.h>
@@ -307,7 +308,7 @@ fn variables_that_are_set_meanwhile_do_no_harm() {
 }
 
 #[test]
-fn a_recording_has_its_calls_in_a_thread_of_their_own() {
+fn the_calls_are_recorded_on_a_separate_thread() {
     let Some(fake) = Fake::new() else { return };
     let program = fake.build("as_cudart", libcuda::AS_CUDART, &["-ldl"], &[]);
     let directory = fake.scratch.recording();

@@ -1,5 +1,5 @@
-//! A program that repeats itself is recorded in detail at first, then in windows. What is
-//! counted here are records: nothing depends on how long anything takes.
+//! A program that repeats itself is recorded in detail at first, then in windows. These
+//! tests count records: nothing depends on durations.
 
 mod libcuda;
 mod support;
@@ -9,7 +9,7 @@ use preheat_wire::Kind;
 use std::collections::HashMap;
 use support::{Found, Process, shim};
 
-/// The process and its forked child, with what is asked for as an iteration.
+/// The process and its forked child, with this definition of an iteration.
 fn recorded(arguments: &[&str], iterations: &str) -> Option<(Process, Process)> {
     let fake = Fake::new()?;
     let source = include_str!("libcuda/repeats.c");
@@ -21,7 +21,7 @@ fn recorded(arguments: &[&str], iterations: &str) -> Option<(Process, Process)> 
         ("PREHEAT_ITERATIONS", iterations),
     ];
     let (done, mut processes) = fake.recorded(&program, arguments, &variables);
-    // The driver is called as without a recorder, recorded or not.
+    // The driver gets the same calls as without a recorder, recorded or not.
     assert_eq!(String::from_utf8_lossy(&done.stdout), "0 0\n");
     assert_eq!(done.stdout, plain.stdout);
     assert_eq!(fake.log(), plain_log);
@@ -44,7 +44,7 @@ fn ranges(process: &Process, name: &str) -> Vec<(u64, u64)> {
     found
 }
 
-/// How many calls of a function each step has.
+/// The number of calls of a function in each step.
 fn in_steps(process: &Process, function: &str) -> Vec<usize> {
     let begins: Vec<u64> = (calls(process, function).iter())
         .map(|call| call.record.begin)
@@ -56,7 +56,7 @@ fn in_steps(process: &Process, function: &str) -> Vec<usize> {
     ranges(process, "step").iter().map(within).collect()
 }
 
-/// Runs of equal values: how many, of what.
+/// Run-length encoding: count and value.
 fn runs(values: &[usize]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for value in values {
@@ -69,13 +69,13 @@ fn runs(values: &[usize]) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn after_the_first_iterations_there_are_windows_and_what_is_new_opens_one() {
+fn windows_follow_the_first_iterations_and_new_events_open_one() {
     let Some((process, child)) = recorded(&["400", "110", "240"], "auto") else {
         return;
     };
-    // Five launches in detail, two of them on another thread. The one that comes for the
-    // first time is always recorded, and the rest of that iteration; and so is what
-    // follows the loading of code.
+    // Five launches in detail, two of them on another thread. The first launch of a kernel
+    // is always recorded, together with the rest of its iteration and a window; so is a
+    // window after code is loaded.
     let expected = [
         (64, 5),
         (24, 0),
@@ -93,7 +93,7 @@ fn after_the_first_iterations_there_are_windows_and_what_is_new_opens_one() {
         (23, 0),
     ];
     assert_eq!(runs(&in_steps(&process, "cuLaunchKernel")), expected);
-    // In the iterations of something new, what came before it is not there.
+    // In these two iterations, calls before the new event are missing.
     let copies = [
         (64, 1),
         (24, 0),
@@ -109,7 +109,7 @@ fn after_the_first_iterations_there_are_windows_and_what_is_new_opens_one() {
         (23, 0),
     ];
     assert_eq!(runs(&in_steps(&process, "cuMemcpyHtoDAsync")), copies);
-    // What waits for the device says when iterations end, and what is rare is told always.
+    // Calls that wait for the device, and rare calls, are always recorded.
     for function in ["cuMemcpyDtoHAsync", "cuStreamSynchronize"] {
         assert_eq!(
             runs(&in_steps(&process, function)),
@@ -120,8 +120,8 @@ fn after_the_first_iterations_there_are_windows_and_what_is_new_opens_one() {
     assert_eq!(calls(&process, "cuModuleLoadData").len(), 1);
     assert_eq!(ranges(&process, "layer").len(), 1200);
 
-    // The file says where: an iteration lies on one side of every border, but for those in
-    // which something new came.
+    // The file shows the intervals: no iteration crosses a border, except for those with a
+    // new event.
     let mut sparse: Vec<(u64, u64)> = (process.of(Kind::Sparse).iter())
         .map(|found| (found.record.begin, found.record.end))
         .collect();
@@ -131,24 +131,24 @@ fn after_the_first_iterations_there_are_windows_and_what_is_new_opens_one() {
     sparse[5].1 = u64::MAX;
     let steps = ranges(&process, "step");
     let whole = |step: &&(u64, u64)| {
-        let apart = |stretch: &(u64, u64)| step.1 <= stretch.0 || stretch.1 <= step.0;
+        let apart = |interval: &(u64, u64)| step.1 <= interval.0 || interval.1 <= step.0;
         sparse.iter().all(apart)
     };
     assert_eq!(steps.iter().filter(whole).count(), 64 + 5 * 8);
     let within = |step: &&(u64, u64)| {
-        let around = |stretch: &(u64, u64)| stretch.0 <= step.0 && step.1 <= stretch.1;
+        let around = |interval: &(u64, u64)| interval.0 <= step.0 && step.1 <= interval.1;
         sparse.iter().any(around)
     };
     assert_eq!(steps.iter().filter(within).count(), 400 - 64 - 40 - 2);
 
-    // A child begins anew.
+    // A child starts over.
     assert_eq!(child.header.parent, process.header.pid);
     assert_eq!(in_steps(&child, "cuLaunchKernel"), [3, 3, 3]);
     assert!(child.of(Kind::Sparse).is_empty());
 }
 
 #[test]
-fn what_only_all_detail_can_tell_has_all_of_it() {
+fn detection_from_calls_needs_all_detail() {
     for asked in ["kernels", "lines:loss", "python"] {
         let Some((process, _)) = recorded(&["200"], asked) else {
             return;
@@ -160,13 +160,13 @@ fn what_only_all_detail_can_tell_has_all_of_it() {
 }
 
 #[test]
-fn an_iteration_is_what_was_asked_for_or_the_outermost_range() {
-    // Steps lie in epochs, and there are not enough of those.
+fn an_iteration_is_the_requested_or_the_outermost_range() {
+    // Steps are inside epochs, of which there are too few.
     let Some((process, _)) = recorded(&["100", "-1", "-1", "3"], "auto") else {
         return;
     };
     assert_eq!(runs(&in_steps(&process, "cuLaunchKernel")), [(300, 5)]);
-    // Who says which ranges are the iterations gets windows of those.
+    // With an explicit range name, the windows follow those ranges.
     let (process, _) = recorded(&["100", "-1", "-1", "3"], "nvtx:step").unwrap();
     let launches = runs(&in_steps(&process, "cuLaunchKernel"));
     assert_eq!(launches[..4], [(64, 5), (24, 0), (8, 5), (56, 0)]);

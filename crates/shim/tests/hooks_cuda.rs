@@ -1,5 +1,5 @@
-//! The driver's calls, with a scripted driver in place of the real one: found as cudart
-//! finds it, linked with, looked up in every way, called by many threads at once.
+//! Calls of the driver, with a scripted driver in place of the real one: found like cudart
+//! does, linked, looked up in every way, called by many threads at once.
 
 mod libcuda;
 mod support;
@@ -11,7 +11,7 @@ use std::path::Path;
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn a_program_that_asks_for_functions_as_cudart_does() {
+fn a_program_that_looks_up_functions_like_cudart() {
     let Some(fake) = Fake::new() else { return };
     let program = fake.build("as_cudart", AS_CUDART, &["-ldl"], &[]);
     for streams in ["", "per-thread"] {
@@ -95,29 +95,29 @@ fn a_program_that_asks_for_functions_as_cudart_does() {
 }
 
 #[test]
-fn memory_is_looked_at_after_what_changes_it() {
+fn memory_is_sampled_after_calls_that_change_it() {
     let Some(fake) = Fake::new() else { return };
     let program = fake.build("as_cudart", AS_CUDART, &["-ldl"], &[]);
-    // Slow enough that none of the looks comes too soon after the one before.
+    // Slow enough that no sample comes too soon after the previous one.
     let slow = [
         ("FAKE_LOAD_MS", "20"),
         ("FAKE_ALLOC_MS", "20"),
         ("FAKE_FIRST_LAUNCH_MS", "20"),
     ];
     let (_, processes) = fake.recorded(&program, &["2", "2", "64"], &slow);
-    let looks = processes[0].of(Kind::Memory);
+    let samples = processes[0].of(Kind::Memory);
     let names = symbols(&processes[0]);
-    let told: Vec<(&str, u64)> = looks
+    let used: Vec<(&str, u64)> = samples
         .iter()
-        .map(|look| {
-            let memory: DeviceMemory = slot(look, 0);
+        .map(|sample| {
+            let memory: DeviceMemory = slot(sample, 0);
             assert_eq!((memory.total, memory.device), (8192 * MIB, 0));
             let after = names
                 .iter()
                 .find(|symbol| u32::from(symbol.number) == memory.after);
             (
                 after.unwrap().name.as_str(),
-                (memory.total - look.record.value) / MIB,
+                (memory.total - sample.record.value) / MIB,
             )
         })
         .collect();
@@ -128,11 +128,11 @@ fn memory_is_looked_at_after_what_changes_it() {
         ("cuLaunchKernel", 630),
         ("cuLaunchKernel", 632),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(used, expected);
 }
 
 #[test]
-fn code_that_is_linked_with_the_driver() {
+fn code_linked_with_the_driver() {
     let Some(fake) = Fake::new() else { return };
     let source = include_str!("libcuda/linked.c");
     let program = fake.build("linked", source, &["-DPROGRAM"], &["libcuda.so.1"]);
@@ -167,7 +167,7 @@ fn code_that_is_linked_with_the_driver() {
             (allocations[0].record.value, allocations[0].record.more),
             (3000, 1)
         );
-        // The first version has addresses of 32 bits: nothing is read.
+        // The first version has 32-bit addresses: nothing is read.
         assert_eq!(
             (allocations[1].record.value, allocations[1].record.more),
             (0, 0)
@@ -176,7 +176,7 @@ fn code_that_is_linked_with_the_driver() {
 }
 
 #[test]
-fn the_driver_is_found_where_it_is_and_nowhere_else() {
+fn lookups_find_the_driver_only_where_it_is() {
     let Some(fake) = Fake::new() else { return };
     let program = fake.build("looks", include_str!("libcuda/looks.c"), &["-ldl"], &[]);
     let (said, processes) = fake.both(&program, &[]);
@@ -191,7 +191,7 @@ fn the_driver_is_found_where_it_is_and_nowhere_else() {
 }
 
 #[test]
-fn where_nothing_is_recorded_everything_is_as_without_us() {
+fn without_recording_nothing_changes() {
     let Some(fake) = Fake::new() else { return };
     let looks = fake.build("looks", include_str!("libcuda/looks.c"), &["-ldl"], &[]);
     let linked = include_str!("libcuda/linked.c");
@@ -207,7 +207,7 @@ fn where_nothing_is_recorded_everything_is_as_without_us() {
 }
 
 #[test]
-fn nothing_is_asked_while_a_graph_is_captured() {
+fn memory_is_not_sampled_during_a_capture() {
     let Some(fake) = Fake::new() else { return };
     let source = include_str!("libcuda/captures.c");
     let program = fake.build("captures", source, &[], &["libcuda.so.1"]);
@@ -241,14 +241,14 @@ fn sixty_four_threads_at_once_and_a_forked_child() {
     assert_eq!(calls(parent, "cuLaunchKernel").len(), 64 * 500);
     assert_eq!(calls(parent, "cuCtxCreate").len(), 64);
     assert_eq!(parent.threads, 65);
-    // The child defines what it uses, and nothing else.
+    // The child defines exactly the symbols that it uses.
     let symbols = symbols(child);
     let names: Vec<&str> = symbols.iter().map(|symbol| symbol.name.as_str()).collect();
     assert_eq!(names, ["cuLaunchKernel"]);
     assert_eq!(calls(child, "cuLaunchKernel").len(), 3);
 }
 
-/// Python calls the driver by ctypes, and asks us to wait for the device.
+/// Python calls the driver with ctypes, and asks the recorder to wait for the device.
 const PYTHON: &str = r#"
 import ctypes, importlib.machinery, importlib.util, os
 loader = importlib.machinery.ExtensionFileLoader("_preheat", os.environ["PREHEAT_SHIM"])
@@ -270,11 +270,11 @@ preheat.synchronize()
 "#;
 
 #[test]
-fn python_asks_us_to_wait_for_the_device() {
+fn python_can_wait_for_the_device() {
     let Some(fake) = Fake::new() else { return };
     let python = Path::new("/usr/bin/python3");
     if !python.exists() {
-        support::missing("python", "there is no /usr/bin/python3");
+        support::missing("python", "/usr/bin/python3 does not exist");
         return;
     }
     let shim = [("PREHEAT_SHIM", support::shim().to_str().unwrap())];
@@ -285,7 +285,7 @@ fn python_asks_us_to_wait_for_the_device() {
         "0\n".repeat(5),
         "{said}"
     );
-    // Not without a context, and not while a graph is captured.
+    // Not without a context, and not during the capture of a graph.
     let waits = calls(&processes[0], "cuCtxSynchronize");
     assert_eq!(waits.len(), 2);
     assert!(waits.iter().all(|wait| wait.record.status == 0));

@@ -1,4 +1,4 @@
-//! Libraries above the driver, which programs are linked with: several of one name in a
+//! Libraries above the driver that programs are linked with: several of one name in a
 //! process, each with its own callers, and arguments that do not fit into registers.
 
 mod libcuda;
@@ -63,7 +63,7 @@ fn a_library_with_its_own_function_of_that_name_keeps_it() {
 }
 
 #[test]
-fn what_is_always_quick_is_hardly_recorded() {
+fn functions_that_are_always_quick_are_hardly_recorded() {
     let Some(fake) = Fake::new() else { return };
     let soname = "-Wl,-soname,libcudnn.so.9";
     let flags = [LIBRARY[0], LIBRARY[1], "-DCUDNN", soname];
@@ -77,10 +77,10 @@ fn what_is_always_quick_is_hardly_recorded() {
     let slow = |call: &&&Found| call.record.end - call.record.begin >= 1_000_000;
     let (first, rest) = calls.split_at(20);
     assert!(first.iter().all(|call| slow(&call)));
-    // At least one in sixteen of the last forty was looked at, and all after it.
+    // At least one in sixteen of the last forty was recorded, and all after it.
     let last = rest.iter().filter(slow).count();
     assert!((24..=40).contains(&last), "{last}");
-    // 1024 quick ones and one in sixteen of the others, were the machine never slow.
+    // 1024 quick ones and one in sixteen of the others, if the machine were never slow.
     let quick = rest.len() - last;
     assert!((2000..20_000).contains(&quick), "{quick}");
 }

@@ -1,5 +1,5 @@
-//! NVTX's ranges: from a program that does what NVTX's header does, and from Python's
-//! own package of it.
+//! NVTX ranges: from a program that does the same as the NVTX header, and from the Python
+//! package.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use support::{Found, Process, Scratch, compile, missing, read, recorded, shim};
 
-/// Ranges in order of their beginning: name, domain, and whether it is still open.
+/// Ranges ordered by their beginning: name, domain, and whether it is still open.
 fn ranges(process: &Process) -> Vec<(String, String, bool)> {
     let texts: HashMap<u64, String> = process
         .of(Kind::Text)
@@ -70,7 +70,7 @@ fn ranges_marks_domains_and_registered_texts() {
 }
 
 #[test]
-fn where_nothing_is_recorded_nvtx_is_left_alone() {
+fn without_recording_nvtx_is_left_alone() {
     let scratch = Scratch::new();
     let program = scratch.join("nvtx");
     if !compile(
@@ -88,7 +88,7 @@ fn where_nothing_is_recorded_nvtx_is_left_alone() {
     assert_eq!(String::from_utf8_lossy(&done.stdout), "0\n");
 }
 
-/// The Python of the tests' own environment, if it has the package.
+/// The Python of the test environment, if it has the package.
 fn python() -> Option<PathBuf> {
     let path = PathBuf::from(std::env::var_os("PREHEAT_TEST_VENV")?).join("bin/python");
     let tried = Command::new(&path).args(["-c", "import nvtx"]).output();
@@ -98,7 +98,7 @@ fn python() -> Option<PathBuf> {
 }
 
 #[test]
-fn pythons_package() {
+fn the_python_package() {
     let Some(python) = python() else {
         missing("nvtx", "Python's package nvtx is not in PREHEAT_TEST_VENV");
         return;

@@ -1,4 +1,4 @@
-//! OpenCL's calls on a real device, through the loader's layers.
+//! OpenCL calls on a real device, through the layers of the loader.
 
 mod libcuda;
 mod support;
@@ -81,7 +81,7 @@ fn a_program_from_its_platform_to_its_result() {
     );
 }
 
-/// The Python of the tests' own environment, if it has the package and a device.
+/// The Python of the test environment, if it has the package and a device.
 fn python() -> Option<PathBuf> {
     let path = PathBuf::from(std::env::var_os("PREHEAT_TEST_VENV")?).join("bin/python");
     let code = "import pyopencl; pyopencl.get_platforms()[0].get_devices()[0]";
@@ -91,9 +91,9 @@ fn python() -> Option<PathBuf> {
         .then_some(path)
 }
 
-/// Its package has a loader of its own.
+/// The Python package includes its own loader.
 #[test]
-fn pythons_package() {
+fn the_python_package() {
     let Some(python) = python() else {
         missing("pyopencl", "no pyopencl with a device in PREHEAT_TEST_VENV");
         return;

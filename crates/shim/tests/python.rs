@@ -1,5 +1,5 @@
-//! Real Python programs, recorded and not: they say the same, and what was recorded is
-//! what they did.
+//! Real Python programs, recorded and not: their output is the same, and the recording
+//! shows what they did.
 
 mod support;
 
@@ -40,7 +40,7 @@ impl Place {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Runs the command recorded, with `path` behind ours in PYTHONPATH.
+    /// Runs the command recorded, with `path` after ours in PYTHONPATH.
     fn recorded(&self, python: &str, arguments: &[&str], path: &str) -> Command {
         let mut command = recorded(python, &self.scratch.recording());
         let ours = self.ours.to_str().unwrap();
@@ -71,7 +71,7 @@ impl Place {
         command
     }
 
-    /// Runs it both ways; they must not differ.
+    /// Runs it both ways; the output must not differ.
     fn both(&self, python: &str, arguments: &[&str], path: &str) -> (Output, Vec<Process>) {
         let with = self.recorded(python, arguments, path).output().unwrap();
         let without = self.plain(python, arguments, path).output().unwrap();
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// The imports of a process: name, who asked, function, place in the main program.
+/// The imports of a process: name, importer, function, position in the main program.
 fn imports(process: &Process) -> Vec<Vec<String>> {
     process
         .of(Kind::Import)
@@ -100,7 +100,7 @@ fn find<'a>(imports: &'a [Vec<String>], name: &str) -> &'a [String] {
 }
 
 #[test]
-fn imports_have_names_askers_and_places() {
+fn imports_have_names_importers_and_positions() {
     let Some(python) = python() else { return };
     let place = Place::new();
     place.write(
@@ -134,7 +134,7 @@ fn imports_have_names_askers_and_places() {
     assert!(process.texts(Event::File).contains(&file));
 }
 
-/// Python says a script's whole path since 3.9.
+/// Python reports the absolute path of a script since 3.9.
 fn whole(place: &Place) -> impl Fn(&str) -> String {
     move |text| match text {
         "main.py:1" => format!("{}/main.py:1", place.scratch.path().display()),
@@ -143,7 +143,7 @@ fn whole(place: &Place) -> impl Fn(&str) -> String {
 }
 
 #[test]
-fn a_command_a_module_and_the_path_are_as_without_us() {
+fn commands_modules_and_the_path_are_unchanged() {
     let Some(python) = python() else { return };
     let place = Place::new();
     place.write(
@@ -167,7 +167,7 @@ fn a_command_a_module_and_the_path_are_as_without_us() {
 }
 
 #[test]
-fn a_failing_import_says_the_same() {
+fn a_failing_import_has_the_same_message() {
     let Some(python) = python() else { return };
     let bad = [
         ("missing", "import not_there_at_all\n"),
@@ -391,7 +391,7 @@ fn steps_of_keras() {
     assert!(process.texts(Event::Note).is_empty());
 }
 
-/// The compiled modules of a process: the file's name, why, and whether bytecode is written.
+/// The compiled modules of a process: file name, reason, and whether bytecode is written.
 fn compiled(process: &Process) -> Vec<(String, NoBytecode, BytecodeWrite)> {
     let all = process.of(Kind::Bytecode).into_iter();
     all.map(|found| {
@@ -413,7 +413,7 @@ fn compiled_modules_have_a_reason() {
     place.write("unreadable.py", "");
     place.write("kept.py", "");
     place.write("fixed/beside.py", "");
-    // Where the directory for bytecode would be is a file.
+    // A file is in place of the directory for bytecode.
     place.write("fixed/__pycache__", "");
     place.write(
         "main.py",
@@ -450,7 +450,7 @@ fn compiled_modules_have_a_reason() {
     );
     assert!(!found.iter().any(|found| found.0 == "kept.py"), "{found:?}");
 
-    // Writing is allowed: only what cannot be written stays without.
+    // Writing is allowed: only files that cannot be written stay without bytecode.
     let recording = Scratch::new();
     let mut command = place.recorded(&python, &["main.py"], "");
     command.env_remove("PYTHONDONTWRITEBYTECODE");

@@ -1,5 +1,5 @@
-//! The recorder by itself. Each test records in a forked child, because a process has
-//! one recording.
+//! The recorder alone. Each test records in a forked child, because a process has one
+//! recording.
 
 mod support;
 
@@ -8,7 +8,7 @@ use preheat_wire::{Event, Kind, State, Usage};
 use std::path::Path;
 use support::{Scratch, read};
 
-/// Runs `work` in a forked child that records; gives its exit status.
+/// Runs `work` in a forked child that records, and returns its exit status.
 fn in_child(directory: &Path, limit: u64, work: impl FnOnce()) -> i32 {
     let path = directory.to_str().unwrap().as_bytes().to_vec();
     forked(|| {
@@ -18,8 +18,8 @@ fn in_child(directory: &Path, limit: u64, work: impl FnOnce()) -> i32 {
 }
 
 fn forked(work: impl FnOnce()) -> i32 {
-    // SAFETY: the C library readies its allocator in the child; the child leaves by
-    // _exit and does nothing else of the parent's.
+    // SAFETY: the C library prepares its allocator in the child; the child exits with _exit
+    // and does nothing else of the parent.
     let child = unsafe { libc::fork() };
     if child == 0 {
         work();
@@ -41,7 +41,7 @@ fn hot(symbol: u16) -> Open {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn a_record_is_read_back_unchanged() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     let status = in_child(&directory, 1 << 20, || {
@@ -131,7 +131,7 @@ fn sixty_four_threads_record_at_once() {
 }
 
 #[test]
-fn very_many_short_threads_take_little_room() {
+fn very_many_short_threads_use_little_space() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     let status = in_child(&directory, 1 << 20, || {
@@ -147,16 +147,16 @@ fn very_many_short_threads_take_little_room() {
 }
 
 #[test]
-fn a_forked_child_has_a_file_of_its_own() {
+fn a_forked_child_has_a_separate_file() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     let status = in_child(&directory, 1 << 20, || {
         let open = recorder::begin(Kind::Load, 0, 0, 1, b"begun by the parent", false);
         let number = recorder::text(b"a name");
-        // SAFETY: this child has one thread; its child leaves by _exit.
+        // SAFETY: this child has one thread; its child exits with _exit.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // The record is the parent's, whose file the child must not touch.
+            // The record belongs to the parent, whose file the child must not touch.
             open.end(0, None);
             hot(2).end(0, None);
             let again = recorder::text(b"a name");
@@ -206,7 +206,7 @@ fn a_full_file_counts_hot_calls_and_keeps_the_rest() {
 }
 
 #[test]
-fn a_file_that_is_full_to_the_end_only_counts() {
+fn a_completely_full_file_only_counts() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     let status = in_child(&directory, 128 * 1024, || {
@@ -223,7 +223,7 @@ fn a_file_that_is_full_to_the_end_only_counts() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_kills_nothing() {
+fn a_file_size_limit_does_not_kill_the_program() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     let status = in_child(&directory, 16 << 20, || {
@@ -231,7 +231,7 @@ fn a_limit_of_file_sizes_kills_nothing() {
             rlim_cur: 100_000,
             rlim_max: 100_000,
         };
-        // SAFETY: a limit of this child alone.
+        // SAFETY: a limit only for this child.
         unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) };
         for _ in 0..100_000 {
             hot(1).end(0, None);
@@ -246,13 +246,13 @@ fn a_limit_of_file_sizes_kills_nothing() {
 }
 
 #[test]
-fn a_full_disk_ends_the_recording_and_nothing_else() {
+fn a_full_disk_only_ends_the_recording() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
-    // A private view of a small file system; for root, or where users may have one.
+    // A private mount of a small file system; needs root, or user namespaces.
     let status = forked(|| {
         let name = std::ffi::CString::new(directory.to_str().unwrap()).unwrap();
-        // SAFETY: this child's own mounts; all strings end with a NUL.
+        // SAFETY: mounts of this child; all strings end with a NUL.
         let mounted = unsafe {
             libc::unshare(libc::CLONE_NEWNS) == 0
                 && libc::mount(
@@ -309,7 +309,7 @@ fn without_a_directory_nothing_is_recorded() {
 }
 
 #[test]
-fn a_signal_handler_in_the_midst_of_it_does_no_harm() {
+fn a_signal_handler_may_interrupt_the_recorder() {
     let scratch = Scratch::new();
     let directory = scratch.recording();
     extern "C" fn handler(_: i32) {

@@ -1,4 +1,4 @@
-//! Tiny programs, each one situation that the library must survive and record.
+//! Tiny programs, each with one situation that the library must survive and record.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Output;
 use support::{Process, Scratch, compile, read, recorded};
 
-/// Compiles a program and runs it recorded; nothing where there is no compiler.
+/// Compiles a program and runs it recorded; `None` if there is no compiler.
 fn run(scratch: &Scratch, source: &str, flags: &[&str]) -> Option<(Output, Vec<Process>)> {
     let program = scratch.join("program");
     compile(source, &program, flags).then(|| again(scratch, &program))
@@ -151,7 +151,7 @@ fn sixty_four_threads() {
 }
 
 #[test]
-fn dlopen_along_the_callers_own_path() {
+fn dlopen_uses_the_callers_rpath() {
     let scratch = Scratch::new();
     let inner = "#include <execinfo.h>\nint inner(void) { return 5; }
         __attribute__((constructor)) static void begin(void) { void *at[50]; backtrace(at, 50); }";
@@ -223,7 +223,7 @@ fn the_next_definition_after_another_preloaded_library() {
 }
 
 #[test]
-fn an_end_without_goodbye() {
+fn an_exit_without_handlers() {
     let scratch = Scratch::new();
     let Some((output, files)) = run(&scratch, &program("_exit(9);"), &[]) else {
         return;
@@ -234,7 +234,7 @@ fn an_end_without_goodbye() {
 }
 
 #[test]
-fn killed_and_crashed_in_the_midst_of_a_load() {
+fn a_kill_and_a_crash_during_a_load() {
     for (signal, end) in [
         (libc::SIGKILL, "kill(getpid(), SIGKILL);"),
         (libc::SIGSEGV, "*(volatile int *) 8 = 1;"),

@@ -28,7 +28,7 @@ const INCLUDES: &str = "
 #include <unistd.h>
 ";
 
-/// Compiles a program and runs it recorded; nothing where there is no compiler.
+/// Compiles a program and runs it recorded; `None` if there is no compiler.
 fn run(scratch: &Scratch, source: &str) -> Option<(Output, Vec<Process>)> {
     let program = scratch.join("program");
     if !compile(&format!("{INCLUDES}\n{source}"), &program, &["-pthread"]) {
@@ -47,10 +47,10 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The loader's lock is held by another thread at many of these forks, and no child waits
-/// for that thread.
+/// At many of these forks another thread holds the loader's lock, and no child may wait for
+/// that thread.
 #[test]
-fn a_look_up_in_a_child_that_was_forked_during_a_load() {
+fn a_lookup_in_a_child_forked_during_a_load() {
     let scratch = Scratch::new();
     let library = scratch.join("libsmall.so");
     if !compile("int small;", &library, &["-shared", "-fPIC"]) {
@@ -85,7 +85,7 @@ fn a_look_up_in_a_child_that_was_forked_during_a_load() {
     }
 }
 
-/// A child may ask for the loaded libraries again once it has loaded one itself.
+/// A child may query the loaded libraries again once it has loaded one itself.
 #[test]
 fn the_libraries_of_a_forked_child() {
     let scratch = Scratch::new();
@@ -126,7 +126,7 @@ fn the_libraries_of_a_forked_child() {
 }
 
 #[test]
-fn nothing_is_needed_but_the_c_library() {
+fn only_the_c_library_is_needed() {
     let ask = |option| match Command::new("readelf")
         .args(["-W", option])
         .arg(shim())
@@ -149,16 +149,16 @@ fn nothing_is_needed_but_the_c_library() {
         .collect();
     assert_eq!(needed, ["libc.so.6"]);
     assert!(section.contains("NODELETE"));
-    // Neither taken from the program nor asked of its C library, which may be older.
+    // Not imported from the program or its C library, which may be older.
     for name in ["_Unwind_", "_dl_find_object"] {
         let with_name = |line: &&str| line.split_whitespace().any(|word| word.starts_with(name));
         assert_eq!(symbols.lines().find(with_name), None);
     }
 }
 
-/// A handler's own stack may have 8 KiB, most of which the kernel takes.
+/// The stack of a signal handler may have 8 KiB, most of which the kernel uses.
 #[test]
-fn little_of_a_small_stack_is_used() {
+fn little_stack_space_is_used() {
     let scratch = Scratch::new();
     let source = r#"static char stack[65536]; static ucontext_t back, there; static const char *path;
         static void opens(void) { open(path, O_RDONLY); }
@@ -196,7 +196,7 @@ fn little_of_a_small_stack_is_used() {
 }
 
 #[test]
-fn a_program_that_bounds_its_system_calls() {
+fn a_program_that_restricts_its_system_calls() {
     let scratch = Scratch::new();
     let source = r#"static void *opens(void *unused) {
             return (void *) (long) open("/etc/passwd", O_RDONLY);
@@ -253,7 +253,7 @@ fn loaded_by_the_program_and_closed_again() {
 }
 
 #[test]
-fn the_loaders_last_message_stays() {
+fn dlerror_is_preserved() {
     let scratch = Scratch::new();
     let source = r#"#define KEPT(what) dlopen("/nowhere", RTLD_NOW); what; \
             printf("%d", strstr(dlerror() ?: "", "/nowhere") != NULL);
@@ -269,7 +269,7 @@ fn the_loaders_last_message_stays() {
 }
 
 #[test]
-fn what_is_not_for_the_program_is_not_found() {
+fn internal_functions_are_not_found() {
     let scratch = Scratch::new();
     let source = r#"int clInitLayer(void) { return 0; }
         int main() {
@@ -322,7 +322,7 @@ fn the_files_of_a_child_with_any_mask_and_any_way_to_fork() {
     assert_eq!(began.len(), expected);
 }
 
-/// What Python prints, recorded, with our directory before another in PYTHONPATH.
+/// The output of a recorded Python, with our directory before another in PYTHONPATH.
 fn python(options: &[&str], program: &str) -> Option<String> {
     const PYTHON: &str = "/usr/bin/python3";
     if !Path::new(PYTHON).exists() {
@@ -346,7 +346,7 @@ fn python(options: &[&str], program: &str) -> Option<String> {
 }
 
 #[test]
-fn a_main_module_that_was_taken_away_stays_away() {
+fn a_removed_main_module_stays_removed() {
     let program = "import sys; del sys.modules['__main__']; import colorsys
 print('__main__' in sys.modules); sys.modules['__main__'] = 5; import fileinput
 print(sys.modules['__main__'])";
@@ -356,7 +356,7 @@ print(sys.modules['__main__'])";
 }
 
 #[test]
-fn a_python_without_site_has_only_its_own_path() {
+fn python_without_site_has_only_its_own_path() {
     let program = "import sys; print(sys.path[1]); print(any('ours' in path for path in sys.path))";
     for option in ["-S", "-B"] {
         if let Some(said) = python(&[option], program) {

@@ -57,7 +57,7 @@ impl Plan {
     }
 }
 
-/// Whether the initialization was requested.
+/// Returns whether the initialization was requested.
 pub(crate) fn is_asked() -> bool {
     PLAN.get().is_some()
 }

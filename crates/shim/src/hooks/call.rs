@@ -142,7 +142,7 @@ impl Call {
         }
     }
 
-    /// Whether this function is called with this handle for the first time.
+    /// Returns whether this function is called with this handle for the first time.
     #[inline]
     fn is_first_of(self, handle: usize) -> bool {
         static SEEN: Handles<32768> = Handles::new();
@@ -162,8 +162,8 @@ impl Call {
         result
     }
 
-    /// Whether a call that would be left out is one that no iteration has made before: the
-    /// first launch of a kernel.
+    /// Returns whether a call that would be left out is one that no iteration has made
+    /// before: the first launch of a kernel.
     #[inline]
     fn is_new(self) -> bool {
         let Detail::Launch(function) = self.entry.detail else {

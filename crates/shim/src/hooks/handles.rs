@@ -13,7 +13,7 @@ impl<const N: usize> Handles<N> {
         Handles([const { AtomicUsize::new(0) }; N])
     }
 
-    /// Whether the handle is in the set, or the set is full.
+    /// Returns whether the handle is in the set, or the set is full.
     #[inline]
     pub(crate) fn is_known(&self, handle: usize) -> bool {
         for step in 0..Self::FAR {

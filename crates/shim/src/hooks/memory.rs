@@ -119,7 +119,7 @@ pub(crate) fn is_first_launch(function: usize) -> bool {
     LAUNCHED.is_new(function)
 }
 
-/// Whether it was launched, or the set is full.
+/// Returns whether it was launched, or the set is full.
 #[inline]
 pub(crate) fn was_launched(function: usize) -> bool {
     LAUNCHED.is_known(function)

@@ -51,7 +51,7 @@ pub(crate) fn prepare() {
     objects::is_ours(std::ptr::null());
 }
 
-/// Whether a name may be that of a hooked function; all others can be skipped.
+/// Returns whether a name may be that of a hooked function; all others can be skipped.
 pub(crate) fn may_hook(name: &CStr) -> bool {
     matches!(
         name.to_bytes(),
@@ -112,12 +112,12 @@ fn given(name: &[u8], function: *mut c_void, is_old: bool) -> *mut c_void {
     }
 }
 
-/// Whether a name is that of the first version of a function.
+/// Returns whether a name is that of the first version of a function.
 fn has_no_version(name: &[u8]) -> bool {
     table::base(name).len() == name.len()
 }
 
-/// Whether this thread is in a range that the program has named.
+/// Returns whether this thread is in a range that the program has named.
 pub(crate) fn is_within_range() -> bool {
     nvtx::is_within()
 }

@@ -30,7 +30,7 @@ pub(crate) fn path_of<'a>(address: *const c_void) -> Option<&'a CStr> {
     Some(unsafe { CStr::from_ptr(found.dli_fname) })
 }
 
-/// Whether an address is in this library.
+/// Returns whether an address is in this library.
 pub(crate) fn is_ours(address: *const c_void) -> bool {
     static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     let [start, end] = &OURS;

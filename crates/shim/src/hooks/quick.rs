@@ -23,7 +23,7 @@ impl Quick {
         Quick(AtomicU32::new(0))
     }
 
-    /// Whether the next call is worth a record.
+    /// Returns whether the next call is worth a record.
     #[inline]
     pub(crate) fn is_worth_it(&self) -> bool {
         let count = self.0.load(Ordering::Relaxed);

@@ -205,7 +205,7 @@ fn dynamic(mapped: &Mapped<'_>, tag: i64) -> Option<usize> {
         .map(|entry| mapped.base().wrapping_add(entry[1] as usize))
 }
 
-/// Whether the processor checks return addresses in this process.
+/// Returns whether the processor checks return addresses in this process.
 fn has_shadow_stack() -> bool {
     const UNKNOWN: u8 = 0;
     const NO: u8 = 1;

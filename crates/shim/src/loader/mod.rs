@@ -123,8 +123,8 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     Step::done(handle)
 }
 
-/// Whether a library is already loaded. A library that is not, and is after the real
-/// dlopen, was added to the loader's list in this process.
+/// Returns whether a library is already loaded. A library that is not, and is after the
+/// real dlopen, was added to the loader's list in this process.
 fn is_loaded(real: *const c_void, gadget: *const u8, path: *mut c_void) -> bool {
     let _errno = recorder::system::Errno::keep();
     let flags = (libc::RTLD_NOLOAD | libc::RTLD_LAZY) as usize as *mut c_void;

@@ -26,8 +26,8 @@ pub(crate) fn forked() {
     MAY_ASK.store(0, Ordering::Relaxed);
 }
 
-/// Whether the list may be queried. Fork handlers alone are not sufficient, since some ways
-/// to fork call none.
+/// Returns whether the list may be queried. Fork handlers alone are not sufficient, since
+/// some ways to fork call none.
 pub(crate) fn may_ask() -> bool {
     MAY_ASK.load(Ordering::Relaxed) == process_number()
 }
@@ -67,7 +67,8 @@ impl<'a> Mapped<'a> {
         }
     }
 
-    /// Whether a loaded segment covers these bytes, and has all of these permissions.
+    /// Returns whether a loaded segment covers these bytes, and has all of these
+    /// permissions.
     pub fn covers(&self, address: usize, bytes: usize, permissions: u32) -> bool {
         self.segments().iter().any(|segment| {
             let begin = self.base().wrapping_add(segment.p_vaddr as usize);

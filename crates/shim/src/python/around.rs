@@ -127,7 +127,7 @@ static MEMBERS: Members = Members([
 ]);
 
 thread_local! {
-    /// Whether such a call is running on this thread.
+    /// True if such a call is running on this thread.
     static WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -267,9 +267,9 @@ unsafe fn outermost(
     }
 }
 
-/// Whether the current error was caused by our own call, for example when memory or the
-/// stack is exhausted: then it is cleared. An exception from a signal handler that ends the
-/// program is kept.
+/// Returns whether the current error was caused by our own call, for example when memory or
+/// the stack is exhausted: then it is cleared. An exception from a signal handler that ends
+/// the program is kept.
 ///
 /// # Safety
 /// An error must be set.
@@ -335,7 +335,7 @@ unsafe extern "C" fn get(callable: Pointer, instance: Pointer, _: Pointer) -> Po
     }
 }
 
-/// The attributes of its own; all others are those of the original, including its class, so
+/// Its own attributes; all others are those of the original, including its class, so
 /// that it looks like a function.
 const OWN: [&[u8]; 3] = [b"__wrapped__", b"__get__", b"__call__"];
 

@@ -92,7 +92,8 @@ unsafe extern "C" fn compile(
 /// The maximum number of frames to the loader's `get_code`, including `source_to_code`.
 const NEAR: usize = 5;
 
-/// Whether the import system is loading a module. `py_compile` and others compile too.
+/// Returns whether the import system is loading a module. `py_compile` and others compile
+/// too.
 ///
 /// # Safety
 /// The interpreter's lock must be held and no error set.
@@ -241,8 +242,8 @@ fn access(path: &[u8], how: c_int) -> c_int {
     if result == 0 { 0 } else { Errno::now() }
 }
 
-/// Whether a file can be written there: in its directory, or in the nearest existing
-/// parent, where Python would create the others.
+/// Returns whether a file can be written there: in its directory, or in the nearest
+/// existing parent, where Python would create the others.
 fn is_writable(path: &[u8]) -> bool {
     let mut directory = Path::EMPTY;
     let mut end = path.len();

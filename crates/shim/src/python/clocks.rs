@@ -25,7 +25,7 @@ struct Builtin {
     definition: *mut MethodDefinition,
 }
 
-/// Whether to wait for the device after each reading, to see how much work was left.
+/// True to wait for the device after each reading, to see how much work was left.
 static SYNCHRONIZE: AtomicBool = AtomicBool::new(false);
 
 /// The directory of the standard library, with a trailing slash.
@@ -289,7 +289,7 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
     recorder::text(text.bytes())
 }
 
-/// Whether code in this file belongs to the program itself, and not to an installed
+/// Returns whether code in this file belongs to the program itself, and not to an installed
 /// package, the standard library or the interpreter.
 fn is_own(file: &[u8]) -> bool {
     let within = |directory: &[u8]| {
@@ -307,8 +307,8 @@ fn is_own(file: &[u8]) -> bool {
         || within(b"/dist-packages/"))
 }
 
-/// Whether this is the module `timeit`, whose generated code reads the clock for the
-/// program.
+/// Returns whether this is the module `timeit`, whose generated code reads the clock for
+/// the program.
 fn is_timeit(file: &[u8]) -> bool {
     file.ends_with(b"/timeit.py")
 }

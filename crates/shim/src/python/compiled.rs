@@ -55,7 +55,7 @@ static NAMES: [Named; MOST] = [const {
 }; MOST];
 
 thread_local! {
-    /// Whether such a call is running on this thread.
+    /// True if such a call is running on this thread.
     static WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -29,7 +29,7 @@ pub(crate) unsafe fn leave_without_site(
     }
 }
 
-/// Whether these arguments start Python with `-S` among its own options.
+/// Returns whether these arguments start Python with `-S` among its own options.
 fn is_without_site<'a>(mut arguments: impl Iterator<Item = &'a [u8]>) -> bool {
     let program = arguments.next().unwrap_or_default();
     let name = program.rsplit(|&byte| byte == b'/').next();

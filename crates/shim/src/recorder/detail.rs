@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// The state of a process. All zeros is its initial value.
 pub(super) struct Detail {
-    /// Whether detail is left out.
+    /// True if detail is left out.
     pub(super) sparse: AtomicBool,
     /// A lock: the thread that sets it may use `inside`.
     taken: AtomicBool,
@@ -42,7 +42,7 @@ static MARKS: AtomicU8 = AtomicU8::new(ANY);
 /// The hash of the selected range name.
 static NAME: AtomicU64 = AtomicU64::new(0);
 
-/// Whether any calls are hooked: otherwise nothing could be left out.
+/// True if any calls are hooked: otherwise nothing could be left out.
 static CALLS: AtomicBool = AtomicBool::new(false);
 
 /// Notes that calls of a driver or library are hooked from now on.
@@ -66,8 +66,8 @@ pub fn iterations_are(setting: &[u8]) {
     MARKS.store(marks, Ordering::Relaxed);
 }
 
-/// Whether frequent calls of each iteration are currently left out; also true if nothing is
-/// recorded.
+/// Returns whether frequent calls of each iteration are currently left out; also true if
+/// nothing is recorded.
 #[inline]
 pub fn is_sparse() -> bool {
     process().is_none_or(|process| process.detail.sparse.load(Ordering::Relaxed))

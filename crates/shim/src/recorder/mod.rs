@@ -54,7 +54,7 @@ pub fn instant(kind: Kind, symbol: u16, status: i32, value: u64, slot: Option<Sl
     );
 }
 
-/// Whether anything is recorded. Opens the file of a forked child.
+/// Returns whether anything is recorded. Opens the file of a forked child.
 pub fn active() -> bool {
     generation() != 0
 }

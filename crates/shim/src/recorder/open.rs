@@ -26,7 +26,8 @@ impl Open {
         counted: false,
     };
 
-    /// Whether a record was made; if not, the content of its slots need not be determined.
+    /// Returns whether a record was made; if not, the content of its slots need not be
+    /// determined.
     #[inline]
     pub fn is_recording(self) -> bool {
         !self.record.is_null()
@@ -105,8 +106,8 @@ impl Open {
         }
     }
 
-    /// Whether this process may write to the file of the record: not if it has forked
-    /// since, because then the file belongs to its parent.
+    /// Returns whether this process may write to the file of the record: not if it has
+    /// forked since, because then the file belongs to its parent.
     #[inline]
     fn is_ours(self) -> bool {
         !self.record.is_null()

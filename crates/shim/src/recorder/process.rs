@@ -54,13 +54,13 @@ pub(super) struct Process {
 struct Settings {
     directory: UnsafeCell<Path>,
     limit: AtomicU64,
-    /// Whether the kernel clears [`Process`] in a forked child.
+    /// True if the kernel clears [`Process`] in a forked child.
     wiped: AtomicBool,
     last_epoch: AtomicU32,
     forked_at: AtomicU64,
     /// The process in which `forked_at` was set.
     forked_as: AtomicU32,
-    /// Whether the recorder must make no system calls of its own.
+    /// True if the recorder must make no system calls of its own.
     confined: AtomicBool,
 }
 
@@ -118,7 +118,7 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     super::active()
 }
 
-/// Whether the recording starts later, in a forked child.
+/// True if the recording starts later, in a forked child.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
 /// Prepares for a recording that starts later: functions looked up meanwhile are hooked.
@@ -126,8 +126,8 @@ pub(crate) fn wait() {
     WAITING.store(true, Ordering::Relaxed);
 }
 
-/// Whether functions should be hooked: for the recording of this process, or for one that
-/// starts later.
+/// Returns whether functions should be hooked: for the recording of this process, or for
+/// one that starts later.
 pub(crate) fn should_hook() -> bool {
     WAITING.load(Ordering::Relaxed) || super::active()
 }
@@ -151,7 +151,7 @@ pub(crate) fn confine() {
     SETTINGS.confined.store(true, Ordering::Relaxed);
 }
 
-/// Whether the process is confined. This also applies to forked children.
+/// Returns whether the process is confined. This also applies to forked children.
 pub(crate) fn is_confined() -> bool {
     SETTINGS.confined.load(Ordering::Relaxed)
 }

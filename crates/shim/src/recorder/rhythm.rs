@@ -80,7 +80,7 @@ pub(super) struct Rhythm {
 }
 
 impl Rhythm {
-    /// Whether detail is left out.
+    /// Returns whether detail is left out.
     pub(super) fn is_sparse(&self) -> bool {
         self.phase == Phase::Sparse
     }

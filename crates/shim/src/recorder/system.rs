@@ -104,7 +104,7 @@ impl File {
         })
     }
 
-    /// Whether the descriptor still refers to the file.
+    /// Returns whether the descriptor still refers to the file.
     fn is_ours(&self) -> bool {
         identity(self.fd) == self.identity
     }

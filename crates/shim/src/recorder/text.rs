@@ -63,8 +63,8 @@ pub fn text(bytes: &[u8]) -> u32 {
     number
 }
 
-/// Whether the text with this number is the name of a single operation in a framework:
-/// `aten::conv2d`.
+/// Returns whether the text with this number is the name of a single operation in a
+/// framework: `aten::conv2d`.
 pub(super) fn is_operation(number: u32) -> bool {
     let place = (number as usize).wrapping_sub(1);
     let word = process().and_then(|process| process.operations.get(place / 64));
@@ -78,8 +78,8 @@ pub(super) fn hash_of(number: u32) -> u64 {
     hash.map_or(0, |hash| hash.load(Ordering::Relaxed))
 }
 
-/// Whether this occurs for the first time in this process, as a `what`. Also true each time
-/// if the table is full.
+/// Returns whether this occurs for the first time in this process, as a `what`. Also true
+/// each time if the table is full.
 pub fn first_time(what: Event, bytes: &[u8]) -> bool {
     if !super::active() {
         return false;

@@ -111,7 +111,7 @@ impl Thread {
         };
     }
 
-    /// Whether the current chunk has space for this many slots.
+    /// Returns whether the current chunk has space for this many slots.
     #[inline]
     pub(super) fn has_room(&self, slots: u32, hot: bool) -> bool {
         self.capacity - self.used >= slots && !(hot && self.reserve)

@@ -17,7 +17,7 @@ use super::clock::monotonic;
 use super::system::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
-/// How long a thread extrapolates, in nanoseconds.
+/// The maximum time of extrapolation, in nanoseconds.
 const SPAN: u64 = 1_000_000;
 /// The minimum distance of two anchors that determine the tick.
 const LEAST_BASE: u64 = 4 * SPAN;
@@ -142,7 +142,7 @@ struct Rate {
     time: AtomicU64,
     /// The latest estimate; 0 if unknown.
     tick: AtomicU64,
-    /// Whether the kernel uses the counter as its clock.
+    /// True if the kernel uses the counter as its clock.
     trusted: AtomicBool,
 }
 
@@ -202,7 +202,7 @@ impl Rate {
 enum Found {
     /// Nanoseconds per tick, in units of 2⁻³².
     Tick(u64),
-    /// It is too early to tell.
+    /// Too early: not enough time has passed.
     Later,
     /// The clocks have diverged since the first anchor, for example during a suspend: it is
     /// discarded.
@@ -248,7 +248,7 @@ mod tests {
     /// The tolerated deviation: that of anchors, and of adjustments of the kernel's clock.
     const OFF: u64 = 20_000;
 
-    /// Whether the counter is usable on this machine.
+    /// Returns whether the counter is usable on this machine.
     fn is_used() -> bool {
         prepare();
         RATE.trusted.load(Ordering::Relaxed)

@@ -1,5 +1,5 @@
-/* A program that uses NVTX as its header does: it has tables of functions, loads the
- * library that NVTX_INJECTION64_PATH names, and lets it fill them. */
+/* A program that uses NVTX like its header does: it has tables of functions, loads the
+ * library in NVTX_INJECTION64_PATH, and lets it fill them. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

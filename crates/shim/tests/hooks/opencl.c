@@ -1,5 +1,5 @@
-/* OpenCL from platform to result, without its headers: a buffer is doubled by a kernel.
- * Prints what it got, so that a run with and one without a recorder can be compared. */
+/* OpenCL from platform to result, without its headers: a kernel doubles a buffer.
+ * Prints the results, so that runs with and without a recorder can be compared. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ int main(void) {
     }
     printf("read %d\n", clEnqueueReadBuffer(queue, buffer, 1, 0, sizeof results, results, 0, NULL, NULL));
     printf("result %d\n", results[100]);
-    /* Fourteen words: two rows of eight bytes, to the end of what is given. */
+    /* Fourteen words: two rows of eight bytes, up to the end of the buffer. */
     size_t zero[3] = { 0, 0, 0 }, region[3] = { 8, 2, 1 };
     memset(results, 0, sizeof results);
     printf("rows %d", clEnqueueReadBufferRect(queue, buffer, 1, zero, zero, region, 16, 0, 8, 0, results, 0, NULL, NULL));

@@ -2,8 +2,8 @@
  *   libnccl.so.2    with NCCL
  *   libcublas.so.N  with CUBLAS=N: the handles of one are of no use to another
  *   user libraries  with USER=N, linked with one of the two cuBLAS
- *   a library that has a stub of its own for the driver, with STUB
- *   libcudnn.so.9   with CUDNN, and what calls it many times, with OFTEN
+ *   a library that has its own stub for the driver, with STUB
+ *   libcudnn.so.9   with CUDNN, and a library that calls it many times, with OFTEN
  */
 #include <stdio.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ int work(void) {
 
 #ifdef CUDNN
 #include <time.h>
-/* Takes a millisecond if it is told to. */
+/* Takes a millisecond on request. */
 int cudnnBackendFinalize(void *slowly) {
     struct timespec millisecond = {0, 1000000};
     return slowly ? nanosleep(&millisecond, NULL) : 0;
@@ -56,7 +56,7 @@ int work(void) {
     int status = 0;
     for (int i = 0; i < 20; i++) status |= cudnnBackendFinalize(&status);
     for (int i = 0; i < 20000; i++) status |= cudnnBackendFinalize(NULL);
-    /* Of so many that are slow, one is noticed. */
+    /* At least one of these slow calls is recorded. */
     for (int i = 0; i < 40; i++) status |= cudnnBackendFinalize(&status);
     printf("status %d\n", status);
     return 0;

@@ -1,5 +1,5 @@
-/* A program that finds the driver as cudart does: dlopen, dlsym of cuGetProcAddress_v2,
- * then every function by base name, version and flags. It then trains, so to speak:
+/* A program that finds the driver like cudart does: dlopen, dlsym of cuGetProcAddress_v2,
+ * then every function by base name, version and flags. It then simulates training:
  *
  *   as_cudart [ITERATIONS] [LAUNCHES] [MEGABYTES] [per-thread]
  *
@@ -52,7 +52,7 @@ int main(int count, char **arguments) {
     proc_address = dlsym(library, "cuGetProcAddress_v2");
     if (!proc_address) return puts(dlerror()), 1;
 
-    /* The function gives itself, too. */
+    /* The function also returns itself. */
     proc_address = function("cuGetProcAddress");
     GET(cuInit, unsigned);
     GET(cuDeviceGetCount, int *);

@@ -1,4 +1,4 @@
-/* Many threads that all call the driver, and a child that does so after a fork. */
+/* Many threads that all call the driver, and a child that calls it after a fork. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
  *
  * It is built to a file named libcuda.so.1 and has the functions that cudart and
  * programs look up or are linked with, each in its versions (_v2, _ptsz, …), so that
- * they are found exactly as in the real one: by dlsym, by cuGetProcAddress(_v2) with
- * version and flags, or by the linker. Nothing is computed. What calls cost is said by
- * the environment, in milliseconds (fractions are allowed; unset means no time):
+ * they are found exactly like in the real one: by dlsym, by cuGetProcAddress(_v2) with
+ * version and flags, or by the linker. Nothing is computed. The environment sets the cost
+ * of calls in milliseconds (fractions are allowed; unset means no time):
  *
  *   FAKE_INIT_MS            cuInit, the first time
- *   FAKE_CONTEXT_MS         each primary context or context that is made
- *   FAKE_LOAD_MS            each module or library that is loaded
+ *   FAKE_CONTEXT_MS         each context or primary context created
+ *   FAKE_LOAD_MS            each module or library loaded
  *   FAKE_FIRST_LAUNCH_MS    the first launch of each function, on top of the next
  *   FAKE_LAUNCH_MS          each launch
  *   FAKE_ALLOC_MS           each allocation on the device
@@ -17,16 +17,16 @@
  *   FAKE_SYNC_MS            each synchronization
  *   FAKE_SLEEP=1            the time is slept; otherwise the processor is kept busy
  *
- * FAKE_GATE=FILE: cuInit makes FILE.reached, and goes on when there is a FILE.
+ * FAKE_GATE=FILE: cuInit creates FILE.reached, and continues when FILE exists.
  *
- * Memory of the one device: 8 GiB in all. A context takes 256 MiB, each loaded image
- * 8 MiB, the first launch of a function 2 MiB, an allocation what was asked for.
- * cuMemGetInfo fails with 900 while a stream is captured, as a driver may.
+ * Memory of the one device: 8 GiB in total. A context uses 256 MiB, each loaded image
+ * 8 MiB, the first launch of a function 2 MiB, an allocation its size.
+ * cuMemGetInfo fails with 900 during the capture of a stream, as a real driver may.
  *
- * FAKE_LOG=FILE: at exit, one line for each function that was called: how often, and a
- * sum over all of its arguments, by which a test sees that they arrived unchanged.
+ * FAKE_LOG=FILE: at exit, one line for each called function: the number of calls, and a
+ * sum over all of its arguments, which shows that they arrived unchanged.
  *
- * The device is of compute capability 9.0. Handles are numbers that tell their kind:
+ * The device is of compute capability 9.0. Handles are numbers that show their type:
  * modules 0x1000…, functions 0x2000…, kernels 0x3000…, streams 0x4000…, graphs 0x5000…,
  * addresses from 0x700000000000 on.
  */
@@ -46,7 +46,7 @@ typedef uint64_t word;
 
 enum { OK = 0, INVALID = 1, NOT_INITIALIZED = 3, NO_CONTEXT = 201, NOT_FOUND = 500, CAPTURING = 900 };
 
-/* What was called. */
+/* The log of calls. */
 
 struct log { const char *name; word calls, sum; };
 static struct log logs[512];
@@ -74,7 +74,7 @@ __attribute__((destructor)) static void write_log(void) {
 }
 #define NOTE(...) note(__func__, (word[]){__VA_ARGS__}, COUNT(__VA_ARGS__))
 
-/* What calls cost. */
+/* The cost of calls. */
 
 static uint64_t now(void) {
     struct timespec time;
@@ -109,7 +109,7 @@ static word current(void) { return depth_of_contexts ? stack_of_contexts[depth_o
 static word number(word kind) { return kind + 16 * next_number++; }
 static int is_first(word function) { return !atomic_exchange(&launched[(function >> 4) % 4096], 1); }
 
-/* Addresses are 4 GiB apart, so that each tells its number. */
+/* Addresses are 4 GiB apart, so that each shows its number. */
 static word allocate(word bytes) {
     word index = allocations++;
     sizes[index % 4096] = bytes;
@@ -137,7 +137,7 @@ static void pass_gate(void) {
 
 static pthread_mutex_t initializing = PTHREAD_MUTEX_INITIALIZER;
 
-/* Who comes while another thread is at it waits for that. */
+/* Concurrent callers wait for the first one. */
 API int cuInit(unsigned flags) {
     NOTE(flags);
     pthread_mutex_lock(&initializing);
@@ -230,7 +230,7 @@ API int cuMemAlloc_v2(word *address, size_t bytes) {
     return OK;
 }
 
-/* The first version had addresses of 32 bits. */
+/* The first version had 32-bit addresses. */
 API int cuMemAlloc(uint32_t *address, uint32_t bytes) { NOTE(bytes); *address = 0x1234; return OK; }
 API int cuMemFree_v2(word address) { NOTE(address > 0); return release(address); }
 API int cuMemAllocAsync(word *address, size_t bytes, word stream) { NOTE(bytes, stream); *address = allocate(bytes); return OK; }
@@ -346,7 +346,7 @@ API int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *a, word
     return OK;
 }
 
-/* Nothing that anyone knows by name. */
+/* A function that is in no table. */
 API int cuSomethingNew(word a, word b, word c, word d, word e, word f, word g, word h, word i, word j) {
     NOTE(a, b, c, d, e, f, g, h, i, j);
     return OK;
@@ -356,7 +356,7 @@ API int cuTexRefSetMipmapLevelBias(word texture, float bias) { NOTE(texture, (wo
 API int cuGetExportTable(const void **table, const void *id) { *table = NULL; return id ? NOT_FOUND : INVALID; }
 API int cuGetErrorString(int error, const char **text) { *text = error ? "an error" : "no error"; return OK; }
 
-/* Functions by name: the newest version that is not newer than what was asked for. */
+/* Functions by name: the newest version that is not newer than the requested one. */
 
 struct function { const char *name; int version; int per_thread; void *address; };
 API int cuGetProcAddress(const char *name, void **function, int version, word flags);

@@ -1,4 +1,4 @@
-/* Code that is linked with the driver, as Triton's launchers are. Built as a program
+/* Code that is linked with the driver, like Triton launchers. Built as a program
  * (with PROGRAM), or as a library whose `work` is called by `loads.c`. */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Loads a library for itself alone, and calls its `work`. */
+/* Loads a library with RTLD_LOCAL, and calls its `work`. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Looks for the driver in all the ways in which it may be there or not. */
+/* Looks up the driver in all ways, whether it is there or not. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@ static void look(const char *how, void *handle, const char *name) {
     void *found = dlsym(handle, name);
     const char *said = dlerror();
     printf("%s %s: %d", how, name, found != NULL);
-    /* The message names the object that looked: only its end is the same everywhere. */
+    /* The message includes the calling object: only its end is always the same. */
     printf(" %s\n", said ? strstr(said, "undefined") ? strstr(said, "undefined") : said : "-");
 }
 

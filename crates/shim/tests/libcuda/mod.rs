@@ -1,4 +1,4 @@
-//! The scripted driver, built, and programs that use it; what a recording says of calls.
+//! The scripted driver and programs that use it, and the calls in a recording.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of this")]
 
@@ -17,7 +17,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// Builds the driver; nothing where there is no compiler.
+    /// Builds the driver; `None` if there is no compiler.
     pub fn new() -> Option<Fake> {
         let scratch = Scratch::new();
         let flags = [
@@ -31,7 +31,7 @@ impl Fake {
         built.then_some(Fake { scratch })
     }
 
-    /// Builds something beside it; `libraries` are files there to link with.
+    /// Builds another file beside it; `libraries` are files there to link with.
     pub fn build(&self, name: &str, source: &str, flags: &[&str], libraries: &[&str]) -> PathBuf {
         let output = self.scratch.join(name);
         let paths: Vec<String> = libraries
@@ -57,8 +57,8 @@ impl Fake {
         command
     }
 
-    /// Runs it without and with a recorder. Says what it printed, which must be the
-    /// same, and what the recording has.
+    /// Runs it without and with a recorder. Returns its output, which must be the same, and
+    /// the recording.
     pub fn both(&self, program: &Path, arguments: &[&str]) -> (String, Vec<Process>) {
         let plain = self.command(program, arguments).output().unwrap();
         let plain_log = self.log();
@@ -90,8 +90,8 @@ impl Fake {
         (done, read(&directory))
     }
 
-    /// What the driver saw: each function, how often, and a sum over its arguments. The
-    /// memory is left out, which the recorder asks for, too.
+    /// The driver's log: each function, the number of calls, and a sum over its arguments.
+    /// Without the memory queries, which the recorder makes, too.
     pub fn log(&self) -> Vec<String> {
         let log = fs::read_to_string(self.scratch.join("log")).unwrap_or_default();
         let mut lines: Vec<String> = log
@@ -132,7 +132,7 @@ pub fn symbols(process: &Process) -> Vec<Symbol> {
     process.of(Kind::Symbol).iter().map(one).collect()
 }
 
-/// The calls of a function, in order of their beginning.
+/// The calls of a function, ordered by their beginning.
 pub fn calls<'a>(process: &'a Process, name: &str) -> Vec<&'a Found> {
     let numbers: Vec<u16> = symbols(process)
         .iter()
@@ -145,10 +145,10 @@ pub fn calls<'a>(process: &'a Process, name: &str) -> Vec<&'a Found> {
     found
 }
 
-/// One of a record's slots.
+/// One of the slots of a record.
 pub fn slot<T: Copy>(found: &Found, index: usize) -> T {
     let bytes = &found.slots[32 * index..32 * (index + 1)];
     assert_eq!(size_of::<T>(), bytes.len());
-    // SAFETY: so many bytes, and the wire's slots are plain numbers.
+    // SAFETY: this many bytes, and the slots of the wire format are plain numbers.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }

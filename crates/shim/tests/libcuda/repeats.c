@@ -1,4 +1,4 @@
-/* A program that repeats itself, and says so by NVTX ranges:
+/* A program that repeats itself, and marks that with NVTX ranges:
  *
  *   repeats [ITERATIONS] [KERNEL] [MODULE] [EPOCH]
  *

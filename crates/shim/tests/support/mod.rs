@@ -1,6 +1,5 @@
-//! What the tests share: the library, tiny programs in C, and a small reader of process
-//! files. The reader is not the product's own, so that the two are checked against each
-//! other.
+//! Test support: the library, tiny programs in C, and a small reader of process files. It
+//! is independent of the real reader, so that the two are checked against each other.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of this")]
 
@@ -18,8 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 mod missing;
 pub use missing::missing;
 
-/// The library as it is preloaded, built once for each test binary: beside a test's
-/// own output cargo keeps only what that test links.
+/// The library for preloading, built once per test binary: cargo builds only what a test
+/// links.
 pub fn shim() -> &'static Path {
     static SHIM: OnceLock<PathBuf> = OnceLock::new();
     SHIM.get_or_init(|| {
@@ -37,7 +36,7 @@ pub fn shim() -> &'static Path {
     })
 }
 
-/// A directory of this test alone; removed when dropped.
+/// A directory for this test; removed when dropped.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -58,7 +57,7 @@ impl Scratch {
         self.0.join(name)
     }
 
-    /// A directory for process files in it.
+    /// A directory in it for process files.
     pub fn recording(&self) -> PathBuf {
         let path = self.join("recording");
         fs::create_dir_all(&path).unwrap();
@@ -72,7 +71,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Compiles C; false where there is no compiler.
+/// Compiles C; false if there is no compiler.
 pub fn compile(source: &str, output: &Path, flags: &[&str]) -> bool {
     let file = output.with_extension("c");
     fs::write(&file, source).unwrap();
@@ -108,7 +107,7 @@ pub fn recorded(command: &str, directory: &Path) -> Command {
     command
 }
 
-/// A process file, read.
+/// A parsed process file.
 pub struct Process {
     pub header: FileHeader,
     pub records: Vec<Found>,
@@ -118,7 +117,7 @@ pub struct Process {
     pub bytes: usize,
 }
 
-/// A record and what belongs to it.
+/// A record and its further slots.
 pub struct Found {
     pub record: Record,
     pub thread: u32,
@@ -130,7 +129,7 @@ impl Found {
         Kind::from_u8(self.record.kind)
     }
 
-    /// The text behind so many slots.
+    /// The text after this many slots.
     pub fn text(&self, slots: usize) -> String {
         let bytes = &self.slots[slots * SLOT_BYTES..];
         let end = bytes
@@ -169,10 +168,11 @@ impl Process {
     }
 }
 
-/// A value as it lies in the file.
+/// Reads a value in the layout of the file.
 fn at<T: Copy>(bytes: &[u8], place: usize) -> T {
     assert!(place + size_of::<T>() <= bytes.len());
-    // SAFETY: the bytes are within bounds, and the wire's layouts are plain numbers.
+    // SAFETY: the bytes are within bounds, and the layouts of the wire format are plain
+    // numbers.
     unsafe { bytes.as_ptr().add(place).cast::<T>().read_unaligned() }
 }
 
@@ -205,7 +205,7 @@ pub fn read_one(path: &Path) -> Process {
     while place < header.allocated as usize && place < bytes.len() {
         let chunk: ChunkHeader = at(&bytes, place);
         if chunk.magic != CHUNK_MAGIC {
-            // Given out and never begun: the next one begins at a page.
+            // Allocated but never begun: the next one begins at a page.
             place = (place + 1).next_multiple_of(4096);
             continue;
         }

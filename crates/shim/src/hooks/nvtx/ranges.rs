@@ -56,7 +56,7 @@ impl Stack {
         beyond: 0,
     };
 
-    /// Whether one of them is in the default domain.
+    /// Returns whether one of them is in the default domain.
     fn has_own(&self) -> bool {
         let open = self.ranges.get(..self.depth).unwrap_or_default();
         open.iter().flatten().any(|range| range.domain.is_null())
@@ -138,7 +138,8 @@ impl Started {
 /// The number of started ranges in the default domain.
 static STARTED_OWN: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this thread is in a range of the default domain, or any thread has started one.
+/// Returns whether this thread is in a range of the default domain, or any thread has
+/// started one.
 pub(in crate::hooks) fn is_within() -> bool {
     STARTED_OWN.load(Ordering::Relaxed) > 0 || with_stack(|stack| stack.has_own())
 }

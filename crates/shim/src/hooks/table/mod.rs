@@ -25,16 +25,16 @@ pub(crate) struct Entry {
     pub(crate) detail: Detail,
     /// The maximum number of machine words of its arguments, in any version.
     pub(crate) width: Width,
-    /// How it returns errors.
+    /// The way in which it returns errors.
     pub(crate) answer: Answer,
     /// The side effects of a call.
     pub(crate) then: Then,
-    /// Whether the name without a version is the interface with 32-bit addresses of CUDA
+    /// True if the name without a version is the interface with 32-bit addresses of CUDA
     /// before 3.2. Then only its duration is recorded.
     pub(crate) old: bool,
-    /// Whether it is called very often, so that it may be left out when space is short.
+    /// True if it is called very often, so that it may be left out when space is short.
     pub(crate) hot: bool,
-    /// Whether a steady iteration calls it often, and it neither waits for the device nor
+    /// True if a steady iteration calls it often, and it neither waits for the device nor
     /// sets anything up: it is left out of intervals without detail.
     pub(crate) often: bool,
 }
@@ -127,7 +127,7 @@ pub(crate) enum Width {
     TwentyTwo,
 }
 
-/// How a function returns errors.
+/// The way in which a function returns errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It returns a status; 0 is success.
@@ -235,7 +235,7 @@ impl Entry {
         self
     }
 
-    /// Whether calls of the two may be recorded in the same way.
+    /// Returns whether calls of the two may be recorded in the same way.
     pub(crate) fn is_hooked_like(&self, other: &Entry) -> bool {
         (self.detail, self.width, self.answer, self.then, self.often)
             == (
@@ -281,9 +281,9 @@ pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
     table.get(at)
 }
 
-/// Whether a driver function is not hooked: cheap and frequent queries, polling, functions
-/// with floating-point arguments or more words than are forwarded, and the export tables,
-/// whose integrity the driver checks.
+/// Returns whether a driver function is not hooked: cheap and frequent queries, polling,
+/// functions with floating-point arguments or more words than are forwarded, and the export
+/// tables, whose integrity the driver checks.
 pub(crate) fn left_alone(base: &[u8]) -> bool {
     driver::LEFT_ALONE
         .iter()
