@@ -220,9 +220,12 @@ mod tests {
 
     #[test]
     fn programs_are_found_in_path() {
-        let found = search("sh".as_ref(), Some("/nowhere:/bin".into())).expect("sh is there");
+        let found = search("sh".as_ref(), Some("/nowhere:/bin".into())).expect("sh exists");
         assert_eq!(found, Path::new("/bin/sh"));
-        assert_eq!(search("sh".as_ref(), None).expect("so too"), found);
+        assert_eq!(
+            search("sh".as_ref(), None).expect("the default path has sh"),
+            found
+        );
         let by_path = search("/bin/sh".as_ref(), Some("/nowhere".into()));
         assert_eq!(by_path.expect("by its path"), found);
     }
@@ -258,7 +261,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_program_is_recorded() {
-        let found = find("sh".as_ref()).expect("sh is there");
+        let found = find("sh".as_ref()).expect("sh exists");
         assert_eq!((found.inject, found.unrecorded), (true, None));
     }
 }

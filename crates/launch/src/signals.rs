@@ -76,7 +76,7 @@ impl Signals {
         }
         Signals {
             before,
-            mask: blocked(libc::SIG_BLOCK, None),
+            mask: set_mask(libc::SIG_BLOCK, None),
             children_ignored,
             _one: one,
         }
@@ -93,7 +93,7 @@ impl Signals {
             if inherited::ignores_broken_pipes() {
                 set(libc::SIGPIPE, libc::SIG_IGN);
             }
-            blocked(libc::SIG_SETMASK, Some(&mask));
+            set_mask(libc::SIG_SETMASK, Some(&mask));
             Ok(())
         }
     }
@@ -108,24 +108,24 @@ impl Drop for Signals {
 }
 
 /// While this exists, this thread and the threads that it starts receive no signals.
-pub(crate) struct Held(libc::sigset_t);
+pub(crate) struct Blocked(libc::sigset_t);
 
-impl Held {
+impl Blocked {
     /// Blocks all signals.
-    pub(crate) fn new() -> Held {
+    pub(crate) fn new() -> Blocked {
         // SAFETY: a zeroed sigset_t is a valid value, and sigfillset writes one.
         let all = unsafe {
             let mut all: libc::sigset_t = std::mem::zeroed();
             libc::sigfillset(&mut all);
             all
         };
-        Held(blocked(libc::SIG_BLOCK, Some(&all)))
+        Blocked(set_mask(libc::SIG_BLOCK, Some(&all)))
     }
 }
 
-impl Drop for Held {
+impl Drop for Blocked {
     fn drop(&mut self) {
-        blocked(libc::SIG_SETMASK, Some(&self.0));
+        set_mask(libc::SIG_SETMASK, Some(&self.0));
     }
 }
 
@@ -259,7 +259,7 @@ fn action(signal: libc::c_int, new: Option<&libc::sigaction>) -> libc::sigaction
 }
 
 /// Changes the mask of this thread and returns the previous one; async-signal-safe.
-fn blocked(how: libc::c_int, new: Option<&libc::sigset_t>) -> libc::sigset_t {
+fn set_mask(how: libc::c_int, new: Option<&libc::sigset_t>) -> libc::sigset_t {
     let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: a zeroed sigset_t is a valid value; pthread_sigmask reads one or none and
     // writes one.

@@ -12,7 +12,7 @@ use crate::inject::Variables;
 use crate::lines::{Pattern, Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Summary};
-use crate::signals::{self, Held, Signals};
+use crate::signals::{self, Blocked, Signals};
 use crate::{LaunchError, clock, inherited};
 
 mod wait;
@@ -57,7 +57,7 @@ impl Start<'_> {
         let (command, clock) = self.prepare(signals).map_err(cannot_begin)?;
         // From before the child exists until signals can be forwarded to it. The threads
         // that are started here never receive any.
-        let held = Held::new();
+        let blocked = Blocked::new();
         if signals::interrupted() {
             // The signal came when there was no process to forward it to.
             let why = "preheat was interrupted before the command was started";
@@ -76,7 +76,7 @@ impl Start<'_> {
         let sampler = sampler
             .and_then(|begun| or_note(begun, "threads and processes were not sampled", &mut notes));
         signals::pass_to(pid, relay.as_ref().and_then(Relay::terminal));
-        drop(held);
+        drop(blocked);
 
         wait::until_ended(pid);
         let end = clock::now();

@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(set.len(), 1);
         assert_eq!(set[0].0, "PYTHONPYCACHEPREFIX");
         drop(caches);
-        fs::remove_dir(below).expect("it goes");
+        fs::remove_dir(below).expect("it can be removed");
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         let set = caches.variables(|_| None).expect("variables");
         assert_eq!(set.len(), ALL.len() - 1);
         for (_, directory) in &set {
-            assert_eq!(fs::read_dir(directory).expect("it is there").count(), 0);
+            assert_eq!(fs::read_dir(directory).expect("it exists").count(), 0);
         }
         // Also beside one that still exists.
         let next = Caches::new(&below, "start-2", &ALL).expect("others");
@@ -111,8 +111,8 @@ mod tests {
                 .any(|(name, _)| name == "JAX_COMPILATION_CACHE_DIR")
         );
         drop(caches);
-        assert_eq!(fs::read_dir(&below).expect("it is there").count(), 0);
-        fs::remove_dir(below).expect("it goes");
+        assert_eq!(fs::read_dir(&below).expect("it exists").count(), 0);
+        fs::remove_dir(below).expect("it can be removed");
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let kept = evict(&files, &[below]);
         let evicted = evict(&files, &[]);
         let again = evict(&files, &[]);
-        fs::remove_file(path).expect("it goes");
+        fs::remove_file(path).expect("it can be removed");
         assert_eq!(kept, Evicted::default());
         assert_eq!(evicted.files, 1, "{evicted:?}");
         assert_eq!(evicted.cached, 1 << 20, "{evicted:?}");

@@ -93,11 +93,11 @@ mod tests {
         mode(&at.join("open"), 0o700);
         // Links are resolved before the check.
         std::os::unix::fs::symlink(&deep, at.join("link")).expect("a link");
-        let real = fs::canonicalize(&deep).expect("it is there");
+        let real = fs::canonicalize(&deep).expect("it exists");
         assert_eq!(
             trusted(&at.join("link/new")).expect("it is ours"),
             real.join("new")
         );
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("it can be removed");
     }
 }

@@ -67,7 +67,7 @@ fn one_failure_ends_a_default_series_and_two_a_requested_one() {
         assert_eq!(output.status.code(), Some(9));
         let manifest = scratch.manifest();
         assert_eq!(manifest.starts.len(), made);
-        let early = manifest.settings.ended_early.expect("it says so");
+        let early = manifest.settings.ended_early.expect("it is reported");
         assert!(early.contains("exit code 9"), "{early}");
     }
 }

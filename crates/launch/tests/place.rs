@@ -65,7 +65,10 @@ fn a_static_program_runs_unrecorded_and_its_children_are_recorded() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("statically linked"));
     let why = scratch.manifest().starts[0].unrecorded.clone();
-    assert!(why.expect("it says why").contains("statically linked"));
+    assert!(
+        why.expect("there is a reason")
+            .contains("statically linked")
+    );
 
     let scratch = Scratch::new();
     let source = "#include <stdlib.h>\nint main(void) { return system(\"exit 0\"); }";
@@ -91,7 +94,7 @@ fn a_program_with_privileges_runs_unrecorded() {
     let output = scratch.output(&["starts=1"], &[&program]);
     assert_eq!(output.status.code(), Some(0));
     let why = scratch.manifest().starts[0].unrecorded.clone();
-    assert!(why.expect("it says why").contains("privileges"));
+    assert!(why.expect("there is a reason").contains("privileges"));
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn a_program_with_a_sanitizer_runs_unrecorded() {
     let output = scratch.output(&["starts=1"], &[&program]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let why = scratch.manifest().starts[0].unrecorded.clone();
-    assert!(why.expect("it says why").contains("sanitizer"));
+    assert!(why.expect("there is a reason").contains("sanitizer"));
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn an_unusable_cache_is_replaced_by_a_temporary_directory() {
     let shown = text(&output.stdout);
     let shim = variable(&shown, "LD_PRELOAD").expect("it is set");
     assert!(std::path::Path::new(shim).starts_with(&temporary));
-    assert_eq!(std::fs::read_dir(&temporary).expect("it").count(), 0);
+    assert_eq!(std::fs::read_dir(&temporary).expect("it exists").count(), 0);
     assert_eq!(scratch.manifest().starts[0].unrecorded, None);
 }
 
@@ -153,20 +156,20 @@ fn modified_files_are_replaced() {
     let scratch = Scratch::new();
     scratch.output(&["starts=1"], &["true"]);
     let ours = scratch.path().join("cache/preheat");
-    let mut entries = std::fs::read_dir(ours).expect("it is there");
+    let mut entries = std::fs::read_dir(ours).expect("it exists");
     let placed = entries
         .next()
         .expect("one version")
         .expect("it reads")
         .path();
-    assert_eq!(placed.metadata().expect("it").mode() & 0o777, 0o700);
+    assert_eq!(placed.metadata().expect("it exists").mode() & 0o777, 0o700);
     let shim = placed.join("libpreheat.so");
-    let size = shim.metadata().expect("it").len();
+    let size = shim.metadata().expect("it exists").len();
     std::fs::write(&shim, "not a library").expect("it is ours");
-    std::fs::remove_dir_all(scratch.recording()).expect("it goes");
+    std::fs::remove_dir_all(scratch.recording()).expect("it can be removed");
     let output = scratch.output(&["starts=1"], &["true"]);
     assert_eq!(text(&output.stderr), "");
-    assert_eq!(shim.metadata().expect("it").len(), size);
+    assert_eq!(shim.metadata().expect("it exists").len(), size);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn every_start_reads_a_file_from_the_same_offset() {
     let path = scratch.path().join("input");
     std::fs::write(&path, "skipped\none\ntwo\n").expect("a file");
     let mut file = File::open(&path).expect("it opens");
-    file.seek(SeekFrom::Start(8)).expect("it is wound");
+    file.seek(SeekFrom::Start(8)).expect("the file is seekable");
     let mut launch = scratch.launch(&["starts=3", "all-output"], &["cat"]);
     let output = launch.stdin(file).output().expect("it runs");
     assert_eq!(text(&output.stdout), "one\ntwo\n".repeat(3));

@@ -37,7 +37,7 @@ fn is_whole(installed: &Installed) {
     let python = installed.python.join("sitecustomize.py");
     assert_eq!(fs::read(python).expect("the module"), SITECUSTOMIZE);
     let mode = fs::metadata(&installed.directory)
-        .expect("it is there")
+        .expect("it exists")
         .mode();
     assert_eq!(mode & 0o777, 0o700);
 }
@@ -48,7 +48,7 @@ fn it_is_installed_once_and_reused() {
     let first = scratch.install();
     is_whole(&first);
     assert!(first.directory.starts_with(scratch.cache()));
-    let inode = fs::metadata(&first.shim).expect("it is there").ino();
+    let inode = fs::metadata(&first.shim).expect("it exists").ino();
     let again = scratch.install();
     assert_eq!(again.shim, first.shim);
     assert_eq!(fs::metadata(&again.shim).expect("still").ino(), inode);
@@ -62,14 +62,14 @@ fn modified_or_truncated_files_are_replaced() {
     is_whole(&scratch.install());
     let mut other = SHIM.to_vec();
     other[SHIM.len() / 2] ^= 1;
-    fs::write(&installed.shim, other).expect("one bit");
+    fs::write(&installed.shim, other).expect("a modified file");
     is_whole(&scratch.install());
     let elsewhere = scratch.0.join("elsewhere");
     fs::write(&elsewhere, SHIM).expect("a copy");
     fs::remove_file(&installed.shim).expect("gone");
     std::os::unix::fs::symlink(&elsewhere, &installed.shim).expect("a link");
     is_whole(&scratch.install());
-    let is = fs::symlink_metadata(&installed.shim).expect("it is there");
+    let is = fs::symlink_metadata(&installed.shim).expect("it exists");
     assert!(is.is_file());
 }
 
@@ -83,7 +83,7 @@ fn a_cache_that_is_a_link_or_a_file_is_not_used() {
     let installed = scratch.install();
     is_whole(&installed);
     assert!(!installed.directory.starts_with(scratch.cache()));
-    assert_eq!(fs::read_dir(&elsewhere).expect("it").count(), 0);
+    assert_eq!(fs::read_dir(&elsewhere).expect("it exists").count(), 0);
     let directory = installed.directory.clone();
     drop(installed);
     assert!(!directory.exists(), "a fallback is removed after the run");
@@ -98,9 +98,12 @@ fn a_public_directory_is_made_private() {
     let scratch = Scratch::new("loose");
     let ours = scratch.cache().join("preheat");
     fs::create_dir_all(&ours).expect("ours");
-    fs::set_permissions(&ours, Permissions::from_mode(0o777)).expect("loose");
+    fs::set_permissions(&ours, Permissions::from_mode(0o777)).expect("public permissions");
     is_whole(&scratch.install());
-    assert_eq!(fs::metadata(&ours).expect("it").mode() & 0o777, 0o700);
+    assert_eq!(
+        fs::metadata(&ours).expect("it exists").mode() & 0o777,
+        0o700
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn paths_that_ld_preload_cannot_contain_are_not_used() {
     let scratch = Scratch::new("separators");
     let spaced = scratch.0.join("with space");
     let installed =
-        install_in(Some(&spaced), std::slice::from_ref(&scratch.0)).expect("the fallback takes it");
+        install_in(Some(&spaced), std::slice::from_ref(&scratch.0)).expect("the fallback is used");
     assert!(!installed.directory.starts_with(&spaced));
     let colon = scratch.0.join("a:b");
     let error = install_in(Some(&spaced), &[colon]).expect_err("nowhere to go");

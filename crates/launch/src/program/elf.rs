@@ -114,7 +114,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("preheat-elf-{name}-{}", std::process::id()));
         std::fs::write(&path, &bytes).expect("a file");
         let read = read_at(&path);
-        std::fs::remove_file(path).expect("it goes");
+        std::fs::remove_file(path).expect("it can be removed");
         read
     }
 
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(changed("machine", |elf| elf[18] = 0xfe), Some(Elf::Foreign));
         let musl = changed("musl", |elf| {
             let at = elf.windows(8).position(|part| part == b"ld-linux");
-            let at = at.expect("it names its loader");
+            let at = at.expect("it has a loader");
             elf[at..at + 8].copy_from_slice(b"ld-musl-");
         });
         assert_eq!(musl, Some(Elf::Native(Loader::Musl)));

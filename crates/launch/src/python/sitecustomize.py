@@ -691,8 +691,8 @@ class Frameworks(object):
         compiler.compile_or_get_cached = wraps(compile_or_get_cached, original)
 
     def marks(self, module):
-        """Connects our own package, with which a program names its iterations and marks. A
-        token that did not come from here would be an address that nobody checks."""
+        """Connects the preheat package, with which a program names its iterations and marks.
+        Other tokens are rejected, because the recorder uses a token as an address."""
         tokens = set()
 
         def begin(name):

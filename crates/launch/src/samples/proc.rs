@@ -146,7 +146,7 @@ mod tests {
         let own = std::process::id();
         let statm = Source::new(format!("/proc/{own}/statm"), true);
         for _ in 0..2 {
-            let text = statm.read(&mut buffer).expect("it is there");
+            let text = statm.read(&mut buffer).expect("it exists");
             assert!(resident_pages(text).expect("a number") > 0);
         }
         assert!(started_ticks(own) > 0);

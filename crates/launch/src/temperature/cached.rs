@@ -116,7 +116,7 @@ mod tests {
     fn both_methods_are_within_the_file_size() {
         let path = std::env::current_exe().expect("a path");
         let file = File::open(&path).expect("it opens");
-        let length = file.metadata().expect("it is there").len();
+        let length = file.metadata().expect("it exists").len();
         // It is running, so parts of it are cached; its size is an upper bound.
         let by_page = sum(&resident(&file, length).expect("it is ours"));
         assert!(by_page > 0 && by_page <= length);

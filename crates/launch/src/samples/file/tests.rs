@@ -81,7 +81,7 @@ fn at_the_limit_lines_are_kept_and_dropped_samples_reported() {
     assert!(dropped > 0 && writer.full_at > 0);
     writer.line(300_000);
     assert_eq!(writer.dropped, dropped, "there is room for lines");
-    assert!(writer.finish().expect("it says so").contains("--limit"));
+    assert!(writer.finish().expect("it is reported").contains("--limit"));
     let (records, state) = file.records();
     assert_eq!(state, State::Full as u32);
     assert_eq!(records.len() as u64, 300_000 - dropped + 1);
