@@ -264,7 +264,7 @@ fn any_damage_is_tolerated() {
 #[test]
 fn damaged_recordings_are_tolerated() {
     let path = support::directory("damaged");
-    fs::create_dir(path.join("start-1")).expect("the directory can be made");
+    fs::create_dir(path.join("start-1")).expect("the directory can be created");
     let sound = everything();
     let mut numbers = Numbers(7);
     for case in 0..300 {
@@ -286,7 +286,7 @@ fn damaged_recordings_are_tolerated() {
             _ => {}
         }
         support::save(&path, &support::manifest(vec![start]));
-        let recording = read(&path).expect("something of it can be read");
+        let recording = read(&path).expect("a damaged recording is readable");
         for process in &recording.starts[0].processes {
             assert!(process.made <= process.began, "case {case}");
             assert!(

@@ -22,7 +22,7 @@ fn read(file: &ProcessFile) -> Process {
 }
 
 /// The types of the spans of the first thread.
-fn whats(process: &Process) -> Vec<What> {
+fn types(process: &Process) -> Vec<What> {
     process.threads[0]
         .spans
         .iter()
@@ -88,7 +88,7 @@ fn calls_have_the_details_of_their_shapes() {
         );
     let process = read(&file);
     assert_eq!(
-        whats(&process),
+        types(&process),
         [
             What::Call,
             What::Heavy,
@@ -187,7 +187,7 @@ fn imports_loads_iterations_and_ranges_are_spans() {
     .range(at(51), at(52), 2, 0);
     let process = read(&file);
     assert_eq!(
-        whats(&process),
+        types(&process),
         [
             What::Import,
             What::Import,
@@ -323,7 +323,7 @@ fn unknown_records_are_skipped_by_their_size() {
         .record(strange(4, 999), &[])
         .call(1, at(5), at(6), 0, 0, &[]);
     let process = read(&file);
-    assert_eq!(whats(&process), [What::Call]);
+    assert_eq!(types(&process), [What::Call]);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn sparse_intervals_of_all_threads_are_merged() {
     let process = read(&file);
     assert_eq!(process.sparse, [(10, 20), (40, 70), (90, 100)]);
     // They are not spans.
-    assert_eq!(whats(&process), [What::Call]);
+    assert_eq!(types(&process), [What::Call]);
     for (interval, whole) in [
         ((0, 10), true),
         ((0, 11), false),

@@ -23,7 +23,7 @@ fn recording(test: &str, duration: u64, files: &[(&str, &ProcessFile)]) -> PathB
     for (name, file) in files {
         file.save(&path.join("start-1").join(name));
     }
-    fs::create_dir_all(path.join("start-1")).expect("the directory can be made");
+    fs::create_dir_all(path.join("start-1")).expect("the directory can be created");
     save(&path, &manifest(vec![start("start-1", duration)]));
     path
 }
@@ -141,7 +141,7 @@ fn unusable_recordings_have_clear_errors() {
     let path = directory("refused");
     assert!(error_of(&path.join("nothing")).starts_with("cannot read "));
     assert!(error_of(&path).contains("is not a recording: it has no recording.json"));
-    fs::create_dir(path.join("start-1")).expect("the directory can be made");
+    fs::create_dir(path.join("start-1")).expect("the directory can be created");
     assert!(error_of(&path).contains("its recording.json is missing"));
     let head = path.join("recording.json");
     let written = |text: &str| {
@@ -161,7 +161,7 @@ fn unusable_recordings_have_clear_errors() {
         "{newer}"
     );
     fs::remove_file(&head).expect("it was written");
-    fs::create_dir(&head).expect("the directory can be made");
+    fs::create_dir(&head).expect("the directory can be created");
     assert!(error_of(&path).contains("is not a plain file"));
 }
 
@@ -192,7 +192,7 @@ fn nothing_outside_the_recording_is_read() {
     let outside = recording("outside", 100, &[("100-0.process", &file)]);
     let path = directory("inside");
     symlink(outside.join("start-1"), path.join("start-2")).expect("it can be linked");
-    fs::create_dir(path.join("start-3")).expect("the directory can be made");
+    fs::create_dir(path.join("start-3")).expect("the directory can be created");
     symlink(
         outside.join("start-1/100-0.process"),
         path.join("start-3/100-0.process"),

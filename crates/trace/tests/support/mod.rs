@@ -17,7 +17,7 @@ pub const EXEC: u64 = 1_000_000;
 pub fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("the directory can be made");
+    fs::create_dir_all(&path).expect("the directory can be created");
     path
 }
 

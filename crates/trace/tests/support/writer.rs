@@ -351,7 +351,7 @@ impl ProcessFile {
     /// Writes the file, and creates its directory.
     pub fn save(&self, path: &Path) {
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).expect("the directory can be made");
+            fs::create_dir_all(directory).expect("the directory can be created");
         }
         fs::write(path, &self.raw.bytes).expect("the file can be written");
     }
