@@ -11,15 +11,15 @@
 //! held forever. The end of the program also waits, because the driver must not be shut
 //! down during its initialization.
 
-mod asked;
 mod given;
+mod request;
 
-pub(crate) use asked::{is_asked, take};
 pub(crate) use given::prepare;
+pub(crate) use request::{is_requested, take};
 
 use crate::recorder::system::{Errno, process_number};
 use crate::{hooks, loader, start};
-use asked::PLAN;
+use request::PLAN;
 use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::mem::{MaybeUninit, transmute};
 use std::ptr::{null, null_mut};

@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(found, Some(b"2=3".as_slice()));
             assert_eq!(variable(array.as_ptr(), "PREHEAT"), None);
             assert_eq!(variable(std::ptr::null(), "PATH"), None);
-            remove(place(array.as_mut_ptr(), "PREHEAT_LIMIT").expect("it is there"));
+            remove(place(array.as_mut_ptr(), "PREHEAT_LIMIT").expect("it exists"));
             assert_eq!(strings(array.as_ptr()).count(), 2);
             assert_eq!(variable(array.as_ptr(), "PATH"), Some(b"/".as_slice()));
         }

@@ -225,7 +225,7 @@ unsafe extern "C" fn main(
         if recorder::active() {
             clocks::main_begins();
         }
-        if ahead::is_asked() {
+        if ahead::is_requested() {
             ahead::begin();
         }
     }
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn __libc_start_main(
         unsafe { libc::_exit(127) };
     }
     MAIN.store(its_main, Ordering::Relaxed);
-    let ours = if recorder::active() || ahead::is_asked() {
+    let ours = if recorder::active() || ahead::is_requested() {
         if let Ok(count) = usize::try_from(count)
             && !arguments.is_null()
         {

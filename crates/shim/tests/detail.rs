@@ -7,7 +7,7 @@ mod support;
 use libcuda::{Fake, calls};
 use preheat_wire::Kind;
 use std::collections::HashMap;
-use support::{Found, Process, shim};
+use support::{Entry, Process, shim};
 
 /// The process and its forked child, with this definition of an iteration.
 fn recorded(arguments: &[&str], iterations: &str) -> Option<(Process, Process)> {
@@ -35,7 +35,7 @@ fn ranges(process: &Process, name: &str) -> Vec<(u64, u64)> {
     let texts: HashMap<u64, String> = (process.of(Kind::Text).iter())
         .map(|text| (text.record.value, text.text(0)))
         .collect();
-    let named = |found: &&Found| texts.get(&found.record.value).is_some_and(|t| t == name);
+    let named = |found: &&Entry| texts.get(&found.record.value).is_some_and(|t| t == name);
     let found = process.of(Kind::Range);
     let mut found: Vec<(u64, u64)> = (found.into_iter().filter(named))
         .map(|range| (range.record.begin, range.record.end))

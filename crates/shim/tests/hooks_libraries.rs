@@ -5,7 +5,7 @@ mod libcuda;
 mod support;
 
 use libcuda::{Fake, calls, symbols};
-use support::Found;
+use support::Entry;
 
 const ABOVE: &str = include_str!("libcuda/above.c");
 const LOADS: &str = include_str!("libcuda/loads.c");
@@ -74,7 +74,7 @@ fn functions_that_are_always_quick_are_hardly_recorded() {
     let (said, processes) = fake.both(&loads, &["./often.so"]);
     assert_eq!(said, "status 0\n");
     let calls = calls(&processes[0], "cudnnBackendFinalize");
-    let slow = |call: &&&Found| call.record.end - call.record.begin >= 1_000_000;
+    let slow = |call: &&&Entry| call.record.end - call.record.begin >= 1_000_000;
     let (first, rest) = calls.split_at(20);
     assert!(first.iter().all(|call| slow(&call)));
     // At least one in sixteen of the last forty was recorded, and all after it.

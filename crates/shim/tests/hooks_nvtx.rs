@@ -7,7 +7,7 @@ use preheat_wire::Kind;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
-use support::{Found, Process, Scratch, compile, missing, read, recorded, shim};
+use support::{Entry, Process, Scratch, compile, missing, read, recorded, shim};
 
 /// Ranges ordered by their beginning: name, domain, and whether it is still open.
 fn ranges(process: &Process) -> Vec<(String, String, bool)> {
@@ -17,7 +17,7 @@ fn ranges(process: &Process) -> Vec<(String, String, bool)> {
         .map(|found| (found.record.value, found.text(0)))
         .collect();
     let text = |number: u64| texts.get(&number).cloned().unwrap_or_default();
-    let one = |found: &&Found| {
+    let one = |found: &&Entry| {
         let record = &found.record;
         (
             text(record.value),

@@ -98,7 +98,9 @@ mod tests {
     #[test]
     fn a_copied_variable_is_found_by_its_full_name() {
         keep();
-        let (name, value) = std::env::vars().next().expect("there is one");
+        let (name, value) = std::env::vars()
+            .next()
+            .expect("the environment is not empty");
         let found = given(name.as_bytes());
         assert!(!found.is_null(), "{name}");
         // SAFETY: a text that is never freed.

@@ -58,29 +58,29 @@ impl Plan {
 }
 
 /// Returns whether the initialization was requested.
-pub(crate) fn is_asked() -> bool {
+pub(crate) fn is_requested() -> bool {
     PLAN.get().is_some()
 }
 
 /// The content of the variable.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked<'a> {
+struct Request<'a> {
     device: u64,
     shim: &'a [u8],
     driver: &'a [u8],
     program: &'a [u8],
 }
 
-fn parse(value: &[u8]) -> Option<Asked<'_>> {
+fn parse(value: &[u8]) -> Option<Request<'_>> {
     let mut lines = value.split(|&byte| byte == b'\n');
     let mut next = || lines.next();
-    let asked = Asked {
+    let request = Request {
         device: std::str::from_utf8(next()?).ok()?.parse().ok()?,
         shim: next()?,
         driver: next()?,
         program: next()?,
     };
-    next().is_none().then_some(asked)
+    next().is_none().then_some(request)
 }
 
 /// Removes the request from the environment, if it is for this program. A recording keeps
@@ -92,18 +92,18 @@ fn parse(value: &[u8]) -> Option<Asked<'_>> {
 pub(crate) unsafe fn take(environment: *mut *mut c_char) {
     // SAFETY: guaranteed by the caller.
     unsafe {
-        let Some(asked) = variable(environment, variables::AHEAD).and_then(parse) else {
+        let Some(request) = variable(environment, variables::AHEAD).and_then(parse) else {
             return;
         };
-        if !is_this_program(asked.program) {
+        if !is_this_program(request.program) {
             return;
         }
-        PLAN.set(asked.device, asked.driver);
+        PLAN.set(request.device, request.driver);
         let is_recorded = variable(environment, variables::DIRECTORY).is_some();
         if let Some(place) = place(environment, "LD_PRELOAD")
             && !is_recorded
         {
-            leave(place, asked.shim);
+            leave(place, request.shim);
         }
         if let Some(place) = place(environment, variables::AHEAD) {
             remove(place);
@@ -147,13 +147,13 @@ mod tests {
 
     #[test]
     fn only_a_complete_request_is_parsed() {
-        let asked = Asked {
+        let request = Request {
             device: 3,
             shim: b"/shim",
             driver: b"/driver",
             program: b"/a b",
         };
-        assert_eq!(parse(b"3\n/shim\n/driver\n/a b"), Some(asked));
+        assert_eq!(parse(b"3\n/shim\n/driver\n/a b"), Some(request));
         for text in [
             "",
             "3",
@@ -176,7 +176,7 @@ mod tests {
             left_of("LD_PRELOAD=/shim:/x.so y.so"),
             ["A=1", "LD_PRELOAD=/x.so y.so", "B=2"]
         );
-        assert!(is_asked());
+        assert!(is_requested());
         let recorded = ["LD_PRELOAD=/shim", &this, "PREHEAT_DIRECTORY=/d"];
         assert_eq!(
             left(&recorded),

@@ -88,7 +88,7 @@ unsafe fn fat(code: *const u8, here: u16) -> Image {
             return Image::default();
         }
         let end = head + size;
-        let (mut machine_code, mut ptx) = (Found::default(), Found::default());
+        let (mut machine_code, mut ptx) = (Architectures::default(), Architectures::default());
         let mut at = head;
         for _ in 0..MOST_ENTRIES {
             if at + 64 > end {
@@ -133,7 +133,7 @@ unsafe fn elf(code: *const u8) -> Image {
             number::<u64>(code, at).saturating_add(entries)
         };
         let bytes = table(32, 54, 56).max(table(40, 58, 60));
-        let mut found = Found::default();
+        let mut found = Architectures::default();
         found.add(architecture);
         Image {
             bytes: if bytes > LARGEST { 0 } else { bytes },
@@ -148,7 +148,7 @@ unsafe fn text(code: *const u8) -> Image {
     let length = unsafe { libc::strnlen(code.cast(), LONGEST_TEXT) };
     // SAFETY: this many bytes were just read.
     let text = unsafe { std::slice::from_raw_parts(code, length.min(HEAD_OF_TEXT)) };
-    let mut found = Found::default();
+    let mut found = Architectures::default();
     if let Some(architecture) = target(text) {
         found.add(architecture);
     }
@@ -177,12 +177,12 @@ fn target(text: &[u8]) -> Option<u32> {
 
 /// A list of distinct architectures.
 #[derive(Default)]
-struct Found {
+struct Architectures {
     all: [u16; 32],
     count: usize,
 }
 
-impl Found {
+impl Architectures {
     fn add(&mut self, architecture: u32) {
         // 10 × major + minor; anything beyond that is not an architecture.
         let Some(architecture) = u16::try_from(architecture)

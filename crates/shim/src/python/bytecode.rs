@@ -276,6 +276,6 @@ mod tests {
         assert!(!is_writable(b"/dev/null/b.pyc\0"));
         let long = vec![b'a'; libc::PATH_MAX as usize];
         assert_eq!(access(&long, libc::R_OK), libc::ENAMETOOLONG);
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("it can be removed");
     }
 }

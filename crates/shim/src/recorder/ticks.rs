@@ -179,14 +179,14 @@ impl Rate {
         let passed = time.saturating_sub(base);
         let counted = ticks.wrapping_sub(self.ticks.load(Ordering::Relaxed));
         let found = match base {
-            0 => Found::Nothing,
-            _ if passed < LEAST_BASE => Found::Later,
-            _ => reckon(passed, counted, known),
+            0 => Estimate::Nothing,
+            _ if passed < LEAST_BASE => Estimate::Later,
+            _ => estimate(passed, counted, known),
         };
         let tick = match found {
-            Found::Tick(tick) => tick,
-            Found::Later => known,
-            Found::Nothing => {
+            Estimate::Tick(tick) => tick,
+            Estimate::Later => known,
+            Estimate::Nothing => {
                 self.ticks.store(ticks, Ordering::Relaxed);
                 self.time.store(time, Ordering::Relaxed);
                 0
@@ -199,7 +199,7 @@ impl Rate {
 }
 
 #[derive(Debug, PartialEq)]
-enum Found {
+enum Estimate {
     /// Nanoseconds per tick, in units of 2⁻³².
     Tick(u64),
     /// Too early: not enough time has passed.
@@ -210,18 +210,18 @@ enum Found {
 }
 
 /// The length of a tick, from the nanoseconds that passed and the ticks that were counted.
-fn reckon(passed: u64, counted: u64, known: u64) -> Found {
+fn estimate(passed: u64, counted: u64, known: u64) -> Estimate {
     let tick = (u128::from(passed) << 32) / u128::from(counted.max(1));
     match u64::try_from(tick) {
         // Between 100 MHz and 100 GHz.
         Ok(tick) if (tick >> 32) < 10 && tick > 1 << 25 => {
             if known == 0 || tick.abs_diff(known) < known / AGREE {
-                Found::Tick(tick)
+                Estimate::Tick(tick)
             } else {
-                Found::Nothing
+                Estimate::Nothing
             }
         }
-        _ => Found::Nothing,
+        _ => Estimate::Nothing,
     }
 }
 
@@ -233,16 +233,16 @@ mod tests {
     fn a_tick_is_estimated_from_two_anchors() {
         // 2.5 GHz.
         let tick = (4 << 32) / 10;
-        assert_eq!(reckon(4_000_000, 10_000_000, 0), Found::Tick(tick));
+        assert_eq!(estimate(4_000_000, 10_000_000, 0), Estimate::Tick(tick));
         assert_eq!(
-            reckon(4_000_000, 10_000_000, tick + tick / 2000),
-            Found::Tick(tick)
+            estimate(4_000_000, 10_000_000, tick + tick / 2000),
+            Estimate::Tick(tick)
         );
         // The machine was suspended for a while, and the counter was not.
-        assert_eq!(reckon(4_000_000, 11_000_000, tick), Found::Nothing);
-        assert_eq!(reckon(4_000_000, 0, 0), Found::Nothing);
-        assert_eq!(reckon(u64::MAX, 1, 0), Found::Nothing);
-        assert_eq!(reckon(1, u64::MAX, 0), Found::Nothing);
+        assert_eq!(estimate(4_000_000, 11_000_000, tick), Estimate::Nothing);
+        assert_eq!(estimate(4_000_000, 0, 0), Estimate::Nothing);
+        assert_eq!(estimate(u64::MAX, 1, 0), Estimate::Nothing);
+        assert_eq!(estimate(1, u64::MAX, 0), Estimate::Nothing);
     }
 
     /// The tolerated deviation: that of anchors, and of adjustments of the kernel's clock.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of this")]
 
-use super::support::{Found, Process, Scratch, compile, read, shim};
+use super::support::{Entry, Process, Scratch, compile, read, shim};
 use preheat_wire::{Kind, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub struct Symbol {
 }
 
 pub fn symbols(process: &Process) -> Vec<Symbol> {
-    let one = |found: &&Found| {
+    let one = |found: &&Entry| {
         let text = found.text(0);
         let (name, library) = text.split_once('\0').unwrap();
         Symbol {
@@ -133,7 +133,7 @@ pub fn symbols(process: &Process) -> Vec<Symbol> {
 }
 
 /// The calls of a function, ordered by their beginning.
-pub fn calls<'a>(process: &'a Process, name: &str) -> Vec<&'a Found> {
+pub fn calls<'a>(process: &'a Process, name: &str) -> Vec<&'a Entry> {
     let numbers: Vec<u16> = symbols(process)
         .iter()
         .filter(|symbol| symbol.name == name)
@@ -146,7 +146,7 @@ pub fn calls<'a>(process: &'a Process, name: &str) -> Vec<&'a Found> {
 }
 
 /// One of the slots of a record.
-pub fn slot<T: Copy>(found: &Found, index: usize) -> T {
+pub fn slot<T: Copy>(found: &Entry, index: usize) -> T {
     let bytes = &found.slots[32 * index..32 * (index + 1)];
     assert_eq!(size_of::<T>(), bytes.len());
     // SAFETY: this many bytes, and the slots of the wire format are plain numbers.

@@ -110,7 +110,7 @@ pub fn recorded(command: &str, directory: &Path) -> Command {
 /// A parsed process file.
 pub struct Process {
     pub header: FileHeader,
-    pub records: Vec<Found>,
+    pub records: Vec<Entry>,
     pub totals: Vec<Total>,
     pub name: String,
     pub threads: usize,
@@ -118,13 +118,13 @@ pub struct Process {
 }
 
 /// A record and its further slots.
-pub struct Found {
+pub struct Entry {
     pub record: Record,
     pub thread: u32,
     pub slots: Vec<u8>,
 }
 
-impl Found {
+impl Entry {
     pub fn kind(&self) -> Option<Kind> {
         Kind::from_u8(self.record.kind)
     }
@@ -145,14 +145,14 @@ impl Found {
 }
 
 impl Process {
-    pub fn of(&self, kind: Kind) -> Vec<&Found> {
+    pub fn of(&self, kind: Kind) -> Vec<&Entry> {
         self.records
             .iter()
             .filter(|found| found.kind() == Some(kind))
             .collect()
     }
 
-    pub fn events(&self, event: Event) -> Vec<&Found> {
+    pub fn events(&self, event: Event) -> Vec<&Entry> {
         self.of(Kind::Event)
             .into_iter()
             .filter(|found| found.record.symbol == event as u16)
@@ -228,7 +228,7 @@ pub fn read_one(path: &Path) -> Process {
                 let begin = first + slot * SLOT_BYTES;
                 let record: Record = at(&bytes, begin);
                 let more = begin + SLOT_BYTES..begin + SLOT_BYTES * (1 + usize::from(record.more));
-                process.records.push(Found {
+                process.records.push(Entry {
                     record,
                     thread: chunk.thread,
                     slots: bytes[more].to_vec(),

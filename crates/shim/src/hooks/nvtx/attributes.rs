@@ -80,7 +80,7 @@ fn wide_bytes(text: *const i32, buffer: &mut [u8; LONGEST]) -> &[u8] {
 }
 
 /// A text that is never freed; its address is the program's handle.
-struct Kept(Box<[u8]>);
+struct Registered(Box<[u8]>);
 
 /// A handle for a text.
 pub(super) fn keep(text: *const c_char) -> *const c_void {
@@ -94,7 +94,7 @@ pub(super) fn keep_wide(text: *const i32) -> *const c_void {
 }
 
 fn handle(bytes: &[u8]) -> *const c_void {
-    Box::into_raw(Box::new(Kept(bytes.into())))
+    Box::into_raw(Box::new(Registered(bytes.into())))
         .cast::<c_void>()
         .cast_const()
 }
@@ -105,7 +105,7 @@ pub(super) fn number(handle: *const c_void) -> u32 {
         return 0;
     }
     // SAFETY: the program gets its handles from us.
-    recorder::text(unsafe { &(*handle.cast::<Kept>()).0 })
+    recorder::text(unsafe { &(*handle.cast::<Registered>()).0 })
 }
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
     fn a_handle_keeps_its_text() {
         let handle = keep(c"domain".as_ptr());
         // SAFETY: a handle that was just made.
-        assert_eq!(&*unsafe { &*handle.cast::<Kept>() }.0, b"domain");
+        assert_eq!(&*unsafe { &*handle.cast::<Registered>() }.0, b"domain");
         assert_eq!(number(std::ptr::null()), 0);
     }
 }

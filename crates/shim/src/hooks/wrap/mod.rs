@@ -61,7 +61,7 @@ impl Slot {
     /// The details to record.
     #[inline]
     pub(crate) fn entry(&self) -> &'static Entry {
-        // SAFETY: either null or a reference to a static, stored by `fill`.
+        // SAFETY: either null or a reference to a static, stored by `fill` or `wrap`.
         unsafe { self.entry.load(Ordering::Relaxed).as_ref() }.unwrap_or(&PLAIN)
     }
 
