@@ -136,6 +136,9 @@ pub struct LabArguments {
     mut_arg("perfetto", |trace| {
         trace.help("Write every recorded span as a trace for ui.perfetto.dev")
     }),
+    mut_arg("speedscope", |profile| {
+        profile.help("Write causes and recorded spans as profiles for speedscope.app")
+    }),
     after_help = "Examples:
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once
@@ -206,6 +209,10 @@ pub struct RunArguments {
 
     #[command(flatten)]
     pub export: ExportArguments,
+
+    /// Open the page of the report in the browser ($BROWSER, else xdg-open)
+    #[arg(long)]
+    pub open: bool,
 }
 
 #[derive(Debug, Args)]

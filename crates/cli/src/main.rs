@@ -12,6 +12,7 @@ mod exit;
 mod failure;
 mod kept;
 mod lab;
+mod otlp;
 mod output;
 mod place;
 mod progress;

@@ -6,9 +6,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use preheat_analyze::run::{Findings, Manifest, analyze};
 use preheat_launch::{LaunchError, Request};
 use preheat_report::{run_html, run_terminal};
@@ -18,7 +18,7 @@ use crate::exit::{Usage, complain};
 use crate::place;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
-use crate::show::Targets;
+use crate::show::{Targets, send};
 use crate::terminal;
 
 /// The page that lies in every recording.
@@ -59,7 +59,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     }
 
     // Whatever goes wrong from here on, the command has run: its exit code counts.
-    if let Err(why) = show(&targets, &output) {
+    if let Err(why) = show(&targets, &output, arguments) {
         complain(&format!("{why:#}"));
     }
     Ok(code)
@@ -86,7 +86,7 @@ fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
 }
 
 /// From the files that were just written, as `preheat report` would read them.
-fn show(targets: &Targets, output: &Path) -> Result<()> {
+fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()> {
     let recording = recorded::read(output)?;
     let findings = analyze(&recording);
     let written = targets.write_run(&recording, &findings);
@@ -94,7 +94,33 @@ fn show(targets: &Targets, output: &Path) -> Result<()> {
     let paged = fs::write(&page, run_html(&findings.report, &findings.view))
         .with_context(|| format!("{} could not be written", page.display()));
     say(&findings, output, paged.is_ok().then_some(&page));
-    written.and(paged)
+    let sent = send(&arguments.export, &recording, &findings);
+    if arguments.open && paged.is_ok() {
+        open(&page)?;
+    }
+    written.and(paged).and(sent)
+}
+
+/// Opens the page in the user's browser, without waiting for it.
+fn open(page: &Path) -> Result<()> {
+    let page = page.canonicalize().unwrap_or_else(|_| page.to_path_buf());
+    let chosen = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty());
+    let programs = (chosen.into_iter()).chain(["xdg-open", "open", "wslview"].map(Into::into));
+    for program in programs {
+        let started = Command::new(&program)
+            .arg(&page)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        if started.is_ok() {
+            return Ok(());
+        }
+    }
+    bail!(
+        "--open found no browser: set BROWSER, install xdg-open, or open {} yourself",
+        page.display()
+    )
 }
 
 /// The report for a person at the prompt.

@@ -4,16 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::{Findings, Recording, RunReport, RunView};
 use preheat_analyze::tried::TriedReport;
 use preheat_report::{lab_html, lab_json, lab_terminal};
-use preheat_report::{run_csv, run_html, run_json, run_perfetto, run_terminal};
+use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto};
+use preheat_report::{run_speedscope, run_terminal};
 use preheat_report::{tried_html, tried_json, tried_terminal};
 
 use crate::exit::Usage;
+use crate::otlp::{Collector, collector};
 use crate::output::{Target, print};
 use crate::terminal;
 
@@ -39,6 +41,14 @@ pub struct ExportArguments {
     /// Write every recorded span as a trace for ui.perfetto.dev; - for standard output
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
+
+    /// Write causes and recorded spans as profiles for speedscope.app; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub speedscope: Option<PathBuf>,
+
+    /// Send the start that the report shows as spans to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
+    #[arg(long, value_name = "URL", value_parser = collector)]
+    pub otlp: Option<Collector>,
 }
 
 /// The destinations of a result, each checked to be writable, with the flag that named it.
@@ -54,6 +64,7 @@ impl Targets {
             ("--html", show.html.as_deref()),
             ("--csv", export(|export| &export.csv)),
             ("--perfetto", export(|export| &export.perfetto)),
+            ("--speedscope", export(|export| &export.speedscope)),
         ])
     }
 
@@ -115,6 +126,9 @@ impl Targets {
             "--json" => run_json(&findings.report).into_bytes(),
             "--html" => run_html(&findings.report, &findings.view).into_bytes(),
             "--csv" => run_csv(&findings.report).into_bytes(),
+            "--speedscope" => {
+                run_speedscope(recording, &findings.starts, findings.view.start).into_bytes()
+            }
             _ => {
                 let mut trace = Vec::new();
                 // Writing to memory cannot fail.
@@ -174,6 +188,18 @@ impl Targets {
         } else {
             print(text.as_bytes())
         }
+    }
+}
+
+/// Sends the start that the report shows to the collector, if there is one.
+pub fn send(export: &ExportArguments, recording: &Recording, findings: &Findings) -> Result<()> {
+    let Some(collector) = &export.otlp else {
+        return Ok(());
+    };
+    let (starts, shown) = (&findings.report.starts, findings.view.start);
+    match run_otlp(recording, &findings.starts, starts, shown) {
+        Some(request) => collector.send(&request),
+        None => bail!("--otlp: the recording has no start that could be sent"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! | report | functions |
 //! |---|---|
 //! | [`LabReport`] | [`lab_terminal`], [`lab_html`], [`lab_json`] |
-//! | a run | [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], [`run_perfetto`] |
+//! | a run | [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], [`run_perfetto`], [`run_speedscope`], [`run_otlp`] |
 //! | a comparison | [`compare_terminal`], [`compare_html`], [`compare_json`] |
 //! | a check | [`check_terminal`], [`check_json`], [`check_junit`], [`check_github`], … |
 //! | iteration times | [`classify_terminal`], [`classify_html`], [`classify_json`] |
@@ -16,7 +16,7 @@
 //! - `headline`, `verdicts`, `gaps` – the headline, the claims, and what is missing
 //! - `terminal`, `html`, `json` – the renderers of the lab, and the tools that all share
 //! - `check`, `classify`, `compare`, `run`, `tried` – the renderers of the other reports
-//! - `csv`, `perfetto` – exports of a run
+//! - `csv`, `perfetto`, `speedscope`, `otlp` – exports of a run; `proto` – encodes protobuf
 
 #![forbid(unsafe_code)]
 
@@ -29,9 +29,12 @@ mod headline;
 mod html;
 mod json;
 mod labels;
+mod otlp;
 mod overview;
 mod perfetto;
+mod proto;
 mod run;
+mod speedscope;
 mod terminal;
 mod tried;
 mod verdicts;
@@ -45,8 +48,10 @@ pub use compare::{compare_html, compare_terminal};
 pub use csv::run_csv;
 pub use html::lab_html;
 pub use json::{classify_json, compare_json, lab_json, run_json};
+pub use otlp::run_otlp;
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
+pub use speedscope::run_speedscope;
 pub use terminal::{Terminal, hanging, lab_terminal};
 pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};

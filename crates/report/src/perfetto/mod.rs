@@ -9,9 +9,9 @@
 //! and counters.
 
 mod packets;
-mod proto;
 mod spans;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
@@ -51,6 +51,11 @@ pub fn run_perfetto(
         start.processes(trace)?;
     }
     packets.finish()
+}
+
+/// The name of a span, as the trace shows it.
+pub(crate) fn span_name<'a>(process: &'a Process, span: &Span) -> Cow<'a, str> {
+    spans::shown(process, span, None).name
 }
 
 /// Writes one start.

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::proto::Message;
+use crate::proto::Message;
 
 /// The id of a described track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,14 @@
 
 /// A message under construction.
 #[derive(Default)]
-pub(super) struct Message {
+pub(crate) struct Message {
     bytes: Vec<u8>,
 }
 
 /// The wire type of a varint.
 const VARINT: u64 = 0;
+/// The wire type of eight bytes.
+const FIXED: u64 = 1;
 /// The wire type of a length-prefixed field.
 const LENGTH: u64 = 2;
 
@@ -30,6 +32,22 @@ impl Message {
     pub fn number(&mut self, field: u64, value: u64) -> &mut Message {
         self.varint(field << 3 | VARINT);
         self.varint(value);
+        self
+    }
+
+    /// Adds a number of the type `fixed64`.
+    pub fn fixed(&mut self, field: u64, value: u64) -> &mut Message {
+        self.varint(field << 3 | FIXED);
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub fn double(&mut self, field: u64, value: f64) -> &mut Message {
+        self.fixed(field, value.to_bits())
+    }
+
+    pub fn data(&mut self, field: u64, bytes: &[u8]) -> &mut Message {
+        self.field(field, bytes);
         self
     }
 
@@ -77,6 +95,15 @@ mod tests {
             b"\x12\x07testing\x1a\x03\x08\x96\x01".as_slice()
         );
         assert!(message.clear().is_empty());
+    }
+
+    #[test]
+    fn fixed_numbers_take_eight_bytes() {
+        let mut message = Message::default();
+        message.fixed(1, 258).double(4, 1.0).data(2, &[7]);
+        assert_eq!(message.bytes()[..9], [0x09, 2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(message.bytes()[9..18], [0x21, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
+        assert_eq!(message.bytes()[18..], [0x12, 1, 7]);
     }
 
     #[test]

@@ -1,0 +1,238 @@
+//! Exports one start as OpenTelemetry spans: the body of an OTLP request
+//! (`ExportTraceServiceRequest`), as protobuf.
+//!
+//! The root span is the start, from `exec` to its end. Below it are the way to the first
+//! iteration, with a span for each cause in order, and the iterations.
+
+use preheat_analyze::run::{Recording, StartAnalysis, StartReport};
+
+use crate::html::command::command_line;
+use crate::proto::Message;
+
+/// So many iterations get a span.
+const ITERATIONS: usize = 64;
+
+/// The request for start `index`, or nothing if the recording does not have it.
+pub fn run_otlp(
+    recording: &Recording,
+    analyses: &[StartAnalysis],
+    reports: &[StartReport],
+    index: usize,
+) -> Option<Vec<u8>> {
+    let trace = recording.starts.get(index)?;
+    let info = recording.manifest.starts.get(index)?;
+    let (analysis, report) = (analyses.get(index)?, reports.get(index)?);
+    let manifest = &recording.manifest;
+    let first = manifest.starts.iter().map(|start| start.exec).min()?;
+    let command = command_line(&manifest.command);
+    let identity = format!("{} {command} {index} {}", manifest.created, info.exec);
+    let mut spans = Spans {
+        trace_id: trace_id(&identity),
+        // Whole seconds are known; the starts keep their distances.
+        zero: unix_nanoseconds(&manifest.created)?.checked_add(info.exec - first)?,
+        count: 0,
+        scope: Message::default(),
+    };
+
+    let mut about = vec![
+        ("preheat.command", Value::Text(&command)),
+        (
+            "preheat.temperature",
+            Value::Text(info.temperature.as_str()),
+        ),
+        ("preheat.start", Value::Number(index as i64 + 1)),
+        (
+            "process.exit.code",
+            Value::Number(i64::from(info.exit_code)),
+        ),
+    ];
+    about.extend((report.time_to_first).map(|time| ("preheat.time_to_first", Value::Real(time))));
+    let causes: Vec<(String, f64)> = (report.causes.iter())
+        .map(|part| {
+            (
+                format!("preheat.cause.{}", part.cause.as_str()),
+                part.seconds,
+            )
+        })
+        .collect();
+    about.extend((causes.iter()).map(|(name, seconds)| (name.as_str(), Value::Real(*seconds))));
+    let failed = info.exit_code != 0;
+    let root = spans.add(None, "start", (0, trace.end), &about, failed);
+
+    let until = match (analysis.iterations.first(), analysis.path.last()) {
+        (Some((_, end)), _) => *end,
+        (None, Some(part)) => part.end,
+        (None, None) => trace.end,
+    };
+    let to_first = spans.add(Some(root), "time to first", (0, until), &[], false);
+    let parts: Vec<_> = (analysis.path.iter())
+        .filter(|part| part.begin < until)
+        .collect();
+    for run in parts.chunk_by(|a, b| a.cause == b.cause) {
+        let longest = run.iter().max_by_key(|part| part.end - part.begin);
+        let item = longest.and_then(|part| analysis.names.get(part.item as usize));
+        let item = item.map_or("", String::as_str);
+        let cause = run[0].cause.as_str();
+        let end = run[run.len() - 1].end.min(until);
+        let mut about = vec![("preheat.cause", Value::Text(cause))];
+        if !item.is_empty() {
+            about.push(("preheat.item", Value::Text(item)));
+        }
+        spans.add(Some(to_first), cause, (run[0].begin, end), &about, false);
+    }
+    for (number, between) in analysis.iterations.iter().take(ITERATIONS).enumerate() {
+        let name = match number {
+            0 => "first iteration",
+            _ => "iteration",
+        };
+        let about = [("preheat.iteration", Value::Number(number as i64))];
+        spans.add(Some(root), name, *between, &about, false);
+    }
+    Some(spans.request(&manifest.preheat, &command))
+}
+
+/// The value of an attribute.
+enum Value<'a> {
+    Text(&'a str),
+    Number(i64),
+    Real(f64),
+}
+
+/// `KeyValue` with its `AnyValue`.
+fn attribute(name: &str, value: &Value) -> Message {
+    let mut any = Message::default();
+    match value {
+        Value::Text(text) => any.text(1, text),
+        Value::Number(number) => any.number(3, number.cast_unsigned()),
+        Value::Real(real) => any.double(4, *real),
+    };
+    let mut pair = Message::default();
+    pair.text(1, name).message(2, &any);
+    pair
+}
+
+/// Spans of one trace, as they are added.
+struct Spans {
+    trace_id: [u8; 16],
+    /// `exec`, in nanoseconds since 1970.
+    zero: u64,
+    count: u64,
+    /// `ScopeSpans`: so far its spans.
+    scope: Message,
+}
+
+impl Spans {
+    /// Adds a span; its number, by which others name it as their parent.
+    fn add(
+        &mut self,
+        parent: Option<u64>,
+        name: &str,
+        (begin, end): (u64, u64),
+        about: &[(&str, Value)],
+        failed: bool,
+    ) -> u64 {
+        const INTERNAL: u64 = 1;
+        const ERROR: u64 = 2;
+        self.count += 1;
+        let mut span = Message::default();
+        span.data(1, &self.trace_id)
+            .data(2, &self.count.to_be_bytes());
+        if let Some(parent) = parent {
+            span.data(4, &parent.to_be_bytes());
+        }
+        span.text(5, name)
+            .number(6, INTERNAL)
+            .fixed(7, self.zero.saturating_add(begin))
+            .fixed(8, self.zero.saturating_add(end.max(begin)));
+        for (name, value) in about {
+            span.message(9, &attribute(name, value));
+        }
+        if failed {
+            let mut status = Message::default();
+            status.number(3, ERROR);
+            span.message(15, &status);
+        }
+        self.scope.message(2, &span);
+        self.count
+    }
+
+    /// `ExportTraceServiceRequest`, with its resource.
+    fn request(self, version: &str, command: &str) -> Vec<u8> {
+        let mut resource = Message::default();
+        for (name, value) in [
+            ("service.name", "preheat"),
+            ("process.command_line", command),
+        ] {
+            resource.message(1, &attribute(name, &Value::Text(value)));
+        }
+        let mut scope = Message::default();
+        scope.text(1, "preheat").text(2, version);
+        let mut scoped = Message::default();
+        scoped.message(1, &scope);
+        let mut spans = scoped.bytes().to_vec();
+        // The fields of a message may come in any order and in several pieces.
+        spans.extend_from_slice(self.scope.bytes());
+        let mut of_resource = Message::default();
+        of_resource.message(1, &resource).data(2, &spans);
+        let mut request = Message::default();
+        request.message(1, &of_resource);
+        request.bytes().to_vec()
+    }
+}
+
+/// An identifier that is the same for the same start: FNV-1a, twice.
+fn trace_id(identity: &str) -> [u8; 16] {
+    let hash = |seed: u64| {
+        identity.bytes().fold(seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    let (high, low) = (hash(0xcbf2_9ce4_8422_2325), hash(0x9ae1_6a3b_2f90_404f));
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&high.to_be_bytes());
+    // Never all zeros, which would be invalid.
+    id[8..].copy_from_slice(&(low | 1).to_be_bytes());
+    id
+}
+
+/// An RFC 3339 time in UTC (`2026-03-01T12:34:56Z`) in nanoseconds since 1970.
+fn unix_nanoseconds(time: &str) -> Option<u64> {
+    let part = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years that begin in March have the leap day at their end.
+    let (y, m) = match month {
+        1 | 2 => (year - 1, month + 9),
+        _ => (year, month - 3),
+    };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
+    // The days from March of the year 0 to 1970.
+    let days = days.checked_sub(719_468)?;
+    (((days * 24 + hour) * 60 + minute) * 60 + second).checked_mul(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_from_1970() {
+        let seconds = |time| unix_nanoseconds(time).map(|time| time / 1_000_000_000);
+        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(seconds("2000-03-01T00:00:00Z"), Some(951_868_800));
+        assert_eq!(seconds("2024-02-29T23:59:59Z"), Some(1_709_251_199));
+        assert_eq!(seconds("2026-03-01T12:34:56Z"), Some(1_772_368_496));
+        assert_eq!(seconds(""), None);
+        assert_eq!(seconds("2026-13-01T12:34:56Z"), None);
+    }
+
+    #[test]
+    fn a_trace_has_an_identifier_that_depends_on_the_start() {
+        assert_eq!(trace_id("one"), trace_id("one"));
+        assert_ne!(trace_id("one"), trace_id("two"));
+        assert_ne!(trace_id(""), [0; 16]);
+    }
+}
