@@ -27,11 +27,14 @@ use crate::show::{ExportArguments, ShowArguments};
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
+/// The version and, in release builds, the commit that it was built from (see build.rs).
+const VERSION: &str = env!("PREHEAT_VERSION");
+
 /// Measures, explains and removes GPU cold start.
 #[derive(Debug, Parser)]
 #[command(
     name = "preheat",
-    version,
+    version = VERSION,
     propagate_version = true,
     max_term_width = 100
 )]
@@ -58,6 +61,9 @@ pub enum Command {
     Report(ReportArguments),
     /// What this machine has: devices, drivers, frameworks, and what is missing
     Doctor(DoctorArguments),
+    /// Write shell completions, man pages and the flag reference
+    #[command(hide = true)]
+    Generate(GenerateArguments),
 }
 
 #[derive(Debug, Args)]
@@ -254,6 +260,13 @@ pub struct DoctorArguments {
     /// Write the findings as JSON (preheat.doctor/1); - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct GenerateArguments {
+    /// The directory to write to; it is created
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
 }
 
 fn experiment(id: &str) -> Result<ExperimentId, String> {

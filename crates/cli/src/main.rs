@@ -10,6 +10,7 @@ mod compare;
 mod doctor;
 mod exit;
 mod failure;
+mod generate;
 mod kept;
 mod lab;
 mod otlp;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Classify(arguments) => classify::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))
 }
