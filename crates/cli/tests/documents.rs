@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod support;
+use preheat_analyze::run::Cause;
 use support::{Directory, python_with, run};
 
 /// Commands that install preheat, which the test needs already.
@@ -132,6 +133,25 @@ fn anchors(text: &str) -> HashSet<String> {
             .replace(' ', "-")
     };
     headings.map(anchor).collect()
+}
+
+#[test]
+fn every_cause_has_a_page() {
+    let contents = fs::read_to_string(root().join("mkdocs.yml")).expect("mkdocs.yml");
+    for cause in Cause::ALL {
+        let name = cause.as_str();
+        let slug = name.to_lowercase().replace('\'', "").replace(' ', "-");
+        let page = root().join(format!("docs/causes/{slug}.md"));
+        let text = fs::read_to_string(&page).unwrap_or_default();
+        for part in [
+            "\n## How to see it\n",
+            "\n## What removes it\n",
+            &format!("*{name}*"),
+        ] {
+            assert!(text.contains(part), "{}: {part:?}", page.display());
+        }
+        assert!(contents.contains(&format!("causes/{slug}.md")), "{slug}");
+    }
 }
 
 #[test]
