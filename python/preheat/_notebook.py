@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import tempfile
-from typing import Any, List, NoReturn, Optional
+from typing import Any, NoReturn, Optional
 
 HEIGHT = 640
 
@@ -79,7 +79,7 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
         page = os.path.join(directory, "report.html")
         try:
             report = run(
-                _command(script),
+                [sys.executable, script],
                 starts=options.starts,
                 iterations=options.iterations,
                 temperature=options.temperature,
@@ -92,10 +92,6 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
             return None
         with open(page, encoding="utf-8") as file:
             return Page(report, file.read(), options.height)
-
-
-def _command(script: str) -> List[str]:
-    return [sys.executable, script]
 
 
 def _path() -> str:

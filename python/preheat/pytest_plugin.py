@@ -37,7 +37,8 @@ _LIMITS = {
 _CAUSES = {"imports": "Python imports"}
 _OTHERS = ("causes", "starts", "fail_on_inconclusive", "allow_missing")
 
-_USED = pytest.StashKey[bool]()
+# Whether the test itself failed or was skipped.
+_ENDED = pytest.StashKey[bool]()
 
 
 class PreheatWarning(pytest.PytestWarning):
@@ -145,8 +146,7 @@ def preheat(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorder
     budget = Path(request.config.invocation_params.dir, chosen) if chosen else None
     recorder = Recorder(limits, budget, tmp_path)
     yield recorder
-    failed = request.node.stash.get(_USED, False)
-    if not recorder.used and not failed:
+    if not recorder.used and not request.node.stash.get(_ENDED, False):
         pytest.fail("nothing was checked: the test did not call preheat.run([...])", pytrace=False)
 
 
@@ -154,7 +154,7 @@ def preheat(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorder
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     outcome = yield
     # A test that fails or is skipped before it runs a command has its own reason.
-    item.stash[_USED] = getattr(outcome, "excinfo", None) is not None
+    item.stash[_ENDED] = getattr(outcome, "excinfo", None) is not None
 
 
 def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
@@ -162,7 +162,9 @@ def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
     limits: Dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("preheat"))):
         if marker.args:
-            pytest.fail("@pytest.mark.preheat takes keywords, as in time_to_first='2 s'", False)
+            pytest.fail(
+                "@pytest.mark.preheat takes keywords, as in time_to_first='2 s'", pytrace=False
+            )
         limits.update(marker.kwargs)
     unknown = sorted(set(limits) - set(_LIMITS) - set(_CAUSES) - set(_OTHERS))
     if unknown:
