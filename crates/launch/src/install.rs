@@ -77,7 +77,7 @@ const SYSTEM_CACHE: &str = "/var/cache";
 /// switch to another user, whose loader would complain about an unreadable library. Not if
 /// `XDG_CACHE_HOME` is set.
 fn for_all_users() -> Option<Installed> {
-    // SAFETY: geteuid takes nothing and cannot fail.
+    // SAFETY: geteuid has no arguments and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
     if !is_root || std::env::var_os("XDG_CACHE_HOME").is_some() {
         return None;
@@ -222,7 +222,7 @@ fn own(directory: &Path, readers: Readers) -> io::Result<()> {
         }
     }
     let is = fs::symlink_metadata(directory)?;
-    // SAFETY: geteuid takes nothing and cannot fail.
+    // SAFETY: geteuid has no arguments and cannot fail.
     let us = unsafe { libc::geteuid() };
     if !is.is_dir() || is.uid() != us {
         return Err(io::Error::other(format!(
