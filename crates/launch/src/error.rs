@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The reason that there is no recording.
+/// The reason that nothing was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchError {
     /// The program was not found.

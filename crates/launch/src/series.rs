@@ -114,7 +114,7 @@ impl<'a> Series<'a> {
         self.order.len()
     }
 
-    /// The temperature of the start with this number; `None` if there is no such start.
+    /// The temperature of the start with this number; `None` beyond the last one.
     pub(crate) fn temperature(&self, number: usize) -> Option<Temperature> {
         self.order.get(number).copied()
     }

@@ -174,7 +174,7 @@ pub extern "C" fn preheat_pause(how: c_int) {
 type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
 
 /// The program's `prctl`. After a call that restricts system calls, the recorder makes no
-/// system calls of its own any more.
+/// additional ones.
 ///
 /// # Safety
 /// Same as the C library's.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Output;
 use support::{Process, Scratch, compile, read, recorded};
 
-/// Compiles a program and runs it recorded; `None` if there is no compiler.
+/// Compiles a program and runs it recorded; `None` without a compiler.
 fn run(scratch: &Scratch, source: &str, flags: &[&str]) -> Option<(Output, Vec<Process>)> {
     let program = scratch.join("program");
     compile(source, &program, flags).then(|| again(scratch, &program))

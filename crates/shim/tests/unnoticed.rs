@@ -28,7 +28,7 @@ const INCLUDES: &str = "
 #include <unistd.h>
 ";
 
-/// Compiles a program and runs it recorded; `None` if there is no compiler.
+/// Compiles a program and runs it recorded; `None` without a compiler.
 fn run(scratch: &Scratch, source: &str) -> Option<(Output, Vec<Process>)> {
     let program = scratch.join("program");
     if !compile(&format!("{INCLUDES}\n{source}"), &program, &["-pthread"]) {

@@ -1,4 +1,4 @@
-//! Source that the import system compiles, because there is no usable bytecode.
+//! Source that the import system compiles, because usable bytecode is missing.
 //!
 //! `importlib` looks up `compile` by name. A global of that name in its module takes
 //! precedence over the built-in function; a function in C leaves no frame, and only imports

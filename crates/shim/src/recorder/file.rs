@@ -79,7 +79,7 @@ fn begin(
     Ok(header)
 }
 
-/// The reason that there is no chunk.
+/// The reason that no chunk is available.
 pub(super) enum NoChunk {
     /// The file has reached the bound.
     Full,

@@ -30,7 +30,7 @@ pub(super) const LEFT_OVER: usize = 64;
 #[repr(C)]
 pub(super) struct Process {
     pub(super) epoch: AtomicU32,
-    /// Set when there is no space for hot calls, and when there is none for anything.
+    /// Set when space runs out for hot calls, and for everything.
     pub(super) full: AtomicBool,
     pub(super) exhausted: AtomicBool,
     pub(super) detail: Detail,
@@ -60,7 +60,7 @@ struct Settings {
     forked_at: AtomicU64,
     /// The process in which `forked_at` was set.
     forked_as: AtomicU32,
-    /// True if the recorder must make no system calls of its own.
+    /// True if the recorder must not make additional system calls.
     confined: AtomicBool,
 }
 

@@ -30,7 +30,7 @@ const AGREE: u64 = 1000;
 /// it; its fields are atomic so that the compiler keeps their order for those.
 struct Anchor {
     version: AtomicU64,
-    /// Valid for this many ticks; 0 if there is no anchor.
+    /// Valid for this many ticks; 0 without an anchor.
     valid: AtomicU64,
     ticks: AtomicU64,
     time: AtomicU64,

@@ -17,7 +17,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// Builds the driver; `None` if there is no compiler.
+    /// Builds the driver; `None` without a compiler.
     pub fn new() -> Option<Fake> {
         let scratch = Scratch::new();
         let flags = [

@@ -71,7 +71,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Compiles C; false if there is no compiler.
+/// Compiles C; false without a compiler.
 pub fn compile(source: &str, output: &Path, flags: &[&str]) -> bool {
     let file = output.with_extension("c");
     fs::write(&file, source).unwrap();
