@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import sysconfig
 from typing import Iterator
 
@@ -40,12 +39,10 @@ def _is_program(path: str) -> bool:
 
 
 def _directories() -> Iterator[str]:
-    """The directories where installers put programs, the most specific first."""
+    """The directories where installers put programs, those of this very package first."""
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # `pip install --target DIRECTORY` puts programs into DIRECTORY/bin.
+    yield os.path.join(packages, "bin")
+    # PREFIX/lib/python3.X/site-packages: virtual environments, --prefix and --user.
+    yield os.path.normpath(os.path.join(packages, "..", "..", "..", "bin"))
     yield sysconfig.get_path("scripts")
-    if "posix_user" in sysconfig.get_scheme_names():
-        yield sysconfig.get_path("scripts", scheme="posix_user")
-    package = os.path.dirname(os.path.abspath(__file__))
-    # `pip install --target DIRECTORY` puts programs into DIRECTORY/bin, `--prefix` further up.
-    yield os.path.join(os.path.dirname(package), "bin")
-    yield os.path.join(os.path.dirname(package), "..", "..", "..", "bin")
-    yield os.path.join(sys.prefix, "bin")
