@@ -1,6 +1,6 @@
 //! The symbols, counts and evidence of verdicts, shared by the renderers.
 
-use preheat_analyze::lab::{Basis, Claim, Evidence, Verdict};
+use preheat_analyze::lab::{Basis, Claim, Evidence, LabReport, Verdict};
 
 use crate::labels;
 
@@ -41,6 +41,43 @@ pub(crate) fn count(claims: &[Claim]) -> String {
         Some(format!("{count} {words}"))
     });
     counted.collect::<Vec<_>>().join(" · ")
+}
+
+/// The claims that only lack starts after a quick run, in one sentence.
+pub(crate) fn lack_of_starts(report: &LabReport) -> Option<String> {
+    let open: Vec<(u8, usize)> = (report.claims.iter())
+        .filter_map(|claim| Some((claim.id, claim.enough_starts()?)))
+        .collect();
+    let needed = open.iter().map(|(_, starts)| *starts).max()?;
+    let (these, them) = match open.len() {
+        1 => ("claim", "it"),
+        _ => ("claims", "them"),
+    };
+    let claims = open.iter().map(|(id, _)| *id);
+    report.settings.quick.then(|| {
+        format!(
+            "Too few starts to decide {these} {}. A run without --quick, or with --starts \
+             {needed}, should decide {them}.",
+            numbers(claims)
+        )
+    })
+}
+
+/// Numbers in ascending order as a list: `1–3, 5`.
+fn numbers(all: impl Iterator<Item = u8>) -> String {
+    let mut runs: Vec<(u8, u8)> = Vec::new();
+    for number in all {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let words = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}–{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The maximum number of series to list; the others are counted.
@@ -112,6 +149,28 @@ mod tests {
             "14 hold · 2 do not hold · 2 depend · 1 inconclusive · 1 not measurable here"
         );
         assert_eq!(count(&[]), "");
+    }
+
+    #[test]
+    fn a_quick_run_states_once_which_claims_lack_starts() {
+        let mut report = fixture::report();
+        for claim in &mut report.claims[..2] {
+            claim.verdict = Verdict::Inconclusive;
+            for evidence in &mut claim.evidence {
+                evidence.verdict = Verdict::Inconclusive;
+                evidence.enough_starts = Some(4);
+            }
+        }
+        report.claims.truncate(2);
+        report.settings.quick = false;
+        assert_eq!(lack_of_starts(&report), None);
+        report.settings.quick = true;
+        assert_eq!(
+            lack_of_starts(&report).unwrap(),
+            "Too few starts to decide claims 1, 2. A run without --quick, or with --starts 4, \
+             should decide them."
+        );
+        assert_eq!(numbers([1, 2, 3, 5, 7, 8].into_iter()), "1–3, 5, 7, 8");
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! The claims: number, verdict, text, and the result on this machine.
 
-use preheat_analyze::lab::{Claim, Verdict};
+use preheat_analyze::lab::{Claim, LabReport, Verdict};
 
 use super::screen::Screen;
 use super::style::{Style, of_verdict};
-use crate::verdicts::{basis, count, sign};
+use crate::verdicts::{basis, count, lack_of_starts, sign};
 
 /// Shows the claims in order.
-pub(super) fn show(screen: &mut Screen, claims: &[Claim]) {
+pub(super) fn show(screen: &mut Screen, report: &LabReport) {
+    let claims = &report.claims[..];
     if claims.is_empty() {
         return;
     }
     screen.title("Claims");
     screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &count(claims));
+    if let Some(text) = lack_of_starts(report) {
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Yellow, &text);
+    }
     let (unmeasured, judged): (Vec<&Claim>, Vec<&Claim>) = claims
         .iter()
         .partition(|claim| claim.verdict == Verdict::NotMeasurable);

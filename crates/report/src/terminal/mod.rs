@@ -40,7 +40,7 @@ pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
     head(&mut screen, report);
     let subjects = overview(report);
     table::show(&mut screen, &subjects);
-    claims::show(&mut screen, &report.claims);
+    claims::show(&mut screen, report);
     notes::show(&mut screen, report, &subjects);
     screen.finish()
 }

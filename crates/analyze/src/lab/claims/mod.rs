@@ -145,7 +145,7 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
                 id: claim.id,
                 text: claim.text.to_owned(),
                 verdict,
-                sentence: sentence(&evidence, verdict, &measured.settings),
+                sentence: sentence(&evidence, verdict, claim.id, &measured.settings),
                 evidence,
             }
         })
@@ -157,6 +157,10 @@ const SAME: f64 = 1.05;
 
 /// Claims about every subject: on the CPU too, in each framework, for any model.
 const UNIVERSAL: [u8; 3] = [10, 16, 20];
+
+/// Claims whose numbers differ by subject: a framework that preallocates, the model that was
+/// measured. Each subject has its sentence.
+const BY_SUBJECT: [u8; 2] = [18, 20];
 
 /// The verdict over all subjects. An inconclusive one does not count, unless the claim is
 /// `universal`.
@@ -174,7 +178,7 @@ fn overall(evidence: &[Evidence], universal: bool) -> Verdict {
 
 /// The sentence of the first subject that decided, which others agree or differ, and what
 /// would decide an inconclusive claim.
-fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> String {
+fn sentence(evidence: &[Evidence], overall: Verdict, claim: u8, settings: &Settings) -> String {
     let decided = |e: &&Evidence| e.verdict == overall || overall == Verdict::Depends;
     let Some(lead) = evidence.iter().find(decided).or(evidence.first()) else {
         return "No experiment in this run measures it.".to_owned();
@@ -190,44 +194,59 @@ fn sentence(evidence: &[Evidence], overall: Verdict, settings: &Settings) -> Str
         (Verdict::DoesNotHold, "It does not hold for"),
         (Verdict::Inconclusive, "It is inconclusive for"),
     ] {
-        let others = evidence
+        let others: Vec<&Evidence> = evidence
             .iter()
-            .filter(|e| !std::ptr::eq(*e, lead) && e.verdict == verdict);
-        let labels: Vec<String> = others.map(Evidence::subject).collect();
-        if !labels.is_empty() {
-            let too = if verdict == lead.verdict { " too" } else { "" };
+            .filter(|e| !std::ptr::eq(*e, lead) && e.verdict == verdict)
+            .collect();
+        let too = if verdict == lead.verdict { " too" } else { "" };
+        if BY_SUBJECT.contains(&claim) {
+            for other in others {
+                let (subject, sentence) = (other.subject(), &other.sentence);
+                text.push_str(&format!(" {words} {subject}{too}: {sentence}."));
+            }
+        } else if !others.is_empty() {
+            let labels: Vec<String> = others.into_iter().map(Evidence::subject).collect();
             text.push_str(&format!(" {words} {}{too}.", labels.join(", ")));
         }
     }
-    if overall == Verdict::Inconclusive {
-        text.push_str(&lack_of_starts(evidence, settings));
+    // With --quick that is so of most claims, and a report states it once.
+    if overall == Verdict::Inconclusive && !settings.quick {
+        text.push_str(&lack_of_starts(evidence));
     }
     text
 }
 
 /// A hint if a claim is inconclusive only for lack of starts.
-fn lack_of_starts(evidence: &[Evidence], settings: &Settings) -> String {
-    let open = || {
-        let open = evidence.iter();
-        open.filter(|e| e.verdict == Verdict::Inconclusive)
-    };
-    let Some(needed) = open().map(|e| e.enough_starts).collect::<Option<Vec<_>>>() else {
+fn lack_of_starts(evidence: &[Evidence]) -> String {
+    let Some(needed) = starts_that_decide(evidence) else {
         return String::new();
     };
-    let Some(needed) = needed.into_iter().max() else {
-        return String::new();
-    };
-    let fewest = open().flat_map(|e| &e.basis).map(|b| b.starts).min();
+    let open = evidence.iter();
+    let open = open.filter(|e| e.verdict == Verdict::Inconclusive);
+    let fewest = open.flat_map(|e| &e.basis).map(|b| b.starts).min();
     let counted = match fewest.unwrap_or(0) {
         1 => "1 counts".to_owned(),
         some => format!("{some} count"),
     };
-    let more = if settings.quick {
-        format!("a run without --quick or with --starts {needed}")
-    } else {
-        format!("--starts {needed}")
-    };
-    format!(" Too few starts ({counted}): {more} should decide it.")
+    format!(" Too few starts ({counted}): --starts {needed} should decide it.")
+}
+
+/// The value for `--starts` that should decide an inconclusive claim; none if more starts
+/// alone would not.
+fn starts_that_decide(evidence: &[Evidence]) -> Option<usize> {
+    let open = evidence.iter();
+    let open = open.filter(|e| e.verdict == Verdict::Inconclusive);
+    let needed: Option<Vec<usize>> = open.map(|e| e.enough_starts).collect();
+    needed?.into_iter().max()
+}
+
+impl Claim {
+    /// The value for `--starts` that should decide this claim, if it is inconclusive only for
+    /// lack of starts.
+    pub fn enough_starts(&self) -> Option<usize> {
+        let open = self.verdict == Verdict::Inconclusive;
+        open.then(|| starts_that_decide(&self.evidence)).flatten()
+    }
 }
 
 #[cfg(test)]
@@ -313,7 +332,7 @@ mod tests {
         sure.framework = Some("torch".into());
         let all = [unsure, sure];
         assert_eq!(
-            sentence(&all, overall(&all, false), &settings(true)),
+            sentence(&all, overall(&all, false), 1, &settings(true)),
             "With torch on cpu: s. It is inconclusive for cpu."
         );
     }
@@ -334,17 +353,28 @@ mod tests {
         open.basis = vec![basis(2)];
         open.enough_starts = Some(4);
         let all = [open.clone(), evidence(Verdict::Holds)];
-        let text = |all: &[Evidence], quick| sentence(all, overall(all, true), &settings(quick));
+        let text = |all: &[Evidence], quick| sentence(all, overall(all, true), 1, &settings(quick));
         assert_eq!(
-            text(&all, true),
-            "On cpu: s. It holds for cpu. Too few starts (2 count): a run without --quick or with \
-             --starts 4 should decide it."
+            text(&all, false),
+            "On cpu: s. It holds for cpu. Too few starts (2 count): --starts 4 should decide it."
         );
-        assert!(text(&all, false).ends_with("(2 count): --starts 4 should decide it."));
+        // A quick run has too few for most claims; its report states that once.
+        assert_eq!(text(&all, true), "On cpu: s. It holds for cpu.");
         // One that more starts would not decide.
         let stuck = evidence(Verdict::Inconclusive);
         let all = [open, stuck];
-        assert!(!text(&all, true).contains("starts"), "{}", text(&all, true));
+        assert!(!text(&all, false).contains("starts"));
+    }
+
+    #[test]
+    fn a_claim_with_other_numbers_has_them_for_each_subject() {
+        let mut preallocates = evidence(Verdict::Holds);
+        preallocates.framework = Some("jax".into());
+        preallocates.sentence = "106 GiB".into();
+        let all = [evidence(Verdict::Holds), preallocates];
+        let of = |claim| sentence(&all, Verdict::Holds, claim, &settings(false));
+        assert_eq!(of(18), "On cpu: s. It holds for jax on cpu too: 106 GiB.");
+        assert_eq!(of(17), "On cpu: s. It holds for jax on cpu too.");
     }
 
     #[test]

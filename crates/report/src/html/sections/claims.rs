@@ -6,7 +6,7 @@ use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::page::Page;
 use crate::units::{ABSENT, number, tie};
-use crate::verdicts::{basis, basis_of, count, sign};
+use crate::verdicts::{basis, basis_of, count, lack_of_starts, sign};
 
 /// Adds the section.
 pub(in crate::html) fn add(page: &mut Page) {
@@ -15,8 +15,11 @@ pub(in crate::html) fn add(page: &mut Page) {
     let html = match claims.is_empty() {
         true => String::new(),
         false => {
+            let lack = lack_of_starts(page.report).map_or(String::new(), |text| {
+                format!("<p class=\"note\">{}</p>", escape(&text))
+            });
             format!(
-                "<p class=\"count\">{}</p><ol class=\"claims\">{items}</ol>",
+                "<p class=\"count\">{}</p>{lack}<ol class=\"claims\">{items}</ol>",
                 count(claims)
             )
         }
