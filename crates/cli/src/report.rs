@@ -1,13 +1,15 @@
-//! `preheat report`: shows a saved result again.
+//! `preheat report`: shows a saved result again, or writes it to files.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
+use preheat_report::{lab_terminal, run_terminal, tried_terminal};
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
 use crate::kept::{self, AnySaved, Saved};
 use crate::show::{Targets, send};
+use crate::terminal;
 
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
@@ -38,12 +40,21 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
     match &saved {
         AnySaved::Result(Saved::Recording(of)) => {
-            targets.show_run(&of.recording, &of.findings)?;
+            targets.write_run(&of.recording, &of.findings)?;
             send(&arguments.export, &of.recording, &of.findings)?;
         }
-        AnySaved::Result(Saved::Run(report)) => targets.show_run_document(report)?,
-        AnySaved::Result(Saved::Lab(report)) => targets.show_lab(report)?,
-        AnySaved::Measurement(report) => targets.show_tried(report)?,
+        AnySaved::Result(Saved::Run(report)) => targets.write_run_document(report)?,
+        AnySaved::Result(Saved::Lab(report)) => targets.write_lab(report)?,
+        AnySaved::Measurement(report) => targets.write_tried(report)?,
     }
+    targets.print_or_name_files(|| {
+        let terminal = terminal::of_stdout();
+        match &saved {
+            AnySaved::Result(Saved::Recording(of)) => run_terminal(&of.findings.report, &terminal),
+            AnySaved::Result(Saved::Run(report)) => run_terminal(report, &terminal),
+            AnySaved::Result(Saved::Lab(report)) => lab_terminal(report, &terminal),
+            AnySaved::Measurement(report) => tried_terminal(report, &terminal),
+        }
+    })?;
     Ok(ExitCode::SUCCESS)
 }

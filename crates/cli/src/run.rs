@@ -93,7 +93,7 @@ fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()
     let page = output.join(PAGE);
     let paged = fs::write(&page, run_html(&findings.report, &findings.view))
         .with_context(|| format!("{} could not be written", page.display()));
-    say(&findings, output, paged.is_ok().then_some(&page));
+    say(&findings, output, paged.is_ok().then_some(&page), targets);
     let sent = send(&arguments.export, &recording, &findings);
     if arguments.open && paged.is_ok() {
         open(&page)?;
@@ -124,19 +124,31 @@ fn open(page: &Path) -> Result<()> {
 }
 
 /// The report for a person at the prompt.
-fn say(findings: &Findings, output: &Path, page: Option<&PathBuf>) {
+fn say(findings: &Findings, output: &Path, page: Option<&PathBuf>, targets: &Targets) {
+    let terminal = terminal::of_stderr();
     let mut text = String::from("\n");
-    text.push_str(&run_terminal(&findings.report, &terminal::of_stderr()));
+    text.push_str(&run_terminal(&findings.report, &terminal));
     if let Some(page) = page {
         text.push_str(&format!("\nreport     {}\n", page.display()));
     }
-    text.push_str(&format!(
-        "recording  {}   (`preheat report {}` shows it again)\n",
-        output.display(),
-        output.display()
-    ));
+    text.push_str(&directory_line("recording  ", output, "it", terminal.width));
+    text.push_str(&targets.files());
     // A reader that is gone is no reason to lose the exit code.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// The line that names a directory, and how to show what is in it again; below it where the
+/// terminal is narrow.
+pub fn directory_line(label: &str, directory: &Path, what: &str, width: usize) -> String {
+    let line = format!("{label}{}", directory.display());
+    let hint = format!(
+        "(`preheat report {}` shows {what} again)",
+        directory.display()
+    );
+    match line.chars().count() + 3 + hint.chars().count() <= width {
+        true => format!("{line}   {hint}\n"),
+        false => format!("{line}\n{}{hint}\n", " ".repeat(label.chars().count())),
+    }
 }
 
 /// The command could not be started at all; an empty recording is of no use.
@@ -224,6 +236,20 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_that_does_not_fit_has_its_own_line() {
+        let of = |name: &str| directory_line("recording  ", Path::new(name), "it", 80);
+        assert_eq!(
+            of("preheat-train"),
+            "recording  preheat-train   (`preheat report preheat-train` shows it again)\n"
+        );
+        assert_eq!(
+            of("preheat-train_initialized"),
+            "recording  preheat-train_initialized\n           \
+             (`preheat report preheat-train_initialized` shows it again)\n"
+        );
+    }
 
     #[test]
     fn a_recording_is_named_after_what_is_run() {

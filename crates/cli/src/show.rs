@@ -10,9 +10,8 @@ use preheat_analyze::lab::LabReport;
 use preheat_analyze::run::{Findings, Recording, RunReport, RunView};
 use preheat_analyze::tried::TriedReport;
 use preheat_report::{lab_html, lab_json, lab_terminal};
-use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto};
-use preheat_report::{run_speedscope, run_terminal};
-use preheat_report::{tried_html, tried_json, tried_terminal};
+use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_speedscope};
+use preheat_report::{tried_html, tried_json};
 
 use crate::exit::Usage;
 use crate::otlp::{Collector, collector};
@@ -111,13 +110,18 @@ impl Targets {
     /// Writes a lab result to the files, then to the terminal. Every destination is
     /// attempted even if another fails, so that the measurements are not lost.
     pub fn show_lab(&self, report: &LabReport) -> Result<()> {
-        let written = self.write(|flag| match flag {
-            "--json" => lab_json(report).into_bytes(),
-            _ => lab_html(report).into_bytes(),
-        });
+        let written = self.write_lab(report);
         // Write files first, so that a closed terminal does not lose them.
         let printed = self.print(&lab_terminal(report, &terminal::of_stdout()));
         written.and(printed)
+    }
+
+    /// Writes a lab result to the files only.
+    pub fn write_lab(&self, report: &LabReport) -> Result<()> {
+        self.write(|flag| match flag {
+            "--json" => lab_json(report).into_bytes(),
+            _ => lab_html(report).into_bytes(),
+        })
     }
 
     /// Writes the report of a recording to the files only.
@@ -138,22 +142,14 @@ impl Targets {
         })
     }
 
-    /// Writes the report of a recording to the files, then to the terminal.
-    pub fn show_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
-        let written = self.write_run(recording, findings);
-        let printed = self.print(&run_terminal(&findings.report, &terminal::of_stdout()));
-        written.and(printed)
-    }
-
-    /// Writes the document of a run, which has no timelines and no import tree.
-    pub fn show_run_document(&self, report: &RunReport) -> Result<()> {
-        let written = self.write(|flag| match flag {
+    /// Writes the document of a run, which has no timelines and no import tree, to the
+    /// files only.
+    pub fn write_run_document(&self, report: &RunReport) -> Result<()> {
+        self.write(|flag| match flag {
             "--json" => run_json(report).into_bytes(),
             "--html" => run_html(report, &RunView::default()).into_bytes(),
             _ => run_csv(report).into_bytes(),
-        });
-        let printed = self.print(&run_terminal(report, &terminal::of_stdout()));
-        written.and(printed)
+        })
     }
 
     /// Writes a measurement of remedies to the files only.
@@ -164,11 +160,21 @@ impl Targets {
         })
     }
 
-    /// Writes a measurement of remedies to the files, then to the terminal.
-    pub fn show_tried(&self, report: &TriedReport) -> Result<()> {
-        let written = self.write_tried(report);
-        let printed = self.print(&tried_terminal(report, &terminal::of_stdout()));
-        written.and(printed)
+    /// Prints a saved result or, if it was written to files, their names.
+    pub fn print_or_name_files(&self, text: impl FnOnce() -> String) -> Result<()> {
+        match self.0.is_empty() {
+            true => self.print(&text()),
+            false => self.print(&self.files()),
+        }
+    }
+
+    /// A line for each file that was written.
+    pub fn files(&self) -> String {
+        let files = self.0.iter().filter_map(|(_, target)| match target {
+            Target::File(path) => Some(format!("wrote {}\n", path.display())),
+            Target::Stdout => None,
+        });
+        files.collect()
     }
 
     /// Writes to every target what `render` returns for its flag.

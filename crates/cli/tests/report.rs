@@ -30,6 +30,8 @@ fn h200_results_are_unchanged() {
         before == after,
         "the kept result is not what this version finds"
     );
+    assert_eq!(said.out, format!("wrote {}\n", again.display()));
+    let said = run(preheat().arg("report").arg(&file));
     for word in ["NVIDIA H200", "torch", "jax", "floor"] {
         assert!(said.out.contains(word), "{word} is not shown");
     }
@@ -76,7 +78,13 @@ fn the_document_of_a_run_is_shown_unchanged() {
         .arg("--csv")
         .arg(directory.join("starts.csv")));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("time to first   4.34 s"), "{}", said.out);
+    assert_eq!(said.out.lines().count(), 3, "{}", said.out);
+    let shown = run(preheat().arg("report").arg(&file));
+    assert!(
+        shown.out.contains("time to first   4.34 s"),
+        "{}",
+        shown.out
+    );
     let read = |path: &Path| -> RunReport {
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     };

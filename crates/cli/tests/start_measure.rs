@@ -112,6 +112,8 @@ fn shown_again(warm: &Warm, said: &Said, document: &str) {
     let ourselves = env!("CARGO_BIN_EXE_preheat");
     let again = run(&mut warm.plain(&[ourselves, "report", "kinds", "--json", "again.json"]));
     assert_eq!(again.code, Some(0), "{}", again.err);
+    assert_eq!(again.out, "wrote again.json\n");
+    let again = run(&mut warm.plain(&[ourselves, "report", "kinds"]));
     assert!(said.err.contains(again.out.trim()), "{}", again.out);
     let kept = fs::read_to_string(warm.directory.join("again.json")).expect("it was written");
     assert_eq!(kept, document);

@@ -30,6 +30,7 @@ use crate::kept::MEASUREMENT;
 use crate::place;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
+use crate::run::directory_line;
 use crate::run::{PAGE, name};
 use crate::show::Targets;
 use crate::terminal;
@@ -135,11 +136,16 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     let _ = fs::write(output.join(MEASUREMENT), tried_json(&report));
     let _ = fs::write(output.join(PAGE), tried_html(&report));
     let mut text = String::from("\n");
-    text.push_str(&tried_terminal(&report, &terminal::of_stderr()));
-    text.push_str(&format!(
-        "\nreport      {0}/{PAGE}\nrecordings  {0}   (`preheat report {0}` shows this again)\n",
-        output.display()
+    let terminal = terminal::of_stderr();
+    text.push_str(&tried_terminal(&report, &terminal));
+    text.push_str(&format!("\nreport      {}/{PAGE}\n", output.display()));
+    text.push_str(&directory_line(
+        "recordings  ",
+        &output,
+        "this",
+        terminal.width,
     ));
+    text.push_str(&targets.files());
     let _ = io::stderr().write_all(text.as_bytes());
     written.map(|()| match interrupted {
         true => ExitCode::from(INTERRUPTED),
