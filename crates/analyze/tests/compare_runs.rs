@@ -437,6 +437,7 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         from: Some(from),
         to: Some(from + 6),
         function: Some("<module>".to_owned()),
+        helper: None,
         clock: Some(Clock::Time),
         count: 2,
         first: Interval {

@@ -97,6 +97,91 @@ fn two_allocations_in_a_row_are_two_regions() {
         assert_eq!(report.iterations_by, IterationsBy::Timers);
         assert_eq!(report.regions.len(), 2, "{name}");
         assert!(report.regions.iter().all(|region| region.count == 1));
+        // The second allocation is the first one again; a copy is something else.
+        let second = report.second.map(|second| second.median);
+        let expected = (name == "allocate.py").then(|| report.regions[1].first.median);
+        assert_eq!(second.is_some(), expected.is_some(), "{}", report.iteration);
+        if let Some((second, expected)) = second.zip(expected) {
+            assert!(
+                (second / expected - 1.0).abs() < NEAR,
+                "{second} {expected}"
+            );
+        }
+    }
+}
+
+/// Helpers that read the clock for the lines that use them.
+const HELPERS: &str = "\
+import contextlib, functools, time
+def timed(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        start = time.perf_counter()
+        result = function(*arguments)
+        print(f'a decorator: {time.perf_counter() - start:.7f} s')
+        return result
+    return wrapper
+class Timer:
+    def __enter__(self):
+        self.start = time.perf_counter()
+    def __exit__(self, *_):
+        print(f'a class: {time.perf_counter() - self.start:.7f} s')
+@contextlib.contextmanager
+def timer():
+    start = time.perf_counter()
+    yield
+    print(f'a generator: {time.perf_counter() - start:.7f} s')
+def tic():
+    global began
+    began = time.perf_counter()
+def toc():
+    print(f'two functions: {time.perf_counter() - began:.7f} s')
+";
+
+const USES: [&str; 4] = [
+    "@timed\ndef step():\n    work()\nstep()\nstep()\n",
+    "with Timer():\n    work()\nwith Timer():\n    work()\n",
+    "with timer():\n    work()\nwith timer():\n    work()\n",
+    "tic()\nwork()\ntoc()\ntic()\nwork()\ntoc()\n",
+];
+
+const WORK: &str = "cold = [0.01, 0.04]\ndef work():\n    time.sleep(cold.pop())\n";
+
+#[test]
+fn what_a_helper_times_belongs_to_the_lines_that_use_it() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    // In the program itself, or in a module of it.
+    for (module, import) in [("", ""), (HELPERS, "from helpers import *\n")] {
+        for uses in USES {
+            let directory = Directory::new();
+            let head = match module {
+                "" => HELPERS.to_owned(),
+                _ => format!("import time\n{import}"),
+            };
+            directory.script("helpers.py", module);
+            let program = directory.script("program.py", &format!("{head}{WORK}{uses}"));
+            let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+            agree(&report, &printed);
+            let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
+            assert_eq!(names.len(), 2, "{names:?}");
+            for region in &report.regions {
+                assert!(region.name.starts_with("program.py:"), "{names:?}");
+                assert!(region.helper.is_some(), "{region:?}");
+            }
+            let (first, second) = (report.first.unwrap(), report.second.unwrap().median);
+            assert!(
+                (first / printed[0] - 1.0).abs() < NEAR,
+                "{}",
+                report.iteration
+            );
+            assert!(
+                (second / printed[1] - 1.0).abs() < NEAR,
+                "{}",
+                report.iteration
+            );
+        }
     }
 }
 
@@ -315,6 +400,46 @@ int main() {
     agree(&report, &printed);
 }
 
+/// A class that times its scope, a template and a lambda.
+const SCOPES: &str = r#"#include <chrono>
+#include <cstdio>
+#include <unistd.h>
+using clock_type = std::chrono::steady_clock;
+struct Timer {
+    clock_type::time_point begin;
+    Timer() : begin(clock_type::now()) {}
+    ~Timer() {
+        auto end = clock_type::now();
+        std::printf("scope: %.7f s\n", std::chrono::duration<double>(end - begin).count());
+    }
+};
+template <class F> double timed(F work) {
+    auto start = clock_type::now();
+    work();
+    return std::chrono::duration<double>(clock_type::now() - start).count();
+}
+int main() {
+    { Timer timer; usleep(40000); }
+    { Timer timer; usleep(10000); }
+    std::printf("template: %.7f s\n", timed([] { usleep(30000); }));
+    std::printf("template: %.7f s\n", timed([] { usleep(10000); }));
+}
+"#;
+
+#[test]
+fn scopes_and_templates_of_cpp_are_repetitions() {
+    let directory = Directory::new();
+    let path = directory.join("scopes.cpp");
+    fs::write(&path, SCOPES).expect("it is written");
+    let Some(program) = compiled(&directory, &path, &[]) else {
+        return;
+    };
+    let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+    let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
+    assert_eq!(names, ["scopes.cpp:7–9", "scopes.cpp:14–16"]);
+    agree(&report, &printed);
+}
+
 #[test]
 fn clocks_of_python_are_the_same_functions_and_read_the_same() {
     let Some(python) = require("python", support::python()) else {
@@ -352,7 +477,7 @@ print(f'timeit: {timeit.timeit(\"sum(range(1000000))\", number=1):.4f} s')
     let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
     for name in [
         "program.py:13–15",
-        "program.py:19–21",
+        "program.py:23",
         "timeit at program.py:25",
     ] {
         assert!(names.contains(&name), "{names:?}");

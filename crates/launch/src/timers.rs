@@ -10,7 +10,10 @@ use std::io::Read;
 use std::path::Path;
 
 use addr2line::Loader;
-use preheat_analyze::run::{Address, Recording, TimedFile, Timers, frames, timers_in};
+use preheat_analyze::run::{
+    Address, Body, Recording, TimedFile, Timers, addresses as in_place, body, frames, timed_lines,
+    timers_in,
+};
 
 use crate::manifest;
 
@@ -22,8 +25,9 @@ const LONGEST_SOURCE: u64 = 4 << 20;
 pub fn locate_timers(recording: &mut Recording, directory: &Path) {
     let mut timers = Timers {
         addresses: addresses(recording),
-        files: Vec::new(),
+        ..Timers::default()
     };
+    let mut sources: BTreeMap<String, String> = BTreeMap::new();
     let base = Path::new(&recording.manifest.directory);
     for (file, lines) in lines(recording, &timers) {
         let lines: Vec<u32> = lines.into_iter().collect();
@@ -35,6 +39,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             continue;
         };
         let found = timers_in(&source, &lines);
+        sources.insert(file.clone(), source);
         timers.files.push(TimedFile {
             file,
             differences: found.differences,
@@ -43,11 +48,36 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             returns: found.returns,
         });
     }
+    timers.bodies = bodies(recording, &timers, &sources);
     if timers != recording.manifest.timers {
         recording.manifest.timers = timers;
         // Without it, readings are paired by order when the recording is read again.
         let _ = manifest::save(&recording.manifest, directory);
     }
+}
+
+/// The source texts of the regions that are subtracted, numbered in their order.
+fn bodies(recording: &Recording, timers: &Timers, sources: &BTreeMap<String, String>) -> Vec<Body> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut bodies = Vec::new();
+    for (file, from, to) in timed_lines(recording, timers) {
+        let source = sources.get(&file);
+        let Some(text) = source.and_then(|source| body(&file, source, from, to)) else {
+            continue;
+        };
+        let known = texts.iter().position(|other| *other == text);
+        let number = known.unwrap_or_else(|| {
+            texts.push(text);
+            texts.len() - 1
+        });
+        bodies.push(Body {
+            file,
+            from,
+            to,
+            text: number as u32,
+        });
+    }
+    bodies
 }
 
 /// The lines of each source file that read a clock.
@@ -99,9 +129,12 @@ fn addresses(recording: &Recording) -> Vec<Address> {
     for process in recording.starts.iter().flat_map(|start| &start.processes) {
         for reading in &process.readings {
             let text = process.texts.get(reading.place as usize);
-            let address = text.and_then(|text| text.strip_prefix('+')?.parse().ok());
-            if let Some(address) = address {
-                wanted.entry(&process.program).or_default().insert(address);
+            let addresses: Vec<u64> = text.map_or(Vec::new(), |text| in_place(text).collect());
+            if !addresses.is_empty() {
+                wanted
+                    .entry(&process.program)
+                    .or_default()
+                    .extend(addresses);
             }
         }
     }

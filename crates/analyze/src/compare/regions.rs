@@ -113,6 +113,7 @@ mod tests {
             from: Some(from),
             to: Some(to),
             function: Some("<module>".to_owned()),
+            helper: None,
             clock: Some(Clock::Time),
             count: 1,
             first: Interval {

@@ -101,6 +101,9 @@ pub fn analyze(recording: &Recording) -> Findings {
         let counted = warmest.map_or(&[][..], |group| &group.starts);
         report.marks = marks::list(recording, counted);
         report.notes.extend(notes::more_regions(more));
+        report
+            .notes
+            .extend(notes::unpaired_readings(&regions[shown]));
         report.remedies = remedies::remedies(&remedies::Case {
             report: &report,
             start,

@@ -52,6 +52,9 @@ pub use report::{
     Unfinished,
 };
 pub use span_causes::span_causes;
-pub use timers::{Address, Frame, SourceTimers, TimedFile, Timers, frames, timers_in};
+pub use timers::{
+    Address, Body, Frame, SourceTimers, TimedFile, Timers, addresses, body, frames, timed_lines,
+    timers_in,
+};
 pub use trace::Recording;
 pub use view::{Bar, ImportNode, MemoryPoint, Row, RunView, Segment};

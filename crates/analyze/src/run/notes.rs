@@ -8,6 +8,7 @@ use super::detail::detailed;
 use super::examine::{Examined, MOST_ITERATIONS};
 use super::iterations::together;
 use super::summary::Group;
+use super::timers::{Regions, listed, unpaired};
 use super::trace::Process;
 use super::{IterationsBy, Recording};
 use crate::units;
@@ -96,6 +97,22 @@ pub(super) fn notes(
 /// The regions that are not listed.
 pub(super) fn more_regions(more: usize) -> Option<String> {
     (more > 0).then(|| format!("The program times {more} more regions, which are not listed."))
+}
+
+/// Clock readings that could not be paired. A single one is a timestamp.
+pub(super) fn unpaired_readings(regions: &Regions) -> Option<String> {
+    let readings: usize = regions.unpaired.iter().map(|(_, count)| count).sum();
+    let lines = listed(&unpaired(regions));
+    (readings > 1).then(|| match regions.all.is_empty() {
+        true => format!(
+            "The program reads clocks at {lines}, but preheat cannot determine from its source \
+             which readings it subtracts: no timed regions are listed."
+        ),
+        false => format!(
+            "Clock readings at {lines} belong to no timed region: preheat cannot determine from \
+             the source what they are subtracted from."
+        ),
+    })
 }
 
 #[derive(Default)]

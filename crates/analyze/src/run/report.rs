@@ -144,6 +144,9 @@ pub struct RegionReport {
     pub to: Option<u32>,
     /// The function of the earlier reading.
     pub function: Option<String>,
+    /// The lines of the helper that reads the clock for these lines, such as a decorator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub helper: Option<String>,
     /// The clock; none for a level.
     pub clock: Option<Clock>,
     /// How often it was executed, in the start that did so most often.

@@ -2,7 +2,7 @@
 //! cause in a word, how the iterations behave.
 
 use preheat_analyze::run::{
-    Cause, CauseSeconds, IterationsBy, RunReport, Rung, Temperature, Unfinished,
+    Cause, CauseSeconds, IterationsBy, RegionReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_analyze::stats::{Class, Consistency, Interval};
 
@@ -34,17 +34,18 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// The ends of a duration's interval in the unit of its median: `8.71–9.20`.
-pub(crate) fn ends(interval: &Interval) -> Option<String> {
-    ends_and_unit(interval).map(|(ends, _)| ends)
+/// `5 starts`; with the number that counts where the first is reported separately.
+pub(crate) fn starts(report: &RunReport) -> String {
+    let all = counted(report.starts.len(), "start");
+    match report.counted_starts {
+        0 => all,
+        some if some == report.starts.len() || report.ladder.len() > 1 => all,
+        some => format!("{all}, {some} counted"),
+    }
 }
 
-/// The same with the unit: `8.71–9.20 s`.
+/// The ends of a duration's interval in the unit of its median: `8.71–9.20 s`.
 pub(crate) fn time_span(interval: &Interval) -> Option<String> {
-    ends_and_unit(interval).map(|(ends, unit)| format!("{ends} {unit}"))
-}
-
-fn ends_and_unit(interval: &Interval) -> Option<(String, &'static str)> {
     let (_, unit) = duration_parts(interval.median)?;
     let scale = match unit {
         "ns" => 1e-9,
@@ -57,7 +58,7 @@ fn ends_and_unit(interval: &Interval) -> Option<(String, &'static str)> {
         interval.low.map(|low| low / scale),
         interval.high.map(|high| high / scale),
     )?;
-    Some((ends, unit))
+    Some(format!("{ends} {unit}"))
 }
 
 /// A duration that may be below zero, with a minus that is no hyphen.
@@ -110,6 +111,28 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     }
 }
 
+/// What a program without repetitions times after the first region, in its order.
+pub(crate) fn in_order(report: &RunReport) -> Option<String> {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let once = |region: &&RegionReport| region.clock.is_some() && region.count == 1;
+    let regions: Vec<&RegionReport> = report.regions.iter().filter(once).collect();
+    let (first, others) = regions.split_first()?;
+    let alone = report.iterations_by == IterationsBy::Timers
+        && report.second.is_none()
+        && report.steady.is_none();
+    if !alone || others.is_empty() || regions.len() < report.regions.len() {
+        return None;
+    }
+    let mut words: Vec<String> = (others.iter().take(NAMED))
+        .map(|region| format!("{} ({})", duration(region.first.median), region.name))
+        .collect();
+    if others.len() > NAMED {
+        words.push(format!("{} more", others.len() - NAMED));
+    }
+    Some(format!("{}, then {}", first.name, words.join(", ")))
+}
+
 /// How the iterations behave; nothing where that is not known.
 pub(crate) fn shape(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
@@ -129,7 +152,11 @@ pub(crate) fn shape(report: &RunReport) -> String {
         Class::ColdFirst => "only the first is slow".to_owned(),
         Class::Warmup => match (report.warmup, report.excess) {
             (Some(count), Some(excess)) => {
-                format!("the first {} cost {} more", number(count), duration(excess))
+                format!(
+                    "{} iterations cost {} more than steady ones",
+                    number(count),
+                    duration(excess)
+                )
             }
             _ => "several are slow before it settles".to_owned(),
         },
@@ -245,13 +272,16 @@ mod tests {
 
     #[test]
     fn ends_have_the_unit_of_the_median() {
-        assert_eq!(ends(&interval(8.94, 8.71, 9.2)).unwrap(), "8.71–9.20");
-        assert_eq!(ends(&interval(0.9, 0.8, 1.1)).unwrap(), "800–1100");
+        assert_eq!(
+            time_span(&interval(8.94, 8.71, 9.2)).unwrap(),
+            "8.71–9.20 s"
+        );
+        assert_eq!(time_span(&interval(0.9, 0.8, 1.1)).unwrap(), "800–1100 ms");
         assert_eq!(
             time_span(&interval(240.0, 180.0, 300.0)).unwrap(),
             "3.00–5.00 min"
         );
-        assert_eq!(ends(&interval(f64::NAN, 1.0, 2.0)), None);
+        assert_eq!(time_span(&interval(f64::NAN, 1.0, 2.0)), None);
         let open = Interval {
             low: None,
             ..interval(1.0, 1.0, 2.0)
@@ -292,7 +322,7 @@ mod tests {
         report.consistency = Some(Consistency::GoodInconsistent);
         assert_eq!(
             shape(&report),
-            "warmup: the first 5 cost 541 ms more; not in all starts"
+            "warmup: 5 iterations cost 541 ms more than steady ones; not in all starts"
         );
     }
 

@@ -152,6 +152,7 @@ pub fn twice() -> RunReport {
         from: Some(14),
         to: Some(20),
         function: Some("<module>".to_owned()),
+        helper: None,
         clock: Some(Clock::Time),
         count: 2,
         first: interval(0.541, 0.53, 0.552),

@@ -168,7 +168,7 @@ fn first_call(facts: &Facts, spans: &[Span], launch: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::timers::{Key, Region};
+    use super::super::super::timers::{Key, Region, Site};
     use super::super::super::trace::Clock;
     use super::*;
 
@@ -181,7 +181,9 @@ mod tests {
                 from: None,
             },
             from: Vec::new(),
+            site: Site::default(),
             known: true,
+            body: None,
             executions: (begins.iter())
                 .map(|begin| Execution {
                     process: 0,
@@ -194,7 +196,14 @@ mod tests {
         };
         let anchors = [10, 20, 30].map(|launch| Anchor { launch, before: 0 });
         let timed = |all: Vec<Region>, place| {
-            let found = timed(&Regions { all }, place, &anchors);
+            let found = timed(
+                &Regions {
+                    all,
+                    ..Regions::default()
+                },
+                place,
+                &anchors,
+            );
             found.map(|begins| begins.times)
         };
         let own = region(&[3, 14, 24]);

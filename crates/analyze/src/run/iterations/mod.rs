@@ -21,10 +21,9 @@ mod xla;
 pub use lines::line_patterns;
 pub(super) use lines::{busiest, together};
 
-use super::Frame;
 use super::IterationsBy;
 use super::facts::Facts;
-use super::timers::{Key, Regions, name};
+use super::timers::{Key, Regions, listed};
 use super::trace::{StartTrace, What};
 
 /// So many are surely a repetition.
@@ -53,8 +52,8 @@ pub(super) enum Rule {
     Named(String),
     /// The period of the kernel launches.
     Kernels,
-    /// Executions of this region, which the program times itself.
-    Timer(Key),
+    /// Executions of these regions, which the program times itself.
+    Timers(Vec<Key>),
     /// Lines of output.
     Lines,
 }
@@ -64,7 +63,8 @@ pub(super) enum Rule {
 enum Accepted {
     /// Only iterations that the program names itself.
     Named,
-    /// Steps, and not mere calls of models and functions.
+    /// Steps and repeated timed regions, but not mere calls of models and functions, nor
+    /// timed regions of different lines.
     Steps,
     /// All.
     Any,
@@ -125,8 +125,8 @@ pub(super) struct Decision {
     pub rule: Option<Rule>,
     /// Whether the optimizer's number tells it from others of its class.
     numbered: bool,
-    /// Where a timed region begins.
-    begins: Option<Vec<Frame>>,
+    /// The names of timed regions.
+    timed: Vec<String>,
     /// By start.
     pub found: Vec<Option<Found>>,
 }
@@ -138,7 +138,7 @@ type Attempt = (IterationsBy, usize, Accepted);
 /// the most specific first; then what happens twice; then a
 /// region that the program times once. A model that is called twice is often called within
 /// what the program times, such as a backward pass without an optimizer.
-const AUTO: [Attempt; 11] = [
+const AUTO: [Attempt; 12] = [
     (IterationsBy::Python, TWICE, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
     (IterationsBy::Nvtx, LEAST, Accepted::Any),
@@ -146,8 +146,9 @@ const AUTO: [Attempt; 11] = [
     (IterationsBy::Kernels, LEAST, Accepted::Any),
     (IterationsBy::Nvtx, TWICE, Accepted::Any),
     (IterationsBy::Python, TWICE, Accepted::Steps),
-    (IterationsBy::Timers, TWICE, Accepted::Any),
+    (IterationsBy::Timers, TWICE, Accepted::Steps),
     (IterationsBy::Python, TWICE, Accepted::Any),
+    (IterationsBy::Timers, TWICE, Accepted::Any),
     (IterationsBy::Kernels, TWICE, Accepted::Any),
     (IterationsBy::Timers, 1, Accepted::Any),
 ];
@@ -171,7 +172,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     };
     let name = setting.split_once(':').map(|(_, name)| name);
     for &(by, least, accepted) in attempts {
-        let mut rules = candidates(by, name, least, starts);
+        let mut rules = candidates(by, name, (least, accepted), starts);
         rules.retain(|rule| accepted.accepts(rule));
         for rule in rules {
             let found: Vec<Option<Found>> = (starts.iter())
@@ -187,15 +188,15 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
                     Rule::Optimizer(name) => python::has_siblings(starts, name),
                     _ => false,
                 };
-                let begins = match &rule {
-                    Rule::Timer(key) => timers::begins(starts, key),
-                    _ => None,
+                let timed = match &rule {
+                    Rule::Timers(keys) => timers::names(starts, keys),
+                    _ => Vec::new(),
                 };
                 return Decision {
                     by,
                     rule: Some(rule),
                     numbered,
-                    begins,
+                    timed,
                     found,
                 };
             }
@@ -205,7 +206,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         by: IterationsBy::None,
         rule: None,
         numbered: false,
-        begins: None,
+        timed: Vec::new(),
         found: vec![None; starts.len()],
     }
 }
@@ -223,7 +224,12 @@ fn asked(by: IterationsBy, starts: &[Seen]) -> Vec<usize> {
 }
 
 /// The rules of a method that any start speaks for, the most wanted first.
-fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen]) -> Vec<Rule> {
+fn candidates(
+    by: IterationsBy,
+    name: Option<&str>,
+    (least, accepted): (usize, Accepted),
+    starts: &[Seen],
+) -> Vec<Rule> {
     let mut votes: Vec<(Rule, usize)> = Vec::new();
     let mut vote = |rule: Rule| match votes.iter_mut().find(|(other, _)| *other == rule) {
         Some((_, votes)) => *votes += 1,
@@ -262,10 +268,12 @@ fn candidates(by: IterationsBy, name: Option<&str>, least: usize, starts: &[Seen
         }
         (IterationsBy::Kernels, _) => vote(Rule::Kernels),
         (IterationsBy::Timers, _) => {
-            let keys = starts
+            let different_lines = accepted == Accepted::Any;
+            let offers = starts
                 .iter()
-                .filter_map(|start| timers::propose(start, least));
-            keys.map(Rule::Timer).for_each(&mut vote);
+                .map(|start| timers::propose(start, least, different_lines));
+            let some = offers.filter(|keys| !keys.is_empty());
+            some.map(Rule::Timers).for_each(&mut vote);
         }
         (IterationsBy::Lines, _) => vote(Rule::Lines),
         (IterationsBy::None, _) => {}
@@ -285,7 +293,7 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Compiled(name) => functions::find_compiled(start, name),
         Rule::Named(name) => functions::find_named(start, name),
         Rule::Kernels => kernels::find(start),
-        Rule::Timer(key) => timers::find(start, key),
+        Rule::Timers(keys) => timers::find(start, keys),
         Rule::Lines => lines::find(start),
     }?;
     apart(&mut found.iterations);
@@ -336,10 +344,7 @@ impl Decision {
                     begins => format!("{what}; {begins}"),
                 }
             }
-            Some(Rule::Timer(key)) => {
-                let begins = self.begins.as_deref().unwrap_or(&key.to);
-                format!("{}, timed by the program", name(begins, &key.to, false))
-            }
+            Some(Rule::Timers(_)) => format!("{}, timed by the program", listed(&self.timed)),
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
                 match line_patterns(pattern) {

@@ -1,36 +1,72 @@
 //! Regions that the program times itself: executions of the same region are iterations.
 
-use super::super::Frame;
-use super::super::timers::{Key, Region};
+use super::super::timers::{Execution, Key, Region, name};
 use super::{Found, Seen, earliest_of};
 
-/// The region that a start speaks for, of those that were executed at least so often: the
-/// one that took longest in all, or the first one where one execution is enough. Readings
-/// that only their order pairs count where the program surely times nothing.
-pub(super) fn propose(start: &Seen, least: usize) -> Option<Key> {
+/// The regions that a start speaks for, whose executions are iterations: at least so many.
+/// Of several, those that took longest in all, or the first one where one execution is
+/// enough. Readings that only their order pairs count where the program surely times
+/// nothing, and regions of different lines that do the same where they are asked for.
+pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key> {
     let often = |known: bool| {
         let all = start.regions.all.iter();
         all.filter(move |region| region.known == known && region.on_first_thread().count() >= least)
     };
-    let longest = |known: bool| often(known).max_by(|a, b| total(a).total_cmp(&total(b)));
-    let found = match least {
-        0 | 1 => often(true).next().or_else(|| often(false).next()),
-        _ => longest(true).or_else(|| longest(false)),
+    if least <= 1 {
+        let first = often(true).next().or_else(|| often(false).next());
+        return first.map(|region| region.key.clone()).into_iter().collect();
+    }
+    let longest = |groups: Vec<Vec<&Region>>| -> Option<Vec<Key>> {
+        let total = |group: &Vec<&Region>| group.iter().map(|region| total(region)).sum::<f64>();
+        let group = (groups.into_iter()).max_by(|a, b| total(a).total_cmp(&total(b)))?;
+        Some(group.iter().map(|region| region.key.clone()).collect())
     };
-    found.map(|region| region.key.clone())
+    let mut known: Vec<Vec<&Region>> = often(true).map(|region| vec![region]).collect();
+    if across_lines {
+        known.extend(alike(start, least));
+    }
+    longest(known)
+        .or_else(|| longest(often(false).map(|region| vec![region]).collect()))
+        .unwrap_or_default()
+}
+
+/// Regions of a straight-line program that do the same: executed once each, one after the
+/// other, with the same source text.
+fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
+    let mut groups: Vec<Vec<&Region>> = Vec::new();
+    let once = |region: &&Region| region.known && region.executions.len() == 1;
+    for region in start.regions.all.iter().filter(once) {
+        let same = |group: &&mut Vec<&Region>| {
+            let (first, last) = (group[0], group[group.len() - 1]);
+            let (was, is) = (&last.executions[0], &region.executions[0]);
+            region.body.is_some()
+                && (region.body, region.key.clock) == (first.body, first.key.clock)
+                && (was.process, was.thread) == (is.process, is.thread)
+                && was.end <= is.begin
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(region),
+            None => groups.push(vec![region]),
+        }
+    }
+    groups.retain(|group| group.len() >= least.max(2));
+    groups
 }
 
 fn total(region: &Region) -> f64 {
-    let all = region.on_first_thread();
-    all.map(|execution| (execution.end - execution.begin) as f64)
-        .sum()
+    region.on_first_thread().map(|one| one.seconds).sum()
 }
 
-/// The executions of a region.
-pub(super) fn find(start: &Seen, key: &Key) -> Option<Found> {
-    let region = start.regions.all.iter().find(|region| region.key == *key)?;
+/// The executions of these regions.
+pub(super) fn find(start: &Seen, keys: &[Key]) -> Option<Found> {
+    let regions = start.regions.all.iter();
+    let mut executions: Vec<Execution> = regions
+        .filter(|region| keys.contains(&region.key))
+        .flat_map(Region::on_device)
+        .collect();
+    executions.sort_by_key(|execution| execution.begin);
     let mut threads: Vec<Found> = Vec::new();
-    for execution in &region.executions {
+    for execution in executions {
         let (process, thread) = (execution.process, execution.thread);
         let iteration = (execution.begin, execution.end);
         match (threads.iter_mut()).find(|found| (found.process, found.thread) == (process, thread))
@@ -47,10 +83,11 @@ pub(super) fn find(start: &Seen, key: &Key) -> Option<Found> {
     earliest_of(threads)
 }
 
-/// Where the region begins, in the first start that has it.
-pub(super) fn begins(starts: &[Seen], key: &Key) -> Option<Vec<Frame>> {
-    let all = starts.iter().flat_map(|start| &start.regions.all);
-    all.into_iter()
-        .find(|region| region.key == *key)
-        .map(|region| region.from.clone())
+/// The names of the regions, as the first start that has them has them.
+pub(super) fn names(starts: &[Seen], keys: &[Key]) -> Vec<String> {
+    let named = |key: &Key| {
+        let mut all = starts.iter().flat_map(|start| &start.regions.all);
+        all.find(|region| region.key == *key).map(name)
+    };
+    keys.iter().filter_map(named).collect()
 }

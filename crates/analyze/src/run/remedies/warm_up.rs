@@ -164,6 +164,7 @@ mod tests {
             from: None,
             to: None,
             function: None,
+            helper: None,
             clock: Some(Clock::PerfCounter),
             count: 2,
             first: exactly(0.2),

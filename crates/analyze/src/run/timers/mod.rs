@@ -5,17 +5,26 @@
 //! [`Timers`]; [`regions`] pairs the readings of a start by it, and [`summary`] reports each
 //! region over all starts, with its causes.
 
+mod body;
 mod place;
 mod regions;
+mod site;
 mod source;
 mod summary;
 
-pub use place::{Frame, frames};
+pub use body::body;
+pub use place::{Frame, addresses, frames};
 pub(super) use regions::{Execution, Key, Region, Regions, regions};
+#[cfg(test)]
+pub(super) use site::Site;
 pub use source::{SourceTimers, timers_in};
-pub(super) use summary::{Case, name, summarize};
+pub(super) use summary::{Case, listed, name, summarize, unpaired};
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+use super::Recording;
 
 /// The program's clock readings, as its source and its debug information describe them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +33,23 @@ pub struct Timers {
     pub files: Vec<TimedFile>,
     /// Lines of the addresses that native programs read clocks at.
     pub addresses: Vec<Address>,
+    /// Which regions have the same source text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<Body>,
+}
+
+/// The source text between two lines of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Body {
+    /// Its path.
+    pub file: String,
+    /// The first line.
+    pub from: u32,
+    /// The last line.
+    pub to: u32,
+    /// The number of the text: equal numbers have the same, apart from strings, comments and
+    /// the names of results.
+    pub text: u32,
 }
 
 /// The clock readings of one source file that could be read.
@@ -65,7 +91,28 @@ impl Timers {
         self.files.is_empty() && self.addresses.is_empty()
     }
 
+    fn body(&self, from: &Frame, to: &Frame) -> Option<u32> {
+        let of = |body: &&Body| {
+            (&*body.file, body.from, body.to) == (&*from.file, from.line, to.line)
+                && from.file == to.file
+        };
+        self.bodies.iter().find(of).map(|body| body.text)
+    }
+
     fn file(&self, file: &str) -> Option<&TimedFile> {
         self.files.iter().find(|known| known.file == file)
     }
+}
+
+/// The lines of all regions of a recording, as file, first and last line.
+pub fn timed_lines(recording: &Recording, timers: &Timers) -> BTreeSet<(String, u32, u32)> {
+    let starts = recording.starts.iter();
+    let regions = starts.flat_map(|start| regions(start, timers).all);
+    regions
+        .filter(|region| region.known && region.begins().file == region.ends().file)
+        .map(|region| {
+            let (from, to) = (region.begins(), region.ends());
+            (from.file.clone(), from.line, to.line)
+        })
+        .collect()
 }

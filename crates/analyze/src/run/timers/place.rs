@@ -14,13 +14,18 @@ pub struct Frame {
 }
 
 /// The frames that a recorded place consists of, innermost first. Native code has an
-/// address: `program` is the executable that it lies in.
+/// address in the executable `program`; of several, which may lie in a library that is part
+/// of it, the first that has a line counts.
 pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
-    if let Some(address) = place.strip_prefix('+') {
-        return address
-            .parse()
-            .map(|address| vec![native(address, program, timers)])
-            .unwrap_or_default();
+    if place.starts_with('+') {
+        let mut all = addresses(place).map(|address| native(address, program, timers));
+        let first = all.next();
+        let with_line = first
+            .iter()
+            .cloned()
+            .chain(all)
+            .find(|frame| frame.line > 0);
+        return with_line.or(first).into_iter().collect();
     }
     let fields: Vec<&str> = place.split('\0').collect();
     let python = |frame: &[&str]| {
@@ -31,6 +36,12 @@ pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
         })
     };
     fields.chunks(3).map_while(python).collect()
+}
+
+/// The addresses of a place in native code.
+pub fn addresses(place: &str) -> impl Iterator<Item = u64> {
+    let numbers = place.strip_prefix('+').unwrap_or_default().split('+');
+    numbers.filter_map(|number| number.parse().ok())
 }
 
 fn native(address: u64, program: &str, timers: &Timers) -> Frame {
@@ -113,6 +124,15 @@ mod tests {
             [frame("/bin/x", 0, "0x11")]
         );
         assert_eq!(frames("+x", "/bin/x", &timers), []);
+        // A library that is part of the executable has no lines.
+        assert_eq!(
+            frames("+17+16+20", "/bin/x", &timers),
+            [frame("x.cpp", 7, "main")]
+        );
+        assert_eq!(
+            frames("+17+20", "/bin/x", &timers),
+            [frame("/bin/x", 0, "0x11")]
+        );
     }
 
     #[test]

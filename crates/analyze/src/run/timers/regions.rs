@@ -5,11 +5,12 @@
 //! source is not known, readings are paired by their order: every other interval is a
 //! region, whichever half took longer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::path::{is_compiler, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::place::{Frame, frames, without_returns};
+use super::site::{Site, locate};
 use super::{TimedFile, Timers};
 
 /// The file of the code that Python's `timeit` generates, which reads a clock twice.
@@ -22,6 +23,8 @@ const MOST_REGIONS: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct Regions {
     pub all: Vec<Region>,
+    /// Lines with readings that are part of no region, and how many they made.
+    pub unpaired: Vec<(Frame, usize)>,
 }
 
 /// A region, and each time that it was executed, on any thread.
@@ -30,8 +33,12 @@ pub(in crate::run) struct Region {
     pub key: Key,
     /// The place where its first execution began, innermost frame first; never empty.
     pub from: Vec<Frame>,
+    /// The frames that are a helper's, such as a decorator's.
+    pub site: Site,
     /// Whether the source says that the two readings are subtracted; else only their order.
     pub known: bool,
+    /// The number of its source text; equal numbers do the same.
+    pub body: Option<u32>,
     pub executions: Vec<Execution>,
 }
 
@@ -61,6 +68,25 @@ pub(in crate::run) struct Execution {
 }
 
 impl Region {
+    /// The executions with their ends on the device: of CUDA events when it was done, which
+    /// may be after the call that recorded the later one.
+    pub(in crate::run) fn on_device(&self) -> Vec<Execution> {
+        let mut all = self.executions.clone();
+        if self.key.clock != Clock::CudaEvent {
+            return all;
+        }
+        for at in 0..all.len() {
+            let Execution {
+                process, thread, ..
+            } = all[at];
+            let mut later = all[at + 1..].iter();
+            let next = later.find(|one| (one.process, one.thread) == (process, thread));
+            let end = all[at].begin + (all[at].seconds * 1e9) as u64;
+            all[at].end = next.map_or(end, |next| end.min(next.begin));
+        }
+        all
+    }
+
     /// The executions on the thread of the first, which follow each other.
     pub(in crate::run) fn on_first_thread(&self) -> impl Iterator<Item = &Execution> {
         let of = self.executions.first().map(|one| (one.process, one.thread));
@@ -76,13 +102,15 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     let processes = (trace.processes.iter().enumerate())
         .filter(|(number, process)| Some(*number) == root || !is_compiler(process));
     let mut found = Vec::new();
+    let mut regions = Regions::default();
     for (number, process) in processes {
         let places = Places::new(process, timers);
-        found.extend(pairs(number, process, &places, timers));
+        let pairs = pairs(number, process, &places, timers);
+        unpaired(process, &places, &pairs, &mut regions.unpaired);
+        found.extend(pairs);
         found.extend(events(number, process, &places));
     }
     found.sort_by_key(|found: &Found| found.execution.begin);
-    let mut regions = Regions::default();
     let mut keys: HashMap<Key, usize> = HashMap::new();
     // The end of the last execution of each region on each thread.
     let mut ends: HashMap<(usize, usize, usize), u64> = HashMap::new();
@@ -97,6 +125,8 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
                 known: found.known,
                 key: found.key,
                 from: found.from,
+                site: Site::default(),
+                body: None,
                 executions: Vec::new(),
             });
         }
@@ -109,7 +139,29 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
             regions.all[at].executions.push(execution);
         }
     }
+    locate(&mut regions.all);
+    for region in &mut regions.all {
+        region.body = timers.body(region.begins(), region.ends());
+    }
     regions
+}
+
+/// Adds the lines whose readings are in none of these pairs.
+fn unpaired(process: &Process, places: &Places, pairs: &[Found], lines: &mut Vec<(Frame, usize)>) {
+    let both = |found: &Found| [found.execution.begin, found.execution.end];
+    let paired: HashSet<u64> = pairs.iter().flat_map(both).collect();
+    for reading in &process.readings {
+        if reading.clock == Clock::CudaEvent || paired.contains(&reading.time) {
+            continue;
+        }
+        let Some(line) = places.of(reading).first() else {
+            continue;
+        };
+        match lines.iter_mut().find(|(known, _)| known == line) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((line.clone(), 1)),
+        }
+    }
 }
 
 /// The frames of each place of a process, by its text.
@@ -204,7 +256,7 @@ fn region(
     let begins = places.of(from);
     (execution.end > execution.begin).then(|| Found {
         key: Key {
-            to: places.of(to).to_vec(),
+            to: without_instances(places.of(to)),
             clock: from.clock,
             from: by_beginning.then(|| begins[0].clone()),
         },
@@ -212,6 +264,17 @@ fn region(
         known,
         execution,
     })
+}
+
+/// The frames without the names of C++ functions: instances of a template share its lines.
+fn without_instances(frames: &[Frame]) -> Vec<Frame> {
+    let mut frames = frames.to_vec();
+    for frame in &mut frames {
+        if frame.line > 0 && frame.function.starts_with("_Z") {
+            frame.function.clear();
+        }
+    }
+    frames
 }
 
 /// Readings that may yet begin a region, by file and line.
@@ -350,6 +413,7 @@ fn events(number: usize, process: &Process, places: &Places) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::super::super::trace::Elapsed;
+    use super::super::Body;
     use super::*;
 
     /// A start whose readings are (time, line), in a file that subtracts these lines, or
@@ -391,7 +455,7 @@ mod tests {
                     ..TimedFile::default()
                 })
                 .collect(),
-            addresses: Vec::new(),
+            ..Timers::default()
         };
         let found = regions(&trace, &timers).all;
         let lines = |region: Region| {
@@ -452,14 +516,32 @@ mod tests {
 
     /// Readings as (time, thread, place), each a text with its frames.
     fn of_places(readings: &[(u64, u32, &str)], differences: &[(u32, u32)]) -> Vec<Region> {
+        all_of(readings, differences).all
+    }
+
+    fn of_file(readings: &[(u64, u32, &str)], file: TimedFile) -> Vec<Region> {
+        regions(&trace(readings), &timers(file)).all
+    }
+
+    fn all_of(readings: &[(u64, u32, &str)], differences: &[(u32, u32)]) -> Regions {
         let file = TimedFile {
             differences: differences.to_vec(),
             ..TimedFile::default()
         };
-        of_file(readings, file)
+        regions(&trace(readings), &timers(file))
     }
 
-    fn of_file(readings: &[(u64, u32, &str)], file: TimedFile) -> Vec<Region> {
+    fn timers(file: TimedFile) -> Timers {
+        Timers {
+            files: vec![TimedFile {
+                file: "a.py".into(),
+                ..file
+            }],
+            ..Timers::default()
+        }
+    }
+
+    fn trace(readings: &[(u64, u32, &str)]) -> StartTrace {
         let mut process = Process {
             texts: vec![String::new()],
             ..Process::default()
@@ -478,18 +560,10 @@ mod tests {
                 value: 1_000_000 + time,
             });
         }
-        let trace = StartTrace {
+        StartTrace {
             processes: vec![process],
             ..StartTrace::default()
-        };
-        let timers = Timers {
-            files: vec![TimedFile {
-                file: "a.py".into(),
-                ..file
-            }],
-            addresses: Vec::new(),
-        };
-        regions(&trace, &timers).all
+        }
     }
 
     fn lengths(region: &Region) -> Vec<u64> {
@@ -576,6 +650,16 @@ mod tests {
     }
 
     #[test]
+    fn instances_of_a_template_are_one_region() {
+        let place = |line: u32, instance: &str| format!("a.py\0{line}\0_Z5timedI{instance}Edv");
+        let [a, b, c, d] = [place(3, "A"), place(5, "A"), place(3, "B"), place(5, "B")];
+        let readings = [(0, 0, &*a), (50, 0, &*b), (60, 0, &*c), (65, 0, &*d)];
+        let found = of_places(&readings, &[(3, 5)]);
+        let all: Vec<_> = found.iter().map(lengths).collect();
+        assert_eq!(all, [vec![50, 5]]);
+    }
+
+    #[test]
     fn a_timer_within_another_use_of_it_belongs_to_its_caller() {
         let place = |line: u32, caller: u32| format!("a.py\0{line}\0f\0a.py\0{caller}\0<module>");
         let (outer, inner) = (place(3, 20), place(3, 21));
@@ -604,6 +688,39 @@ mod tests {
     #[test]
     fn a_source_that_subtracts_nothing_has_no_regions() {
         assert!(found(&[(0, 1), (10, 2), (11, 2)], Some(&[])).is_empty());
+    }
+
+    #[test]
+    fn readings_that_no_region_has_are_counted_by_line() {
+        let place = |line: u32| format!("a.py\0{line}\0<module>");
+        let (a, b, c) = (place(1), place(3), place(7));
+        let readings = [(0, 0, &*a), (10, 0, &*b), (20, 0, &*c), (30, 0, &*c)];
+        let left: Vec<(u32, usize)> = (all_of(&readings, &[(1, 3)]).unpaired.iter())
+            .map(|(frame, count)| (frame.line, *count))
+            .collect();
+        assert_eq!(left, [(7, 2)]);
+    }
+
+    #[test]
+    fn regions_with_the_same_source_text_have_its_number() {
+        let place = |line: u32| format!("a.py\0{line}\0<module>");
+        let [a, b, c, d] = [1, 2, 4, 5].map(place);
+        let readings = [(0, 0, &*a), (10, 0, &*b), (20, 0, &*c), (21, 0, &*d)];
+        let trace = trace(&readings);
+        let body = |from, to| Body {
+            file: "a.py".into(),
+            from,
+            to,
+            text: 7,
+        };
+        let mut timers = timers(TimedFile {
+            differences: vec![(1, 2), (4, 5)],
+            ..TimedFile::default()
+        });
+        timers.bodies = vec![body(1, 2), body(4, 5)];
+        let found = regions(&trace, &timers).all;
+        let bodies: Vec<_> = found.iter().map(|region| region.body).collect();
+        assert_eq!(bodies, [Some(7), Some(7)]);
     }
 
     #[test]
@@ -642,5 +759,6 @@ mod tests {
         let execution = found[0].executions[0];
         assert_eq!((execution.begin, execution.end), (10, 20));
         assert!((execution.seconds - 5e-6).abs() < 1e-12);
+        assert_eq!(found[0].on_device()[0].end, 5_010);
     }
 }

@@ -56,9 +56,15 @@ static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"))
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
 });
+/// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
+static INITIALIZED: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
+/// `t += time.time()`, after `t = -time.time()`.
+static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+="));
 static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
 
-fn expression(pattern: &str) -> Regex {
+/// A regular expression in which `NAME` is a variable or a field of one.
+pub(super) fn expression(pattern: &str) -> Regex {
     // The patterns are constants, and a test runs all of them.
     #[expect(clippy::unwrap_used, reason = "a constant")]
     Regex::new(&pattern.replace("NAME", NAME)).unwrap()
@@ -225,6 +231,8 @@ impl Found {
         if !subtracted.is_empty() {
             let closing = subtracted.into_iter().map(|name| (site, name));
             self.closing.extend(closing);
+        } else if let Some(names) = ADDED.captures(text) {
+            self.closing.push((site, variable(&names, 1)));
         } else if let Some(names) = COLLECTED.captures(text) {
             let list = Some(variable(&names, 1));
             self.passed.push((site, list, arguments(&names)));
@@ -245,6 +253,8 @@ impl Found {
                 self.holds(variable(&names, 1), site);
                 rest = names.get(2).map_or("", |value| value.as_str());
             }
+        } else if let Some(names) = INITIALIZED.captures(text) {
+            self.holds(variable(&names, 1), site);
         } else if let Some(names) = PASSED.captures(text) {
             self.passed.push((site, None, arguments(&names)));
         }
@@ -374,6 +384,8 @@ mod tests {
     fn two_variables_are_subtracted_anywhere() {
         let source = "start = time()\nwork\nend = time()\nelapsed = end - start\n";
         assert_eq!(found(source).differences, [(1, 3)]);
+        let source = "t = -time()\nwork\nt += time()\n";
+        assert_eq!(found(source).differences, [(1, 3)]);
         let source = "  self.t0 = time()\n  self.t1 = time()\n  return self.t1 - self.t0\n";
         assert_eq!(found(source).differences, [(1, 2)]);
     }
@@ -419,6 +431,16 @@ mod tests {
         let source = "def now():\n    return time.time()\n";
         assert_eq!(found(source).returns, [2]);
         assert_eq!(found(source).differences, []);
+    }
+
+    #[test]
+    fn a_constructor_initializes_its_fields() {
+        let source = "struct Timer {\n  Timer(int n) : n(n), begin(steady_clock::now()) {}\n  \
+                      ~Timer() {\n    auto end = steady_clock::now();\n    print(end - begin);\n  }\n";
+        assert_eq!(timers_in(source, &[2, 4]).differences, [(2, 4)]);
+        let source =
+            "time_point begin(steady_clock::now());\nauto d = steady_clock::now() - begin;\n";
+        assert_eq!(timers_in(source, &[1, 2]).differences, [(1, 2)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::super::examine::seconds;
 use super::super::facts::Facts;
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::in_order;
-use super::super::trace::{StartTrace, What};
+use super::super::trace::{Clock, StartTrace, What};
 use super::super::{Cause, CauseSeconds, RegionReport, Unfinished};
 use super::place::Frame;
 use super::regions::{Execution, Region, Regions, TIMEIT};
@@ -51,9 +51,11 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         Some(same.executions.iter().map(|one| one.seconds).collect())
     };
     let times: Vec<Vec<f64>> = case.counted.iter().filter_map(of_start).collect();
-    let (from, to) = (&region.from[0], &region.key.to[0]);
+    let (from, to) = (region.begins(), region.ends());
     let first = region.executions.first()?;
-    let windows: Vec<(u64, u64)> = (region.on_first_thread())
+    let thread = (first.process, first.thread);
+    let windows: Vec<(u64, u64)> = (region.on_device().iter())
+        .filter(|one| (one.process, one.thread) == thread)
         .take(2)
         .map(|one| (one.begin, one.end))
         .collect();
@@ -63,6 +65,9 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         from: Some(from.line).filter(|line| *line > 0),
         to: Some(to.line).filter(|line| *line > 0),
         function: Some(from.function.clone()),
+        helper: (region.helper())
+            .filter(|(from, _)| from.file != TIMEIT)
+            .map(|(from, to)| lines(from, to)),
         clock: Some(region.key.clock),
         unfinished: unfinished(case, region),
         paired_by_order: !region.known,
@@ -70,7 +75,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         ..measured(
             case,
             &times,
-            (first.process, first.thread),
+            thread,
             &windows,
             region.key.clock.is_cpu_time(),
         )?
@@ -119,6 +124,7 @@ fn measured(
         from: None,
         to: None,
         function: None,
+        helper: None,
         clock: None,
         count: times.iter().map(Vec::len).max().unwrap_or(0),
         first,
@@ -175,6 +181,10 @@ fn causes(case: &Case, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f
 /// Device work that was begun in a region and not waited for when its clock was read: of
 /// the first execution.
 fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
+    // The device itself takes the time of an event.
+    if region.key.clock == Clock::CudaEvent {
+        return None;
+    }
     let Execution {
         process,
         begin,
@@ -243,76 +253,122 @@ fn epochs(case: &Case) -> Option<RegionReport> {
     })
 }
 
-/// A name for each region: file and lines, and who called where that tells regions of the
-/// same lines apart.
+/// A name for each region: file and lines; those of its helper too where several regions
+/// have the same lines.
 fn names(regions: &Regions) -> Vec<String> {
-    let innermost = |region: &Region| (region.from[0].clone(), region.key.to[0].clone());
-    let mut counts: HashMap<(Frame, Frame), usize> = HashMap::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
     for region in &regions.all {
-        *counts.entry(innermost(region)).or_default() += 1;
+        *counts.entry(name(region)).or_default() += 1;
     }
     (regions.all.iter())
         .map(|region| {
-            let shared = counts.get(&innermost(region)).is_some_and(|n| *n > 1);
-            name(&region.from, &region.key.to, shared)
+            let name = name(region);
+            match region.helper() {
+                Some((from, to)) if counts.get(&name).is_some_and(|n| *n > 1) => {
+                    format!("{name} by {}", lines(from, to))
+                }
+                _ => name,
+            }
         })
         .collect()
 }
 
-/// The name of a region; with its caller where others have the same lines.
-pub(in crate::run) fn name(begins: &[Frame], ends: &[Frame], shared: bool) -> String {
-    let (from, to) = (&begins[0], &ends[0]);
-    let short = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();
-    if let (TIMEIT, Some(caller)) = (&*from.file, begins.get(1)) {
-        return format!("timeit at {}:{}", short(&caller.file), caller.line);
+/// The name of a region.
+pub(in crate::run) fn name(region: &Region) -> String {
+    match (&*region.from[0].file, region.from.get(1)) {
+        (TIMEIT, Some(caller)) => format!("timeit at {}:{}", short(&caller.file), caller.line),
+        _ => lines(region.begins(), region.ends()),
     }
-    let mut name = match (from.line, to.line) {
-        (0, _) | (_, 0) if from.function == to.function => {
-            format!("{}:{}", short(&from.file), from.function)
+}
+
+fn short(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+/// The lines with readings that no region has.
+pub(in crate::run) fn unpaired(regions: &Regions) -> Vec<String> {
+    let named = regions
+        .unpaired
+        .iter()
+        .map(|(frame, _)| lines(frame, frame));
+    named.collect()
+}
+
+/// `train.py:14–20`.
+fn lines(from: &Frame, to: &Frame) -> String {
+    let file = short(&from.file);
+    match (from.line, to.line) {
+        (0, _) | (_, 0) if from.function == to.function => format!("{file}:{}", from.function),
+        (0, _) | (_, 0) => format!("{file}:{}–{}", from.function, to.function),
+        (a, b) if from.file == to.file && a == b => format!("{file}:{a}"),
+        (a, b) if from.file == to.file && a > b => format!("{file}:{a}→{b}"),
+        (a, b) if from.file == to.file => format!("{file}:{a}–{b}"),
+        (a, b) => format!("{file}:{a} – {}:{b}", short(&to.file)),
+    }
+}
+
+/// Names of regions as a list, in which the file is named once: `a.py:3–5 and 9–11`.
+pub(in crate::run) fn listed(names: &[String]) -> String {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let mut words: Vec<String> = Vec::new();
+    for (at, name) in names.iter().enumerate().take(NAMED) {
+        let before = at.checked_sub(1).and_then(|at| names[at].split_once(':'));
+        match name.split_once(':') {
+            Some((file, lines)) if before.is_some_and(|before| before.0 == file) => {
+                words.push(lines.to_owned());
+            }
+            _ => words.push(name.clone()),
         }
-        (0, _) | (_, 0) => format!("{}:{}–{}", short(&from.file), from.function, to.function),
-        (a, b) if from.file == to.file && a == b => format!("{}:{a}", short(&from.file)),
-        (a, b) if from.file == to.file && a > b => format!("{}:{a}→{b}", short(&from.file)),
-        (a, b) if from.file == to.file => format!("{}:{a}–{b}", short(&from.file)),
-        (a, b) => format!("{}:{a} – {}:{b}", short(&from.file), short(&to.file)),
-    };
-    if let Some(caller) = begins.get(1).filter(|_| shared) {
-        name.push_str(&match caller.file == from.file {
-            true => format!(" from :{}", caller.line),
-            false => format!(" from {}:{}", short(&caller.file), caller.line),
-        });
     }
-    name
+    if names.len() > NAMED {
+        words.push(format!("{} more", names.len() - NAMED));
+    }
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn frames(all: &[(&str, u32)]) -> Vec<Frame> {
-        (all.iter())
-            .map(|(file, line)| Frame {
-                file: (*file).into(),
-                line: *line,
-                function: "f".into(),
-            })
-            .collect()
+    fn frame(file: &str, line: u32) -> Frame {
+        Frame {
+            file: file.into(),
+            line,
+            function: "f".into(),
+        }
     }
 
     #[test]
     fn a_region_is_named_by_its_lines() {
-        let of = |from: &[(&str, u32)], to: &[(&str, u32)], shared| {
-            name(&frames(from), &frames(to), shared)
-        };
+        let of =
+            |from: (&str, u32), to: (&str, u32)| lines(&frame(from.0, from.1), &frame(to.0, to.1));
         let (a, b) = ("/x/a.py", "/x/b.py");
-        assert_eq!(of(&[(a, 3)], &[(a, 7)], false), "a.py:3–7");
-        assert_eq!(of(&[(a, 7)], &[(a, 3)], false), "a.py:7→3");
-        assert_eq!(of(&[(a, 3)], &[(a, 3)], false), "a.py:3");
-        assert_eq!(of(&[(a, 3), (a, 20)], &[(a, 5)], true), "a.py:3–5 from :20");
-        let other = of(&[(a, 3), (b, 20)], &[(a, 5)], true);
-        assert_eq!(other, "a.py:3–5 from b.py:20");
-        assert_eq!(of(&[("/x/infer", 0)], &[("/x/infer", 0)], false), "infer:f");
-        let timeit = of(&[(TIMEIT, 5), (a, 9)], &[(TIMEIT, 8), (a, 9)], false);
-        assert_eq!(timeit, "timeit at a.py:9");
+        assert_eq!(of((a, 3), (a, 7)), "a.py:3–7");
+        assert_eq!(of((a, 7), (a, 3)), "a.py:7→3");
+        assert_eq!(of((a, 3), (a, 3)), "a.py:3");
+        assert_eq!(of((a, 3), (b, 5)), "a.py:3 – b.py:5");
+        assert_eq!(of(("/x/infer", 0), ("/x/infer", 0)), "infer:f");
+    }
+
+    #[test]
+    fn a_list_of_regions_names_each_file_once() {
+        let of = |names: &[&str]| {
+            listed(
+                &names
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(of(&["a.py:3–5"]), "a.py:3–5");
+        assert_eq!(of(&["a.py:3–5", "a.py:7"]), "a.py:3–5 and 7");
+        assert_eq!(of(&["a.py:3", "b.py:7", "b.py:9"]), "a.py:3, b.py:7 and 9");
+        let five = ["a.py:1", "a.py:2", "a.py:3", "a.py:4", "a.py:5"];
+        assert_eq!(of(&five), "a.py:1, 2, 3 and 2 more");
     }
 }

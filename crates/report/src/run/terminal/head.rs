@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::{DeviceBytes, IterationsBy, RunReport};
 
-use super::super::words::{counted, ends, pinned, shape};
+use super::super::words::{counted, in_order, pinned, shape, starts, time_span};
 use crate::html::command::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
@@ -50,7 +50,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 
 /// The command, how often it was started, and what an iteration is.
 fn title(screen: &mut Screen, report: &RunReport) {
-    let mut about = counted(report.starts.len(), "start");
+    let mut about = starts(report);
     match report.iterations_by {
         IterationsBy::None => about.push_str(" · no iterations"),
         _ => about.push_str(&format!(" · iterations: {}", clean(&report.iteration))),
@@ -111,8 +111,8 @@ fn rows(screen: &mut Screen, report: &RunReport) {
 
 fn time_to_first(report: &RunReport) -> Row {
     let median = duration(report.time_to_first.median);
-    let value = match ends(&report.time_to_first) {
-        Some(ends) => format!("{median} ({ends})"),
+    let value = match time_span(&report.time_to_first) {
+        Some(span) => format!("{median} ({span})"),
         None => median,
     };
     let first = report.starts.iter().find(|start| start.first_start);
@@ -150,6 +150,13 @@ fn first_and_steady(report: &RunReport) -> Row {
             detail: detail.to_owned(),
         };
     };
+    if let Some(others) = in_order(report) {
+        return Row {
+            label: "first",
+            value: duration(first),
+            detail: clean(&others),
+        };
+    }
     let (label, later, times) = match (report.steady, report.second) {
         (None, Some(second)) => (
             "first / second",
@@ -163,7 +170,7 @@ fn first_and_steady(report: &RunReport) -> Row {
     if let Some(interval) = times {
         value.push_str(&format!(" = {}", ratio(interval.median)));
         if let Some(ends) = span(interval.low, interval.high) {
-            value.push_str(&format!(" ({ends})"));
+            value.push_str(&format!(" ({ends}×)"));
         }
     }
     Row {
@@ -264,7 +271,10 @@ mod tests {
         let mut lines = text.lines();
         let first = lines.next().unwrap();
         assert!(first.starts_with("python train.py --data") && first.contains('…'));
-        assert_eq!(lines.next(), Some("5 starts · iterations: steps of SGD"));
+        assert_eq!(
+            lines.next(),
+            Some("5 starts, 4 counted · iterations: steps of SGD")
+        );
     }
 
     #[test]
@@ -273,6 +283,31 @@ mod tests {
         assert!(text.contains("time to end     12.4 ms\n"), "{text}");
         assert!(text.contains("nothing repeats in this program"));
         assert!(!text.contains("device memory"));
+    }
+
+    #[test]
+    fn what_is_timed_only_once_is_followed_by_what_is_timed_next() {
+        let mut report = run::twice();
+        report.iterations_by = IterationsBy::Timers;
+        report.second = None;
+        report.first_to_second = None;
+        let once = |from: u32, seconds: f64| {
+            let mut region = report.regions[0].clone();
+            region.name = format!("pinned.py:{from}–{}", from + 2);
+            region.count = 1;
+            region.first.median = seconds;
+            region
+        };
+        report.regions = vec![once(13, 0.541), once(17, 0.00274)];
+        let text = text(&report, 80);
+        assert!(
+            text.contains("pinned.py:13–15, then 2.74 ms (pinned.py:17–19)"),
+            "{text}"
+        );
+        assert!(
+            text.lines().any(|line| line.starts_with("first    ")),
+            "{text}"
+        );
     }
 
     #[test]
@@ -307,7 +342,7 @@ mod tests {
     #[test]
     fn the_ratio_keeps_its_interval_at_80_columns() {
         let text = text(&run::report(), 80);
-        assert!(text.contains("= 716× (690–741)"), "{text}");
+        assert!(text.contains("= 716× (690–741×)"), "{text}");
     }
 
     #[test]

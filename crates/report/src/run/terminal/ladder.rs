@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::RunReport;
 
-use super::super::words::{counted, ends, slowest_first, temperature};
+use super::super::words::{counted, slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};
 use crate::terminal::{Screen, Style, width};
 use crate::units::duration;
@@ -31,7 +31,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         .iter()
         .map(|rung| {
             let mut words = Vec::new();
-            words.extend(ends(&rung.time_to_first).map(|ends| format!("({ends})")));
+            words.extend(time_span(&rung.time_to_first).map(|span| format!("({span})")));
             words.extend(rung.first.map(|first| format!("first {}", duration(first))));
             words.push(counted(rung.starts, "start"));
             Row {

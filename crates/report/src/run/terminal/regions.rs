@@ -4,11 +4,11 @@
 use preheat_analyze::run::{MarkReport, RegionReport, RunReport};
 use preheat_analyze::stats::Interval;
 
-use super::super::words::{causes_listed, ends, unfinished_sentence};
+use super::super::words::{causes_listed, time_span, unfinished_sentence};
 use crate::terminal::{Screen, Style, clean};
 use crate::units::{duration, ratio};
 
-/// So many regions are shown; the page has all of them.
+/// So many regions are shown; the page and the JSON have all of them.
 const SHOWN: usize = 6;
 
 /// The list, in the order of the program.
@@ -43,12 +43,12 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     }
     let more = report.regions.len().saturating_sub(SHOWN);
     if more > 0 {
-        let text = format!("{more} more on the page");
+        let text = format!("{more} more, which --html and --json list");
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
     }
 }
 
-/// `weights loaded 2.3 s (2.2–2.4) · listening 4.1 s`.
+/// `weights loaded 2.3 s (2.2–2.4 s) · listening 4.1 s`.
 fn marks(marks: &[MarkReport]) -> String {
     let one = |mark: &MarkReport| format!("{} {}", clean(&mark.name), time(&mark.first));
     let mut listed: Vec<String> = marks.iter().take(SHOWN).map(one).collect();
@@ -58,15 +58,15 @@ fn marks(marks: &[MarkReport]) -> String {
     listed.join(" · ")
 }
 
-/// `189 ms (180–199)`.
+/// `189 ms (180–199 ms)`.
 fn time(interval: &Interval) -> String {
-    match ends(interval) {
-        Some(ends) => format!("{} ({ends})", duration(interval.median)),
+    match time_span(interval) {
+        Some(span) => format!("{} ({span})", duration(interval.median)),
         None => duration(interval.median),
     }
 }
 
-/// `189 ms (180–199), first of 2; second 1.9 ms = 99.7×`.
+/// `189 ms (180–199 ms), first of 2; second 1.9 ms = 99.7×`.
 fn numbers(region: &RegionReport) -> String {
     let mut text = time(&region.first);
     if region.clock.is_some_and(|clock| clock.is_cpu_time()) {
@@ -83,6 +83,9 @@ fn numbers(region: &RegionReport) -> String {
     }
     if let Some(best) = region.best.filter(|_| region.count > 2) {
         text.push_str(&format!("; fastest {}", duration(best.median)));
+    }
+    if let Some(helper) = &region.helper {
+        text.push_str(&format!("; read by {}", clean(helper)));
     }
     if region.paired_by_order {
         text.push_str("; readings paired by their order");
@@ -110,7 +113,7 @@ mod tests {
     fn a_region_has_its_numbers_and_their_causes() {
         let text = text(&run::twice());
         assert!(
-            text.contains("  train.py:14–20  541 ms (530–552), first of 2; second 900 µs = 601×"),
+            text.contains("  train.py:14–20  541 ms (530–552 ms), first of 2; second 900 µs ="),
             "{text}"
         );
         assert!(
@@ -129,6 +132,6 @@ mod tests {
     fn many_regions_are_counted() {
         let mut report = run::twice();
         report.regions = vec![report.regions[0].clone(); 9];
-        assert!(text(&report).contains("\n  3 more on the page\n"));
+        assert!(text(&report).contains("\n  3 more, which --html and --json list\n"));
     }
 }

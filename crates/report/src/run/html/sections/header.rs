@@ -8,7 +8,7 @@ use super::super::words::first_of;
 use crate::html::command::command_line;
 use crate::html::cut::cut;
 use crate::html::escape::escape;
-use crate::run::words::{counted, shape, time_span, too_few};
+use crate::run::words::{counted, in_order, shape, time_span, too_few};
 use crate::units::{bytes, duration, ratio, span, tie};
 
 /// The header.
@@ -108,7 +108,8 @@ fn against_steady(report: &RunReport) -> String {
 fn against_second(report: &RunReport) -> String {
     let why = match report.iterations_by {
         IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
-        _ => too_few(report).unwrap_or("The iterations do not settle.".to_owned()),
+        _ => (in_order(report).or_else(|| too_few(report)))
+            .unwrap_or("The iterations do not settle.".to_owned()),
     };
     let (Some(first), Some(second), Some(times)) =
         (report.first, report.second, report.first_to_second)

@@ -99,6 +99,7 @@ fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar
 fn table(regions: &[RegionReport]) -> Table {
     let mut data = Table::new(&[
         "region",
+        "read by",
         "clock",
         "executions",
         "first",
@@ -106,13 +107,14 @@ fn table(regions: &[RegionReport]) -> Table {
         "first ÷ second",
         "fastest later",
     ]);
-    data.words = vec![1];
+    data.words = vec![1, 2];
     let time = |interval: &Option<Interval>| {
         interval.map_or(ABSENT.to_owned(), |interval| duration(interval.median))
     };
     for region in regions {
         data.rows.push(vec![
             region.name.clone(),
+            region.helper.clone().unwrap_or(ABSENT.to_owned()),
             region
                 .clock
                 .map_or(ABSENT, |clock| clock.as_str())

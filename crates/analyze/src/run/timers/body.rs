@@ -1,0 +1,196 @@
+//! The source text of a region, for comparing it with that of others.
+//!
+//! A program that does something twice without a loop repeats its text: `first =
+//! model(x)`, later `second = model(x)`. Texts are compared without comments, white space,
+//! strings, the names that they assign to, and the digits at the end of names.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex_lite::{Captures, Regex};
+
+use super::source::expression;
+
+/// Names of files in which two slashes begin a comment.
+const WITH_SLASHES: [&str; 9] = ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp"];
+
+/// Names that a line assigns to, at its beginning.
+static TARGETS: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r"(?m)^\s*(?:(?:auto|const|double|float|int|long)\s+)*(NAME(?:\s*,\s*NAME)*)\s*(?::[^=\n]+)?=[^=]",
+    )
+});
+static WORD: LazyLock<Regex> = LazyLock::new(|| expression(r"[A-Za-z_]\w*"));
+
+/// The text of what lies between two lines (from 1), in a form that can be compared. The
+/// lines themselves belong to it, with the block or the brackets that the last one opens.
+pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
+    let lines: Vec<&str> = source.lines().collect();
+    let (from, to) = (
+        (from as usize).checked_sub(1)?,
+        (to as usize).checked_sub(1)?,
+    );
+    if from > to || to >= lines.len() {
+        return None;
+    }
+    let extension = Path::new(file).extension().and_then(|name| name.to_str());
+    let slashes = extension.is_some_and(|name| WITH_SLASHES.contains(&name));
+    let mut end = to;
+    let text = loop {
+        let text = without_strings(&lines[from..=end].join("\n"), slashes);
+        let open: i32 = (text.chars())
+            .map(|c| i32::from("([{".contains(c)) - i32::from(")]}".contains(c)))
+            .sum();
+        // Braces of C may close what was opened before.
+        if open <= 0 || end + 1 == lines.len() || end - to == LONGEST {
+            break text;
+        }
+        end += 1;
+    };
+    let block = match from == to && text.trim_end().ends_with(':') {
+        true => block(&lines[end + 1..], indentation(lines[from])),
+        false => 0,
+    };
+    let text = match block {
+        0 => text,
+        count => without_strings(&lines[from..=end + count].join("\n"), slashes),
+    };
+    Some(normalized(&text))
+}
+
+/// Lines that brackets may stay open for.
+const LONGEST: usize = 100;
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// How many lines belong to the block of a line with this indentation.
+fn block(lines: &[&str], indentation_of_head: usize) -> usize {
+    let inside = |line: &&&str| line.trim().is_empty() || indentation(line) > indentation_of_head;
+    lines.iter().take_while(inside).count()
+}
+
+/// The text without the content of strings and without comments.
+fn without_strings(text: &str, slashes: bool) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let comment = match slashes {
+            true => rest.starts_with("//"),
+            false => c == '#',
+        };
+        if comment {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+            continue;
+        }
+        let quote = ["\"\"\"", "'''", "\"", "'"];
+        if let Some(quote) = quote.into_iter().find(|quote| rest.starts_with(quote)) {
+            kept.push('"');
+            rest = after_string(&rest[quote.len()..], quote);
+            continue;
+        }
+        kept.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    kept
+}
+
+/// What follows a string that this quote ends.
+fn after_string<'a>(text: &'a str, quote: &str) -> &'a str {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\n' if quote.len() == 1 => return &text[at..],
+            _ if text[at..].starts_with(quote) => return &text[at + quote.len()..],
+            _ => {}
+        }
+    }
+    ""
+}
+
+fn normalized(text: &str) -> String {
+    let assigned: BTreeSet<&str> = (TARGETS.captures_iter(text))
+        .filter_map(|found| found.get(1))
+        .flat_map(|names| names.as_str().split(','))
+        .map(str::trim)
+        .collect();
+    let renamed = WORD.replace_all(text, |found: &Captures| {
+        let name = found.get(0).map_or("", |name| name.as_str());
+        match assigned.contains(name) {
+            true => "_".to_owned(),
+            false => name
+                .trim_end_matches(|c: char| c.is_ascii_digit())
+                .to_owned(),
+        }
+    });
+    renamed.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(source: &str, one: (u32, u32), other: (u32, u32)) -> bool {
+        let of = |lines: (u32, u32)| body("a.py", source, lines.0, lines.1).unwrap();
+        of(one) == of(other)
+    }
+
+    #[test]
+    fn names_of_results_and_strings_do_not_matter() {
+        let source = "start = time()\nfirst = randn(1024)  # cold\nprint(f'first: {time() - start}')\n\
+                      start = time()\nsecond = randn(1024)\nprint(f\"second: {time() - start}\")\n";
+        assert!(alike(source, (1, 3), (4, 6)));
+        let source = "t0 = time()\ny1 = model(x1)\nt1 = time()\n\
+                      t2 = time()\ny2 = model(x2)\nt3 = time()\n";
+        assert!(alike(source, (1, 3), (4, 6)));
+        let source = "a_begin = time()\nf()\nprint(time() - a_begin)\n\
+                      b_begin = time()\nf()\nprint(time() - b_begin)\n";
+        assert!(alike(source, (1, 3), (4, 6)));
+    }
+
+    #[test]
+    fn other_calls_and_other_numbers_matter() {
+        let source = "s = time()\ncopied = x.to(device)\nprint(time() - s)\n\
+                      s = time()\nmade = randn(device)\nprint(time() - s)\n";
+        assert!(!alike(source, (1, 3), (4, 6)));
+        assert!(!alike("load()\npredict()\n", (1, 1), (2, 2)));
+        assert!(!alike("step(10)\nstep(1000)\n", (1, 1), (2, 2)));
+        assert!(!alike("bench(f)\nbench(g)\n", (1, 1), (2, 2)));
+        assert!(alike("step(x)\nstep(x)\n", (1, 1), (2, 2)));
+    }
+
+    #[test]
+    fn a_block_and_open_brackets_belong_to_their_line() {
+        let source = "with Timer('a'):\n    model(x)\n\n    more()\nwith Timer('b'):\n    model(x)\n    more()\nend()\n";
+        assert!(alike(source, (1, 1), (5, 5)));
+        let source = "with Timer('a'):\n    model(x)\nwith Timer('b'):\n    load(x)\n";
+        assert!(!alike(source, (1, 1), (3, 3)));
+        let source = "y = step(\n    x,\n    1)\nz = step(x, 1)\ny = step(\n    x)\n";
+        assert!(alike(source, (1, 1), (4, 4)));
+        assert!(!alike(source, (1, 1), (5, 5)));
+    }
+
+    #[test]
+    fn comments_are_those_of_the_language() {
+        assert_eq!(body("a.py", "x = a // b  # half", 1, 1).unwrap(), "_=a//b");
+        assert_eq!(
+            body("a.cu", "auto x = f(a); // half", 1, 1).unwrap(),
+            "auto_=f(a);"
+        );
+        assert_eq!(
+            body("a.py", "f('''a\nb''', \"\\\"\")", 1, 1).unwrap(),
+            "f(\",\")"
+        );
+    }
+
+    #[test]
+    fn lines_that_do_not_exist_have_none() {
+        for (from, to) in [(0, 1), (2, 1), (1, 9)] {
+            assert_eq!(body("a.py", "x\ny\n", from, to), None);
+        }
+    }
+}

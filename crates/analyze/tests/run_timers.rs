@@ -1,0 +1,174 @@
+//! Regions that a program times itself, as iterations: in a loop, in a helper, and in a
+//! program without any loop.
+
+use preheat_analyze::run::trace::{Clock, Reading};
+use preheat_analyze::run::{Body, IterationsBy, RunReport, TimedFile, Timers, analyze};
+
+#[path = "run_builder/mod.rs"]
+mod run_builder;
+
+use run_builder::*;
+
+/// A program that reads a clock at these times (in milliseconds) and places, and a source
+/// that subtracts these lines and has the same text between those.
+fn timed(
+    readings: &[(f64, &str)],
+    differences: &[(u32, u32)],
+    bodies: &[(u32, u32, u32)],
+) -> RunReport {
+    let mut p = Program::python(100);
+    for (at, place) in readings {
+        let place = p.text(&place.replace(' ', "\0"));
+        p.process.readings.push(Reading {
+            time: ns(*at),
+            thread: 0,
+            place,
+            clock: Clock::Time,
+            value: ns(*at),
+        });
+    }
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    let mut recording = recording("auto", vec![p.alone(300.0)]);
+    recording.manifest.timers = Timers {
+        files: vec![TimedFile {
+            file: "a.py".to_owned(),
+            differences: differences.to_vec(),
+            ..TimedFile::default()
+        }],
+        bodies: (bodies.iter())
+            .map(|(from, to, text)| Body {
+                file: "a.py".to_owned(),
+                from: *from,
+                to: *to,
+                text: *text,
+            })
+            .collect(),
+        ..Timers::default()
+    };
+    let found = analyze(&recording);
+    check(&found);
+    found.report
+}
+
+fn names(report: &RunReport) -> Vec<&str> {
+    report.regions.iter().map(|region| &*region.name).collect()
+}
+
+#[test]
+fn a_straight_line_program_that_does_the_same_twice_has_a_first_and_a_second() {
+    let readings = [
+        (100.0, "a.py 3 <module>"),
+        (150.0, "a.py 5 <module>"),
+        (160.0, "a.py 7 <module>"),
+        (162.0, "a.py 9 <module>"),
+    ];
+    let differences = [(3, 5), (7, 9)];
+    let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 0)]);
+    assert_eq!(report.iterations_by, IterationsBy::Timers);
+    assert_eq!(report.iteration, "a.py:3–5 and 7–9, timed by the program");
+    close(report.first.unwrap(), 0.05);
+    close(report.second.unwrap().median, 0.002);
+    close(report.first_to_second.unwrap().median, 25.0);
+    assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
+    // What does something else is not its repetition.
+    let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 1)]);
+    assert_eq!(report.iteration, "a.py:3–5, timed by the program");
+    assert_eq!((report.second, report.first_to_second), (None, None));
+    assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
+}
+
+#[test]
+fn a_decorator_is_a_first_and_a_second_where_it_is_used_twice() {
+    let readings = [
+        (100.0, "a.py 3 wrapper a.py 20 <module>"),
+        (150.0, "a.py 5 wrapper a.py 20 <module>"),
+        (160.0, "a.py 3 wrapper a.py 21 <module>"),
+        (162.0, "a.py 5 wrapper a.py 21 <module>"),
+    ];
+    let report = timed(&readings, &[(3, 5)], &[(20, 20, 0), (21, 21, 0)]);
+    assert_eq!(names(&report), ["a.py:20", "a.py:21"]);
+    let helpers = report.regions.iter().map(|region| region.helper.as_deref());
+    assert!(helpers.into_iter().all(|lines| lines == Some("a.py:3–5")));
+    assert_eq!(report.iteration, "a.py:20 and 21, timed by the program");
+    close(report.first_to_second.unwrap().median, 25.0);
+    // Two functions that it wraps.
+    let report = timed(&readings, &[(3, 5)], &[(20, 20, 0), (21, 21, 1)]);
+    assert_eq!(report.second, None);
+}
+
+#[test]
+fn blocks_of_a_context_manager_are_repetitions_if_they_do_the_same() {
+    let block = |begin, end, line| {
+        [
+            (begin, format!("a.py 3 __enter__ a.py {line} <module>")),
+            (end, format!("a.py 5 __exit__ a.py {line} <module>")),
+        ]
+    };
+    let all = [
+        block(100.0, 150.0, 20),
+        block(160.0, 162.0, 22),
+        block(170.0, 171.0, 24),
+    ]
+    .concat();
+    let readings: Vec<(f64, &str)> = all.iter().map(|(at, place)| (*at, &**place)).collect();
+    let bodies = [(20, 20, 0), (22, 22, 0), (24, 24, 0)];
+    let report = timed(&readings, &[(3, 5)], &bodies);
+    assert_eq!(names(&report), ["a.py:20", "a.py:22", "a.py:24"]);
+    let iterations = &report.starts[0].iterations;
+    assert_eq!(iterations.len(), 3);
+    close(iterations[2], 0.001);
+}
+
+#[test]
+fn two_functions_time_what_lies_between_the_lines_that_call_them() {
+    let readings = [
+        (100.0, "a.py 3 tic a.py 20 <module>"),
+        (150.0, "a.py 6 toc a.py 22 <module>"),
+        (160.0, "a.py 3 tic a.py 24 <module>"),
+        (162.0, "a.py 6 toc a.py 26 <module>"),
+    ];
+    let report = timed(&readings, &[(3, 6)], &[(20, 22, 0), (24, 26, 0)]);
+    assert_eq!(names(&report), ["a.py:20–22", "a.py:24–26"]);
+    close(report.second.unwrap().median, 0.002);
+}
+
+#[test]
+fn a_warm_up_before_a_loop_is_not_one_of_its_iterations() {
+    let mut all = vec![
+        (100.0, "a.py 3 f a.py 20 <module>"),
+        (150.0, "a.py 5 f a.py 20 <module>"),
+    ];
+    for turn in 0..3 {
+        let at = 160.0 + 10.0 * f64::from(turn);
+        all.push((at, "a.py 3 f a.py 22 <module>"));
+        all.push((at + 2.0, "a.py 5 f a.py 22 <module>"));
+    }
+    let report = timed(&all, &[(3, 5)], &[(20, 20, 0), (22, 22, 0)]);
+    assert_eq!(report.iteration, "a.py:22, timed by the program");
+    assert_eq!(report.starts[0].iterations.len(), 3);
+}
+
+#[test]
+fn readings_that_are_not_understood_are_noted() {
+    let readings = [(100.0, "a.py 3 <module>"), (150.0, "a.py 5 <module>")];
+    let report = timed(&readings, &[], &[]);
+    assert_eq!(report.iterations_by, IterationsBy::None);
+    let note = "The program reads clocks at a.py:3 and 5, but";
+    assert!(report.notes.iter().any(|other| other.starts_with(note)));
+    let some = [
+        &readings[..],
+        &[(160.0, "a.py 9 <module>"), (170.0, "a.py 9 <module>")],
+    ]
+    .concat();
+    let report = timed(&some, &[(3, 5)], &[]);
+    let note = "Clock readings at a.py:9 belong to no timed region";
+    assert!(report.notes.iter().any(|other| other.starts_with(note)));
+    // A timestamp is not a timer.
+    let report = timed(&some[..3], &[(3, 5)], &[]);
+    assert!(
+        !report
+            .notes
+            .iter()
+            .any(|note| note.contains("lock readings"))
+    );
+}
