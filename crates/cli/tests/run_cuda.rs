@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use preheat_analyze::run::trace::Clock;
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
 mod support;
@@ -88,7 +89,8 @@ fn compile(source: &Path, to: &Path, flags: &[&str]) {
     );
 }
 
-fn recorded(directory: &Directory) -> Option<RunReport> {
+/// Builds the scripted driver; nothing without a compiler.
+fn driver(directory: &Directory) -> Option<()> {
     let gcc = Command::new("gcc").arg("--version").output().is_ok();
     require("gcc", gcc.then_some(()))?;
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shim/tests/libcuda/libcuda.c");
@@ -97,6 +99,11 @@ fn recorded(directory: &Directory) -> Option<RunReport> {
         &directory.join("libcuda.so.1"),
         &["-shared", "-fPIC", "-pthread"],
     );
+    Some(())
+}
+
+fn recorded(directory: &Directory) -> Option<RunReport> {
+    driver(directory)?;
     fs::write(directory.join("program.c"), PROGRAM).unwrap();
     compile(
         &directory.join("program.c"),
@@ -175,4 +182,94 @@ fn planted_costs_and_memory_are_found_at_their_causes() {
     assert_eq!(device.used, 64 << 20);
     assert_eq!(report.memory.pinned, 1 << 20);
     assert_eq!(device.total, OTHERS + ((256 + 12 + 64) << 20));
+}
+
+/// A runtime above the driver, as cudart is one.
+const RUNTIME: &str = r#"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void *driver(const char *name) {
+    static void *library;
+    if (!library) library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *found = library ? dlsym(library, name) : NULL;
+    if (!found) exit(9);
+    return found;
+}
+#define F(name) (*(int (*)())driver(#name))
+void rt_begin(void) {
+    uint64_t context;
+    if (F(cuInit)(0) || F(cuDevicePrimaryCtxRetain)(&context, 0) || F(cuCtxSetCurrent)(context)) exit(8);
+}
+void *rt_event(void) { void *event; return F(cuEventCreate)(&event, 0) ? NULL : event; }
+int rt_record(void *event) { int status = F(cuEventRecord)(event, NULL); return status ? 7 : 0; }
+int rt_launch(void) { int status = F(cuLaunchKernel)((void *)0x2000, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL); return status ? 7 : 0; }
+float rt_elapsed(void *from, void *to) {
+    float milliseconds = 0;
+    F(cuEventSynchronize)(to);
+    return F(cuEventElapsedTime)(&milliseconds, from, to) ? -1 : milliseconds;
+}
+"#;
+
+const WITH_EVENTS: &str = r#"#include <stdio.h>
+void rt_begin(void), *rt_event(void);
+int rt_record(void *), rt_launch(void);
+float rt_elapsed(void *, void *);
+int main(void) {
+    rt_begin();
+    void *begin = rt_event(), *end = rt_event();
+    for (int i = 0; i < 2; i++) {
+        rt_record(begin);
+        if (rt_launch()) return 1;
+        rt_record(end);
+        printf("%f\n", rt_elapsed(begin, end));
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn events_are_regions_of_the_lines_that_record_them() {
+    let directory = Directory::new();
+    if driver(&directory).is_none() {
+        return;
+    }
+    fs::write(directory.join("runtime.c"), RUNTIME).unwrap();
+    fs::write(directory.join("timed.c"), WITH_EVENTS).unwrap();
+    let at = |name: &str| directory.join(name).display().to_string();
+    // The runtime is a library, or part of the executable and without lines.
+    let shared = ["-shared", "-fPIC", "-ldl"];
+    compile(
+        &directory.join("runtime.c"),
+        &directory.join("librt0.so"),
+        &shared,
+    );
+    compile(
+        &directory.join("runtime.c"),
+        &directory.join("runtime.o"),
+        &["-c"],
+    );
+    for runtime in ["librt0.so", "runtime.o"] {
+        let program = directory.join("timed");
+        compile(
+            &directory.join("timed.c"),
+            &program,
+            &["-g", &at(runtime), "-ldl"],
+        );
+        let report = support::recorded(
+            &directory,
+            &["--starts", "1"],
+            ["./timed".as_ref()],
+            &[("LD_LIBRARY_PATH", directory.path().display().to_string())],
+        );
+        let [region] = &report.regions[..] else {
+            panic!("{runtime}: {:?}", report.regions);
+        };
+        assert_eq!(region.name, "timed.c:9–11", "{runtime}");
+        assert_eq!((region.count, region.clock), (2, Some(Clock::CudaEvent)));
+        assert!((region.first.median - 0.004).abs() < 1e-6, "{region:?}");
+        assert!((region.second.unwrap().median - 0.001).abs() < 1e-6);
+        assert_eq!(region.unfinished, None);
+        fs::remove_dir_all(directory.join("recording")).unwrap();
+    }
 }

@@ -9,7 +9,7 @@
 use crate::files::found;
 use crate::loader::{Step, each_mapped, entry, real_dlsym};
 use crate::recorder::{self, system::Errno};
-use preheat_wire::{Clock, Event, Kind};
+use preheat_wire::{Clock, Elapsed, Event, Kind};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
@@ -87,8 +87,14 @@ fn is_installed(path: &[u8]) -> bool {
     under(&SYSTEM) && !under(&OWN)
 }
 
+/// Whether this process has code whose readings are recorded here.
+pub(crate) fn has_own_code() -> bool {
+    LENGTH.load(Ordering::Relaxed) > 0
+}
+
+/// Whether an address lies in that code.
 #[inline]
-fn is_own(caller: *const u8) -> bool {
+pub(crate) fn is_own(caller: *const u8) -> bool {
     let from = FROM.load(Ordering::Relaxed);
     (caller as usize).wrapping_sub(from) < LENGTH.load(Ordering::Relaxed)
 }
@@ -159,6 +165,39 @@ fn keep_native(clock: Clock, caller: *const u8, nanoseconds: u64) {
         &mut place,
     );
     keep(clock, recorder::text(place), nanoseconds);
+}
+
+/// Records that one of these callers, all in the executable's own code, has recorded a CUDA
+/// event.
+pub(crate) fn keep_event(callers: &[usize], event: u64) {
+    let mut text = [0; 6 * 24];
+    let mut length = 0;
+    for caller in callers {
+        let mut place = [0; 24];
+        let place = decimal(
+            caller.wrapping_sub(BASE.load(Ordering::Relaxed)),
+            &mut place,
+        );
+        let end = length + place.len();
+        if let Some(to) = text.get_mut(length..end) {
+            to.copy_from_slice(place);
+            length = end;
+        }
+    }
+    let place = recorder::text(text.get(..length).unwrap_or_default());
+    keep(Clock::CudaEvent, place, event);
+}
+
+/// Records that the program knows the time between two CUDA events.
+pub(crate) fn keep_elapsed(from: u64, to: u64, nanoseconds: u64, place: u32) {
+    let open = recorder::begin(Kind::Elapsed, 0, nanoseconds, 1, b"", false);
+    let events = Elapsed {
+        from,
+        to,
+        reserved: [0; 2],
+    };
+    open.put(0, &events);
+    open.end_at(open.began(), place as i32, None);
 }
 
 /// Formats `+` and the number at the end of the buffer.

@@ -6,7 +6,7 @@ use super::handles::Handles;
 use super::quick::Quick;
 use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
 use super::words::{self, Words};
-use super::{copied, driver, image, memory, wrap};
+use super::{copied, driver, events, image, memory, wrap};
 use crate::recorder::system::Errno;
 use crate::recorder::{self, Open, detail};
 use preheat_wire::{Allocation, Copied, Image, Kind};
@@ -385,6 +385,9 @@ impl Call {
                 memory::sample_in(self.words.out::<usize>(0).unwrap_or(0), self.symbol);
             }
             Then::Context => {}
+            Then::EventRecorded if status == 0 => events::recorded(self.words),
+            Then::Elapsed if status == 0 => events::elapsed(self.words),
+            Then::EventRecorded | Then::Elapsed => {}
             Then::CaptureBegan if status == 0 => memory::capture_began(),
             Then::CaptureBegan => {}
             // A failed capture is over, too.

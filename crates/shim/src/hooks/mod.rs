@@ -12,6 +12,7 @@ mod copied;
 #[cfg(target_arch = "x86_64")]
 mod direct;
 mod driver;
+mod events;
 mod handles;
 mod image;
 mod lock;

@@ -37,6 +37,16 @@ impl Words {
         }
     }
 
+    /// The address of the stack at the call, from its return address on; 0 where arguments
+    /// are not passed on the stack.
+    #[inline]
+    pub(crate) fn stack(self) -> usize {
+        match cfg!(target_arch = "x86_64") {
+            true => (self.rest as usize).wrapping_sub(size_of::<usize>()),
+            false => 0,
+        }
+    }
+
     /// The value that a word points to, after a call that has stored it.
     #[inline]
     pub(crate) fn out<T: Copy>(self, index: u8) -> Option<T> {

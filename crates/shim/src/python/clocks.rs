@@ -10,7 +10,7 @@ use super::asked::{Name, Text, main_globals};
 use super::{METH_NOARGS, MethodDefinition, slice};
 use crate::recorder;
 use crate::{clocks, hooks};
-use preheat_wire::{Clock, Elapsed, Kind};
+use preheat_wire::Clock;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -182,14 +182,7 @@ pub(super) unsafe extern "C" fn elapsed(
             let place = place(api, 1);
             let nanoseconds = api.value(nanoseconds);
             if place != 0 {
-                let open = recorder::begin(Kind::Elapsed, 0, nanoseconds, 1, b"", false);
-                let events = Elapsed {
-                    from: api.value(from),
-                    to: api.value(to),
-                    reserved: [0; 2],
-                };
-                open.put(0, &events);
-                open.end_at(open.began(), place as i32, None);
+                clocks::keep_elapsed(api.value(from), api.value(to), nanoseconds, place);
             }
         }
     }

@@ -335,6 +335,12 @@ API int cuGraphInstantiateWithFlags(word *executable, word graph, word flags) { 
 API int cuGraphLaunch(word executable, word stream) { NOTE(executable > 0, stream); return launch(executable); }
 API int cuEventCreate(word *event, unsigned flags) { NOTE(flags); *event = number(0x7000); return OK; }
 API int cuEventRecord(word event, word stream) { NOTE(event > 0, stream); return OK; }
+API int cuEventElapsedTime(float *milliseconds, word from, word to) {
+    static int asked;
+    NOTE(from > 0, to > 0);
+    *milliseconds = asked++ ? 1 : 4;
+    return OK;
+}
 API int cuEventSynchronize(word event) { NOTE(event > 0); take("FAKE_SYNC_MS"); return OK; }
 
 /* A structure of 64 bytes by value, and functions with very many words. */
@@ -391,7 +397,7 @@ static const struct function functions[] = {
     T(cuStreamSynchronize, 7000, cuStreamSynchronize_ptsz), S(cuStreamQuery),
     F(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2), S(cuStreamEndCapture),
     F(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags), S(cuGraphLaunch), S(cuEventCreate),
-    S(cuEventRecord), S(cuEventSynchronize), F(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2),
+    S(cuEventRecord), S(cuEventElapsedTime), S(cuEventSynchronize), F(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2),
     S(cuTensorMapEncodeTiled), S(cuSomethingNew), S(cuTexRefSetMipmapLevelBias),
     S(cuGetExportTable), S(cuGetErrorString), F(cuGetProcAddress, 11030, cuGetProcAddress),
     F(cuGetProcAddress, 12000, cuGetProcAddress_v2),

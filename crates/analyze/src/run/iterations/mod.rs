@@ -59,7 +59,7 @@ pub(super) enum Rule {
 }
 
 /// The rules of a method that an attempt accepts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Accepted {
     /// Only iterations that the program names itself.
     Named,

@@ -53,7 +53,7 @@ fn marks(marks: &[MarkReport]) -> String {
     let one = |mark: &MarkReport| format!("{} {}", clean(&mark.name), time(&mark.first));
     let mut listed: Vec<String> = marks.iter().take(SHOWN).map(one).collect();
     if marks.len() > SHOWN {
-        listed.push(format!("{} more on the page", marks.len() - SHOWN));
+        listed.push(format!("{} more in --json", marks.len() - SHOWN));
     }
     listed.join(" · ")
 }

@@ -15,7 +15,8 @@ macro_rules! with_all_names {
                 cuCtxSynchronize cuCtxWaitEvent cuDevicePrimaryCtxRelease
                 cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
                 cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventCreate
-                cuEventDestroy cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags
+                cuEventDestroy cuEventDestroy_v2 cuEventElapsedTime
+                cuEventElapsedTime_v2 cuEventRecord cuEventRecordWithFlags
                 cuEventRecordWithFlags_ptsz cuEventRecord_ptsz cuEventSynchronize
                 cuFuncGetAttribute cuFuncLoad cuFuncSetAttribute cuFuncSetCacheConfig
                 cuGetProcAddress cuGetProcAddress_v2

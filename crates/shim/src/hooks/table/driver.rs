@@ -70,8 +70,11 @@ pub(super) static TABLE: &[Entry] = &[
     heavy("cuDevicePrimaryCtxRetain").then(Then::Context),
     plain("cuEventCreate"),
     plain("cuEventDestroy"),
-    plain("cuEventRecord").often(),
-    plain("cuEventRecordWithFlags").often(),
+    plain("cuEventElapsedTime").often().then(Then::Elapsed),
+    plain("cuEventRecord").often().then(Then::EventRecorded),
+    plain("cuEventRecordWithFlags")
+        .often()
+        .then(Then::EventRecorded),
     plain("cuEventSynchronize"),
     takes("cuFuncGetAttribute", Detail::Once(2)),
     plain("cuFuncLoad"),
@@ -217,7 +220,6 @@ pub(super) const LEFT_ALONE: &[&str] = &[
     "cuDevicePrimaryCtxGetState",
     "cuDeviceTotalMem",
     "cuDriverGetVersion",
-    "cuEventElapsedTime",
     "cuEventQuery",
     "cuFuncGetModule",
     "cuFuncGetName",

@@ -145,6 +145,11 @@ pub(crate) enum Then {
     Context,
     CaptureBegan,
     CaptureEnded,
+    /// The event that is the first argument was recorded.
+    EventRecorded,
+    /// The milliseconds between two events, the second and third argument, are where the
+    /// first argument points.
+    Elapsed,
 }
 
 /// The libraries with hooked functions.
