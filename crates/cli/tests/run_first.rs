@@ -188,7 +188,7 @@ fn what_a_helper_times_belongs_to_the_lines_that_use_it() {
 /// Timers as people write them: a list of laps, a tuple, a line that holds a whole region, a
 /// list of pairs, several variables subtracted from one reading.
 const TIMERS: &str = "\
-import time
+import datetime, time
 clock = time.perf_counter
 laps = [clock()]
 for seconds in (0.04, 0.01):
@@ -217,6 +217,13 @@ z = clock()
 print(f'x to y: {y - x:.7f} s')
 print(f'x to z: {z - x:.7f} s')
 print(f'y to z: {z - y:.7f} s')
+m = datetime.datetime.now()
+time.sleep(0.01)
+print(f'datetime: {(datetime.datetime.now() - m).total_seconds():.7f} s')
+n = -clock()
+time.sleep(0.01)
+n += clock()
+print(f'a sum: {n:.7f} s')
 ";
 
 #[test]

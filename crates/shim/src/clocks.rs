@@ -326,6 +326,17 @@ fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
     Step::done(now as usize as *mut c_void)
 }
 
+/// The wall-clock time in nanoseconds.
+pub(crate) fn wall_clock() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the C library writes one timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
+    nanoseconds(time.tv_sec, time.tv_nsec)
+}
+
 fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
     seconds
         .wrapping_mul(1_000_000_000)

@@ -33,6 +33,7 @@ def begin(os):
     synchronize = "synchronize" in options
     recorder.clock_settings(os.path.dirname(os.__file__), synchronize)
     watched["time"] = once(watched, "time", lambda time: hook_clocks(recorder, time))
+    watched["datetime"] = once(watched, "datetime", lambda module: hook_moments(recorder, module))
     frameworks = Frameworks(recorder, synchronize)
     watched["jax._src.compiler"] = once(watched, "jax._src.compiler", frameworks.jax_compiler)
     watched["preheat._marks"] = once(watched, "preheat._marks", frameworks.marks)
@@ -148,6 +149,12 @@ def hook_clocks(recorder, time):
         function = time.__dict__.get(name)
         if function is not None:
             recorder.hook_clock(function, number)
+
+
+def hook_moments(recorder, module):
+    """As hook_clocks, for the class methods of datetime."""
+    for number, name in enumerate(("utcnow", "now"), len(CLOCKS)):
+        recorder.hook_clock(getattr(module.datetime, name, None), number)
 
 
 # Library functions whose calls are iterations, by module.

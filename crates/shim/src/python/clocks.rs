@@ -1,22 +1,24 @@
 //! Python's clocks: records readings by the program's own code, with their call site.
 //!
 //! A program times itself with two readings, and prints the difference. The functions of
-//! the module `time` are hooked where their definitions point to their code in C: the
-//! function objects stay the same, so that the program sees no difference, however it got
-//! hold of them. Readings by libraries pass through.
+//! the module `time`, and `now` and `utcnow` of `datetime`, are hooked where their
+//! definitions point to their code in C: the function objects stay the same, so that the
+//! program sees no difference, however it got hold of them. Readings by libraries pass
+//! through.
 
 use super::api::{Api, Object, Pointer, api};
 use super::asked::{Name, Text, main_globals};
-use super::{METH_NOARGS, MethodDefinition, slice};
+use super::{METH_CLASS, METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, MethodDefinition, slice};
 use crate::recorder;
 use crate::{clocks, hooks};
 use preheat_wire::Clock;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 type Read = unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+type ReadFast = unsafe extern "C" fn(Pointer, *const Pointer, isize, Pointer) -> Pointer;
 
 /// The beginning of CPython's `PyCFunctionObject`.
 #[repr(C)]
@@ -49,48 +51,107 @@ pub(super) fn forget() {
     }
 }
 
-/// One hooked function: its original code, and whether it returns integer nanoseconds
-/// instead of seconds.
+/// One hooked function: its original code, and what it returns.
 struct Hooked {
     original: AtomicPtr<c_void>,
     clock: Clock,
-    nanoseconds: bool,
+    returns: Returns,
+    flags: c_int,
 }
 
-const fn hooked(clock: Clock, nanoseconds: bool) -> Hooked {
+/// What a hooked function returns.
+#[derive(Clone, Copy)]
+enum Returns {
+    Seconds,
+    Nanoseconds,
+    /// An object that holds the wall-clock time.
+    Moment,
+}
+
+const fn hooked(clock: Clock, returns: Returns) -> Hooked {
     Hooked {
         original: AtomicPtr::new(null_mut()),
         clock,
-        nanoseconds,
+        returns,
+        flags: METH_NOARGS,
     }
 }
 
-static HOOKED: [Hooked; 10] = [
-    hooked(Clock::Time, false),
-    hooked(Clock::Time, true),
-    hooked(Clock::PerfCounter, false),
-    hooked(Clock::PerfCounter, true),
-    hooked(Clock::Monotonic, false),
-    hooked(Clock::Monotonic, true),
-    hooked(Clock::ProcessTime, false),
-    hooked(Clock::ProcessTime, true),
-    hooked(Clock::ThreadTime, false),
-    hooked(Clock::ThreadTime, true),
+/// A class method that returns the wall-clock time.
+const fn moment(flags: c_int) -> Hooked {
+    Hooked {
+        original: AtomicPtr::new(null_mut()),
+        clock: Clock::Time,
+        returns: Returns::Moment,
+        flags: flags | METH_CLASS,
+    }
+}
+
+static HOOKED: [Hooked; 12] = [
+    hooked(Clock::Time, Returns::Seconds),
+    hooked(Clock::Time, Returns::Nanoseconds),
+    hooked(Clock::PerfCounter, Returns::Seconds),
+    hooked(Clock::PerfCounter, Returns::Nanoseconds),
+    hooked(Clock::Monotonic, Returns::Seconds),
+    hooked(Clock::Monotonic, Returns::Nanoseconds),
+    hooked(Clock::ProcessTime, Returns::Seconds),
+    hooked(Clock::ProcessTime, Returns::Nanoseconds),
+    hooked(Clock::ThreadTime, Returns::Seconds),
+    hooked(Clock::ThreadTime, Returns::Nanoseconds),
+    moment(METH_NOARGS),
+    moment(METH_FASTCALL | METH_KEYWORDS),
 ];
+
+/// The index of the one with arguments.
+const FAST: usize = 11;
 
 /// The code that takes the place of `HOOKED[N]`.
 unsafe extern "C" fn reads<const N: usize>(module: Pointer, nothing: Pointer) -> Pointer {
     // SAFETY: Python's own call of a function of this definition.
-    unsafe { read(&HOOKED[N], module, nothing) }
+    unsafe { read(&HOOKED[N], |original| original(module, nothing)) }
 }
 
-static CODES: [Read; HOOKED.len()] = [
-    reads::<0>, reads::<1>, reads::<2>, reads::<3>, reads::<4>, reads::<5>, reads::<6>, reads::<7>,
-    reads::<8>, reads::<9>,
-];
+/// The code that takes the place of `HOOKED[FAST]`.
+unsafe extern "C" fn reads_fast(
+    class: Pointer,
+    arguments: *const Pointer,
+    count: isize,
+    names: Pointer,
+) -> Pointer {
+    // SAFETY: Python's own call of a function of this definition, whose flags say that it
+    // has these arguments.
+    unsafe {
+        read(&HOOKED[FAST], |original| {
+            let original: ReadFast = std::mem::transmute(original);
+            original(class, arguments, count, names)
+        })
+    }
+}
 
-/// `hook_clock(function, number)`: hooks a function of the module `time`. `number` is its
-/// index in [`HOOKED`]. Ignores anything but a built-in function without arguments.
+/// The code that replaces each function.
+fn code(number: usize) -> Option<*mut c_void> {
+    const CODES: [Read; FAST] = [
+        reads::<0>,
+        reads::<1>,
+        reads::<2>,
+        reads::<3>,
+        reads::<4>,
+        reads::<5>,
+        reads::<6>,
+        reads::<7>,
+        reads::<8>,
+        reads::<9>,
+        reads::<10>,
+    ];
+    match number {
+        FAST => Some(reads_fast as *mut c_void),
+        _ => CODES.get(number).map(|code| *code as *mut c_void),
+    }
+}
+
+/// `hook_clock(function, number)`: hooks a function of the module `time`, or a class method of
+/// `datetime`. `number` is its index in [`HOOKED`]. Ignores anything but a built-in function
+/// with the expected calling convention.
 pub(super) unsafe extern "C" fn hook(
     _: Pointer,
     arguments: *const Pointer,
@@ -106,16 +167,14 @@ pub(super) unsafe extern "C" fn hook(
             let builtin = its_type == api.builtin_type;
             api.drop(its_type);
             let number = api.value(number) as usize;
-            if let (true, Some(place), Some(code)) =
-                (builtin, HOOKED.get(number), CODES.get(number))
-            {
+            if let (true, Some(place), Some(code)) = (builtin, HOOKED.get(number), code(number)) {
                 let definition = (*function.cast::<Builtin>()).definition;
                 let free = place.original.load(Ordering::Acquire).is_null();
-                if free && !definition.is_null() && (*definition).flags == METH_NOARGS {
+                if free && !definition.is_null() && (*definition).flags == place.flags {
                     let original = (*definition).function.cast_mut();
                     place.original.store(original, Ordering::Release);
                     let pointer = AtomicPtr::from_ptr((&raw mut (*definition).function).cast());
-                    pointer.store(*code as *mut c_void, Ordering::Release);
+                    pointer.store(code, Ordering::Release);
                 }
             }
         }
@@ -190,8 +249,9 @@ pub(super) unsafe extern "C" fn elapsed(
 }
 
 /// # Safety
-/// To be called by the interpreter in place of a hooked function.
-unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
+/// To be called by the interpreter in place of a hooked function; `call` calls the original
+/// with its own arguments.
+unsafe fn read(hooked: &Hooked, call: impl FnOnce(Read) -> Pointer) -> Pointer {
     // SAFETY: this code only runs after the original was stored.
     let original: Read = unsafe { std::mem::transmute(hooked.original.load(Ordering::Acquire)) };
     let place = match api() {
@@ -199,18 +259,18 @@ unsafe fn read(hooked: &Hooked, module: Pointer, nothing: Pointer) -> Pointer {
         Some(api) if clocks::may_record() => unsafe { place(api, 0) },
         _ => 0,
     };
-    // SAFETY: the original with its own arguments.
-    let reading = unsafe { original(module, nothing) };
+    let reading = call(original);
     if place == 0 || reading.is_null() {
         return reading;
     }
     let Some(api) = api() else { return reading };
-    // SAFETY: the reading is a new reference to a number, and the lock is held.
+    // SAFETY: the reading is a new reference to a number where it is used as one, and the
+    // lock is held.
     let value = unsafe {
-        if hooked.nanoseconds {
-            api.value(reading)
-        } else {
-            ((api.as_float)(reading) * 1e9) as i64 as u64
+        match hooked.returns {
+            Returns::Seconds => ((api.as_float)(reading) * 1e9) as i64 as u64,
+            Returns::Nanoseconds => api.value(reading),
+            Returns::Moment => clocks::wall_clock(),
         }
     };
     clocks::keep(hooked.clock, place, value);

@@ -25,6 +25,7 @@ use std::ptr::{null, null_mut};
 const METH_VARARGS: c_int = 0x01;
 const METH_KEYWORDS: c_int = 0x02;
 const METH_NOARGS: c_int = 0x04;
+const METH_CLASS: c_int = 0x10;
 const METH_FASTCALL: c_int = 0x80;
 
 /// CPython's `PyMethodDef`.
