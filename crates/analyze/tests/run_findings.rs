@@ -239,7 +239,7 @@ fn pictures_show_the_start_and_stay_small() {
     let torch = &view.imports[0];
     assert_eq!((torch.name.as_str(), torch.children.len()), ("torch", 1));
     close(torch.own * 1e3, 159.9);
-    assert_eq!(torch.asked, "from train.py:1");
+    assert_eq!(torch.detail, "from train.py:1");
     close(view.path.last().unwrap().end, view.until);
     assert!(
         view.path

@@ -27,6 +27,7 @@ mod request;
 mod samples;
 mod series;
 mod signals;
+mod stacks;
 mod start;
 mod temperature;
 mod timers;

@@ -3,7 +3,7 @@
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
 //! open, and samples less often the longer the command runs and the more there is to
-//! sample: it never uses more than a fiftieth of one processor.
+//! sample: it never uses more than a fiftieth of one processor, half of it for stacks.
 
 use std::io;
 use std::path::Path;

@@ -9,12 +9,13 @@ use preheat_analyze::run::{IterationsBy, RunReport, RunView};
 use preheat_analyze::stats::Class;
 use preheat_report::run_html;
 
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "causes",
     "timeline",
     "first-and-steady",
     "starts",
     "imports",
+    "functions",
     "memory",
     "remedies",
     "notes",

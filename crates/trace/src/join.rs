@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use preheat_analyze::run::StartInfo;
 use preheat_analyze::run::trace::{Process, StartTrace, Thread};
+use preheat_analyze::run::{Stacks, StartInfo};
 
 use crate::decoder::LauncherSamples;
 use crate::layout::Header;
@@ -17,6 +17,7 @@ pub(crate) fn join(
     info: &StartInfo,
     mut processes: Vec<Decoded>,
     launcher: Option<Decoded>,
+    stacks: Stacks,
     problems: Vec<String>,
 ) -> StartTrace {
     processes.sort_by_key(|decoded| decoded.process.began);
@@ -79,6 +80,7 @@ pub(crate) fn join(
         processes,
         lines,
         line_begins,
+        stacks,
         problems,
     }
 }

@@ -27,6 +27,7 @@ mod nest;
 mod problems;
 mod process;
 mod slots;
+mod stacks;
 mod start;
 
 use std::io::Cursor;

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
 
 use preheat_analyze::run::trace::StartTrace;
-use preheat_analyze::run::{Manifest, StartInfo};
+use preheat_analyze::run::{Manifest, STACKS_FILE, Stacks, StartInfo};
 
 use crate::ReadError;
 use crate::join::join;
 use crate::process::{Decoded, decode};
+use crate::stacks;
 
 /// The file name of the launcher's samples.
 const LAUNCHER: &str = "launcher.process";
@@ -85,7 +86,23 @@ impl<'a> Reader<'a> {
                 ));
             }
         }
-        join(info, processes, launcher, problems)
+        let stacks = match &names {
+            Some(_) => self.stacks(info, &mut problems),
+            None => Stacks::default(),
+        };
+        join(info, processes, launcher, stacks, problems)
+    }
+
+    /// The sampled stacks of a start; none if it has none.
+    fn stacks(&self, info: &StartInfo, problems: &mut Vec<String>) -> Stacks {
+        let path = self.root.join(&info.directory).join(STACKS_FILE);
+        if path.symlink_metadata().is_err() {
+            return Stacks::default();
+        }
+        stacks::read(&path, info.exec).unwrap_or_else(|why| {
+            problems.push(format!("{}/{STACKS_FILE} {why}", info.directory));
+            Stacks::default()
+        })
     }
 
     /// The sorted names of the process files of a start. `None` if it has no directory and

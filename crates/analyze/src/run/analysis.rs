@@ -2,7 +2,7 @@
 
 use super::examine::{Examined, StartAnalysis, examine};
 use super::facts::Facts;
-use super::items::{self, Tree};
+use super::items::{self, Functions, Tree};
 use super::iterations::{Decision, Seen, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
@@ -85,10 +85,12 @@ pub fn analyze(recording: &Recording) -> Findings {
     if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
         let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
         behind = items::list(examined, start, &trees);
+        let mut functions = Functions::of(examined, start.trace);
         report.memory = memory::report(recording, shown, start, examined);
         report.notes.extend(memory::note(start, examined));
         let causes = warmest.map(|group| &group.causes);
         report.causes = causes_of(causes, examined, &mut behind, &report);
+        open_own_cpu(&mut report, examined, &mut functions);
         let (timed, more) = timers::summarize(&timers::Case {
             regions: &regions,
             counted: warmest.map_or(&[][..], |group| &group.starts),
@@ -113,6 +115,7 @@ pub fn analyze(recording: &Recording) -> Findings {
             scale: scale(&report, examined),
         });
         view = viewing::view(shown, start, examined, &trees);
+        view.functions = functions.flame;
     } else {
         report.causes = causes_of(None, &nothing(), &mut behind, &report);
     }
@@ -257,10 +260,24 @@ fn causes_of(
             device_bytes: bytes,
             items: items.iter().take(items::MOST).cloned().collect(),
             items_in_all: items.len() as u64,
+            functions: Vec::new(),
         });
     }
     reports.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     reports
+}
+
+/// Lists the functions behind the program's own CPU time.
+fn open_own_cpu(report: &mut RunReport, examined: &Examined, functions: &mut Functions) {
+    let total = report.time_to_first.median;
+    let shown = examined.causes[Cause::OwnCpu.index()];
+    let own = report.causes.iter_mut();
+    if let Some(own) = own.into_iter().find(|cause| cause.cause == Cause::OwnCpu)
+        && shown > 0.0
+    {
+        functions.scale(own.seconds / shown, total);
+        own.functions = functions.list.clone();
+    }
 }
 
 fn nothing() -> Examined {

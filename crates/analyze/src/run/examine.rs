@@ -3,7 +3,7 @@
 use super::detail::{self, detailed};
 use super::facts::Facts;
 use super::iterations::{Found, busiest};
-use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Tally, partition};
+use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Sampled, Tally, partition};
 use super::trace::StartTrace;
 use super::{Cause, items};
 use crate::stats::{StartSummary, median, summarize_start};
@@ -72,6 +72,8 @@ pub(super) struct Examined {
     /// How long the path waited for a processor until the end of the first iteration,
     /// also within calls, in seconds.
     pub waited_for_processor: f64,
+    /// Samples of own CPU time on the path.
+    pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
 }
 
@@ -107,6 +109,7 @@ pub(super) fn examine(
         mut later,
         parts,
         waited_for_processor,
+        sampled,
         catalogue,
     } = partition(
         trace,
@@ -149,6 +152,7 @@ pub(super) fn examine(
         first,
         parts,
         waited_for_processor: waited_for_processor * 1e-9,
+        sampled,
         catalogue,
     }
 }

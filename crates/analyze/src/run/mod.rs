@@ -31,6 +31,7 @@ mod ranges;
 mod remedies;
 mod report;
 mod span_causes;
+mod stacks;
 mod summary;
 mod timers;
 pub mod trace;
@@ -47,14 +48,15 @@ pub use iterations::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 pub use own_load::find_own_load;
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, Item, IterationsBy, Later, MarkReport, MemoryReport,
-    RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport, ThreadReport,
-    Unfinished,
+    CauseReport, CauseSeconds, DeviceBytes, FunctionReport, Item, IterationsBy, Later, MarkReport,
+    MemoryReport, RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
+    ThreadReport, Unfinished,
 };
 pub use span_causes::span_causes;
+pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{
     Address, Body, Frame, SourceTimers, TimedFile, Timers, addresses, body, frames, timed_lines,
     timers_in,
 };
 pub use trace::Recording;
-pub use view::{Bar, ImportNode, MemoryPoint, Row, RunView, Segment};
+pub use view::{Bar, FlameNode, MemoryPoint, Row, RunView, Segment};

@@ -221,6 +221,32 @@ pub struct CauseReport {
     pub items: Vec<Item>,
     /// How many items there were in all.
     pub items_in_all: u64,
+    /// Of the program's own CPU time: the functions that were sampled, largest first; not
+    /// all of them. Empty for other causes.
+    #[serde(default)]
+    pub functions: Vec<FunctionReport>,
+}
+
+/// A function in the program's own CPU time, without what it called that is Python too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionReport {
+    /// Its name; empty for native code without symbols.
+    pub function: String,
+    /// The source file, where that is known.
+    pub file: Option<String>,
+    /// The line of it that took the most, where that is known.
+    pub line: Option<u32>,
+    /// The library or executable of native code: its own, or what a Python function called
+    /// for most of its time.
+    pub library: Option<String>,
+    /// The native function that a Python function called for most of its time.
+    pub symbol: Option<String>,
+    /// How long, on the path.
+    pub seconds: f64,
+    /// Its part of the time to first, 0 to 1.
+    pub share: f64,
+    /// How many samples this is from.
+    pub samples: u64,
 }
 
 /// One thing behind a cause: a module, library, kernel or call.

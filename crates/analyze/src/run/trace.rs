@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Manifest;
+use super::{Manifest, Stacks};
 
 /// A whole recording.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct StartTrace {
     pub lines: Vec<u64>,
     /// When lines of output began iterations, in order.
     pub line_begins: Vec<u64>,
+    /// What threads computed, as it was sampled from outside.
+    pub stacks: Stacks,
     /// Sentences: what could not be read.
     pub problems: Vec<String>,
 }

@@ -17,7 +17,9 @@ pub struct RunView {
     /// The waterfall, thread by thread; the thread that runs the iterations first.
     pub rows: Vec<Row>,
     /// The imports, as a tree whose root is the whole program.
-    pub imports: Vec<ImportNode>,
+    pub imports: Vec<FlameNode>,
+    /// The functions behind the program's own CPU time, each within its caller.
+    pub functions: Vec<FlameNode>,
     /// Memory over time, in order.
     pub memory: Vec<MemoryPoint>,
 }
@@ -65,21 +67,23 @@ pub struct Bar {
     pub spans: u64,
 }
 
-/// A module that was imported, with what it imported in turn.
+/// A node of a flame graph: a module with what it imported in turn, or a function with what
+/// it called.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ImportNode {
-    /// The module.
+pub struct FlameNode {
+    /// The module or function.
     pub name: String,
-    /// Who asked: `torch._compile inner:53, from train.py:12`.
-    pub asked: String,
-    /// When it began.
+    /// Who asked for a module: `torch._compile inner:53, from train.py:12`; where a function
+    /// is: `train.py:12`.
+    pub detail: String,
+    /// When a module began; of a function only the order.
     pub begin: f64,
-    /// With all that it imported.
+    /// With all that lies within it.
     pub seconds: f64,
     /// Without.
     pub own: f64,
-    /// What it imported; small ones are left out.
-    pub children: Vec<ImportNode>,
+    /// What lies within it; small ones are left out.
+    pub children: Vec<FlameNode>,
 }
 
 /// Memory at an instant, in bytes; none where it was not looked at.

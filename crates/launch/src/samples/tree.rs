@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use preheat_analyze::run::STACKS_FILE;
 use preheat_wire::Sampled;
 
 use super::Summary;
 use super::file::Writer;
 use super::proc::{self, Source};
 use crate::clock;
+use crate::stacks::Collector;
 
 /// The maximum number of threads sampled per process.
 const THREADS: usize = 64;
@@ -31,6 +33,10 @@ pub(super) struct Tree {
     page: u64,
     peak_resident: u64,
     left_out: bool,
+    stacks: Collector,
+    /// When stacks are sampled again, and the threads that have run since they were.
+    stacks_at: u64,
+    ran: BTreeSet<(u32, u32)>,
 }
 
 struct Process {
@@ -90,6 +96,9 @@ impl Tree {
             page: proc::page_bytes(),
             peak_resident: 0,
             left_out: false,
+            stacks: Collector::begin(root),
+            stacks_at: 0,
+            ran: BTreeSet::new(),
         };
         tree.add(root);
         tree
@@ -105,7 +114,8 @@ impl Tree {
         for (&pid, process) in &mut self.processes {
             if wide || pid == self.root {
                 let there = process.sample(pid, wide, self.page, writer);
-                process.sample_threads(pid, self.precise, self.tick, writer);
+                let ran = &mut self.ran;
+                process.sample_threads(pid, self.precise, self.tick, writer, ran);
                 self.peak_resident = self.peak_resident.max(process.now.0);
                 if !there && pid != self.root {
                     gone.push(pid);
@@ -115,12 +125,26 @@ impl Tree {
         for pid in gone {
             self.processes.remove(&pid);
         }
+        if clock::now() >= self.stacks_at {
+            self.sample_stacks();
+        }
         writer.flush();
+    }
+
+    /// Samples the stacks of the threads that have run, and then not until that cost less
+    /// than a hundredth of one processor.
+    fn sample_stacks(&mut self) {
+        let before = clock::own_cpu();
+        let ran: Vec<(u32, u32)> = std::mem::take(&mut self.ran).into_iter().collect();
+        self.stacks.sample(clock::now(), &ran);
+        let cost = clock::own_cpu().saturating_sub(before);
+        self.stacks_at = clock::now().saturating_add(cost.saturating_mul(100));
     }
 
     /// Takes the last sample.
     pub(super) fn end(mut self, writer: &mut Writer) -> Summary {
         self.sample(true, writer);
+        self.sample_stacks();
         for (&pid, process) in &mut self.processes {
             if let Some((time, (resident, sampled))) = process.last.rest() {
                 writer.process(time, resident, sampled);
@@ -137,6 +161,9 @@ impl Tree {
 
     fn summary(self) -> Summary {
         let mut notes = Vec::new();
+        if let Err(why) = self.stacks.finish(&self.directory.join(STACKS_FILE)) {
+            notes.push(format!("sampled functions could not be written: {why}"));
+        }
         if !self.precise {
             notes.push("this kernel does not report the CPU time of threads in nanoseconds: it was sampled in clock ticks, and the time spent waiting for a processor is unknown".to_owned());
         }
@@ -257,7 +284,14 @@ impl Process {
         true
     }
 
-    fn sample_threads(&mut self, pid: u32, precise: bool, tick: u64, writer: &mut Writer) {
+    fn sample_threads(
+        &mut self,
+        pid: u32,
+        precise: bool,
+        tick: u64,
+        writer: &mut Writer,
+        ran: &mut BTreeSet<(u32, u32)>,
+    ) {
         let mut buffer = [0; 1024];
         self.threads.retain(|&tid, thread| {
             let time = clock::now();
@@ -269,6 +303,9 @@ impl Process {
             let Some(values) = values else {
                 return false;
             };
+            if thread.last.value.is_none_or(|last| last.0 != values.0) {
+                ran.insert((pid, tid));
+            }
             for (time, values) in thread.last.next(time, values).into_iter().flatten() {
                 write_thread(writer, pid, tid, time, values);
             }

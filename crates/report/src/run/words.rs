@@ -2,7 +2,8 @@
 //! cause in a word, how the iterations behave.
 
 use preheat_analyze::run::{
-    Cause, CauseSeconds, IterationsBy, RegionReport, RunReport, Rung, Temperature, Unfinished,
+    Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RunReport, Rung, Temperature,
+    Unfinished,
 };
 use preheat_analyze::stats::{Class, Consistency, Interval};
 
@@ -24,6 +25,24 @@ pub(crate) fn percent(share: f64) -> String {
         p if p > 0.0 => "< 0.1 %".to_owned(),
         _ => "0 %".to_owned(),
     }
+}
+
+/// A function and where it is: `hot (train.py:12)`, `train (train.py:3), in libblas.so.3
+/// dgemm_`, `burn (burn.c:4), in a.out`, `libfoo.so`.
+pub(crate) fn function(function: &FunctionReport) -> String {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut words = function.function.clone();
+    match (&function.file, function.line) {
+        (Some(file), Some(line)) => words.push_str(&format!(" ({}:{line})", last(file))),
+        (Some(file), None) => words.push_str(&format!(" ({})", last(file))),
+        (None, _) => {}
+    }
+    if let Some(library) = &function.library {
+        let symbol = function.symbol.as_deref().unwrap_or("");
+        let comma = if words.is_empty() { "" } else { ", in " };
+        words.push_str(&format!("{comma}{} {symbol}", last(library)));
+    }
+    words.trim_end().to_owned()
 }
 
 /// `1 start`, `5 starts`.

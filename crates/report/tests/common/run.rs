@@ -77,6 +77,7 @@ pub fn report() -> RunReport {
                 },
                 items: parts::items(cause),
                 items_in_all: parts::items(cause).len() as u64 * 7,
+                functions: parts::functions(cause),
             })
             .collect(),
         first_excess: [

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
-use preheat_analyze::run::{Bar, Cause, ImportNode, MemoryPoint, Row, RunView, Segment};
+use preheat_analyze::run::{Bar, Cause, FlameNode, MemoryPoint, Row, RunView, Segment};
 
 const MIB: u64 = 1 << 20;
 
@@ -101,6 +101,21 @@ pub fn view() -> RunView {
         iterations,
         rows: vec![row("main thread", MAIN), row("pt_autograd_0", AUTOGRAD)],
         imports: imports(),
+        functions: vec![FlameNode {
+            name: "main".to_owned(),
+            detail: "train.py:40".to_owned(),
+            begin: 0.0,
+            seconds: 0.27,
+            own: 0.06,
+            children: vec![FlameNode {
+                name: "load_weights".to_owned(),
+                detail: "model.py:88".to_owned(),
+                begin: 0.0,
+                seconds: 0.21,
+                own: 0.21,
+                children: vec![],
+            }],
+        }],
         memory: memory(),
     }
 }
@@ -180,19 +195,19 @@ fn path() -> Vec<Segment> {
 }
 
 /// A tree of the import spans, with leaves beside what has a span.
-fn imports() -> Vec<ImportNode> {
+fn imports() -> Vec<FlameNode> {
     let mut spans = spans(MAIN);
     spans.retain(|span| span.cause == Some(Cause::PythonImports));
     let children = below(&spans, 0.0, 10.0, 0);
-    vec![ImportNode {
+    vec![FlameNode {
         name: "python train.py".to_owned(),
         seconds: children.iter().map(|child| child.seconds).sum(),
         children,
-        ..ImportNode::default()
+        ..FlameNode::default()
     }]
 }
 
-fn below(spans: &[Span], begin: f64, end: f64, depth: u32) -> Vec<ImportNode> {
+fn below(spans: &[Span], begin: f64, end: f64, depth: u32) -> Vec<FlameNode> {
     let inside = |span: &&Span| span.depth == depth && span.begin >= begin && span.end <= end;
     let node = |span: &Span| {
         let mut children = below(spans, span.begin, span.end, depth + 1);
@@ -204,18 +219,18 @@ fn below(spans: &[Span], begin: f64, end: f64, depth: u32) -> Vec<ImportNode> {
         {
             let seconds = own * (0.3 - at as f64 * 0.05);
             own -= seconds;
-            children.push(ImportNode {
+            children.push(FlameNode {
                 name: format!("{}.{part}", span.label),
-                asked: format!("{}:{}", span.label, 40 + at),
+                detail: format!("{}:{}", span.label, 40 + at),
                 begin: span.end - own,
                 seconds,
                 own: seconds,
                 children: vec![],
             });
         }
-        ImportNode {
+        FlameNode {
             name: span.label.to_owned(),
-            asked: span.detail.to_owned(),
+            detail: span.detail.to_owned(),
             begin: span.begin,
             seconds: span.end - span.begin,
             own,
@@ -262,7 +277,7 @@ pub fn hostile() -> RunView {
     }
     for node in &mut view.imports {
         node.name = bad.to_owned();
-        node.asked = bad.to_owned();
+        node.detail = bad.to_owned();
     }
     view
 }
@@ -333,16 +348,16 @@ pub fn huge() -> RunView {
         })
         .collect();
     view.imports[0].children.extend((0..40).map(|package| {
-        ImportNode {
+        FlameNode {
             name: format!("package_{package}"),
-            asked: format!("train.py:{package}"),
+            detail: format!("train.py:{package}"),
             begin: 0.0,
             seconds: 1.0,
             own: 0.1,
             children: (0..100)
-                .map(|module| ImportNode {
+                .map(|module| FlameNode {
                     name: format!("package_{package}.some.long.module_name_{module}"),
-                    asked: format!("package_{package}.__init__:{module}, from train.py:{package}"),
+                    detail: format!("package_{package}.__init__:{module}, from train.py:{package}"),
                     begin: 0.0,
                     seconds: 0.009,
                     own: 0.009,

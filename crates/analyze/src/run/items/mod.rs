@@ -2,11 +2,13 @@
 
 mod bytecode;
 mod compiling;
+mod functions;
 mod imports;
 mod names;
 mod steady;
 
 pub(super) use bytecode::{Reasons, reasons};
+pub(super) use functions::Functions;
 pub(super) use imports::{Tree, asked, package};
 pub(super) use names::kernel;
 

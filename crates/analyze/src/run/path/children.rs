@@ -3,6 +3,7 @@
 use super::super::Cause;
 use super::super::trace::{Process, StartTrace};
 use super::catalogue::{Catalogue, ItemId};
+use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, NOT_BUSY, Samples};
 
 /// Programs that compile, assemble or link kernels.
@@ -73,6 +74,7 @@ pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
 pub(super) struct Children<'a> {
     /// Those to come, the next one last.
     coming: Vec<&'a Process>,
+    stacks: &'a ByThread,
     here: Vec<Child<'a>>,
 }
 
@@ -81,6 +83,8 @@ pub(super) struct Child<'a> {
     process: &'a Process,
     compiler: bool,
     threads: Vec<Samples<'a>>,
+    /// The sampled stacks of its threads.
+    stacks: Vec<Cursor<'a>>,
     pub item: ItemId,
     pub cause: Cause,
     /// What its busiest thread does; a compiler is at work as long as it is there.
@@ -89,7 +93,11 @@ pub(super) struct Child<'a> {
 
 impl<'a> Children<'a> {
     /// All processes but those at `apart`.
-    pub(super) fn new(trace: &'a StartTrace, apart: &[usize]) -> Children<'a> {
+    pub(super) fn new(
+        trace: &'a StartTrace,
+        apart: &[usize],
+        stacks: &'a ByThread,
+    ) -> Children<'a> {
         let all = trace.processes.iter().enumerate();
         let mut coming: Vec<&Process> = all
             .filter(|(index, _)| !apart.contains(index))
@@ -98,6 +106,7 @@ impl<'a> Children<'a> {
         coming.sort_by_key(|process| std::cmp::Reverse(process.made));
         Children {
             coming,
+            stacks,
             here: Vec::new(),
         }
     }
@@ -108,7 +117,7 @@ impl<'a> Children<'a> {
         self.here.retain(|child| child.process.ended > now);
         while let Some(process) = self.coming.pop_if(|process| process.made <= now) {
             if process.ended > now {
-                self.here.push(Child::new(process, catalogue));
+                self.here.push(Child::new(process, self.stacks, catalogue));
             }
         }
         let next = self.coming.last();
@@ -127,14 +136,14 @@ impl<'a> Children<'a> {
     }
 
     /// Those that do something.
-    pub(super) fn at_work(&self) -> impl Iterator<Item = &Child<'a>> {
-        let here = self.here.iter();
+    pub(super) fn at_work_mut(&mut self) -> impl Iterator<Item = &mut Child<'a>> {
+        let here = self.here.iter_mut();
         here.filter(|child| child.load.busy() >= NOT_BUSY)
     }
 }
 
 impl<'a> Child<'a> {
-    fn new(process: &'a Process, catalogue: &mut Catalogue) -> Child<'a> {
+    fn new(process: &'a Process, stacks: &'a ByThread, catalogue: &mut Catalogue) -> Child<'a> {
         let compiler = is_compiler(process);
         let worker = is_compile_worker(process);
         let item = match name(process) {
@@ -147,6 +156,9 @@ impl<'a> Child<'a> {
             compiler,
             threads: (process.threads.iter())
                 .map(|thread| Samples::new(process, thread))
+                .collect(),
+            stacks: (process.threads.iter())
+                .map(|thread| stacks.cursor(process.pid, thread.id))
                 .collect(),
             item,
             cause: if compiler || worker {
@@ -179,6 +191,12 @@ impl<'a> Child<'a> {
             }
         }
         until
+    }
+
+    /// Its sampled stacks in an interval: when, and the node.
+    pub(super) fn samples(&mut self, begin: u64, end: u64) -> impl Iterator<Item = (u64, u32)> {
+        let threads = self.stacks.iter_mut();
+        threads.flat_map(move |thread| thread.take(begin, end).iter().copied())
     }
 
     /// From when to when it was there, of a stretch.

@@ -13,6 +13,7 @@ mod other;
 mod others;
 mod parts;
 mod phases;
+mod sampled;
 mod samples;
 mod sink;
 mod sweep;
@@ -23,6 +24,7 @@ pub(super) use children::{is_compiler, name as program_name};
 pub(super) use names::thread_name;
 pub(super) use parts::{Part, at_most};
 pub(super) use phases::{main_thread, root};
+pub(super) use sampled::Sampled;
 pub(super) use tally::{CAUSES, Sum, Tally};
 
 use super::facts::Facts;
@@ -31,6 +33,7 @@ use children::Children;
 use names::Names;
 use others::{Others, plain};
 use phases::phases;
+use sampled::ByThread;
 use sink::Sink;
 use sweep::Sweep;
 
@@ -57,6 +60,8 @@ pub(super) struct Partition {
     /// How long it waited for a processor until the end of the first iteration, also
     /// within calls, in nanoseconds.
     pub waited_for_processor: f64,
+    /// Samples of own CPU time until the end of the first iteration.
+    pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
 }
 
@@ -73,14 +78,15 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
     on_path.sort_unstable();
     on_path.dedup();
     let names = Names::of(on_path.iter().map(|process| &trace.processes[*process]));
+    let threads = ByThread::of(&trace.stacks);
     let mut now = 0;
     for phase in &phases {
         // A parent on the path is no child of its child, but workers of both are.
-        let children = Children::new(trace, &on_path);
-        let others = Others::new(facts, phase, children, names, &mut catalogue);
+        let children = Children::new(trace, &on_path, &threads);
+        let others = Others::new(facts, phase, (children, &threads), names, &mut catalogue);
         let own = &facts[phase.process];
         let into = (&mut catalogue, &mut sink);
-        Sweep::new(own, phase, others, names, into).follow(own, phase);
+        Sweep::new(own, phase, (others, &threads), names, into).follow(own, phase);
         now = phase.to;
     }
     if now < until {
@@ -93,6 +99,7 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
         later: sink.later,
         parts: sink.parts.done(),
         waited_for_processor: sink.waited,
+        sampled: sink.sampled,
         catalogue,
     }
 }

@@ -8,6 +8,7 @@ use super::super::calls;
 use super::super::facts::Facts;
 use super::super::leaves::{Leaf, Leaves};
 use super::catalogue::ItemId;
+use super::sampled::Cursor;
 use super::samples::{Load, Samples, Stretch};
 
 /// More calls than this between two looks are not held to see how busy it was outside.
@@ -25,12 +26,19 @@ pub(super) struct Other<'a> {
     /// The stretch that it was last looked at in.
     stretch: Option<Stretch>,
     pub item: ItemId,
+    /// Its sampled stacks.
+    pub stacks: Cursor<'a>,
     /// How busy it is outside of calls.
     pub load: Option<Load>,
 }
 
 impl<'a> Other<'a> {
-    pub(super) fn new(facts: &'a Facts<'a>, thread: usize, item: ItemId) -> Other<'a> {
+    pub(super) fn new(
+        facts: &'a Facts<'a>,
+        thread: usize,
+        item: ItemId,
+        stacks: Cursor<'a>,
+    ) -> Other<'a> {
         let process = facts.process;
         Other {
             leaves: Leaves::new(facts, thread).peekable(),
@@ -40,6 +48,7 @@ impl<'a> Other<'a> {
             samples: Samples::new(process, &process.threads[thread]),
             stretch: None,
             item,
+            stacks,
             load: None,
         }
     }

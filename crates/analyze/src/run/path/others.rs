@@ -10,6 +10,7 @@ use super::free::Free;
 use super::names::Names;
 use super::other::Other;
 use super::phases::Phase;
+use super::sampled::ByThread;
 use super::samples::{Load, NOT_BUSY, Reading};
 use super::sink::Piece;
 
@@ -36,6 +37,8 @@ pub(super) struct Others<'a> {
     /// What nobody has accounted for yet.
     free: Free,
     found: Vec<Piece>,
+    /// Sampled stacks of what was found: of which item, when, and the node.
+    sampled: Vec<(ItemId, (u64, u32))>,
     items: Items,
 }
 
@@ -63,7 +66,7 @@ impl<'a> Others<'a> {
     pub(super) fn new(
         facts: &'a [Facts<'a>],
         phase: &Phase,
-        children: Children<'a>,
+        (children, stacks): (Children<'a>, &'a ByThread),
         names: Names,
         catalogue: &mut Catalogue,
     ) -> Others<'a> {
@@ -73,7 +76,8 @@ impl<'a> Others<'a> {
             for (index, other) in own.process.threads.iter().enumerate() {
                 if index != phase.thread && !(other.spans.is_empty() && other.samples.is_empty()) {
                     let item = catalogue.named(&names.beside(own.process, other, followed));
-                    threads.push(Other::new(own, index, item));
+                    let stacks = stacks.cursor(own.process.pid, other.id);
+                    threads.push(Other::new(own, index, item, stacks));
                 }
             }
         }
@@ -87,6 +91,7 @@ impl<'a> Others<'a> {
             known_until: 0,
             free: Free::default(),
             found: Vec::new(),
+            sampled: Vec::new(),
             items: Items {
                 processor: catalogue.named(PROCESSOR),
                 disk: catalogue.named(DISK),
@@ -99,6 +104,7 @@ impl<'a> Others<'a> {
     /// What accounts for a stretch: pieces in order, without gaps.
     pub(super) fn explain(&mut self, asked: Question, catalogue: &mut Catalogue) -> &[Piece] {
         self.found.clear();
+        self.sampled.clear();
         let mut now = asked.begin;
         while now < asked.end {
             // How busy the others are changes where they were looked at.
@@ -144,7 +150,7 @@ impl<'a> Others<'a> {
         self.by_calls(false, catalogue);
         self.by_busy_threads(begin, end);
         self.by_calls(true, catalogue);
-        for child in self.children.at_work() {
+        for child in self.children.at_work_mut() {
             if self.free.is_empty() {
                 return;
             }
@@ -155,6 +161,10 @@ impl<'a> Others<'a> {
                 let own = (child.cause, child.item);
                 split(&mut self.found, (begin, end), child.load, own, processor);
             });
+            if child.cause == Cause::OwnCpu {
+                let item = child.item;
+                (self.sampled).extend(child.samples(from, to).map(|sample| (item, sample)));
+            }
         }
         for (begin, end) in self.free.rest() {
             if !(part.looked_at || self.looked_at) {
@@ -207,10 +217,19 @@ impl<'a> Others<'a> {
     /// takes its share of what those before it left.
     fn by_busy_threads(&mut self, begin: u64, end: u64) {
         for index in &self.busy {
-            let other = &self.threads[*index];
+            let other = &mut self.threads[*index];
             let (false, Some(load)) = (self.free.is_empty(), other.load) else {
                 return;
             };
+            for (time, node) in other.stacks.take(begin, end) {
+                let calls = other.calls().iter();
+                if !calls
+                    .clone()
+                    .any(|leaf| leaf.begin <= *time && *time < leaf.end)
+                {
+                    self.sampled.push((other.item, (*time, *node)));
+                }
+            }
             let mut now = begin;
             let borders = other.calls().iter().map(|leaf| (leaf.begin, leaf.end));
             let borders = borders.chain([(end, end)]);
@@ -226,6 +245,11 @@ impl<'a> Others<'a> {
                     split(&mut self.found, stretch, load, own, self.items.processor);
                 });
         }
+    }
+
+    /// The sampled stacks of the last explanation.
+    pub(super) fn sampled(&self) -> &[(ItemId, (u64, u32))] {
+        &self.sampled
     }
 
     /// The item of time in which another had the processor.

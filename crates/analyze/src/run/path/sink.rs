@@ -4,6 +4,7 @@
 use super::super::Cause;
 use super::catalogue::ItemId;
 use super::parts::{Part, Parts};
+use super::sampled::Sampled;
 use super::tally::{CAUSES, Sum, Tally};
 
 /// A piece of the path with one cause.
@@ -48,6 +49,9 @@ pub(super) struct Sink {
     /// How long the path waited for a processor until the end of the first iteration,
     /// also within calls, in nanoseconds.
     pub(super) waited: f64,
+    /// Samples of own CPU time until then.
+    pub(super) sampled: Vec<Sampled>,
+    before_until: u64,
     first_until: u64,
 }
 
@@ -82,6 +86,8 @@ impl Sink {
             later: vec![[0; CAUSES]; later.len()],
             parts: Parts::default(),
             waited: 0.0,
+            sampled: Vec::new(),
+            before_until: iterations.first().map_or(end, |first| first.0),
             first_until: iterations.first().map_or(end, |first| first.1),
         }
     }
@@ -90,6 +96,17 @@ impl Sink {
     pub(super) fn waited_for_processor(&mut self, begin: u64, end: u64, share: f64) {
         let length = end.min(self.first_until).saturating_sub(begin);
         self.waited += length as f64 * share;
+    }
+
+    /// A stack was sampled in an item's own CPU time.
+    pub(super) fn sampled(&mut self, item: ItemId, (time, node): (u64, u32)) {
+        if time < self.first_until {
+            self.sampled.push(Sampled {
+                item,
+                node,
+                in_first: time >= self.before_until,
+            });
+        }
     }
 
     /// Until when pieces are wanted at all.

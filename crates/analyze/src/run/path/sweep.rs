@@ -10,6 +10,7 @@ use super::names::Names;
 use super::other::waits;
 use super::others::{Others, Question, plain};
 use super::phases::{Phase, starting};
+use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, Samples, Stretch, portion};
 use super::sink::{Piece, Sink};
 
@@ -25,6 +26,8 @@ const HELD: usize = 4096;
 pub(super) struct Sweep<'a, 's> {
     process: &'a Process,
     samples: Samples<'a>,
+    /// Its sampled stacks.
+    stacks: Cursor<'a>,
     others: Others<'a>,
     item: ItemId,
     /// What stretches without detail have in place of it.
@@ -51,7 +54,7 @@ impl<'a, 's> Sweep<'a, 's> {
     pub(super) fn new(
         facts: &'a Facts<'a>,
         phase: &Phase,
-        others: Others<'a>,
+        (others, stacks): (Others<'a>, &'a ByThread),
         names: Names,
         (catalogue, sink): (&'s mut Catalogue, &'s mut Sink),
     ) -> Sweep<'a, 's> {
@@ -64,6 +67,7 @@ impl<'a, 's> Sweep<'a, 's> {
         Sweep {
             process,
             samples,
+            stacks: stacks.cursor(process.pid, thread.id),
             others,
             item,
             left_out,
@@ -224,6 +228,11 @@ impl<'a, 's> Sweep<'a, 's> {
         };
         let piece = plain(begin, waited, Cause::OwnCpu, self.item);
         self.sink.add(judged(piece));
+        if begin < waited && !sparse {
+            for sample in self.stacks.take(begin, end) {
+                self.sink.sampled(self.item, *sample);
+            }
+        }
         let processor = self.others.processor();
         let piece = plain(waited, begin + own, Cause::Idle, processor);
         self.sink.add(piece);
@@ -250,6 +259,11 @@ impl<'a, 's> Sweep<'a, 's> {
             }));
             if piece.item == processor {
                 self.sink.waited_for_processor(begin, end, 1.0);
+            }
+        }
+        if !sparse {
+            for (item, sample) in self.others.sampled() {
+                self.sink.sampled(*item, *sample);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The imports as a tree, without what is too small to be seen.
 
-use super::super::ImportNode;
+use super::super::FlameNode;
 use super::super::examine::seconds;
 use super::super::items::{Tree, asked};
 use super::super::trace::Process;
@@ -9,7 +9,7 @@ use super::super::trace::Process;
 const VISIBLE: f64 = 0.003;
 
 /// The imports that no other import asked for, each with what lies within it.
-pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<ImportNode> {
+pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
     let count = process.imports.len();
     let wall = |at: usize| tree.spans[at].1.saturating_sub(tree.spans[at].0);
     let mut within = vec![0u64; count];
@@ -21,7 +21,7 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<ImportNode> {
         }
     }
     let least = VISIBLE * all as f64;
-    let mut children: Vec<Vec<ImportNode>> = vec![Vec::new(); count];
+    let mut children: Vec<Vec<FlameNode>> = vec![Vec::new(); count];
     let mut roots = Vec::new();
     // Children come after their parents, so from the end each has its own already.
     for at in tree.order.iter().rev() {
@@ -32,9 +32,9 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<ImportNode> {
         let import = &process.imports[index];
         let mut inner = std::mem::take(&mut children[index]);
         inner.reverse();
-        let node = ImportNode {
+        let node = FlameNode {
             name: import.name.clone(),
-            asked: asked(import),
+            detail: asked(import),
             begin: seconds(tree.spans[index].0),
             seconds: seconds(wall(index)),
             own: seconds(wall(index).saturating_sub(within[index])),
@@ -45,6 +45,6 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<ImportNode> {
             None => roots.push(node),
         }
     }
-    roots.sort_by(|a: &ImportNode, b: &ImportNode| a.begin.total_cmp(&b.begin));
+    roots.sort_by(|a: &FlameNode, b: &FlameNode| a.begin.total_cmp(&b.begin));
     roots
 }

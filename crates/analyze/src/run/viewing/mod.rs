@@ -42,6 +42,7 @@ pub(super) fn view(shown: usize, start: &Seen, examined: &Examined, trees: &[Tre
         imports: process.map_or(Vec::new(), |process| {
             imports::tree(start.facts[process].process, &trees[process])
         }),
+        functions: Vec::new(),
         memory: process.map_or(Vec::new(), |process| {
             memory::points(&start.facts[process], until)
         }),

@@ -4,7 +4,7 @@
 //! and each is written once. Times are whole microseconds. Nothing in it can end the
 //! element that it stands in.
 
-use preheat_analyze::run::{Bar, Cause, ImportNode, RunView};
+use preheat_analyze::run::{Bar, Cause, FlameNode, RunView};
 use serde_json::{Value, json};
 
 use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain, segment};
@@ -12,7 +12,7 @@ use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain, se
 /// The most of each that is drawn.
 const BARS: usize = 3000;
 const SEGMENTS: usize = 1500;
-const MODULES: usize = 2000;
+const NODES: usize = 2000;
 const ITERATIONS: usize = 64;
 
 /// The element that holds the data.
@@ -56,7 +56,8 @@ fn data(view: &RunView) -> Value {
         .take(ITERATIONS)
         .map(|(begin, end)| json!([micros(*begin), micros(*end)]))
         .collect();
-    let imports = modules(&view.imports, &mut names);
+    let imports = flame(&view.imports, &mut names);
+    let functions = flame(&view.functions, &mut names);
     json!({
         "until": micros(view.until),
         "first": view.iterations.first().map_or(0, |(_, end)| micros(*end)),
@@ -65,17 +66,17 @@ fn data(view: &RunView) -> Value {
         "iterations": iterations,
         "rows": rows,
         "imports": imports,
+        "functions": functions,
         "names": names.all,
     })
 }
 
-/// The imports as a list in which each comes after the one that asked for it, named by
-/// its place: `[place or −1, module, who asked, begin, seconds, own]`. The longest are
-/// kept, each with those above it: no module is longer than the one it lies in.
-fn modules(roots: &[ImportNode], names: &mut Names) -> Vec<Value> {
-    let mut all: Vec<(f64, &ImportNode)> = Vec::new();
-    let mut open: Vec<(f64, &ImportNode)> =
-        roots.iter().map(|node| (f64::INFINITY, node)).collect();
+/// A flame graph as a list in which each node comes after the one that it lies in, named by
+/// its place: `[place or −1, name, detail, begin, seconds, own]`. The longest are
+/// kept, each with those above it: none is longer than the one it lies in.
+fn flame(roots: &[FlameNode], names: &mut Names) -> Vec<Value> {
+    let mut all: Vec<(f64, &FlameNode)> = Vec::new();
+    let mut open: Vec<(f64, &FlameNode)> = roots.iter().map(|node| (f64::INFINITY, node)).collect();
     while let Some((above, node)) = open.pop() {
         let length = node.seconds.min(above);
         all.push((length, node));
@@ -83,23 +84,23 @@ fn modules(roots: &[ImportNode], names: &mut Names) -> Vec<Value> {
     }
     let mut lengths: Vec<f64> = all.iter().map(|(length, _)| *length).collect();
     lengths.sort_by(|a, b| b.total_cmp(a));
-    let least = lengths.get(MODULES).copied().unwrap_or(f64::NEG_INFINITY);
+    let least = lengths.get(NODES).copied().unwrap_or(f64::NEG_INFINITY);
     let mut list: Vec<Value> = Vec::new();
-    let mut open: Vec<(i64, f64, &ImportNode)> = roots
+    let mut open: Vec<(i64, f64, &FlameNode)> = roots
         .iter()
         .rev()
         .map(|node| (-1, f64::INFINITY, node))
         .collect();
     while let Some((parent, above, node)) = open.pop() {
         let length = node.seconds.min(above);
-        if length.is_nan() || length < least || list.len() >= MODULES {
+        if length.is_nan() || length < least || list.len() >= NODES {
             continue;
         }
         let place = list.len() as i64;
         list.push(json!([
             parent,
             names.of(&node.name, NAME),
-            names.of(&node.asked, DETAIL),
+            names.of(&node.detail, DETAIL),
             micros(node.begin),
             micros(node.seconds),
             micros(node.own)
@@ -120,20 +121,20 @@ mod tests {
 
     #[test]
     fn a_module_is_kept_with_all_above_it() {
-        let leaf = |name: &str, seconds| ImportNode {
+        let leaf = |name: &str, seconds| FlameNode {
             name: name.to_owned(),
             seconds,
-            ..ImportNode::default()
+            ..FlameNode::default()
         };
-        let root = ImportNode {
+        let root = FlameNode {
             children: (0..3000)
                 .map(|at| leaf("leaf", 1.0 - f64::from(at) / 1e4))
                 .collect(),
             ..leaf("root", 2000.0)
         };
         let mut names = Names::default();
-        let list = modules(&[root], &mut names);
-        assert!(list.len() > 1500 && list.len() <= MODULES, "{}", list.len());
+        let list = flame(&[root], &mut names);
+        assert!(list.len() > 1500 && list.len() <= NODES, "{}", list.len());
         assert_eq!(list[0][0], -1);
         assert!(list[1..].iter().all(|module| module[0] == 0));
         assert_eq!(names.all, ["root", "", "leaf"]);

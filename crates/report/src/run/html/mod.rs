@@ -1,7 +1,7 @@
 //! The report of a run for a person with a browser: one file that needs no other.
 //!
-//! Text, tables and most drawings are in the page as they are. Two drawings move, the
-//! time line and the imports: their data is in the page as JSON (`data`), and a script
+//! Text, tables and most drawings are in the page as they are. Three drawings move, the
+//! time line and two flame graphs: their data is in the page as JSON (`data`), and a script
 //! of our own (`charts.js` and its parts) draws them. Without it, what it would show is
 //! there as a still picture or a table.
 //!
@@ -39,7 +39,8 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
     sections::timeline::add(&mut page, view);
     sections::first::add(&mut page);
     sections::starts::add(&mut page);
-    sections::imports::add(&mut page, view);
+    sections::flame::imports(&mut page, view);
+    sections::flame::functions(&mut page, view);
     sections::memory::add(&mut page, view);
     sections::remedies::add(&mut page);
     sections::notes::add(&mut page);

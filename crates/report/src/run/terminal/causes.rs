@@ -2,7 +2,7 @@
 
 use preheat_analyze::run::{Cause, IterationsBy, RunReport};
 
-use super::super::words::percent;
+use super::super::words::{function, percent};
 use crate::terminal::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, fit, width};
 use crate::units::duration;
@@ -18,6 +18,8 @@ const LEAST_BAR: usize = 10;
 const WIDE: usize = 110;
 /// Less room than this is not worth an item's name.
 const LEAST_ITEM: usize = 8;
+/// So many functions are shown below the program's own CPU time.
+const FUNCTIONS: usize = 3;
 
 /// A line of the table.
 struct Row {
@@ -26,6 +28,8 @@ struct Row {
     share: f64,
     item: String,
     style: Style,
+    /// The largest functions in it.
+    functions: Vec<(f64, String)>,
 }
 
 /// The table.
@@ -75,6 +79,12 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             line.push((Style::Dim, format!("  {}", cut(&row.item, item))));
         }
         screen.line(line);
+        let times = durations(row.functions.iter().map(|(seconds, _)| *seconds));
+        for ((_, function), time) in row.functions.iter().zip(&times) {
+            let left = room.saturating_sub(6 + width(time));
+            let text = format!("    {time}  {}", fit(function, left));
+            screen.line(vec![(Style::Dim, text)]);
+        }
     }
 }
 
@@ -96,6 +106,10 @@ fn rows(report: &RunReport) -> Vec<Row> {
                 Cause::Unexplained => Style::Dim,
                 _ => Style::Plain,
             },
+            functions: (cause.functions.iter().take(FUNCTIONS))
+                .filter(|function| function.share >= SMALL)
+                .map(|one| (one.seconds, clean(&function(one))))
+                .collect(),
         })
         .collect();
     match small.as_slice() {
@@ -109,6 +123,7 @@ fn rows(report: &RunReport) -> Vec<Row> {
             share: small.iter().map(|cause| cause.share).sum(),
             item: String::new(),
             style: Style::Dim,
+            functions: Vec::new(),
         }),
     }
     rows
@@ -145,6 +160,29 @@ mod tests {
         let text = screen.finish();
         assert!(
             text.contains("0.6 %  kernel and dynamic loader\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn functions_are_below_the_cause_that_they_are_part_of() {
+        let report = run::report();
+        let mut screen = Screen::new(&Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        });
+        show(&mut screen, &report);
+        let text = screen.finish();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        let own = (lines.iter()).position(|line| line.starts_with("program's own CPU time"));
+        let own = own.expect("the cause");
+        assert_eq!(
+            lines[own + 1],
+            "210 ms  load_weights (model.py:88), in libblas.so.3 dgemm_"
+        );
+        assert!(
+            lines[own + 2].ends_with("ms  tokenize (data.py:12)"),
             "{text}"
         );
     }

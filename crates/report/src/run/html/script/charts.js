@@ -1,4 +1,4 @@
-// The two drawings: the time line and the imports.
+// The drawings: the time line, and flame graphs of imports and functions.
 
 function timeline(box) {
   const lanes = [], heads = [], marks = [];
@@ -51,10 +51,11 @@ function timeline(box) {
   }
 }
 
-function imports(box) {
-  const nodes = view.imports.map(([parent, name, asked, begin, length, own]) =>
-    ({parent, name: named(name), asked: named(asked), begin, length, own, depth: 0, used: 0, left: 0}));
-  const lanes = [], packages = [];
+// A flame graph: `list` has its nodes, `words` what they are called.
+function flame(box, list, words) {
+  const nodes = list.map(([parent, name, detail, begin, length, own]) =>
+    ({parent, name: named(name), detail: named(detail), begin, length, own, depth: 0, used: 0, left: 0}));
+  const lanes = [], groups = [];
   let whole = 0;
   for (const node of nodes) {
     const above = nodes[node.parent];
@@ -67,24 +68,24 @@ function imports(box) {
       node.left = whole;
       whole += node.length;
     }
-    // Every package has a shade; a root that is the whole program has its own.
-    const first = node.name.split(".")[0];
+    // Every package or file has a shade; a root that is the whole program has its own.
+    const first = words.group(node);
     const program = !above && nodes.filter(other => other.parent < 0).length === 1;
-    if (!program && !packages.includes(first)) packages.push(first);
-    const shade = program ? 4 : packages.indexOf(first) % 4;
+    if (!program && !groups.includes(first)) groups.push(first);
+    const shade = program ? 4 : groups.indexOf(first) % 4;
     const bar = {begin: node.left, end: node.left + node.length, names: [node.name + "  " + duration(node.length), ...shorter(node.name)],
       look: "i" + shade, ink: "n-i" + shade, node,
       say: () => [node.name, duration(node.length) + " with all within", duration(node.own) + " its own",
-        percent(node.length / whole) + " of all imports",
-        node.asked ? "asked for by " + node.asked : "", "began at " + duration(node.begin)]};
+        percent(node.length / whole) + " of " + words.all, ...words.more(node)]};
     (lanes[node.depth] ||= {top: 0, height: 0, bars: []}).bars.push(bar);
     node.bar = bar;
   }
-  const height = lanes.length <= 24 ? 19 : Math.max(8, Math.floor(456 / lanes.length));
+  // Labels need this height, however deep it is.
+  const height = lanes.length <= 24 ? 19 : 14;
   lanes.forEach((lane, depth) => Object.assign(lane, {top: AXIS + depth * height, height, bars: order(lane.bars)}));
   const chart = new Chart(box, {until: whole, lanes, heads: [], marks: [], height: AXIS + lanes.length * height,
-    name: "Imports. Comma and period select beside, arrows up and down select above and below, Enter enters.",
-    hint: "Click a module to enter it and to see who asked for it; Esc leaves it."});
+    name: words.title + ". Comma and period select beside, arrows up and down select above and below, Enter enters.",
+    hint: words.hint});
   const enter = bar => chart.show(bar.begin, bar.end);
   chart.click = enter;
   chart.leave = () => {
@@ -93,10 +94,27 @@ function imports(box) {
     if (above) enter(above.bar);
     else chart.show(0, chart.until);
   };
-  chart.move.button("Up", "Leave the module for the one that asked for it", chart.leave);
+  chart.move.button("Up", words.up, chart.leave);
 }
 
-for (const [id, draw] of [["timeline-chart", timeline], ["imports-chart", imports]]) {
+const imports = box => flame(box, view.imports, {
+  title: "Imports",
+  all: "all imports",
+  hint: "Click a module to enter it and to see who asked for it; Esc leaves it.",
+  up: "Leave the module for the one that asked for it",
+  group: node => node.name.split(".")[0],
+  more: node => [node.detail ? "asked for by " + node.detail : "", "began at " + duration(node.begin)]});
+
+const functions = box => flame(box, view.functions, {
+  title: "Functions",
+  all: "the sampled CPU time",
+  hint: "Click a function to enter it and to see where it is; Esc leaves it.",
+  up: "Leave the function for its caller",
+  group: node => node.detail.split(":")[0],
+  more: node => [node.detail]});
+
+for (const [id, draw, any] of [["timeline-chart", timeline, view.until > 0], ["imports-chart", imports, view.imports.length],
+  ["functions-chart", functions, view.functions.length]]) {
   const box = document.getElementById(id);
-  if (box && (id === "imports-chart" ? view.imports.length : view.until > 0)) draw(box);
+  if (box && any) draw(box);
 }

@@ -3,8 +3,8 @@
 mod cause_bars;
 pub(super) mod causes;
 pub(super) mod first;
+pub(super) mod flame;
 pub(super) mod header;
-pub(super) mod imports;
 pub(super) mod memory;
 pub(super) mod method;
 pub(super) mod notes;

@@ -10,7 +10,7 @@ use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
-use crate::run::words::{ends, time_span, unfinished_sentence};
+use crate::run::words::{time_span, unfinished_sentence};
 use crate::units::{ABSENT, duration, ratio};
 
 /// So many regions are drawn.
@@ -79,7 +79,7 @@ fn marks(marks: &[MarkReport]) -> Table {
         data.rows.push(vec![
             mark.name.clone(),
             duration(mark.first.median),
-            ends(&mark.first).unwrap_or_else(|| ABSENT.to_owned()),
+            time_span(&mark.first).unwrap_or_else(|| ABSENT.to_owned()),
             mark.count.to_string(),
         ]);
     }

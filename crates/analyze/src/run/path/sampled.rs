@@ -1,0 +1,76 @@
+//! Sampled stacks along a path: which sample lies in which item's own CPU time.
+
+use std::collections::HashMap;
+
+use super::super::Stacks;
+use super::catalogue::ItemId;
+
+/// A sample that is part of an item's own CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::run) struct Sampled {
+    pub item: ItemId,
+    /// The innermost frame, in the nodes of [`Stacks`].
+    pub node: u32,
+    /// Whether it lies in the first iteration, not before it.
+    pub in_first: bool,
+}
+
+/// The samples of a start, by process and thread, each in order of time.
+pub(super) struct ByThread(HashMap<(u32, u32), Vec<(u64, u32)>>);
+
+impl ByThread {
+    pub(super) fn of(stacks: &Stacks) -> ByThread {
+        let mut threads: HashMap<(u32, u32), Vec<(u64, u32)>> = HashMap::new();
+        for sample in &stacks.samples {
+            let thread = threads.entry((sample.process, sample.thread)).or_default();
+            thread.push((sample.time, sample.node));
+        }
+        ByThread(threads)
+    }
+
+    /// To go along the samples of a thread.
+    pub(super) fn cursor(&self, process: u32, thread: u32) -> Cursor<'_> {
+        Cursor {
+            left: self.0.get(&(process, thread)).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// Goes along the samples of a thread. Times must not go back.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    left: &'a [(u64, u32)],
+}
+
+impl<'a> Cursor<'a> {
+    /// The samples in an interval that were not asked for before: time and node.
+    pub(super) fn take(&mut self, begin: u64, end: u64) -> &'a [(u64, u32)] {
+        let skipped = self.left.partition_point(|(time, _)| *time < begin);
+        let left = &self.left[skipped..];
+        let (taken, left) = left.split_at(left.partition_point(|(time, _)| *time < end));
+        self.left = left;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::StackSample;
+    use super::*;
+
+    #[test]
+    fn every_sample_is_taken_once() {
+        let sample = |time, thread| StackSample::from((time, 1, thread, time as u32));
+        let stacks = Stacks {
+            samples: vec![sample(5, 1), sample(6, 2), sample(10, 1), sample(20, 1)],
+            ..Stacks::default()
+        };
+        let threads = ByThread::of(&stacks);
+        let mut cursor = threads.cursor(1, 1);
+        assert_eq!(cursor.take(0, 10), [(5, 5)]);
+        assert_eq!(cursor.take(5, 11), [(10, 10)]);
+        assert!(cursor.take(12, 13).is_empty());
+        assert_eq!(cursor.take(12, 30), [(20, 20)]);
+        assert!(threads.cursor(2, 1).take(0, 99).is_empty());
+    }
+}

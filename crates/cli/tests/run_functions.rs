@@ -1,0 +1,219 @@
+//! The program's own CPU time by function, on real programs: what a program says of its own
+//! CPU time is what `preheat run` finds by sampling.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use preheat_analyze::run::{Cause, CauseReport, FunctionReport, RunReport};
+
+mod support;
+use support::{Directory, python_with, require};
+
+/// By how much a share of a few hundred samples may be off: more than four standard
+/// deviations.
+const OFF: f64 = 0.15;
+
+fn recorded(directory: &Directory, command: &[&OsStr]) -> RunReport {
+    let flags = ["--starts", "1"];
+    support::recorded(directory, &flags, command.iter().copied(), &[])
+}
+
+fn own(report: &RunReport) -> &CauseReport {
+    let own = report
+        .causes
+        .iter()
+        .find(|cause| cause.cause == Cause::OwnCpu);
+    own.expect("the program computes")
+}
+
+fn function<'a>(own: &'a CauseReport, name: &str) -> &'a FunctionReport {
+    let found = own
+        .functions
+        .iter()
+        .find(|function| function.function == name);
+    found.unwrap_or_else(|| panic!("{name} is missing: {:#?}", own.functions))
+}
+
+/// A function's part of all that was sampled.
+fn part(own: &CauseReport, name: &str) -> f64 {
+    let all: f64 = own.functions.iter().map(|function| function.seconds).sum();
+    function(own, name).seconds / all
+}
+
+/// Whether the kernel lets native code be sampled here: then functions have libraries.
+fn native(own: &CauseReport) -> bool {
+    let any = own
+        .functions
+        .iter()
+        .any(|function| function.library.is_some());
+    require("perf-events", any.then_some(())).is_some()
+}
+
+const PYTHON: &str = "\
+import sys, resource
+
+def work(count):
+    total = 0
+    for number in range(count):
+        total += number * number
+    return total
+
+def hot():
+    return work_hot(22_400_000)
+
+def work_hot(count):
+    total = 0
+    for number in range(count):
+        total += number * number
+    return total
+
+def used():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+def main():
+    began = used()
+    hot()
+    middle = used()
+    work(9_600_000)
+    end = used()
+    with open(sys.argv[1], 'w') as file:
+        file.write(str((middle - began) / (end - began)))
+
+main()
+";
+
+#[test]
+fn a_python_function_gets_the_cpu_time_that_it_used() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = directory.script("program.py", PYTHON);
+    let said = directory.join("said");
+    let command = [python.as_os_str(), script.as_os_str(), said.as_os_str()];
+    let report = recorded(&directory, &command);
+    let own = own(&report);
+    let expected: f64 = fs::read_to_string(said)
+        .expect("the program wrote it")
+        .parse()
+        .expect("a number");
+    let found = part(own, "work_hot");
+    assert!(
+        (found - expected).abs() < OFF,
+        "{found} for {expected}: {:#?}",
+        own.functions
+    );
+    let hot = function(own, "work_hot");
+    assert_eq!(hot.file.as_deref(), script.to_str());
+    assert!(
+        hot.line.is_some_and(|line| (14..=15).contains(&line)),
+        "{hot:?}"
+    );
+    // What calls it has no time of its own.
+    assert!(
+        own.functions
+            .iter()
+            .all(|function| function.function != "hot")
+    );
+    let seconds: f64 = own.functions.iter().map(|function| function.seconds).sum();
+    assert!(
+        seconds <= own.seconds * 1.000_001,
+        "{seconds} of {}",
+        own.seconds
+    );
+}
+
+#[test]
+fn the_page_has_a_flame_graph_and_the_terminal_the_largest() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = directory.script("program.py", PYTHON);
+    let said = support::run(
+        support::preheat()
+            .current_dir(directory.path())
+            .args(["run", "--starts", "1", "--html", "page.html"])
+            .args(["--output", "recording", "--"])
+            .args([python.as_os_str(), script.as_os_str(), OsStr::new("said")]),
+    );
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let shown = format!("{}{}", said.out, said.err);
+    assert!(shown.contains("work_hot (program.py:1"), "{shown}");
+    let page = fs::read_to_string(directory.join("page.html")).expect("the page");
+    assert!(page.contains("<section id=\"functions\""));
+    assert!(page.contains("work_hot"));
+}
+
+const C: &str = "\
+#include <stdio.h>
+__attribute__((noinline)) double burn(long count) {
+    double sum = 0;
+    for (long at = 1; at < count; at++) sum += 1.0 / at;
+    return sum;
+}
+int main(void) { printf(\"%f\\n\", burn(600000000)); return 0; }
+";
+
+#[test]
+fn native_code_has_its_symbol_and_line() {
+    let gcc = Command::new("gcc").arg("--version").output().is_ok();
+    if require("gcc", gcc.then_some(())).is_none() {
+        return;
+    }
+    let directory = Directory::new();
+    let (source, program) = (directory.join("burn.c"), directory.join("burn"));
+    fs::write(&source, C).expect("the source is written");
+    let built = Command::new("gcc")
+        .args(["-O1", "-g", "-o"])
+        .args([&program, &source])
+        .status();
+    assert!(built.is_ok_and(|status| status.success()));
+    let report = recorded(&directory, &[program.as_os_str()]);
+    let own = own(&report);
+    if !native(own) {
+        return;
+    }
+    assert!(part(own, "burn") > 1.0 - OFF, "{:#?}", own.functions);
+    let burn = function(own, "burn");
+    assert_eq!(
+        (burn.library.as_deref(), burn.line),
+        (program.to_str(), Some(4))
+    );
+    let file = burn.file.as_deref().map(Path::new);
+    assert_eq!(file.and_then(Path::file_name), Some(OsStr::new("burn.c")));
+}
+
+const NUMPY: &str = "\
+import numpy
+
+def product(matrix):
+    for _ in range(60):
+        matrix = matrix @ matrix
+        matrix /= matrix.max()
+    return matrix
+
+product(numpy.ones((500, 500)))
+";
+
+#[test]
+fn a_python_function_names_the_library_that_works_for_it() {
+    let Some(python) = python_with("numpy") else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = directory.script("program.py", NUMPY);
+    let report = recorded(&directory, &[python.as_os_str(), script.as_os_str()]);
+    let own = own(&report);
+    let product = function(own, "product");
+    assert!(
+        product.line.is_some_and(|line| (5..=6).contains(&line)),
+        "{product:?}"
+    );
+    if native(own) {
+        let library = product.library.as_deref().unwrap_or("");
+        assert!(library.contains("blas"), "{product:?}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Where native code is, from the kernel's perf events, where they are allowed.
+//!
+//! One event for each processor counts the CPU time of the command and of all that it
+//! starts, and samples the instruction when another few milliseconds are used.
+
+use std::collections::HashMap;
+use std::io;
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+
+use super::maps::{self, Mapping};
+use super::table::{self, Table};
+
+/// CPU time between two samples, in nanoseconds. Not a divisor of common periods.
+const PERIOD: u64 = 4_900_000;
+/// Pages of a processor's buffer, a power of two: seconds of samples.
+const PAGES: usize = 16;
+/// Addresses from here on are the kernel's.
+const KERNEL: u64 = 1 << 63;
+/// The name of the kernel as a library.
+const KERNEL_NAME: &str = "[kernel]";
+/// Code in memory without a file: of a just-in-time compiler.
+const GENERATED: &str = "[generated code]";
+
+pub(super) struct Native {
+    processors: Vec<Sampler>,
+    mappings: HashMap<u32, Vec<Mapping>>,
+}
+
+/// A sampled instruction.
+pub(super) struct Sampled {
+    pub time: u64,
+    pub process: u32,
+    pub thread: u32,
+    pub native: Option<table::Native>,
+}
+
+impl Native {
+    /// Samples a process that has just been started.
+    pub(super) fn begin(pid: u32) -> io::Result<Native> {
+        // Samples within the kernel are not allowed everywhere.
+        let processors = open(pid, true).or_else(|_| open(pid, false))?;
+        Ok(Native {
+            processors,
+            mappings: HashMap::new(),
+        })
+    }
+
+    /// The samples since the last call.
+    pub(super) fn take(&mut self, table: &mut Table) -> Vec<Sampled> {
+        let mut found = Vec::new();
+        for processor in &mut self.processors {
+            while let Some(record) = processor.next_record() {
+                let Ok(perf_event::data::Record::Sample(sample)) = record.parse_record() else {
+                    continue;
+                };
+                let ids = sample.pid().zip(sample.tid());
+                let (Some((process, thread)), Some(time)) = (ids, sample.time()) else {
+                    continue;
+                };
+                found.push((time, process, thread, sample.ip()));
+            }
+        }
+        // A process is asked for its mappings once a call at most.
+        let mut asked: Vec<u32> = Vec::new();
+        let found = found.into_iter().map(|(time, process, thread, ip)| {
+            let native = ip.and_then(|ip| self.place(process, ip, &mut asked, table));
+            Sampled {
+                time,
+                process,
+                thread,
+                native,
+            }
+        });
+        found.collect()
+    }
+
+    /// The file that an address lies in, and where.
+    fn place(
+        &mut self,
+        process: u32,
+        address: u64,
+        asked: &mut Vec<u32>,
+        table: &mut Table,
+    ) -> Option<table::Native> {
+        if address >= KERNEL {
+            let library = table.library(KERNEL_NAME);
+            return Some(table::Native { library, offset: 0 });
+        }
+        let known = self.mappings.entry(process).or_default();
+        if maps::find(known, address).is_none() && !asked.contains(&process) {
+            asked.push(process);
+            let mut now = maps::read(process);
+            now.retain(|mapping| mapping.executable);
+            if !now.is_empty() {
+                *known = now;
+            }
+        }
+        let mapping = maps::find(known, address)?;
+        let offset = address - mapping.begin + mapping.offset;
+        Some(match mapping.path.as_str() {
+            "" => table::Native {
+                library: table.library(GENERATED),
+                offset: 0,
+            },
+            path => table::Native {
+                library: table.library(path),
+                offset,
+            },
+        })
+    }
+}
+
+fn open(pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
+    let pid = i32::try_from(pid).map_err(io::Error::other)?;
+    let mut opened = Vec::new();
+    for processor in 0..processors() {
+        let mut builder = Builder::new(Software::CPU_CLOCK);
+        builder
+            .observe_pid(pid)
+            .one_cpu(processor)
+            .inherit(true)
+            .exclude_kernel(!kernel)
+            .exclude_hv(true)
+            .sample_period(PERIOD)
+            .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME)
+            .clockid(Clock::MONOTONIC)
+            .enabled(true);
+        match builder.build().and_then(|event| event.sampled(PAGES)) {
+            Ok(sampler) => opened.push(sampler),
+            // A processor that is switched off.
+            Err(why) if why.raw_os_error() == Some(libc::ENODEV) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    match opened.is_empty() {
+        true => Err(io::Error::other("no processor could be observed")),
+        false => Ok(opened),
+    }
+}
+
+/// How many processors the machine has, whether this process may use them or not.
+fn processors() -> usize {
+    // SAFETY: sysconf takes a number only.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    usize::try_from(count).unwrap_or(1)
+}
