@@ -299,7 +299,7 @@ mod tests {
             region
         };
         report.regions = vec![once(13, 0.541), once(17, 0.00274)];
-        let text = text(&report, 80);
+        let text = text(&report, 120);
         assert!(
             text.contains("pinned.py:13–15, then 2.74 ms (pinned.py:17–19)"),
             "{text}"
