@@ -153,28 +153,39 @@ fn the_benchmark_action_accepts_the_entries() {
 }
 
 #[test]
-fn the_workflow_in_the_guide_is_valid() {
+fn the_workflows_in_the_guide_and_the_action_are_valid() {
     let Some((python, _)) = python_with("check_jsonschema") else {
         return;
     };
     let guide = validator::read("../../docs/check.md");
-    let workflow = guide.split("```yaml\n").nth(1).unwrap();
-    let workflow = workflow.split("```").next().unwrap();
+    let blocks = guide.split("```yaml\n").skip(1);
+    let workflows: Vec<&str> = blocks
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    let action = validator::read("../../action.yml");
     let file = std::env::temp_dir().join(format!("preheat-workflow-{}.yml", std::process::id()));
-    std::fs::write(&file, workflow).unwrap();
-    let asked = Command::new(python)
-        .args(["-m", "check_jsonschema"])
-        .args(["--builtin-schema", "vendor.github-workflows"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    let _ = std::fs::remove_file(&file);
-    let said = String::from_utf8_lossy(&asked.stdout);
-    assert!(asked.status.success(), "{said}");
+    let documents = (workflows.iter().map(|workflow| ("workflows", *workflow)))
+        .chain([("actions", action.as_str())]);
+    for (schema, text) in documents {
+        std::fs::write(&file, text).unwrap();
+        let asked = Command::new(&python)
+            .args(["-m", "check_jsonschema", "--builtin-schema"])
+            .arg(format!("vendor.github-{schema}"))
+            .arg(&file)
+            .output()
+            .unwrap();
+        let _ = std::fs::remove_file(&file);
+        let said = String::from_utf8_lossy(&asked.stdout);
+        assert!(asked.status.success(), "{said}\n{text}");
+    }
     for words in [
+        "uses: OWNER/preheat@",
         "preheat run --starts 5",
         "preheat check rec --github --junit",
     ] {
-        assert!(workflow.contains(words), "{words}");
+        assert!(
+            workflows.iter().any(|workflow| workflow.contains(words)),
+            "{words}"
+        );
     }
 }
