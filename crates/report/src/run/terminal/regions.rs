@@ -129,6 +129,27 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_listed_with_their_times() {
+        let mark = |name: &str, median| MarkReport {
+            name: name.to_owned(),
+            count: 1,
+            first: Interval {
+                median,
+                low: None,
+                high: None,
+            },
+        };
+        let mut report = run::twice();
+        report.marks = vec![mark("weights loaded", 2.3), mark("listening", 4.1)];
+        let line = "Marked by the program  weights loaded 2.3 s · listening 4.1 s\n";
+        assert!(text(&report).contains(line), "{}", text(&report));
+        report.marks = vec![mark("step", 1.0); 8];
+        assert!(text(&report).contains("2 more on the page"));
+        report.marks.clear();
+        assert!(!text(&report).contains("Marked by the program"));
+    }
+
+    #[test]
     fn many_regions_are_counted() {
         let mut report = run::twice();
         report.regions = vec![report.regions[0].clone(); 9];
