@@ -12,7 +12,7 @@ use crate::identity::name;
 
 /// Names that stand for something which imports can depend on, or which can change what is
 /// imported. Variables are known by their names; `load_dotenv` sets some that no file names.
-pub(crate) const INFLUENCES: [&str; 34] = [
+pub(crate) const INFLUENCES: [&str; 35] = [
     "simplefilter",
     "filterwarnings",
     "resetwarnings",
@@ -45,6 +45,8 @@ pub(crate) const INFLUENCES: [&str; 34] = [
     "settrace",
     "setprofile",
     "addaudithook",
+    // Functions are called in the reverse order, those of modules too.
+    "atexit",
     "monkey",
     "reload",
 ];
