@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 18] = [
+const PYTHON: [(&str, &[u8]); 19] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -26,6 +26,7 @@ const PYTHON: [(&str, &[u8]); 18] = [
     ("probe.py", include_bytes!("python/probe.py")),
     ("tracer.py", include_bytes!("python/tracer.py")),
     ("before.py", include_bytes!("python/before.py")),
+    ("prefix.py", include_bytes!("python/prefix.py")),
     ("watch.py", include_bytes!("python/watch.py")),
     ("draws.py", include_bytes!("python/draws.py")),
     ("temporary.py", include_bytes!("python/temporary.py")),

@@ -82,6 +82,10 @@ pub(crate) fn apply(
             why = differs;
             continue;
         }
+        if parent.needs_streams() && !inherited.has_streams() {
+            why = "one of its standard streams is closed".into();
+            continue;
+        }
         match ask(&parent, wish, inherited, told, began) {
             Ok(program) => {
                 if parent.knows_less() && refused(wish).is_none() {

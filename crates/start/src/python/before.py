@@ -9,6 +9,9 @@ run, as long as there is nothing but definitions between them.
 
 import ast
 import os
+import re
+
+VARIABLE = re.compile("[A-Z][A-Z0-9_]{2,}")
 
 # Attributes of `sys` and `os` that may be read, but not changed.
 KEPT = {"path", "modules", "argv", "environ", "environb", "flags", "warnoptions", "stdout", "stderr"}
@@ -25,21 +28,40 @@ PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "exp
 class Own:
     """The program's own files."""
 
-    def __init__(self, main, code, files, names):
+    def __init__(self, main, code, files, names, ran):
+        """`ran` has the line up to which each file has run already."""
         self.main, self.code, self.files, self.names = main, code, files, names
         # What may influence an import, for people.
         self.influences = []
+        self.trees = []
         for path in files:
-            self.search(path, parsed(path))
+            tree = parsed(path)
+            line = ran.get(path, 0)
+            tree.body = [each for each in tree.body if is_left(each, line)]
+            self.search(path, tree)
         if code is not None:
             self.search("<string>", parse(code))
 
     def search(self, path, tree):
+        self.trees.append(tree)
         bound = imported(tree)
         for node in ast.walk(tree):
             what = influence(node, bound, self.names)
             if what:
                 self.influences.append((node.lineno, path, what))
+
+    def variables(self):
+        """Whatever looks like the name of a variable."""
+        found = set()
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                for _, value in ast.iter_fields(node):
+                    for each in value if isinstance(value, list) else [value]:
+                        if isinstance(each, bytes):
+                            each = each.decode("latin-1")
+                        if isinstance(each, str):
+                            found.update(VARIABLE.findall(each))
+        return found
 
     def first(self):
         """The first of them in the file that is run, or in another."""
@@ -55,6 +77,15 @@ class Own:
         elif self.main:
             order.run(self.main)
         return order.names
+
+
+def is_left(node, line):
+    """Whether a statement may still run that begins a file, of which everything before this
+    line has run: what it defines may."""
+    if node.end_lineno >= line:
+        return True
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    return any(isinstance(each, functions) for each in ast.walk(node))
 
 
 def parse(text):

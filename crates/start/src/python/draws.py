@@ -74,6 +74,15 @@ class Draws:
             frame = frame.f_back
         return False
 
+    def random(self):
+        """The class of generators of the standard library, if there is one."""
+        return getattr(sys.modules.get("_random"), "Random", ())
+
+    def see_generators(self):
+        """What they have drawn from now on is seen."""
+        for name, state in generators().items():
+            self.states.setdefault(name, state)
+
     def problem(self):
         """Why the module that was just imported may not be, if it was by what it has
         drawn."""

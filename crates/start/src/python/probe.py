@@ -23,6 +23,11 @@ GENERATED = "_remote_module_non_scriptable"
 HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
 
 
+# Ends of reasons for which a module is left out, and which do not hold where the program's
+# own code has run before.
+BY_CODE = ("which the program sets", "warns who imports it")
+
+
 class Found:
     """Names that are safe to import, and the variables that matter to them."""
 
@@ -31,11 +36,18 @@ class Found:
         self.asked = asked
         self.arguments = False
         self.left_out = []
+        # Whether what the program does before its imports keeps some from being made ahead.
+        self.is_restricted = False
+        # How many of the program's modules there are then.
+        self.modules = 0
         self.states = []
         self.reason = None
         # Whether there is a directory for temporary files, of which `temporary` knows.
         self.temporary = False
         self.ledger = b""
+        # Where the program's first lines end that have run, and the outermost names of
+        # modules that they have searched for.
+        self.end, self.searched = None, set()
 
 
 class Tools:
@@ -47,21 +59,29 @@ class Tools:
         self.facts, self.load = load("learn.py")["facts"], load
 
 
-def find_safe(plan, tools):
+def find_safe(plan, tools, hook=None):
+    """With a hook, after the program's first lines have run."""
     found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
-    before = Before(plan, tools)
+    before = Before(plan, tools, hook)
     only = before.restrict(found)
+    libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
+    found.is_restricted = found.is_restricted or bool(libraries)
     for _ in range(MOST_OFFENDERS):
         names = plan.modules if only is None else only
         names = [name for name in names if not is_within(name, left_out)]
+        if libraries:
+            names = [name for name in names if not is_package(plan.modules[name])]
         plan.tell("%d modules are imported on trial" % len(names))
-        said = ask(names, plan, tools, bool(found.left_out)) if names else []
+        said = ask(names, plan, tools, before.sets, bool(found.left_out)) if names else []
+        if not names and hook:
+            return found
         if not said:
             found.reason = found.reason or "its imports end the process"
             return found
         if said[0][0] == "offender":
             (_, name), (_, why) = said
+            found.is_restricted = found.is_restricted or why.endswith(BY_CODE)
             left_out.add(to_leave_out(name, left_out))
             found.left_out.append((name, why))
             found.reason = "%s %s" % (name, why)
@@ -71,6 +91,8 @@ def find_safe(plan, tools):
             only = before.restrict(found, said[0][1])
             continue
         changed = take(found, said)
+        if hook:
+            changed |= hook.changed()
         # What was changed when the program ran, and not by an import, it has set itself:
         # perhaps before the imports that ask for it.
         set_by_program = set(plan.changed) - changed
@@ -81,6 +103,7 @@ def find_safe(plan, tools):
             left_out.update(packages)
             reason = "may ask for %s, which the program sets" % min(asked)
             found.left_out.append((packages[0] + " and other packages", reason))
+            found.is_restricted = True
             continue
         found.names = names
         return found
@@ -90,8 +113,11 @@ def find_safe(plan, tools):
 class Before:
     """What the program does before its imports (before.py)."""
 
-    def __init__(self, plan, tools):
+    def __init__(self, plan, tools, hook):
         self.plan, self.tools = plan, tools
+        # Variables that the program may still set.
+        self.sets = plan.sets
+        ran = hook and hook.ran()
         main = plan.one.get("main") or plan.one.get("script")
         if main and os.path.isdir(main):
             main = os.path.join(main, "__main__.py")
@@ -101,8 +127,9 @@ class Before:
             known = tools.load("before.py")
             files = [path for path, _ in plan.own]
             try:
-                own = known["Own"](main, plan.one.get("code"), files, plan.influences)
+                own = known["Own"](main, plan.one.get("code"), files, plan.influences, ran or {})
                 said = [("import", name) for name in own.imports()]
+                said += [("sets", name) for name in own.variables()]
                 return said + [("influence", own.first())] if own.influences else said
             except (OSError, RecursionError) as error:
                 return [("influence", "%s cannot be read (%s)" % (self.name, error))]
@@ -113,12 +140,15 @@ class Before:
             said = [("influence", self.name + " cannot be read")]
         self.imports = [name for kind, name in said if kind == "import"]
         self.influences = [text for kind, text in said if kind == "influence"]
+        if ran and not self.influences:
+            self.sets = {name for kind, name in said if kind == "sets"}
 
     def restrict(self, found, why=None):
         """Names that alone may be imported, if something before the others may influence
         them."""
         if why is None and not self.influences:
             return None
+        found.is_restricted = True
         where, _, what = (self.influences or [self.name + " " + why])[0].partition(" ")
         found.left_out.append(("what is imported after " + where, what))
         found.reason = "%s %s before it imports" % (where, what)
@@ -173,6 +203,8 @@ def take(found, said):
             changed.add(value)
         elif kind == "temporary":
             found.temporary = True
+        elif kind == "modules":
+            found.modules = int(value)
     found.asked = asked
     return changed
 
@@ -186,11 +218,11 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan, tools, is_part):
+def ask(names, plan, tools, sets, is_part):
     """What a trial says of these names: kinds, each with a value. If it was stopped, or has
     ended, it is the module that it was importing that may not be imported."""
-    os.ftruncate(1, 0)  # What an earlier one has printed.
-    said = elsewhere(lambda say: look(names, plan, tools, is_part, say), tools.tracer)
+    clear_output()  # What an earlier one has printed.
+    said = elsewhere(lambda say: look(names, plan, tools, sets, is_part, say), tools.tracer)
     why = tools.tracer.verdict()
     importing = [name for kind, name in said if kind == "importing"]
     rest = [each for each in said if each[0] != "importing"]
@@ -223,9 +255,9 @@ def elsewhere(work, tracer):
     return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, tools, is_part, say):
-    """In a trial: imports all of them, or tells of the first that may not be. `is_part` if
-    some were left out before."""
+def look(names, plan, tools, sets, is_part, say):
+    """In a trial: imports all of them, or tells of the first that may not be. `sets` are
+    variables that the program may set, `is_part` if some modules were left out before."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws = tools.draws["Draws"]()
@@ -242,7 +274,7 @@ def look(names, plan, tools, is_part, say):
         why = (
             imported_foreign(known, plan.roots)
             or problem(before)
-            or not_ahead(of_this, plan, environment)
+            or not_ahead(of_this, plan, environment, sets)
             or draws.problem()
             or watch.warned()
         )
@@ -260,6 +292,7 @@ def look(names, plan, tools, is_part, say):
     said += [("temporary", "")] * watch.temporary
     said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
+    said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))
     return said
 
 
@@ -299,7 +332,7 @@ def asked_before(tools):
         return [("fine", "")] + told(watch.take())
 
     said = elsewhere(again, tools.tracer)
-    os.ftruncate(1, 0)  # What it has printed, it has printed before.
+    clear_output()  # What it has printed, it has printed before.
     if said[:1] == [("fine", "")]:
         take(found, said)
     else:
@@ -313,15 +346,16 @@ def imports(path):
         return any(line.startswith((b"import ", b"import\t")) for line in file)
 
 
-def not_ahead(asked, plan, environment):
-    """Why what was asked for will be another when the program is there."""
-    sets, varies = asked.names(plan.sets), asked.names(plan.varies)
+def not_ahead(asked, plan, environment, set_later):
+    """Why what was asked for will be another when the program is there, which may set some
+    variables itself."""
+    sets, varies = asked.names(set_later), asked.names(plan.varies)
     if sets:
         return "asks for %s, which the program sets" % min(sets)
     if varies:
         return "asks for %s, which is another at each start" % min(varies)
     if asked.everything:
-        sets = plan.sets & set(map(os.fsdecode, environment))
+        sets = set_later & set(map(os.fsdecode, environment))
         if sets:
             return "looks at all variables, and the program may set %s" % min(sets)
         if plan.varies:
@@ -348,12 +382,27 @@ def import_quietly(name):
         pass
 
 
-def problem(before):
-    """Why this process may not be forked into a program; a predicate of a module."""
+def clear_output():
+    """Standard output and error of this process are files of its own."""
+    for stream in (1, 2):
+        os.ftruncate(stream, 0)
+        os.lseek(stream, 0, os.SEEK_SET)
+
+
+def output():
+    """What was written to both."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    if any(os.fstat(stream).st_size for stream in (1, 2)):
-        return "prints when it is imported"
+    return [os.pread(stream, os.fstat(stream).st_size, 0) for stream in (1, 2)]
+
+
+def problem(before):
+    """Why this process may not be forked into a program; a predicate of a module."""
+    return "prints when it is imported" if any(output()) else left_behind(before)
+
+
+def left_behind(before):
+    """The same, whatever it has printed."""
     for number, target in descriptors().items():
         if before.get(number) == target or target in HARMLESS:
             continue

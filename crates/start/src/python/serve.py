@@ -49,7 +49,8 @@ def serve(plan, base, found, load, renew, telling):
     become = load("child.py")["become"]
     add, end = load("learn.py")["add"], load("end.py")["End"]
     seen = base.modules | set(plan.modules) | set(sys.modules)
-    tools.gc.collect()
+    if not found.end:
+        tools.gc.collect()
     end = end(tools.gc, plan)
 
     path = plan.path("-%d.socket" % os.getpid())
@@ -65,7 +66,7 @@ def serve(plan, base, found, load, renew, telling):
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
         parent.renew = renew
-        parent.learn = lambda: add(plan.one["learned"], seen, end.prepare)
+        parent.learn = lambda: add(plan.one["learned"], seen, end.prepare, plan.last)
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # It says that there is no parent.
         for replaced in plan.replaces:

@@ -37,8 +37,14 @@ def write(path, socket, plan, base, found):
     for directory in [plan.first] + sys.path:
         if directory and not is_within(directory, plan.roots):
             records.append(("metadata", directory, metadata(directory)))
-    for name in sorted(ahead(base)):
-        records.append(("name", name, ""))
+    if found.end:
+        records.append(("prefix", found.end.where, found.end.why))
+    names = ahead(base) | found.searched
+    records.extend(("name", name, "") for name in sorted(names))
+    if found.end:
+        # The program's own modules are what they are, and hide nothing.
+        for directory in sys.path:
+            records.extend(("known", each, "") for each in modules_in(directory, names))
     text = "".join(field + "\0" for record in records for field in record)
     new = path + ".new"
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -51,6 +57,22 @@ def ahead(base):
     """The outermost names of what was imported ahead: the program's own modules of such
     a name would have come first."""
     return {name.partition(".")[0] for name in set(sys.modules) - base.modules}
+
+
+def modules_in(directory, names):
+    """Files in a directory that may be modules with these names."""
+    try:
+        files = os.listdir(directory)
+    except OSError:
+        return
+    for file in files:
+        path = os.path.join(directory, file)
+        if file.partition(".")[0] in names:
+            yield path
+            if os.path.isdir(path):
+                for inner in os.listdir(path):
+                    if inner.startswith("__init__."):
+                        yield os.path.join(path, inner)
 
 
 def is_within(directory, roots):

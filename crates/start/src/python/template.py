@@ -20,6 +20,7 @@ class Plan:
     def __init__(self, fd):
         with open(fd, "rb") as file:
             fields = os.fsdecode(file.read()).split("\0")
+        self.process = os.getpid()
         self.one = {}
         self.modules = {}
         self.sets = set()
@@ -32,6 +33,7 @@ class Plan:
         self.influences = set()
         self.facts = []
         self.replaces = []
+        self.libraries = ()
         self.roots = ()
         for kind, name, value in zip(*[iter(fields)] * 3):
             if kind == "module":
@@ -56,6 +58,8 @@ class Plan:
                 self.facts.append((name, value))
             elif kind == "replaces":
                 self.replaces.append(name)
+            elif kind == "library":
+                self.libraries += (name,)
             elif kind == "root":
                 self.roots += (name,)
             else:
@@ -77,7 +81,6 @@ class Plan:
 
 def begin(fd, load):
     """`fd` has what we are told; `load` gives the names of one of our other files."""
-    master = os.getpid()
     plan = None
     try:
         plan = Plan(int(fd))
@@ -85,9 +88,7 @@ def begin(fd, load):
             os.set_inheritable(int(plan.one["progress"]), False)
         go_on = prepare(plan, load, load("tracer.py")["Tracer"](int(plan.one["tracer"])))
     except BaseException as error:
-        if os.getpid() == master and plan:
-            tell(plan, str(error) if isinstance(error, Unsuitable) else "it failed: %r" % error)
-        os._exit(1)
+        fail(plan, error)
     # From here on this is the program.
     go_on()
 
@@ -102,46 +103,148 @@ def prepare(plan, load, tracer):
     # Those of the start for which this is made; a child has its own. Modules that look at
     # them when they are imported are right only for who has the same.
     sys.argv[1:] = plan.arguments
-    probe = load("probe.py")
-    base = Base(plan, probe["descriptors"]())
-    # Installed modules may look for files beside the program, such as plugins.
-    plan.first = searched_first(plan.one.get("script"))
-    if plan.first:
-        sys.path.insert(0, plan.first)
-    chance = load("chance.py")
-    tools = probe["Tools"](tracer, chance, load)
-    found = probe["find_safe"](plan, tools)
-    found.asked.add(probe["asked_before"](tools))
-    if not found.names:
-        raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
-    plan.tell("%d modules are imported" % len(found.names))
-    if found.temporary:
+    making = Making(plan, load, tracer)
+    making.search_first()
+    found = making.probe["find_safe"](plan, making.tools)
+    found.asked.add(making.asked_before)
+    making.search_as_before()
+    end = making.end_of_prefix(found)
+    if callable(end):
+        return end  # This is a trial.
+    if end is None:
+        if not found.names:
+            raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
+        making.search_first()
+        making.make_imports(found)
+        making.search_as_before()
+        return making.serve(found)
+    if ("temporary", "") in end.said:
         tracer.say("permit")
-    tracer.say("theirs")
-    for name in found.names:
-        probe["import_quietly"](name)
-    tracer.say("ours")
-    problem = probe["problem"](base.descriptors)
-    if problem:
-        raise Unsuitable("one of its modules " + problem)
-    check_origins(plan)
-    temporary = load("temporary.py")["take"]()
-    # From here on nothing traces this process any more.
-    searched = [path for path in sys.path if isinstance(path, str)]
-    found.ledger = tracer.ledger(int(plan.one["ledger"]), searched)
-    if not found.ledger:
-        raise Unsuitable("its tracer has left it")
-    if plan.first:
-        sys.path.remove(plan.first)
-        sys.path_importer_cache.pop(plan.first, None)
-    base.see_changes()
-    known = set(sys.modules)
-    by_chance = chance["by_chance"](found.states)
-    for name in set(sys.modules) - known:
+    return load("prefix.py")["run"](plan, tracer, end, lambda hook: making.arrive(hook, end))
+
+
+class Making:
+    """A parent that comes up."""
+
+    def __init__(self, plan, load, tracer):
+        self.plan, self.load, self.tracer = plan, load, tracer
+        # Called at the end of the program, after everything that it has registered itself.
+        plan.last = []
+        load("learn.py")["at_exit"](lambda: [each() for each in plan.last])
+        self.probe, self.chance = load("probe.py"), load("chance.py")
+        self.base = Base(plan, self.probe["descriptors"]())
+        self.tools = self.probe["Tools"](tracer, self.chance, load)
+        # Installed modules may look for files beside the program, such as plugins.
+        plan.first = searched_first(plan.one.get("script"))
+        self.asked_before = self.probe["asked_before"](self.tools)
+
+    def search_first(self):
+        """In the directory that Python searches before all others."""
+        if self.plan.first:
+            sys.path.insert(0, self.plan.first)
+
+    def search_as_before(self):
+        if self.plan.first:
+            sys.path.remove(self.plan.first)
+            sys.path_importer_cache.pop(self.plan.first, None)
+
+    def end_of_prefix(self, found):
+        """Up to where the program itself runs in this parent; None if it does not."""
+        if not found.is_restricted or "prefix" not in self.plan.one:
+            return None
+        end = self.load("prefix.py")["find_end"](self.plan, self.tools, self.probe)
+        is_of_use = end is None or callable(end) or end.modules() > found.modules
+        return end if is_of_use else None
+
+    def arrive(self, hook, end):
+        """At the end of the prefix, or without a hook elsewhere. Returns in a child, with what
+        is left to do there."""
+        try:
+            # What the program has left behind is for each child to collect.
+            gc = hidden("gc")
+            is_enabled = gc.isenabled()
+            gc.disable()
+            stamp = self.load("state.py")["stamp"]
+            if hook is None or any(stamp(path) != then for path, then in self.plan.own):
+                raise Unsuitable("its first lines ran otherwise than on trial")
+            held = end.held()
+            if self.probe["output"]() != [b"", held]:
+                raise Unsuitable("its first lines print otherwise than on trial")
+            self.probe["clear_output"]()
+            known = set(sys.modules)
+            here = set(self.chance["states"]())
+            for name in set(sys.modules) - known:
+                del sys.modules[name]
+            found = self.probe["find_safe"](self.plan, self.tools, hook)
+            later = [state for state in found.states if state not in here]
+            asked, is_temporary, found.states = found.asked, found.temporary, later
+            self.probe["take"](found, end.said)
+            found.asked.add(asked)
+            found.asked.add(self.asked_before)
+            found.temporary = is_temporary
+            found.end, found.searched = end, hook.names
+            self.make_imports(found)
+            go_on = self.serve(found)
+        except BaseException as error:
+            fail(self.plan, error)
+
+        def last():
+            write_error(held)
+            go_on()
+            if is_enabled:
+                gc.enable()
+
+        return last
+
+    def make_imports(self, found):
+        plan, tracer, probe = self.plan, self.tracer, self.probe
+        plan.tell("%d modules are imported" % len(found.names))
+        if found.temporary:
+            tracer.say("permit")
+        tracer.say("theirs")
+        for name in found.names:
+            probe["import_quietly"](name)
+        tracer.say("ours")
+        problem = probe["problem"](self.base.descriptors)
+        if problem:
+            raise Unsuitable("one of its modules " + problem)
+        check_origins(plan)
+        self.temporary = self.load("temporary.py")["take"]()
+        # From here on nothing traces this process any more.
+        searched = [path for path in sys.path if isinstance(path, str)]
+        found.ledger = tracer.ledger(int(plan.one["ledger"]), searched)
+        if not found.ledger:
+            raise Unsuitable("its tracer has left it")
+
+    def serve(self, found):
+        """Returns in a child, with what is left to do there."""
+        plan, load = self.plan, self.load
+        self.base.see_changes()
+        known = set(sys.modules)
+        by_chance = self.chance["by_chance"](found.states)
+        for name in set(sys.modules) - known:
+            del sys.modules[name]
+        telling = title(plan, found, load)
+        renew = load("draws.py")["Renewal"](self.chance, by_chance, self.temporary)
+        return load("serve.py")["serve"](plan, self.base, found, load, renew, telling)
+
+
+def write_error(text):
+    """To standard error, which may be gone."""
+    try:
+        while text:
+            text = text[os.write(2, text) :]
+    except OSError:
+        pass
+
+
+def hidden(name):
+    """A module that the program may not have; it is not to see it."""
+    known = name in sys.modules
+    module = __import__(name)
+    if not known:
         del sys.modules[name]
-    telling = title(plan, found, load)
-    renew = load("draws.py")["Renewal"](chance, by_chance, temporary)
-    return load("serve.py")["serve"](plan, base, found, load, renew, telling)
+    return module
 
 
 def searched_first(script):
@@ -219,8 +322,14 @@ class Base:
                 self.changes[name] = now.get(name)
 
 
+def fail(plan, error):
+    """Ends this process; the parent leaves a sentence for the clients that will ask for it."""
+    if plan and os.getpid() == plan.process:
+        tell(plan, str(error) if isinstance(error, Unsuitable) else "it failed: %r" % error)
+    os._exit(1)
+
+
 def tell(plan, reason):
-    """Leaves a sentence for the clients that will ask for this parent."""
     try:
         path = plan.path(".plain")
         new = "%s.new-%d" % (path, os.getpid())

@@ -39,13 +39,16 @@ class Asked:
 
 
 class Watch:
-    """Stands in for the environment and the arguments from now on."""
+    """Stands in for the environment and the arguments from now on; `watches_warnings` if
+    what is imported may warn who imports it."""
 
-    def __init__(self, tracer=None):
+    def __init__(self, tracer=None, watches_warnings=True):
         self.asked = Asked()
         self.walks = []
         # Whether the directory was made that is made again in each start.
         self.temporary = False
+        # What was done that nobody may do ahead; a predicate.
+        self.acts = None
         self.tracer = tracer
         watch = self
         of = type(os.environ)
@@ -86,10 +89,20 @@ class Watch:
         self.warns = False
         if tracer:
             sys.addaudithook(self.audit)
-            self.watch_warnings()
+            if watches_warnings:
+                self.watch_warnings()
+
+    def lists(self):
+        """The arguments, by their names in `sys`."""
+        named = [("argv", self.arguments), ("orig_argv", self.all_arguments)]
+        return [each for each in named if hasattr(sys, each[0])]
 
     def reads_arguments(self):
-        return self.arguments.was_read or getattr(self.all_arguments, "was_read", False)
+        return any(each.was_read for _, each in self.lists())
+
+    def forget_reads(self):
+        for _, each in self.lists():
+            each.was_read = False
 
     def watch_warnings(self):
         """A warning is about who imports a module if it is meant for a place outside of
@@ -127,6 +140,8 @@ class Watch:
                 self.asked.everything = self.asked.everything or path.endswith("/environ")
                 if path.endswith("/cmdline"):
                     self.arguments.was_read = True
+        elif event in OBSERVES:
+            self.acts = self.acts or "calls %s" % event
         elif event == "tempfile.mkdtemp":
             frame = sys._getframe(1)
             while frame and module_of(frame) in ("tempfile", "importlib._bootstrap"):
@@ -153,6 +168,9 @@ SEARCHERS = {
     "importlib_metadata",
     "pkg_resources",
 }
+
+# What is registered by these would be called for what preheat does, too.
+OBSERVES = {"sys.addaudithook", "sys.settrace", "sys.setprofile"}
 
 # Makes a directory for temporary files, which each start has again (temporary.py).
 MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"

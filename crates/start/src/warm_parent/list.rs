@@ -52,9 +52,9 @@ pub fn list() -> io::Result<Vec<Running>> {
             age: now.saturating_sub(Duration::from_secs(parent.began)),
             memory: memory(parent.process),
             served: served(&parent),
+            left_out: parent.not_ahead(),
             program: parent.program,
             place: parent.place,
-            left_out: parent.left_out,
         })
         .collect())
 }

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::influence::{INFLUENCES, skeleton};
-use super::learned::{Ahead, Learned, is_of_libraries};
+use super::learned::{Ahead, LIBRARIES, Learned, is_of_libraries};
 use super::list::make_room;
 use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
@@ -166,9 +166,32 @@ impl Wish<'_> {
             Err(why) => return fs::write(self.refusal(), why),
         };
         make_room(&self.places.run, &replaced);
-        // It stays if the parent does not come up, which then has not said why.
-        fs::write(self.refusal(), "")?;
-        let plan = self.plan(&ahead, &replaced, progress.is_some());
+        // A parent that could not run the program's first lines is made without them.
+        let is_file = matches!(&self.invocation.main, Main::Script(path) if path.is_file());
+        let attempts: &[bool] = if is_file { &[true, false] } else { &[false] };
+        for &runs_prefix in attempts {
+            // It stays if the parent does not come up, which then has not said why.
+            fs::write(self.refusal(), "")?;
+            let plan = self.plan(&ahead, &replaced, progress.is_some(), runs_prefix);
+            match self.trace(&ahead, &lock, progress.as_ref(), &plan)? {
+                Outcome::Discarded => {}
+                Outcome::Left => return Ok(()),
+                Outcome::Acted(why) => {
+                    return fs::write(self.refusal(), format!("one of its modules {why}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Start a parent, and trace it until it serves or is gone.
+    fn trace(
+        &self,
+        ahead: &Ahead,
+        lock: &File,
+        progress: Option<&OwnedFd>,
+        plan: &[u8],
+    ) -> io::Result<Outcome> {
         let (ours, theirs) = channel()?;
         let ledger = memory(c"preheat-ledger")?;
         // SAFETY: this process has one thread, so that a child may do what it could do.
@@ -179,7 +202,7 @@ impl Wish<'_> {
                 // Until the tracer has it.
                 let mut byte = [0];
                 File::from(theirs.try_clone()?).read_exact(&mut byte)?;
-                return Err(self.become_parent(&lock, &theirs, &ledger, progress.as_ref(), &plan));
+                return Err(self.become_parent(lock, &theirs, &ledger, progress, plan));
             }
             parent => parent,
         };
@@ -203,15 +226,14 @@ impl Wish<'_> {
         let traced = traced.and_then(|tracer| go.write_all(b"g").map(|()| tracer));
         drop(go);
         match traced.map(Tracer::follow) {
-            Ok(Outcome::Left) => Ok(()),
-            Ok(Outcome::Acted(why)) => {
-                fs::write(self.refusal(), format!("one of its modules {why}"))
-            }
+            Ok(outcome) => Ok(outcome),
             // The child reads the end of the channel, and leaves.
-            Err(why) => fs::write(
-                self.refusal(),
-                format!("imports cannot be traced here (ptrace: {why}), and so not be verified"),
-            ),
+            Err(why) => {
+                let why = format!(
+                    "imports cannot be traced here (ptrace: {why}), and so not be verified"
+                );
+                fs::write(self.refusal(), why).map(|()| Outcome::Left)
+            }
         }
     }
 
@@ -247,6 +269,7 @@ impl Wish<'_> {
             plan_file.write_all(plan)?;
             plan_file.rewind()?;
             let output_file = memory(c"preheat-output")?;
+            let error_file = memory(c"preheat-error")?;
             // SAFETY: dup2 takes numbers. First out of the way of the targets, and from
             // there to them, where they stay open over `exec`.
             unsafe {
@@ -259,13 +282,13 @@ impl Wish<'_> {
                     }
                 };
                 let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
-                let (tracer, ledger) = (above(tracer)?, above(ledger)?);
+                let (error, tracer, ledger) = (above(&error_file)?, above(tracer)?, above(ledger)?);
                 let progress = progress.map(|fd| above(fd)).transpose()?;
                 // Their own numbers may be the targets, which are not to be closed again.
-                std::mem::forget((plan_file, output_file));
+                std::mem::forget((plan_file, output_file, error_file));
                 let moves = [
                     (output, 1),
-                    (output, 2),
+                    (error, 2),
                     (plan, PLAN),
                     (lock, LOCK),
                     (tracer, TRACER),
@@ -302,7 +325,13 @@ impl Wish<'_> {
     }
 
     /// What the parent is told: kinds with two values, each ended by a NUL.
-    fn plan(&self, ahead: &Ahead, replaced: &[PathBuf], is_watched: bool) -> Vec<u8> {
+    fn plan(
+        &self,
+        ahead: &Ahead,
+        replaced: &[PathBuf],
+        is_watched: bool,
+        runs_prefix: bool,
+    ) -> Vec<u8> {
         let mut plan = Vec::new();
         let mut put = |fields: [&[u8]; 3]| {
             for field in fields {
@@ -342,6 +371,9 @@ impl Wish<'_> {
         }
         if is_watched {
             put([b"progress", PROGRESS.to_string().as_bytes(), b""]);
+        }
+        if runs_prefix {
+            put([b"prefix", b"yes", b""]);
         }
         let learned = self.learned();
         put([
@@ -389,6 +421,9 @@ impl Wish<'_> {
         }
         for root in &ahead.roots {
             put([b"root", root, b""]);
+        }
+        for prefix in LIBRARIES {
+            put([b"library", prefix.as_bytes(), b""]);
         }
         for prefix in ALWAYS {
             put([b"always", prefix.as_bytes(), b""]);

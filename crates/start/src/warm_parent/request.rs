@@ -123,6 +123,11 @@ impl Inherited {
         fields.finish()
     }
 
+    /// Whether all standard streams are open.
+    pub(crate) fn has_streams(&self) -> bool {
+        (0..3).all(|fd| self.descriptors.contains(&fd))
+    }
+
     /// What is sent with it: the directory, then the others.
     pub(crate) fn sent(&self) -> Vec<RawFd> {
         let mut all = vec![self.directory.as_raw_fd()];

@@ -32,7 +32,7 @@ pub(crate) struct Parent {
     /// When it was asked for, in seconds since 1970.
     pub began: u64,
     /// Modules that are not imported ahead, and why.
-    pub left_out: Vec<(String, String)>,
+    left_out: Vec<(String, String)>,
     /// Variables that matter to it.
     pub asked: Asked,
     /// Those that it was made with, if they matter.
@@ -46,6 +46,10 @@ pub(crate) struct Parent {
     metadata: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
     names: HashSet<Vec<u8>>,
+    /// Files that have one of these names, and are what was imported.
+    known: HashSet<PathBuf>,
+    /// The line of the program up to which it has run, and what that line does.
+    prefix: Option<(String, String)>,
 }
 
 /// All parents in a directory whose files begin with `prefix`.
@@ -106,6 +110,8 @@ impl Parent {
                 b"metadata" => parent.metadata.push((path(name), text(value))),
                 b"directory" => parent.directories.push(path(name)),
                 b"name" => drop(parent.names.insert(name.to_vec())),
+                b"known" => drop(parent.known.insert(path(name))),
+                b"prefix" => parent.prefix = Some((text(name), text(value))),
                 _ => {}
             }
         }
@@ -128,8 +134,17 @@ impl Parent {
         self.inputs.suit(terminals)
     }
 
-    /// What the program's own code keeps from being imported ahead, for people.
+    /// Whether it has run some of the program, which may have seen that these are open.
+    pub(crate) fn needs_streams(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// How much of the program has run ahead, or what its own code keeps from being imported
+    /// ahead, for people.
     pub(crate) fn influenced(&self) -> String {
+        if let Some((place, why)) = &self.prefix {
+            return format!("; its first lines run ahead, up to {place}, which {why}");
+        }
         let found = self
             .left_out
             .iter()
@@ -137,6 +152,13 @@ impl Parent {
         found.map_or_else(String::new, |(name, why)| {
             format!("; {name}, which {why}, is not imported ahead")
         })
+    }
+
+    /// What is not done ahead, and why.
+    pub(crate) fn not_ahead(&self) -> Vec<(String, String)> {
+        let prefix = self.prefix.iter();
+        let after = prefix.map(|(place, why)| (format!("the program after {place}"), why.clone()));
+        after.chain(self.left_out.iter().cloned()).collect()
     }
 
     /// Whether more is known of the program's imports than when it was made.
@@ -232,8 +254,15 @@ impl Parent {
                     }),
                 _ => (is_of_modules(ending) && path.is_file()).then_some(entry),
             };
-            if let Some(module) = module {
-                return Err(format!("{}{HIDES}", module.path().display()));
+            if let Some(module) = module
+                && !self.known.contains(&module.path())
+            {
+                let path = module.path();
+                return Err(match self.prefix {
+                    // It may be one of the program's own, and the next parent knows it.
+                    Some(_) => Changed::Path(path, true).sentence(),
+                    None => format!("{}{HIDES}", path.display()),
+                });
             }
         }
         Ok(())

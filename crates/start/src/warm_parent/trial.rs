@@ -37,6 +37,8 @@ pub(crate) enum Outcome {
     Left,
     /// It would have acted; a sentence.
     Acted(String),
+    /// It ran the program's first lines, and did not come to their end.
+    Discarded,
 }
 
 /// The tracer of one parent.
@@ -55,6 +57,8 @@ pub(crate) struct Tracer<'a> {
     trap: Option<Trap>,
     /// The interpreter has come to preheat's code.
     has_begun: bool,
+    /// The parent runs the program's first lines.
+    runs_prefix: bool,
 }
 
 #[derive(Clone, Default)]
@@ -62,6 +66,10 @@ struct Process {
     is_trial: bool,
     /// What it does is preheat's.
     is_ours: bool,
+    /// It runs the program's first lines.
+    is_prefix: bool,
+    /// What it does is the program's own, and no import of an installed module.
+    is_program: bool,
     /// A directory that is listed next, in which an import searches for modules.
     searches: Option<PathBuf>,
     /// A directory for temporary files that may be made.
@@ -124,6 +132,7 @@ impl<'a> Tracer<'a> {
             verdict: None,
             trap: None,
             has_begun: false,
+            runs_prefix: false,
         })
     }
 
@@ -179,6 +188,7 @@ impl<'a> Tracer<'a> {
 
     fn left(&mut self) -> Outcome {
         match self.verdict.take() {
+            _ if self.runs_prefix => Outcome::Discarded,
             Some(why) => Outcome::Acted(why),
             None => Outcome::Left,
         }
@@ -241,7 +251,11 @@ impl<'a> Tracer<'a> {
         if process.is_ours {
             return After::Nothing;
         }
-        let acts = match call.meaning() {
+        let meaning = match process.is_program {
+            true => call.meaning_to_program(),
+            false => call.meaning(),
+        };
+        let acts = match meaning {
             Meaning::Nothing => return After::Nothing,
             Meaning::AsksHost => return After::Host,
             // Python asks when it starts, and each child makes its streams anew.
@@ -335,8 +349,13 @@ impl<'a> Tracer<'a> {
                 self.trap = Trap::set(process);
             }
             b"ours" => known.is_ours = true,
-            b"theirs" => known.is_ours = false,
-            b"trial" => known.is_trial = true,
+            b"theirs" | b"library" => (known.is_ours, known.is_program) = (false, false),
+            b"program" => (known.is_ours, known.is_program) = (false, true),
+            b"trial" => (known.is_trial, known.is_prefix) = (true, false),
+            b"prefix" => {
+                known.is_prefix = true;
+                self.runs_prefix |= process == self.parent;
+            }
             b"searches" => known.searches = fields.next().map(rules::path),
             b"permit" => known.permits += 1,
             b"verdict" => {
@@ -371,7 +390,7 @@ impl<'a> Tracer<'a> {
         let name = memory::text(process, at).unwrap_or_default();
         if !known.is_trial {
             self.rules.note_variable(&name, &mut self.ledger);
-        } else if let Some(why) = self.rules.is_set_later(&name) {
+        } else if let Some(why) = self.rules.is_another(&name, !known.is_prefix) {
             self.stop(process, why);
         }
         true

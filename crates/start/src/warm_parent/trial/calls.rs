@@ -177,6 +177,57 @@ impl Call {
         }
     }
 
+    /// What it means in the program's own time: a call that is not known to concern nothing
+    /// but the memory of the process is an act.
+    pub(super) fn meaning_to_program(&self) -> Meaning {
+        let first = self.arguments[0];
+        let is_stream = first <= 2;
+        match self.number {
+            libc::SYS_read | libc::SYS_pread64 | libc::SYS_readv if first == 0 => {
+                return Meaning::Acts("reads standard input".into());
+            }
+            libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev => {
+                return match memory::descriptor(self.process, first as c_int) {
+                    Some(path) if !is_stream => Meaning::Writes(vec![path], "writes"),
+                    _ => Meaning::Acts("prints".into()),
+                };
+            }
+            libc::SYS_statfs => return Meaning::Acts("reads how full a disk is".into()),
+            _ => {}
+        }
+        match self.meaning() {
+            Meaning::Asks(asked) => match asked.iter().find(|(path, _)| is_momentary(path)) {
+                Some((path, _)) => Meaning::Acts(format!("reads {}", path.display())),
+                None => Meaning::Asks(asked),
+            },
+            Meaning::Nothing => match self.number {
+                libc::SYS_prlimit64 if self.arguments[2] == 0 => Meaning::Nothing,
+                // Without a path, the second and the third are about a descriptor.
+                libc::SYS_fstat
+                | libc::SYS_newfstatat
+                | libc::SYS_statx
+                | libc::SYS_lseek
+                | libc::SYS_fcntl
+                | libc::SYS_ioctl
+                    if is_stream =>
+                {
+                    Meaning::Acts("inspects a standard stream".into())
+                }
+                libc::SYS_getrandom => Meaning::Acts("draws random bytes".into()),
+                libc::SYS_getpid | libc::SYS_getppid | libc::SYS_gettid => {
+                    Meaning::Acts("reads the number of its process".into())
+                }
+                libc::SYS_rt_sigaction => Meaning::Acts("handles signals".into()),
+                libc::SYS_pipe2 => Meaning::Acts("opens a pipe".into()),
+                libc::SYS_socket | libc::SYS_socketpair => Meaning::Acts("opens a socket".into()),
+                libc::SYS_clone | libc::SYS_clone3 => Meaning::Acts("starts a thread".into()),
+                number if OF_PROGRAM.contains(&number) => Meaning::Nothing,
+                number => Meaning::Acts(format!("makes system call {number}")),
+            },
+            other => other,
+        }
+    }
+
     fn path(&self, directory: c_int, at: u64) -> Option<PathBuf> {
         memory::path(self.process, directory, at)
     }
@@ -381,6 +432,53 @@ pub(super) fn of_kernel(
     Some((path, question))
 }
 
+/// Whether what is at a path may be another at each start, without that anything shows it.
+fn is_momentary(path: &Path) -> bool {
+    if path.starts_with("/proc") || path.starts_with("/sys") {
+        return of_kernel(path, Question::File, 0).is_none();
+    }
+    path.metadata()
+        .is_ok_and(|is| !is.is_file() && !is.is_dir())
+}
+
+/// Calls that concern the memory of the process alone, or its own files.
+const OF_PROGRAM: [c_long; 34] = [
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_close,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_lseek,
+    libc::SYS_fcntl,
+    libc::SYS_ioctl,
+    libc::SYS_fadvise64,
+    libc::SYS_getcwd,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_mprotect,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_futex,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_restart_syscall,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_membarrier,
+    libc::SYS_get_robust_list,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+];
+
 /// Calls that concern the process alone, or that its children inherit the effect of.
 const LOCAL: [c_long; 106] = [
     libc::SYS_read,
@@ -538,6 +636,39 @@ mod tests {
             meaning(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]),
             Meaning::Nothing
         );
+    }
+
+    #[test]
+    fn in_the_programs_own_time_nearly_everything_is_an_act() {
+        let to_program = |number: c_long, first: u64| {
+            let process = std::process::id() as pid_t;
+            let arguments = [first, 0, 0, 0, 0, 0];
+            Call {
+                process,
+                number,
+                arguments,
+            }
+            .meaning_to_program()
+        };
+        for number in [libc::SYS_brk, libc::SYS_futex, libc::SYS_getcwd] {
+            assert_eq!(to_program(number, 7), Meaning::Nothing, "{number}");
+        }
+        assert_eq!(to_program(libc::SYS_read, 7), Meaning::Nothing);
+        for (number, first) in [
+            (libc::SYS_read, 0),
+            (libc::SYS_fstat, 1),
+            (libc::SYS_write, 2),
+            (libc::SYS_getrandom, 7),
+            (libc::SYS_getpid, 7),
+            (libc::SYS_clock_gettime, 7),
+            (libc::SYS_rt_sigaction, 7),
+            (libc::SYS_clone, libc::CLONE_THREAD as u64),
+        ] {
+            let meaning = to_program(number, first);
+            assert!(matches!(meaning, Meaning::Acts(_)), "{number}: {meaning:?}");
+        }
+        assert!(is_momentary(Path::new("/proc/loadavg")) && is_momentary(Path::new("/dev/null")));
+        assert!(!is_momentary(Path::new("/etc/passwd")));
     }
 
     #[test]

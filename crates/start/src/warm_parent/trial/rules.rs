@@ -85,10 +85,11 @@ impl Rules<'_> {
         ))
     }
 
-    /// Why the value of a variable that native code asks for will be another.
-    pub(super) fn is_set_later(&self, name: &[u8]) -> Option<String> {
+    /// Why the value of a variable that native code asks for will be another; `is_ahead` if
+    /// the program has not come to set it.
+    pub(super) fn is_another(&self, name: &[u8], is_ahead: bool) -> Option<String> {
         let shown = String::from_utf8_lossy(name);
-        if self.sets.contains(name) {
+        if is_ahead && self.sets.contains(name) {
             Some(format!("asks for {shown}, which the program sets"))
         } else if self.varies.contains(name) {
             Some(format!("asks for {shown}, which is another at each start"))
@@ -177,7 +178,8 @@ mod tests {
         assert!(rules.is_installed(Path::new("/lib/python3")));
         assert!(!rules.is_installed(Path::new("/lib/python3x")));
         assert!(rules.is_own(Path::new("/run/preheat/x")));
-        assert!(rules.is_set_later(b"MODE").is_some());
-        assert!(rules.is_set_later(b"HOME").is_none());
+        assert!(rules.is_another(b"MODE", true).is_some());
+        assert!(rules.is_another(b"MODE", false).is_none());
+        assert!(rules.is_another(b"HOME", true).is_none());
     }
 }
