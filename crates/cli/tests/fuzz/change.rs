@@ -48,6 +48,10 @@ pub const CHANGES: &[Change] = &[
     change("edits_config", How::File("config.txt", Some("production"))),
     change("deletes_config", How::File("config.txt", None)),
     change("creates_absent", How::File("absent.txt", Some("here"))),
+    change(
+        "creates_absent_module",
+        How::File("fuzz_absent.py", Some("VALUE = 'here'\n")),
+    ),
     change("adds_plugin", How::File("plugins/another.txt", Some(""))),
     change("edits_home", How::File("home/.fuzzrc", Some("edited"))),
     change("edits_unread_file", How::File("unread.txt", Some("edited"))),

@@ -388,12 +388,151 @@ pub const STATEMENTS: &[Statement] = &[
     own("interrupts_itself", "import signal; signal.raise_signal(2)"),
 ];
 
+/// What a program may do before it prints anything: some of it influences later imports, and
+/// some must not be done ahead. `seen` is printed after all of it.
+pub const FIRST: &[Statement] = &[
+    own(
+        "f_filter",
+        "import warnings; warnings.simplefilter('always')",
+    ),
+    own(
+        "f_errors",
+        "import warnings; warnings.simplefilter('error')",
+    ),
+    own(
+        "f_path",
+        "sys.path.insert(0, 'vendored'); import fuzz_vendored; seen.append(fuzz_vendored.VALUE)",
+    ),
+    own("f_sets_variable", "os.environ['FUZZ_MENTIONED'] = '{n}'"),
+    own("f_threads", "os.environ['OMP_NUM_THREADS'] = '1'"),
+    own("f_variable", "seen.append(os.environ.get('FUZZ_A'))"),
+    own(
+        "f_variables",
+        "seen.append(sorted(n for n in os.environ if n.startswith('FUZZ')))",
+    ),
+    own("f_file", "seen.append(open('read.txt').read())"),
+    own("f_open", "kept_{n} = open('read.txt')"),
+    own("f_probe", "seen.append(os.path.exists('absent.txt'))"),
+    own(
+        "f_lists",
+        "seen.append(sorted(n for n in os.listdir('.') if n.endswith('.txt')))",
+    ),
+    own("f_own", "import fuzz_own; seen.append(fuzz_own.VALUE)"),
+    own(
+        "f_absent",
+        "try: import fuzz_absent; seen.append(fuzz_absent.VALUE)\nexcept ImportError as error: seen.append(str(error))",
+    ),
+    own(
+        "f_logging",
+        "import logging; logging.basicConfig(level=logging.DEBUG)",
+    ),
+    own(
+        "f_at_exit",
+        "import atexit; atexit.register(print, 'registered first {n}')",
+    ),
+    own(
+        "f_finalizes",
+        "class First_{n}:\n    def __del__(self): print('first deleted {n}')\nfirst_{n} = First_{n}()",
+    ),
+    own(
+        "f_cycle",
+        "class Ring_{n}:\n    def __del__(self, write=os.write): write(2, b'ring {n}\\n')\nring_{n} = Ring_{n}(); ring_{n}.me = ring_{n}; del ring_{n}",
+    ),
+    own(
+        "f_generator",
+        "def steps_{n}():\n    try: yield 1\n    finally: print('closed {n}')\nsteps = steps_{n}(); next(steps)",
+    ),
+    own(
+        "f_hook",
+        "sys.excepthook = lambda kind, value, _: print('hooked', kind.__name__, value)",
+    ),
+    own("f_recursion", "sys.setrecursionlimit(1500)"),
+    own(
+        "f_numpy",
+        "import numpy; seen.append(int(numpy.random.default_rng({n}).integers(1000)))",
+    ),
+    own(
+        "f_program",
+        "seen.append((sys.argv[0], __file__, __name__))",
+    ),
+    own("f_arguments", "seen.append(sys.argv[1:])"),
+    own("f_input", "seen.append(sys.stdin is None)"),
+    own(
+        "f_signal",
+        "import signal; seen.append(str(signal.getsignal(10)))",
+    ),
+    own("f_umask", "mask = os.umask(0o22); seen.append(mask)"),
+    own(
+        "f_process",
+        "process = os.getpid(); seen.append(process)\nseen[-1] = seen[-1] == os.getpid()",
+    ),
+    own(
+        "f_random",
+        "import random; drawn_{n} = random.random(); seen.append('RANDOM:%r' % drawn_{n})",
+    ),
+    own(
+        "f_clock",
+        "import time; began = time.monotonic()\nseen.append(time.monotonic() - began < 60)",
+    ),
+    own(
+        "f_stack",
+        "import inspect; seen.append([(each.function, each.lineno) for each in inspect.stack()])",
+    ),
+    own(
+        "f_frame",
+        "seen.append((sys._getframe().f_lineno, sys._getframe().f_lasti, sys.gettrace(), sys.getprofile()))",
+    ),
+    own(
+        "f_traceback",
+        "import traceback\ntry: raise ValueError({n})\nexcept ValueError: seen.append(traceback.format_exc())",
+    ),
+    own(
+        "f_stream",
+        "sys.stdout.reconfigure(line_buffering=True); seen.append(sys.stdout.line_buffering)",
+    ),
+    own(
+        "f_buffer",
+        "buffer = sys.stdout.buffer; seen.append(buffer.name)",
+    ),
+    own("f_terminal", "seen.append(sys.stdout.isatty())"),
+    own(
+        "f_thread",
+        "import threading; early = threading.Thread(target=seen.append, args=({n},)); early.start(); early.join()",
+    ),
+    own(
+        "f_patch",
+        "import builtins; builtins.fuzz_open = open; os.getpid_{n} = os.getpid",
+    ),
+    own(
+        "f_loop",
+        "for number in range({n}):\n    seen.append(str(number))\nseen[:] = [''.join(map(str, seen))]",
+    ),
+    own(
+        "f_function",
+        "def inside():\n    import json\n    seen.append(json.dumps({n}))\ninside()",
+    ),
+];
+
+/// Statements that leave something to finalize. A program that begins with one has no other: in
+/// which order they come depends on when the garbage collector ran.
+const FINALIZE: [&str; 7] = [
+    "f_finalizes",
+    "f_cycle",
+    "f_generator",
+    "finalizes",
+    "cycle",
+    "m_finalizes",
+    "m_cycle",
+];
+
 /// How many of the last statements end a program.
 const ENDS: usize = 6;
 
 /// A program: its statements in order, and the number in their texts.
 pub struct Program {
     pub statements: Vec<(&'static Statement, u64)>,
+    /// How many of them come before it prints anything.
+    pub before: usize,
     /// How its installed modules begin.
     pub prefix: String,
 }
@@ -401,6 +540,15 @@ pub struct Program {
 impl Program {
     /// One that does a few things.
     pub fn new(random: &mut Random, prefix: String) -> Program {
+        let mut first: Vec<&'static Statement> = Vec::new();
+        if random.below(2) == 0 {
+            for _ in 0..2 + random.below(5) {
+                let statement = &FIRST[random.below(FIRST.len())];
+                if !first.iter().any(|other| other.name == statement.name) {
+                    first.push(statement);
+                }
+            }
+        }
         let (middle, ends) = STATEMENTS.split_at(STATEMENTS.len() - ENDS);
         let mut chosen: Vec<&'static Statement> = Vec::new();
         for _ in 0..3 + random.below(6) {
@@ -412,12 +560,24 @@ impl Program {
         if random.below(3) == 0 {
             chosen.push(&ends[random.below(ends.len())]);
         }
-        let statements = chosen.into_iter().map(|statement| {
+        let finalize = |one: &&Statement| FINALIZE.contains(&one.name);
+        if first
+            .iter()
+            .chain(&chosen)
+            .filter(|&one| finalize(one))
+            .count()
+            > 1
+        {
+            first.retain(|one| !finalize(one));
+        }
+        let before = first.len();
+        let statements = first.into_iter().chain(chosen).map(|statement| {
             let number = random.below(90) as u64 + 10;
             (statement, number)
         });
         Program {
             statements: statements.collect(),
+            before,
             prefix,
         }
     }
@@ -430,6 +590,7 @@ impl Program {
         };
         Program {
             statements: names.iter().map(find).collect(),
+            before: 0,
             prefix,
         }
     }
@@ -439,11 +600,20 @@ impl Program {
     }
 
     pub fn text(&self) -> String {
-        let lines = self.statements.iter().map(|(statement, number)| {
-            let code = self.fill(statement.code);
-            code.replace("{n}", &number.to_string()) + "\n"
-        });
-        "import os, sys\n".to_owned() + &lines.collect::<String>()
+        let lines: Vec<String> = self
+            .statements
+            .iter()
+            .map(|(statement, number)| {
+                let code = self.fill(statement.code);
+                code.replace("{n}", &number.to_string()) + "\n"
+            })
+            .collect();
+        let (first, rest) = lines.split_at(self.before);
+        let mut text = "import os, sys\n".to_owned();
+        if self.before > 0 {
+            text += &format!("seen = []\n{}print(seen)\n", first.concat());
+        }
+        text + &rest.concat()
     }
 
     /// Names and texts of its installed modules.
