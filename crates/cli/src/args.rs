@@ -223,7 +223,7 @@ pub struct RunArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With --json, --html, --csv or --perfetto, the result is written there instead of being shown.",
+    before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With flags that name files, the result is written there instead of being shown.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat report preheat-train                     a recording
