@@ -95,17 +95,18 @@ fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()
         .with_context(|| format!("{} could not be written", page.display()));
     say(&findings, output, paged.is_ok().then_some(&page), targets);
     let sent = send(&arguments.export, &recording, &findings);
-    if arguments.open && paged.is_ok() {
-        open(&page)?;
-    }
-    written.and(paged).and(sent)
+    let opened = match arguments.open && paged.is_ok() {
+        true => open(&page),
+        false => Ok(()),
+    };
+    written.and(paged).and(sent).and(opened)
 }
 
 /// Opens the page in the user's browser, without waiting for it.
 fn open(page: &Path) -> Result<()> {
     let page = page.canonicalize().unwrap_or_else(|_| page.to_path_buf());
     let chosen = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty());
-    let programs = (chosen.into_iter()).chain(["xdg-open", "open", "wslview"].map(Into::into));
+    let programs = (chosen.into_iter()).chain(["xdg-open", "wslview"].map(Into::into));
     for program in programs {
         let started = Command::new(&program)
             .arg(&page)
