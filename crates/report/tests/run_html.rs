@@ -137,9 +137,10 @@ fn the_ladder_is_shown_where_there_is_one() {
 #[test]
 fn without_its_script_the_page_still_tells_the_path_and_the_imports() {
     let html = page();
-    assert_eq!(html.matches("<noscript>").count(), 2);
+    assert_eq!(html.matches("<noscript>").count(), 3);
     assert!(html.contains("The path from exec to the third iteration"));
     assert!(html.contains("torch.fx.experimental.symbolic_shapes</th>"));
+    assert!(html.contains("load_weights</th>"));
 }
 
 #[test]

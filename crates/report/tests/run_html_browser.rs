@@ -87,11 +87,11 @@ fn the_drawings_move_by_key_wheel_and_click() {
     let html = run_html(&common::run::report(), &run_view::view());
     let page = folder.0.join("page.html");
 
-    // The page as it is, with its policy: its script runs and draws both.
+    // The page as it is, with its policy: its script runs and draws all three.
     std::fs::write(&page, &html).unwrap();
     let (dom, messages) = open(&browser, &folder.0, &page, false);
     assert_eq!(console(&messages), Vec::<&str>::new());
-    assert_eq!(dom.matches("<svg class=\"lanes\"").count(), 2);
+    assert_eq!(dom.matches("<svg class=\"lanes\"").count(), 3);
 
     std::fs::write(&page, with_probe(&html, PERSON)).unwrap();
     let (dom, messages) = open(&browser, &folder.0, &page, false);

@@ -271,8 +271,8 @@ fn causes_of(
 fn open_own_cpu(report: &mut RunReport, examined: &Examined, functions: &mut Functions) {
     let total = report.time_to_first.median;
     let shown = examined.causes[Cause::OwnCpu.index()];
-    let own = report.causes.iter_mut();
-    if let Some(own) = own.into_iter().find(|cause| cause.cause == Cause::OwnCpu)
+    let mut causes = report.causes.iter_mut();
+    if let Some(own) = causes.find(|cause| cause.cause == Cause::OwnCpu)
         && shown > 0.0
     {
         functions.scale(own.seconds / shown, total);
