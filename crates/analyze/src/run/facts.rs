@@ -6,7 +6,7 @@ use super::calls::{Meaning, meaning};
 use super::items::{file_name, package};
 use super::trace::{Process, Span, Usage, What};
 use super::waiting::Waiting;
-use super::{Cause, ranges::Ranges};
+use super::{Cause, ranges::Ranges, torch_compile};
 
 /// A process with what its spans say together.
 pub(super) struct Facts<'a> {
@@ -15,6 +15,9 @@ pub(super) struct Facts<'a> {
     meanings: Vec<Meaning>,
     /// By text: whether a range of that name is a compiler at work.
     compiling: Vec<bool>,
+    /// By text: whether it is torch.compile or a part of it, and whether the part has a
+    /// phase.
+    torch_compile: Vec<Option<bool>>,
     /// By function: when it was first launched.
     first_launch: Vec<u64>,
     /// By thread: how many spans of each kind.
@@ -61,6 +64,12 @@ impl<'a> Facts<'a> {
                 .texts
                 .iter()
                 .map(|text| is_compiling(text))
+                .collect(),
+            torch_compile: (process.texts.iter())
+                .map(|text| {
+                    let part = torch_compile::is_part(text);
+                    part.then(|| torch_compile::phase(text).is_some())
+                })
                 .collect(),
             first_launch: vec![u64::MAX; process.functions.len()],
             counts: vec![[0; KINDS]; process.threads.len()],
@@ -220,7 +229,10 @@ impl<'a> Facts<'a> {
             | What::Named => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range names what is compiled; those within are its passes.
+                // The phases of torch.compile are separate items.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);
+                let phase = self.torch_compile.get(span.detail as usize) == Some(&Some(true));
+                let outer = outer.filter(|_| !phase);
                 let thing = outer.map_or(Thing::Text(span.detail), |outer| outer.thing);
                 (Some(Cause::KernelCompilation), thing)
             }
@@ -268,6 +280,14 @@ impl<'a> Facts<'a> {
                 waiting,
             },
         })
+    }
+
+    /// Whether this is torch.compile at work, which has other processes work for it.
+    pub(super) fn is_torch_compile(&self, thing: Thing) -> bool {
+        match thing {
+            Thing::Text(at) => matches!(self.torch_compile.get(at as usize), Some(Some(_))),
+            _ => false,
+        }
     }
 
     /// Code without machine code is compiled by the driver when it is loaded.

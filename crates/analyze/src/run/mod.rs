@@ -34,6 +34,7 @@ mod span_causes;
 mod stacks;
 mod summary;
 mod timers;
+mod torch_compile;
 pub mod trace;
 mod view;
 mod viewing;

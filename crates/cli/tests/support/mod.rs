@@ -107,9 +107,10 @@ pub fn recorded<'a>(
     serde_json::from_str(&text).expect("it is a report")
 }
 
-/// Put a recording that was made on an H200 into `directory`, under its own name.
+/// Put a kept recording into `directory`, under its own name.
 pub fn unpack(directory: &Directory, name: &str) {
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/h200/{name}.tar.gz"));
+    let archive =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recordings/{name}.tar.gz"));
     let unpacked = Command::new("tar")
         .arg("-xzf")
         .arg(archive)

@@ -330,6 +330,7 @@ class Frameworks(object):
     def torch_compiler_near(self, utils):
         """Replaces the hook with a Python function when PyTorch's compiler is imported:
         the compiler can inspect it, and regards it as the unpatched call."""
+        self.torch_compiler_phases(utils)
         Module, made, original = self.modules or (None, None, None)
         ours = Module is not None and Module.__dict__.get("__call__") is made
         if not ours or type(made) is type(once):
@@ -342,6 +343,36 @@ class Frameworks(object):
         if getattr(utils, "__dict__", {}).get("unpatched_nn_module_call") is made:
             utils.unpatched_nn_module_call = function
         self.modules = (Module, function, original)
+
+    def torch_compiler_phases(self, utils):
+        """torch.compile times its parts and logs them as events: each becomes a range."""
+        logger = getattr(utils, "ChromiumEventLogger", None)
+        start, end = (getattr(logger, "log_event_" + name, None) for name in ("start", "end"))
+        if start is None or end is None:
+            return
+        import _thread
+
+        open_ones = {}
+
+        def log_event_start(self_, event_name, *args, **kwargs):
+            mark = self.recorder.range_begin("torch.compile:" + str(event_name))
+            open_ones.setdefault(_thread.get_ident(), []).append((event_name, mark))
+            return start(self_, event_name, *args, **kwargs)
+
+        def log_event_end(self_, event_name, *args, **kwargs):
+            try:
+                return end(self_, event_name, *args, **kwargs)
+            finally:
+                own = open_ones.get(_thread.get_ident())
+                # An event may have ended in another thread: what is open above it goes too.
+                while own and any(name == event_name for name, _ in own):
+                    name, mark = own.pop()
+                    self.recorder.range_end(mark, "preheat")
+                    if name == event_name:
+                        break
+
+        logger.log_event_start = wraps(log_event_start, start)
+        logger.log_event_end = wraps(log_event_end, end)
 
     def leave_modules(self):
         """Unhooks module calls: the steps of the optimizers are the iterations from now

@@ -106,7 +106,7 @@ fn list(stacks: &Stacks, samples: &[(u32, f64)]) -> Vec<FunctionReport> {
         let Some(innermost) = frames.next() else {
             continue;
         };
-        // Native code that a Python function called is told with that function.
+        // Native code that a Python function called is reported with that function.
         let caller = match innermost.library.as_str() {
             "" => None,
             _ => frames.find(|frame| frame.library.is_empty()),

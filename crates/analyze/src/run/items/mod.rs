@@ -18,7 +18,7 @@ use super::examine::{Examined, seconds};
 use super::facts::{Facts, Thing};
 use super::iterations::Seen;
 use super::path::{Meant, Sum};
-use super::{Behind, Cause, Item};
+use super::{Behind, Cause, Item, torch_compile};
 
 /// So many items of a cause are told.
 pub(super) const MOST: usize = 20;
@@ -50,6 +50,9 @@ pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
 
 /// What a compiler's range says that it compiles, as in `XlaCompile:#module=jit_step#`.
 fn compiled(range: &str) -> &str {
+    if let Some(phase) = torch_compile::phase(range) {
+        return phase;
+    }
     let module = range.split_once("module=").map(|(_, rest)| rest);
     let module = module.and_then(|rest| rest.split([',', '#']).next());
     module.unwrap_or(range)
@@ -202,7 +205,8 @@ fn detail(meant: Meant, facts: &[Facts]) -> String {
         Meant::Of(process, Thing::Text(at)) => {
             let range = facts[process].process.texts.get(at as usize);
             match range.map_or("", String::as_str) {
-                "torch.compile" => "Dynamo and Inductor, and what they wait for".to_owned(),
+                torch_compile::COMPILE => "what is in none of its phases".to_owned(),
+                range if torch_compile::is_part(range) => String::new(),
                 _ => BY_XLA.to_owned(),
             }
         }

@@ -1,6 +1,7 @@
 //! Processes that a program waits for: compilers, workers.
 
 use super::super::Cause;
+use super::super::torch_compile;
 use super::super::trace::{Process, StartTrace};
 use super::catalogue::{Catalogue, ItemId};
 use super::sampled::{ByThread, Cursor};
@@ -70,6 +71,35 @@ pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
     arguments.any(|a| a.contains("torch/_inductor/compile_worker"))
 }
 
+/// What a process is and did: `g++`, `python3 -c, imports torch`.
+fn described(process: &Process) -> String {
+    let name = name(process);
+    let mut words = match name {
+        "" | UNKNOWN => UNKNOWN.to_owned(),
+        _ if is_compile_worker(process) => "a compile worker".to_owned(),
+        _ if is_compiler(process) => return name.to_owned(),
+        _ => match process.arguments.get(1).map(String::as_str) {
+            Some(option) if option.starts_with('-') => format!("{name} {option}"),
+            Some(script) => format!("{name} {}", script.rsplit('/').next().unwrap_or(script)),
+            None => name.to_owned(),
+        },
+    };
+    if imports_torch(process) {
+        words.push_str(", imports torch");
+    }
+    words
+}
+
+/// Whether a process imports PyTorch. Of one that was started with another PYTHONPATH, as
+/// torch.compile does, imports are not recorded, but the files that it opened are.
+fn imports_torch(process: &Process) -> bool {
+    let mut files = process.files.iter();
+    process.imports.iter().any(|import| import.name == "torch")
+        || files.any(|file| {
+            file.contains("/torch/__pycache__/__init__.") || file.ends_with("/torch/__init__.py")
+        })
+}
+
 /// Goes along the processes beside the ones on the path. Times must not go back.
 pub(super) struct Children<'a> {
     /// Those to come, the next one last.
@@ -86,6 +116,8 @@ pub(super) struct Child<'a> {
     /// The sampled stacks of its threads.
     stacks: Vec<Cursor<'a>>,
     pub item: ItemId,
+    /// Its item where torch.compile waits for it.
+    pub for_torch_compile: ItemId,
     pub cause: Cause,
     /// What its busiest thread does; a compiler is at work as long as it is there.
     pub load: Load,
@@ -151,9 +183,11 @@ impl<'a> Child<'a> {
             _ if worker => catalogue.named("a compile worker of TorchInductor"),
             name => catalogue.named(name),
         };
+        let for_torch_compile = format!("{}: {}", torch_compile::COMPILE, described(process));
         Child {
             process,
             compiler,
+            for_torch_compile: catalogue.named(&for_torch_compile),
             threads: (process.threads.iter())
                 .map(|thread| Samples::new(process, thread))
                 .collect(),
@@ -210,6 +244,7 @@ impl<'a> Child<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::trace::Import;
     use super::*;
 
     fn program(path: &str) -> Process {
@@ -243,5 +278,23 @@ mod tests {
         };
         assert!(is_compile_worker(&worker));
         assert_eq!(name(&worker), "python3");
+        assert_eq!(described(&worker), "a compile worker");
+        let check = Process {
+            program: "/usr/bin/python3.11".to_owned(),
+            arguments: vec!["python3".into(), "-c".into(), "import torch".into()],
+            imports: vec![Import {
+                name: "torch".to_owned(),
+                ..Import::default()
+            }],
+            ..Process::default()
+        };
+        assert_eq!(described(&check), "python3.11 -c, imports torch");
+        let without_records = Process {
+            imports: Vec::new(),
+            files: vec!["/v/torch/__pycache__/__init__.cpython-311.pyc".to_owned()],
+            ..check
+        };
+        assert_eq!(described(&without_records), "python3.11 -c, imports torch");
+        assert_eq!(described(&program("/usr/bin/g++")), "g++");
     }
 }

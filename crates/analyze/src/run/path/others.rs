@@ -124,6 +124,39 @@ impl<'a> Others<'a> {
         &self.found
     }
 
+    /// What other processes do for torch.compile in this time; the rest is unexplained.
+    pub(super) fn for_torch_compile(
+        &mut self,
+        asked: Question,
+        catalogue: &mut Catalogue,
+    ) -> &[Piece] {
+        self.found.clear();
+        let mut now = asked.begin;
+        while now < asked.end {
+            if now >= self.known_until {
+                self.look(now, catalogue);
+            }
+            let end = asked.end.min(self.known_until);
+            self.free.reset(now, end);
+            for child in self.children.at_work_mut() {
+                let (from, to) = child.within(now, end);
+                let item = child.for_torch_compile;
+                let interval = [(from, to, ())].into_iter();
+                (self.free).take_share(interval, child.load.busy(), |begin, end, ()| {
+                    let piece = plain(begin, end, Cause::KernelCompilation, item);
+                    self.found.push(piece);
+                });
+            }
+            for (begin, end) in self.free.rest() {
+                let piece = plain(begin, end, Cause::Unexplained, self.items.unknown);
+                self.found.push(piece);
+            }
+            now = end;
+        }
+        self.found.sort_unstable_by_key(|piece| piece.begin);
+        &self.found
+    }
+
     fn look(&mut self, now: u64, catalogue: &mut Catalogue) {
         let soonest = now.saturating_add(APART);
         let mut until = self.reading.at(now).max(soonest);

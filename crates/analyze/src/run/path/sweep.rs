@@ -24,6 +24,7 @@ const HELD: usize = 4096;
 
 /// One phase of the path.
 pub(super) struct Sweep<'a, 's> {
+    facts: &'a Facts<'a>,
     process: &'a Process,
     samples: Samples<'a>,
     /// Its sampled stacks.
@@ -40,6 +41,8 @@ pub(super) struct Sweep<'a, 's> {
 
 enum Held {
     Known(Piece),
+    /// torch.compile: other processes may work for it while it waits.
+    Compiling(Piece),
     Gap(u64, u64),
 }
 
@@ -65,6 +68,7 @@ impl<'a, 's> Sweep<'a, 's> {
         let item = catalogue.named(&names.followed(process, thread));
         let left_out = catalogue.named(LEFT_OUT);
         Sweep {
+            facts,
             process,
             samples,
             stacks: stacks.cursor(process.pid, thread.id),
@@ -104,7 +108,7 @@ impl<'a, 's> Sweep<'a, 's> {
     fn known(&mut self, leaf: &Leaf, begin: u64, end: u64, process: usize) {
         if self.sink.wants(begin, end) {
             let item = self.catalogue.id(process, leaf.judged.thing);
-            self.hold(Held::Known(Piece {
+            let piece = Piece {
                 begin,
                 end,
                 cause: leaf.judged.cause,
@@ -112,7 +116,11 @@ impl<'a, 's> Sweep<'a, 's> {
                 waiting: leaf.judged.waiting,
                 bytes: leaf.bytes,
                 first: leaf.first,
-            }));
+            };
+            self.hold(match self.facts.is_torch_compile(leaf.judged.thing) {
+                true => Held::Compiling(piece),
+                false => Held::Known(piece),
+            });
         }
     }
 
@@ -154,15 +162,17 @@ impl<'a, 's> Sweep<'a, 's> {
                 self.stretch = self.samples.at(begin);
             }
             let until = end.min(self.stretch.end);
+            let part = |piece: Piece| Piece {
+                begin,
+                end: until,
+                bytes: if first { piece.bytes } else { 0 },
+                first: first && piece.first,
+                ..piece
+            };
             self.held.push(match held {
                 Held::Gap(..) => Held::Gap(begin, until),
-                Held::Known(piece) => Held::Known(Piece {
-                    begin,
-                    end: until,
-                    bytes: if first { piece.bytes } else { 0 },
-                    first: first && piece.first,
-                    ..piece
-                }),
+                Held::Known(piece) => Held::Known(part(piece)),
+                Held::Compiling(piece) => Held::Compiling(part(piece)),
             });
             (begin, first) = (until, false);
         }
@@ -180,7 +190,7 @@ impl<'a, 's> Sweep<'a, 's> {
             let length = (end - begin) as f64;
             all += length;
             match held {
-                Held::Gap(..) => gaps += length,
+                Held::Gap(..) | Held::Compiling(_) => gaps += length,
                 Held::Known(piece) if waits(piece.cause) => {}
                 Held::Known(piece) => work += length * f64::from(1.0 - piece.waiting),
             }
@@ -197,10 +207,43 @@ impl<'a, 's> Sweep<'a, 's> {
         for at in 0..self.held.len() {
             match self.held[at] {
                 Held::Known(piece) => self.sink.add(piece),
+                Held::Compiling(piece) => self.explain_compiling(piece, share),
                 Held::Gap(begin, end) => self.explain(begin, end, share),
             }
         }
         self.held.clear();
+    }
+
+    /// Splits a part of torch.compile in which the thread was busy for a share of the time:
+    /// the rest is what other processes did, as far as they did anything.
+    fn explain_compiling(&mut self, piece: Piece, share: Option<Load>) {
+        let (begin, end) = (piece.begin, piece.end);
+        let length = end - begin;
+        let own = share.map_or(length, |load| portion(length, load.busy()));
+        self.sink.add(Piece {
+            end: begin + own,
+            ..piece
+        });
+        if own == length {
+            return;
+        }
+        let question = Question {
+            begin,
+            end,
+            share: (length - own) as f64 / length as f64,
+            looked_at: share.is_some(),
+        };
+        for found in self.others.for_torch_compile(question, self.catalogue) {
+            let by_child = found.cause != Cause::Unexplained;
+            self.sink.add(Piece {
+                begin: scaled(found.begin, (begin, end), own),
+                end: scaled(found.end, (begin, end), own),
+                bytes: 0,
+                first: false,
+                item: if by_child { found.item } else { piece.item },
+                ..piece
+            });
+        }
     }
 
     /// Explains a gap in which the thread was busy for a share of the time. The order of
@@ -246,12 +289,8 @@ impl<'a, 's> Sweep<'a, 's> {
             looked_at: share.is_some(),
         };
         let pieces = self.others.explain(question, self.catalogue);
-        let scaled = |time: u64| {
-            let part = u128::from(time - begin) * u128::from(length - own) / u128::from(length);
-            begin + own + part as u64
-        };
         for piece in pieces {
-            let (begin, end) = (scaled(piece.begin), scaled(piece.end));
+            let [begin, end] = [piece.begin, piece.end].map(|time| scaled(time, (begin, end), own));
             self.sink.add(judged(Piece {
                 begin,
                 end,
@@ -269,10 +308,17 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 }
 
+/// Where a time of an interval lies when the interval's first part is something else.
+fn scaled(time: u64, (begin, end): (u64, u64), first: u64) -> u64 {
+    let length = u128::from(end - begin);
+    let part = u128::from(time - begin) * (length - u128::from(first)) / length.max(1);
+    begin + first + part as u64
+}
+
 impl Held {
     fn span(&self) -> (u64, u64) {
         match self {
-            Held::Known(piece) => (piece.begin, piece.end),
+            Held::Known(piece) | Held::Compiling(piece) => (piece.begin, piece.end),
             Held::Gap(begin, end) => (*begin, *end),
         }
     }

@@ -1,7 +1,7 @@
 //! Kernels that are compiled again and again: a cache that outlives the start.
 
 use super::super::items::BY_XLA;
-use super::super::{Cause, Item, Temperature};
+use super::super::{Cause, Item, Temperature, torch_compile};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
 use super::{Case, Told, ladder, remedy};
 use crate::units;
@@ -18,7 +18,7 @@ pub(super) fn compile_caches(case: &Case) -> Option<Told> {
         .or_else(|| by_ladder(case))
         .or_else(|| by_first_start(case))
         .or_else(|| xla(case))
-        .or_else(|| torch_compile(case))
+        .or_else(|| by_torch_compile(case))
         .or_else(|| at_run_time(case))
 }
 
@@ -127,10 +127,10 @@ fn xla(case: &Case) -> Option<Told> {
 }
 
 /// torch.compile keeps its caches in /tmp, unless it is told another place.
-fn torch_compile(case: &Case) -> Option<Told> {
+fn by_torch_compile(case: &Case) -> Option<Told> {
     let variables = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"];
     let compiled = seconds(case, |item| {
-        item.name == "torch.compile" || item.name.contains("TorchInductor")
+        item.name.starts_with(torch_compile::COMPILE) || item.name.contains("TorchInductor")
     });
     let kept = variables
         .iter()

@@ -1,0 +1,140 @@
+//! The phases of torch.compile, from the names of its own timed events.
+//!
+//! PyTorch times parts of its compiler (`dynamo_timed`). The recorder records these parts as
+//! ranges with their names; here they become phases. A part that is not known belongs to
+//! the phase that it lies in.
+
+/// What the recorder calls a compilation; its parts are called this, a colon, and their name.
+pub(super) const COMPILE: &str = "torch.compile";
+
+const TRACING: &str = "torch.compile: tracing";
+const LOWERING: &str = "torch.compile: lowering";
+const GENERATION: &str = "torch.compile: code generation";
+const AUTOTUNING: &str = "torch.compile: autotuning";
+const CACHES: &str = "torch.compile: caches";
+
+/// The phases, each with what the names of its parts contain. The first match counts.
+const PARTS: [(&str, &[&str]); 5] = [
+    (
+        AUTOTUNING,
+        &["autotun", "benchmark", "precompil", "select_algorithm"],
+    ),
+    (
+        CACHES,
+        &[
+            "cache",
+            "Cache.load",
+            "pgo.",
+            "TritonBundler",
+            "torch_key",
+            "CompiledArtifact",
+        ],
+    ),
+    (
+        GENERATION,
+        &[
+            "code_gen",
+            "codegen",
+            "compile_to_",
+            ".generate",
+            "compile_file",
+            "async_compile",
+            "load_by_key_path",
+            "reload_kernel",
+        ],
+    ),
+    (
+        LOWERING,
+        &[
+            "fx_codegen_and_compile",
+            "GraphLowering",
+            "Scheduler",
+            "inductor_compile",
+            "compile_fx",
+            "_passes",
+            "fake_tensor_prop",
+            "partition",
+        ],
+    ),
+    (
+        TRACING,
+        &[
+            "dynamo",
+            "entire_",
+            "compile_attempt",
+            "compile_inner",
+            "bytecode_tracing",
+            "build_guards",
+            "backend_compile",
+            "call_user_compiler",
+            "aot_",
+            "create_aot_dispatcher",
+        ],
+    ),
+];
+
+/// The phase that a range of the recorder stands for; none if it is another range, the whole
+/// compilation, or a part that is not known.
+pub(super) fn phase(range: &str) -> Option<&'static str> {
+    let part = range.strip_prefix(COMPILE)?.strip_prefix(':')?;
+    // Its name has both: it goes from the lowered graph to loaded code.
+    if part == "fx_codegen_and_compile" {
+        return Some(LOWERING);
+    }
+    // What is loaded here was just generated.
+    if part.starts_with("PyCodeCache") {
+        return Some(GENERATION);
+    }
+    let found = PARTS.iter().find(|(_, parts)| {
+        let mut parts = parts.iter();
+        parts.any(|known| part.contains(known))
+    });
+    found.map(|(phase, _)| *phase)
+}
+
+/// Whether a range is torch.compile or a part of it.
+pub(super) fn is_part(range: &str) -> bool {
+    range
+        .strip_prefix(COMPILE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of PyTorch 2.8.
+    #[test]
+    fn parts_of_the_compiler_have_a_phase() {
+        for (part, expected) in [
+            ("bytecode_tracing", TRACING),
+            ("backend_compile", TRACING),
+            ("aot_trace_joint_graph", TRACING),
+            ("entire_backward_compile", TRACING),
+            ("GraphLowering.run", LOWERING),
+            ("fx_codegen_and_compile", LOWERING),
+            ("compile_fx.<locals>.fw_compiler_base", LOWERING),
+            ("_recursive_joint_graph_passes", LOWERING),
+            ("min_cut_rematerialization_partition", LOWERING),
+            ("Scheduler.codegen", GENERATION),
+            ("GraphLowering.compile_to_fn", GENERATION),
+            ("PyCodeCache.load_by_key_path", GENERATION),
+            ("compile_file", GENERATION),
+            ("CachingAutotuner.benchmark_all_configs", AUTOTUNING),
+            ("pad_mm_benchmark", AUTOTUNING),
+            ("inductor_codecache_torch_key", CACHES),
+            ("pgo.get_local_code_state", CACHES),
+        ] {
+            assert_eq!(
+                phase(&format!("torch.compile:{part}")),
+                Some(expected),
+                "{part}"
+            );
+        }
+        assert_eq!(phase("torch.compile:gc"), None);
+        assert_eq!(phase("torch.compile"), None);
+        assert_eq!(phase("XlaCompile:codegen"), None);
+        assert!(is_part("torch.compile") && is_part("torch.compile:gc"));
+        assert!(!is_part("torch.compiled") && !is_part("step"));
+    }
+}
