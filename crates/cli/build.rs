@@ -17,7 +17,7 @@ fn main() {
         Some(commit) => format!("{version} ({commit})"),
         None => version,
     };
-    println!("cargo:rustc-env=PREHEAT_VERSION={version}");
+    println!("cargo:rustc-env=VERSION_AND_COMMIT={version}");
 }
 
 /// The commit and its date, with a mark if files differ from it.

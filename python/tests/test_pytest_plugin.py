@@ -64,7 +64,9 @@ def test_with_its_own_limit(preheat):
 """
     result = inner(body, "--preheat-budget", "limits.toml")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*limits.toml", "*1 of 2 limits is not met."])
+    result.stdout.fnmatch_lines(["*1 of 2 limits is not met."])
+    # The path may be longer than a line.
+    assert "limits.toml" in "".join(result.outlines)
     missing = inner(body, "--preheat-budget", "none.toml")
     missing.stderr.fnmatch_lines(["*--preheat-budget: none.toml is not a file"])
 

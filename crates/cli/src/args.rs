@@ -28,7 +28,7 @@ const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// The version and, in release builds, the commit that it was built from (see build.rs).
-const VERSION: &str = env!("PREHEAT_VERSION");
+const VERSION: &str = env!("VERSION_AND_COMMIT");
 
 /// Measures, explains and removes GPU cold start.
 #[derive(Debug, Parser)]

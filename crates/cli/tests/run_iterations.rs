@@ -285,7 +285,7 @@ for _ in range(5):
     let report = recorded(&python, script, &flags);
     let said = |part: &str| report.notes.iter().any(|note| note.contains(part));
     match report.starts[0].iterations.len() {
-        0 => assert!(said("since Python 3.12"), "{:?}", report.notes),
+        0 => assert!(said("needs Python 3.12"), "{:?}", report.notes),
         count => assert_eq!(count, 5),
     }
 }

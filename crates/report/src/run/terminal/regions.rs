@@ -144,7 +144,7 @@ mod tests {
         let line = "Marked by the program  weights loaded 2.3 s · listening 4.1 s\n";
         assert!(text(&report).contains(line), "{}", text(&report));
         report.marks = vec![mark("step", 1.0); 8];
-        assert!(text(&report).contains("2 more on the page"));
+        assert!(text(&report).contains("2 more in --json"));
         report.marks.clear();
         assert!(!text(&report).contains("Marked by the program"));
     }
