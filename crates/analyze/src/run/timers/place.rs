@@ -18,14 +18,21 @@ pub struct Frame {
 /// of it, the first that has a line counts.
 pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
     if place.starts_with('+') {
-        let mut all = addresses(place).map(|address| native(address, program, timers));
-        let first = all.next();
-        let with_line = first
-            .iter()
+        let all: Vec<Frame> = addresses(place)
+            .map(|address| native(address, program, timers))
+            .collect();
+        // A kernel launch leaves the addresses of its stub, and of the function that calls
+        // the stub, in parts of the stack that a later call does not overwrite.
+        let is_stub = |at: usize| all.get(at).is_some_and(is_launch_stub);
+        let with_line = (0..all.len()).find(|&at| {
+            let left_over = is_stub(at) || at.checked_sub(1).is_some_and(is_stub);
+            all[at].line > 0 && !left_over
+        });
+        return all
+            .get(with_line.unwrap_or(0))
             .cloned()
-            .chain(all)
-            .find(|frame| frame.line > 0);
-        return with_line.or(first).into_iter().collect();
+            .into_iter()
+            .collect();
     }
     let fields: Vec<&str> = place.split('\0').collect();
     let python = |frame: &[&str]| {
@@ -36,6 +43,11 @@ pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
         })
     };
     fields.chunks(3).map_while(python).collect()
+}
+
+/// Returns true for the host code that nvcc generates to launch a kernel.
+fn is_launch_stub(frame: &Frame) -> bool {
+    frame.file.contains(".cudafe1.") || frame.function.contains("__device_stub_")
 }
 
 /// The addresses of a place in native code.
@@ -132,6 +144,31 @@ mod tests {
         assert_eq!(
             frames("+17+20", "/bin/x", &timers),
             [frame("/bin/x", 0, "0x11")]
+        );
+        // A kernel was launched before: addresses on the stack of an H200's program.
+        let line = |address, file: &str, line, function: &str| Address {
+            program: "/bin/x".into(),
+            address,
+            file: file.into(),
+            line,
+            function: function.into(),
+        };
+        let timers = Timers {
+            addresses: vec![
+                line(
+                    37052,
+                    "/tmp/tmpxft_5fc-6_x.cudafe1.stub.c",
+                    13,
+                    "_Z26__device_stub__Z3addi",
+                ),
+                line(37189, "x.cu", 7, "_Z3addi"),
+                line(36326, "x.cu", 31, "main"),
+            ],
+            ..Timers::default()
+        };
+        assert_eq!(
+            frames("+457259+37052+37189+36326", "/bin/x", &timers),
+            [frame("x.cu", 31, "main")]
         );
     }
 
