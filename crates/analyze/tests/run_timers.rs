@@ -70,7 +70,7 @@ fn a_straight_line_program_that_does_the_same_twice_has_a_first_and_a_second() {
     close(report.second.unwrap().median, 0.002);
     close(report.first_to_second.unwrap().median, 25.0);
     assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
-    // What does something else is not its repetition.
+    // A region with other code is not a repetition.
     let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 1)]);
     assert_eq!(report.iteration, "a.py:3–5, timed by the program");
     assert_eq!((report.second, report.first_to_second), (None, None));

@@ -251,7 +251,7 @@ fn remedies_that_slow_later_iterations_are_not_kept() {
     let report = measured(1.2);
     assert_eq!(of(&report, "allocator").kept, Kept::Slows);
     assert!(report.kept.is_empty());
-    // What a thousand slower iterations lose is less than what it saves.
+    // A thousand slower iterations lose less than it saves.
     assert_eq!(measured(1.07).kept, ["allocator"]);
     assert_eq!(measured(1.0).kept, ["allocator"]);
     // A remedy that costs time at the start is reported as such.

@@ -111,7 +111,7 @@ fn a_python_function_gets_the_cpu_time_that_it_used() {
         hot.line.is_some_and(|line| (14..=15).contains(&line)),
         "{hot:?}"
     );
-    // What calls it has no time of its own.
+    // Its callers have no CPU time themselves.
     assert!(
         own.functions
             .iter()

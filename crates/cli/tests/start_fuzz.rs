@@ -31,7 +31,7 @@ use warm::Warm;
 /// Changes that each program meets: none, and some others.
 const CHANGES_EACH: u64 = 5;
 
-/// What preheat says of a warm start whose first lines ran in the parent.
+/// Part of the message for a warm start whose first lines ran in the parent.
 const AHEAD: &str = "its first lines run ahead";
 
 /// Numbers of a run.

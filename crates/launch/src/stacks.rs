@@ -39,7 +39,7 @@ pub(crate) struct Collector {
     table: Table,
 }
 
-/// What is known of a process.
+/// The interpreter of a process.
 enum Interpreter {
     Found(Box<Python>),
     /// None yet: samples until it is looked for again, and the pause after that.

@@ -4,7 +4,7 @@
 //! ranges with their names; here they become phases. A part that is not known belongs to
 //! the phase that it lies in.
 
-/// What the recorder calls a compilation; its parts are called this, a colon, and their name.
+/// The recorder's name of a compilation. The names of its parts begin with it and a colon.
 pub(super) const COMPILE: &str = "torch.compile";
 
 const TRACING: &str = "torch.compile: tracing";
@@ -81,7 +81,7 @@ pub(super) fn phase(range: &str) -> Option<&'static str> {
     if part == "fx_codegen_and_compile" {
         return Some(LOWERING);
     }
-    // What is loaded here was just generated.
+    // It loads the code that was just generated.
     if part.starts_with("PyCodeCache") {
         return Some(GENERATION);
     }

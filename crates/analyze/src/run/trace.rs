@@ -31,7 +31,7 @@ pub struct StartTrace {
     pub lines: Vec<u64>,
     /// When lines of output began iterations, in order.
     pub line_begins: Vec<u64>,
-    /// What threads computed, as it was sampled from outside.
+    /// Stacks of the threads, sampled from outside.
     pub stacks: Stacks,
     /// Sentences: what could not be read.
     pub problems: Vec<String>,

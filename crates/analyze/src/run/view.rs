@@ -73,8 +73,8 @@ pub struct Bar {
 pub struct FlameNode {
     /// The module or function.
     pub name: String,
-    /// Who asked for a module: `torch._compile inner:53, from train.py:12`; where a function
-    /// is: `train.py:12`.
+    /// The importer of a module: `torch._compile inner:53, from train.py:12`; the place of a
+    /// function: `train.py:12`.
     pub detail: String,
     /// When a module began; of a function only the order.
     pub begin: f64,
@@ -82,7 +82,7 @@ pub struct FlameNode {
     pub seconds: f64,
     /// Without.
     pub own: f64,
-    /// What lies within it; small ones are left out.
+    /// Its children, without small ones.
     pub children: Vec<FlameNode>,
 }
 

@@ -388,8 +388,8 @@ pub const STATEMENTS: &[Statement] = &[
     own("interrupts_itself", "import signal; signal.raise_signal(2)"),
 ];
 
-/// What a program may do before it prints anything: some of it influences later imports, and
-/// some must not be done ahead. `seen` is printed after all of it.
+/// Statements before a program prints anything: some influence later imports, and some must
+/// not be executed ahead. `seen` is printed after all of it.
 pub const FIRST: &[Statement] = &[
     own(
         "f_filter",

@@ -140,7 +140,7 @@ fn open(pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
     }
 }
 
-/// How many processors the machine has, whether this process may use them or not.
+/// The number of processors of the machine, including those this process may not use.
 fn processors() -> usize {
     // SAFETY: sysconf takes a number only.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };

@@ -39,7 +39,7 @@ pub(super) struct FrameOffsets {
     pub previous: usize,
     pub code: usize,
     pub instruction: Instruction,
-    /// Who owns it, from 3.12 on: frames of the interpreter itself have no code.
+    /// The owner of a frame, from 3.12 on: frames of the interpreter itself have no code.
     pub owner: Option<usize>,
 }
 

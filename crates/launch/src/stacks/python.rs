@@ -51,7 +51,7 @@ struct Code {
     frames: HashMap<i64, FrameId>,
 }
 
-/// What a code object is recognized by: its type, names, table of lines and first line.
+/// The fields that identify a code object: its type, names, table of lines and first line.
 /// Its other parts may change as it runs.
 type Identity = [u64; 5];
 

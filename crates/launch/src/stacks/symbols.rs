@@ -12,7 +12,7 @@ use preheat_analyze::run::StackFrame;
 /// takes longer to read than the program took to start.
 const LARGEST_WITH_LINES: u64 = 64 << 20;
 
-/// What is known of a file's code.
+/// The symbols and lines of a file with machine code.
 pub(super) struct Symbols {
     library: String,
     loader: Option<Loader>,

@@ -130,9 +130,9 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     }
 }
 
-/// What a program without repetitions times after the first region, in its order.
+/// The regions after the first of a program without repetitions, in order.
 pub(crate) fn in_order(report: &RunReport) -> Option<String> {
-    /// So many are named.
+    /// The maximum number of regions to name.
     const NAMED: usize = 3;
     let once = |region: &&RegionReport| region.clock.is_some() && region.count == 1;
     let regions: Vec<&RegionReport> = report.regions.iter().filter(once).collect();

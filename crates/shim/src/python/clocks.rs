@@ -59,7 +59,7 @@ struct Hooked {
     flags: c_int,
 }
 
-/// What a hooked function returns.
+/// The return type of a hooked function.
 #[derive(Clone, Copy)]
 enum Returns {
     Seconds,

@@ -154,7 +154,7 @@ impl Parent {
         })
     }
 
-    /// What is not done ahead, and why.
+    /// The modules and code that do not run ahead, with the reasons.
     pub(crate) fn not_ahead(&self) -> Vec<(String, String)> {
         let prefix = self.prefix.iter();
         let after = prefix.map(|(place, why)| (format!("the program after {place}"), why.clone()));

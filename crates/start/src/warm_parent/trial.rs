@@ -68,7 +68,7 @@ struct Process {
     is_ours: bool,
     /// It runs the program's first lines.
     is_prefix: bool,
-    /// What it does is the program's own, and no import of an installed module.
+    /// True while the program's own code runs, rather than an import of an installed module.
     is_program: bool,
     /// A directory that is listed next, in which an import searches for modules.
     searches: Option<PathBuf>,

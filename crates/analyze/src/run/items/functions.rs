@@ -89,7 +89,7 @@ fn key(frame: &StackFrame) -> Key<'_> {
     (&frame.function, &frame.file, &frame.library)
 }
 
-/// What is known of a function while it is summed.
+/// The running totals of a function.
 #[derive(Default)]
 struct Sums<'a> {
     seconds: f64,

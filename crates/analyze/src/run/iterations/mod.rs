@@ -261,7 +261,7 @@ fn candidates(
                 }
             }
             ordered.sort_by_key(python::rank);
-            // What the program names itself stays first, whatever it lies within.
+            // Iterations that the program names come first, even inside others.
             let named = ordered.partition_point(|rule| matches!(rule, Rule::Named(_)));
             functions::outermost_first(&mut ordered[named..], starts);
             return ordered;

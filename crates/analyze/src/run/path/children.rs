@@ -71,7 +71,7 @@ pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
     arguments.any(|a| a.contains("torch/_inductor/compile_worker"))
 }
 
-/// What a process is and did: `g++`, `python3 -c, imports torch`.
+/// Describes a process and its work: `g++`, `python3 -c, imports torch`.
 fn described(process: &Process) -> String {
     let name = name(process);
     let mut words = match name {

@@ -124,7 +124,7 @@ impl<'a> Others<'a> {
         &self.found
     }
 
-    /// What other processes do for torch.compile in this time; the rest is unexplained.
+    /// Attributes this time to processes that work for torch.compile; the rest is unexplained.
     pub(super) fn for_torch_compile(
         &mut self,
         asked: Question,

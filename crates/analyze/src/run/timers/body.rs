@@ -97,7 +97,7 @@ fn without_strings(text: &str, slashes: bool) -> String {
     kept
 }
 
-/// What follows a string that this quote ends.
+/// Returns the text after a string literal that ends with this quote.
 fn after_string<'a>(text: &'a str, quote: &str) -> &'a str {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -21,9 +21,9 @@ pub fn functions(cause: Cause) -> Vec<FunctionReport> {
             FunctionReport {
                 library: Some("/usr/lib/libblas.so.3".to_owned()),
                 symbol: Some("dgemm_".to_owned()),
-                ..function("load_weights", "/work/model.py", 88, 0.21)
+                ..function("load_weights", "/home/user/model.py", 88, 0.21)
             },
-            function("tokenize", "/work/data.py", 12, 0.06),
+            function("tokenize", "/home/user/data.py", 12, 0.06),
         ],
         _ => vec![],
     }

@@ -177,8 +177,8 @@ impl Call {
         }
     }
 
-    /// What it means in the program's own time: a call that is not known to concern nothing
-    /// but the memory of the process is an act.
+    /// The meaning of a call by the program's own code: it is an act unless it is known to
+    /// affect only the memory of the process.
     pub(super) fn meaning_to_program(&self) -> Meaning {
         let first = self.arguments[0];
         let is_stream = first <= 2;
