@@ -169,7 +169,7 @@ fn steps_of_keras_are_iterations() {
     }
     p.busy(0, &[(0.0, 130.0)], 130.0);
     let report = findings("auto", p.alone(130.0)).report;
-    assert_eq!(report.iteration, "training steps of Keras");
+    assert_eq!(report.iteration, "Keras training steps");
     close(report.time_to_first.median, 0.025);
 }
 

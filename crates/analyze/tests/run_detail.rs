@@ -117,9 +117,9 @@ fn steady_by_cause_is_the_same_as_in_full_detail() {
         windows
             .notes
             .iter()
-            .any(|note| note.contains("Of 300") && note.contains("and 88"))
+            .any(|note| note.contains("All 300") && note.contains("and 88"))
     );
-    // The comparison would notice: taken for all there is, what was recorded says otherwise.
+    // Without correcting for the windows, the result would differ.
     let mut blind = in_windows();
     blind.process.sparse.clear();
     assert!(!same(&full, &report(blind)));

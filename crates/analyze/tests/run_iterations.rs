@@ -64,8 +64,8 @@ fn lines_say_where_the_first_iteration_begins_and_doubt_it_when_it_is_short() {
     let report = findings("lines:^step", start).report;
     assert_eq!(
         report.iteration,
-        "from one line that matches ^step to the next; the first from its timed region or its \
-         first launches, else from the last import on"
+        "from one line that matches ^step to the next; the first from its timed region or first \
+         launch, else from the last import"
     );
     assert!(has_note(
         &report.notes,
@@ -75,7 +75,7 @@ fn lines_say_where_the_first_iteration_begins_and_doubt_it_when_it_is_short() {
 
 #[test]
 fn one_or_two_iterations_have_no_class() {
-    for (count, words) in [(1, "One iteration:"), (2, "Two iterations:")] {
+    for (count, words) in [(1, "only one iteration"), (2, "only two iterations")] {
         let mut p = Program::python(100);
         for i in 0..count {
             let at = 100.0 + 10.0 * f64::from(i);
@@ -87,7 +87,7 @@ fn one_or_two_iterations_have_no_class() {
         assert!(has_note(&report.notes, words), "{:?}", report.notes);
     }
     let report = findings("auto", steps(|_, _| {})).report;
-    assert!(report.class.is_some() && !has_note(&report.notes, "iterations:"));
+    assert!(report.class.is_some() && !has_note(&report.notes, "only two iterations"));
 }
 
 #[test]

@@ -125,8 +125,8 @@ fn waiting_for_a_processor_is_told() {
     let report = findings("auto", p.alone(200.0)).report;
     close(item(&report, Cause::Idle, "waiting for a processor"), 40.0);
     close(of(&report, Cause::OwnCpu), 37.0 + 20.0);
-    let note = "The machine was busy: 40 ms went into waiting for a processor; repeat it on a \
-                quiet one.";
+    let note = "The machine was busy: 40 ms were spent waiting for a processor; repeat this on a \
+                quiet machine.";
     assert!(report.notes.iter().any(|n| n == note), "{:?}", report.notes);
 }
 

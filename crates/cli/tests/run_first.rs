@@ -266,7 +266,7 @@ fn two_training_iterations_are_first_and_second() {
             !report
                 .notes
                 .iter()
-                .any(|note| note.contains("Nothing that repeats"))
+                .any(|note| note.contains("No repetition was found"))
         );
     }
 }
@@ -584,7 +584,7 @@ model.fit(numpy.zeros((64, 8)), numpy.zeros((64, 1)), batch_size=16, epochs=3, v
 ";
     fs::write(directory.join("program.py"), script).expect("it is written");
     let (report, _) = recorded(&directory, &[python.as_ref(), "program.py".as_ref()], &[]);
-    assert_eq!(report.iteration, "training steps of Keras");
+    assert_eq!(report.iteration, "Keras training steps");
     assert_eq!(report.starts[0].iterations.len(), 12);
     let epochs = report
         .regions

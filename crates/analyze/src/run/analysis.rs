@@ -1,4 +1,4 @@
-//! From a recording to its report: the whole path, step by step.
+//! From a recording to its report, step by step.
 
 use super::examine::{Examined, StartAnalysis, examine};
 use super::facts::Facts;
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::stats::{Interval, interval};
 
-/// What a recording shows.
+/// The findings of a recording.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The document.
     pub report: RunReport,
-    /// What its page shows beside it.
+    /// Additional data for the HTML page.
     pub view: RunView,
-    /// All that is behind its causes; the document tells the largest of it.
+    /// All items behind the causes; the document lists only the largest.
     pub behind: Behind,
-    /// Each start by itself, for exporters.
+    /// Each start separately, for exporters.
     pub starts: Vec<StartAnalysis>,
 }
 
@@ -130,7 +130,7 @@ pub fn analyze(recording: &Recording) -> Findings {
     }
 }
 
-/// What the manifest says, and what an iteration is.
+/// The header: the contents of the manifest, and the definition of an iteration.
 fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
     let manifest = &recording.manifest;
     RunReport {
@@ -174,7 +174,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
     }
 }
 
-/// What the starts that count say together.
+/// Copies the numbers of the counted starts.
 fn numbers(report: &mut RunReport, group: &Group) {
     report.time_to_first = group.time_to_first;
     report.counted_starts = group.starts.len();
@@ -189,7 +189,7 @@ fn numbers(report: &mut RunReport, group: &Group) {
         report.first = Some(series.first);
         report.steady = series.steady;
         report.ratio = series.ratio;
-        // One or two iterations neither settle nor fail to.
+        // One or two iterations are too few to settle or to fail to.
         let enough = group.most_iterations >= summary::FOR_A_CLASS;
         report.class = enough.then_some(series.class);
         report.consistency = enough.then_some(series.consistency);
@@ -198,15 +198,14 @@ fn numbers(report: &mut RunReport, group: &Group) {
     }
 }
 
-/// Where nothing was recorded, the time from `exec` to the end is all there is: of the
-/// warmest starts that count.
+/// The wall times of the warmest counted starts, for use when nothing was recorded.
 fn walls(report: &RunReport, seed: u64) -> Interval {
     let starts = warmest(&report.starts).map(|warmest| counted(&report.starts, warmest).starts);
     let walls = starts.iter().flatten().map(|start| vec![start.wall]);
     interval(&walls.collect::<Vec<_>>(), seed).unwrap_or(report.time_to_first)
 }
 
-/// What a second of the shown start is in the report.
+/// The ratio of the reported time to first to that of the shown start.
 fn scale(report: &RunReport, examined: &Examined) -> f64 {
     let own: f64 = examined.causes.iter().sum();
     if own > 0.0 {
@@ -216,8 +215,9 @@ fn scale(report: &RunReport, examined: &Examined) -> f64 {
     }
 }
 
-/// The causes, largest first. Their items are those of the shown start, in proportion (and
-/// so are all that are behind them); what lies within an item has other causes too, so that it follows the start as a whole.
+/// The causes, largest first. Items come from the shown start, scaled to the reported
+/// seconds of their cause. Inclusive times contain other causes too, so they are scaled
+/// like the start as a whole.
 fn causes_of(
     causes: Option<&[f64; CAUSES]>,
     examined: &Examined,

@@ -1,31 +1,31 @@
-//! All that is behind the causes of the shown start: what a comparison looks through. The
-//! report tells the largest of it.
+//! All items behind the causes of the shown start, for comparisons. The report lists only
+//! the largest ones.
 
 use super::path::CAUSES;
 use super::{Cause, Item};
 
-/// Everything behind the causes, of the start that is shown.
+/// All items behind the causes of the shown start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behind {
-    /// By [`Cause::index`]: what it was, largest first. Modules are told as in the report;
-    /// one by one they are in `modules`.
+    /// Items by [`Cause::index`], largest first. Python modules are grouped as in the
+    /// report; `modules` lists them one by one.
     pub items: [Vec<Item>; CAUSES],
-    /// Every Python module that took time on the path; one that was imported by another
-    /// comes after it.
+    /// All Python modules that took time on the path. A module comes after the one that
+    /// imported it.
     pub modules: Vec<Module>,
 }
 
-/// A Python module that was imported.
+/// An imported Python module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// Its name.
+    /// The module name.
     pub name: String,
-    /// Who asked for it: `asked for by torch._compile inner:53, from train.py:12`; may be
-    /// empty.
+    /// The importer, such as `asked for by torch._compile inner:53, from train.py:12`; may
+    /// be empty.
     pub detail: String,
-    /// The one whose import asked for it, by its place in [`Behind::modules`].
+    /// The module that imported it, as an index into [`Behind::modules`].
     pub parent: Option<usize>,
-    /// How long on the path, without what it imported; seconds.
+    /// Seconds on the path, without nested imports.
     pub own: f64,
 }
 
@@ -39,7 +39,7 @@ impl Default for Behind {
 }
 
 impl Behind {
-    /// What is behind a cause.
+    /// The items behind a cause.
     pub fn of(&self, cause: Cause) -> &[Item] {
         &self.items[cause.index()]
     }

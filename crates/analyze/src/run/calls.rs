@@ -1,22 +1,22 @@
-//! What a function that was called stands for: its cause, by its name.
+//! Maps function names to causes.
 //!
-//! The table is data. What a call was about beyond its name (which code was loaded,
-//! whether a kernel was launched for the first time) is decided in `facts`.
+//! The table is data. Decisions that need more than a name (the code that was loaded, a
+//! kernel's first launch) are in `facts`.
 
 use super::Cause;
 
-/// What a function's name says.
+/// The meaning of a function name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Time in it has this cause.
+    /// Time in this function has this cause.
     Is(Cause),
-    /// A copy whose direction only its addresses tell.
+    /// A copy; its addresses decide the direction.
     Copy,
-    /// It is cheap and happens all the time: within another call it belongs to that one.
+    /// A cheap, frequent call. Within another call, it belongs to that call.
     Plain,
 }
 
-/// Functions by their whole name, without a version.
+/// Functions by full name, without a version suffix.
 const NAMES: &[(&str, Cause)] = &[
     ("cuInit", Cause::DriverInit),
     ("clGetPlatformIDs", Cause::DriverInit),
@@ -76,7 +76,7 @@ const NAMES: &[(&str, Cause)] = &[
     ("cuGraphClone", Cause::GraphCapture),
 ];
 
-/// Families of functions by how their names begin; the first that fits decides.
+/// Functions by name prefix; the first match decides.
 const FAMILIES: &[(&str, Cause)] = &[
     ("cuModuleLoad", Cause::KernelLoading),
     ("cuLibraryLoad", Cause::KernelLoading),
@@ -111,7 +111,7 @@ const FAMILIES: &[(&str, Cause)] = &[
     ("nvinfer", Cause::LibrarySetUp),
 ];
 
-/// What the function `name` stands for.
+/// The meaning of the function `name`.
 pub(super) fn meaning(name: &str) -> Meaning {
     let name = base(name);
     if let Some((_, cause)) = NAMES.iter().find(|(whole, _)| *whole == name) {
@@ -129,7 +129,7 @@ pub(super) fn meaning(name: &str) -> Meaning {
     Meaning::Plain
 }
 
-/// A name without what tells versions and kinds of default streams apart.
+/// Strips the suffixes for versions and per-thread default streams.
 pub(super) fn base(name: &str) -> &str {
     let name = name.strip_suffix("_ptsz").unwrap_or(name);
     let name = name.strip_suffix("_ptds").unwrap_or(name);
@@ -143,7 +143,7 @@ pub(super) fn base(name: &str) -> &str {
     }
 }
 
-/// Whether a call returns only when the device has come so far.
+/// Whether calls with this cause return only after the device has finished its work.
 pub(super) fn waits(cause: Cause) -> bool {
     matches!(cause, Cause::WaitingForDevice | Cause::DeviceToHost)
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_all_the_time_is_plain() {
+    fn frequent_calls_are_plain() {
         for name in [
             "cuLaunchKernel",
             "cuMemsetD8Async",
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_versions_are_taken_off() {
+    fn only_version_suffixes_are_stripped() {
         assert_eq!(base("cuMemAlloc_v2"), "cuMemAlloc");
         assert_eq!(base("cudnn_very_v"), "cudnn_very_v");
         assert_eq!(base("cuMemcpyAsync_v3_ptsz"), "cuMemcpyAsync");

@@ -1,11 +1,11 @@
-//! Where time and memory go: a closed list.
+//! The closed list of causes: where time and memory go.
 
 use serde::{Deserialize, Serialize};
 
 /// Where time or memory went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cause {
-    /// From `exec` to the program's own first code.
+    /// From `exec` to the first code of the program.
     #[serde(rename = "process start")]
     ProcessStart,
     /// Libraries mapped, relocated and initialized.
@@ -14,28 +14,28 @@ pub enum Cause {
     /// Python modules found, read and run.
     #[serde(rename = "Python imports")]
     PythonImports,
-    /// Python source compiled for want of bytecode.
+    /// Python source compiled because no usable bytecode exists.
     #[serde(rename = "bytecode compilation")]
     BytecodeCompilation,
-    /// The driver's own initialization.
+    /// Driver initialization.
     #[serde(rename = "driver init")]
     DriverInit,
-    /// A context on the device.
+    /// Creating a context on the device.
     #[serde(rename = "context creation")]
     ContextCreation,
-    /// Machine code brought to the device, with a kernel's first use.
+    /// Machine code loaded to the device, mostly at the first use of a kernel.
     #[serde(rename = "kernel loading")]
     KernelLoading,
     /// Kernels compiled on this machine.
     #[serde(rename = "kernel compilation")]
     KernelCompilation,
-    /// Handles, workspaces and autotuning of cuBLAS, cuDNN and their kin.
+    /// Handles, workspaces and autotuning of cuBLAS, cuDNN and similar libraries.
     #[serde(rename = "library set-up")]
     LibrarySetUp,
-    /// Memory on the device.
+    /// Memory allocated on the device.
     #[serde(rename = "device allocation")]
     DeviceAllocation,
-    /// Page-locked memory on the host.
+    /// Page-locked memory allocated on the host.
     #[serde(rename = "pinned allocation")]
     PinnedAllocation,
     /// Copies to the device.
@@ -44,7 +44,7 @@ pub enum Cause {
     /// Copies from the device.
     #[serde(rename = "device-to-host copy")]
     DeviceToHost,
-    /// Communicators between devices.
+    /// Communicators set up between devices.
     #[serde(rename = "collective set-up")]
     CollectiveSetUp,
     /// Graphs captured and instantiated.
@@ -53,22 +53,22 @@ pub enum Cause {
     /// The host waits for the device.
     #[serde(rename = "waiting for the device")]
     WaitingForDevice,
-    /// What a steady iteration takes anyway.
+    /// Work that a steady iteration does too.
     #[serde(rename = "steady work")]
     SteadyWork,
-    /// The program itself computes.
+    /// The program computes on the CPU.
     #[serde(rename = "program's own CPU time")]
     OwnCpu,
-    /// It waits: for disks, for time to pass, for others.
+    /// The program waits for a disk, a timer or another process.
     #[serde(rename = "idle")]
     Idle,
-    /// What nothing accounts for.
+    /// Time that nothing accounts for.
     #[serde(rename = "unexplained")]
     Unexplained,
 }
 
 impl Cause {
-    /// All of them, in the order of a program's life.
+    /// All causes, in the order in which a program meets them.
     pub const ALL: [Cause; 20] = [
         Cause::ProcessStart,
         Cause::LibraryLoading,
@@ -92,12 +92,12 @@ impl Cause {
         Cause::Unexplained,
     ];
 
-    /// Its place in [`Cause::ALL`].
+    /// The index in [`Cause::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Its name, the same everywhere.
+    /// The name, as used in all documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Cause::ProcessStart => "process start",
@@ -123,51 +123,51 @@ impl Cause {
         }
     }
 
-    /// What it means, in one line for a person.
+    /// A one-line explanation.
     pub fn explanation(self) -> &'static str {
         match self {
             Cause::ProcessStart => {
-                "From exec to the program's first code: the kernel, the dynamic loader, the interpreter's own start."
+                "From exec to the program's first code: the kernel, the dynamic loader, the interpreter."
             }
             Cause::LibraryLoading => {
                 "Shared libraries mapped, relocated and initialized; from a cold disk this is mostly waiting."
             }
             Cause::PythonImports => {
-                "Modules found, read and run. What they load from shared libraries is counted there."
+                "Modules found, read and run. Shared libraries that they load are counted separately."
             }
             Cause::BytecodeCompilation => {
-                "Imported modules compiled from source, because Python has no bytecode (.pyc) for them that it can use."
+                "Imported modules compiled from source, because Python has no usable bytecode (.pyc) for them."
             }
             Cause::DriverInit => {
-                "The driver starts in this process: cuInit, finding platforms and devices."
+                "The driver is initialized in this process: cuInit, platform and device discovery."
             }
             Cause::ContextCreation => {
-                "A context on the device: its page tables, its code, its memory."
+                "A context is created on the device, with page tables, code and memory."
             }
             Cause::KernelLoading => {
-                "Machine code is brought to the device, most of it when a kernel is used for the first time."
+                "Machine code is loaded to the device, mostly at the first use of a kernel."
             }
             Cause::KernelCompilation => {
-                "Kernels are compiled here and now: by the driver, NVRTC, Triton, XLA or an OpenCL driver."
+                "Kernels are compiled at run time: by the driver, NVRTC, Triton, XLA or an OpenCL driver."
             }
             Cause::LibrarySetUp => {
-                "cuBLAS, cuDNN and their kin make handles and workspaces, or try algorithms."
+                "cuBLAS, cuDNN and similar libraries create handles and workspaces, or benchmark algorithms."
             }
-            Cause::DeviceAllocation => "Memory is taken from the device.",
-            Cause::PinnedAllocation => "Host memory is locked for transfers, page by page.",
-            Cause::HostToDevice => "Data goes to the device.",
-            Cause::DeviceToHost => "Data comes back, which also waits for what computes it.",
-            Cause::CollectiveSetUp => "Processes find each other and connect (NCCL).",
-            Cause::GraphCapture => "Work is captured as a graph and made ready to be replayed.",
+            Cause::DeviceAllocation => "Memory is allocated on the device.",
+            Cause::PinnedAllocation => "Host memory is page-locked for transfers.",
+            Cause::HostToDevice => "Data is copied to the device.",
+            Cause::DeviceToHost => {
+                "Data is copied back, after waiting for the kernels that compute it."
+            }
+            Cause::CollectiveSetUp => "Processes discover and connect to each other (NCCL).",
+            Cause::GraphCapture => "Work is captured as a graph and prepared for replay.",
             Cause::WaitingForDevice => "The host waits until the device is done.",
-            Cause::SteadyWork => "What a steady iteration takes too: this is no cold start.",
-            Cause::OwnCpu => {
-                "The program computes on the CPU, outside everything that is told apart here."
+            Cause::SteadyWork => {
+                "Work that a steady iteration does too; not part of the cold start."
             }
-            Cause::Idle => {
-                "The program waits: for a disk, a lock, another process, or time to pass."
-            }
-            Cause::Unexplained => "Nothing that was recorded accounts for this.",
+            Cause::OwnCpu => "The program computes on the CPU, outside all other causes.",
+            Cause::Idle => "The program waits for a disk, a lock, a timer or another process.",
+            Cause::Unexplained => "Nothing in the recording accounts for this time.",
         }
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_is_at_its_place_and_named_alike() {
+    fn indices_and_names_match_the_list() {
         for (place, cause) in Cause::ALL.into_iter().enumerate() {
             assert_eq!(cause.index(), place);
             let written = serde_json::to_string(&cause).unwrap();

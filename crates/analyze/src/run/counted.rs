@@ -1,26 +1,25 @@
-//! Which starts of a recording count: one answer for the report of a run, for checks and for
-//! comparisons.
+//! Selects the starts that count, in the same way for run reports, checks and comparisons.
 
 use super::{StartReport, Temperature};
 
-/// Times to the end of a program that a document may hold.
+/// Plausible times to the end of a program, in seconds.
 const POSSIBLE: std::ops::Range<f64> = 1e-9..1e9;
 
-/// The starts of one temperature that count.
+/// The counted starts of one temperature.
 pub(crate) struct Counted<'a> {
-    /// The starts, in the order in which they ran.
+    /// The starts, in chronological order.
     pub starts: Vec<&'a StartReport>,
-    /// Their places among all starts.
+    /// Their indices among all starts.
     pub places: Vec<usize>,
-    /// Whether they came to their first iteration. If not one of the temperature did, its
-    /// starts count by the time to their end, which is all that is known.
+    /// Whether they reached their first iteration. If no start of the temperature did, its
+    /// starts count by their total time.
     pub recorded: bool,
 }
 
-/// The starts of a temperature that count: those that came to their first iteration. One that
-/// failed counts only if it came to an iteration, or if there is no other; one whose
-/// recording is damaged only if there is no other. The very first
-/// of all may have found cold disks and caches: it counts only if it is alone.
+/// The counted starts of a temperature: those that reached their first iteration. A failed
+/// start counts only if it reached an iteration, or if there is no other; a start with a
+/// damaged recording counts only if there is no other. The very first start may have found
+/// cold disks and caches: it counts only if it is the only one.
 pub(crate) fn counted(all: &[StartReport], temperature: Temperature) -> Counted<'_> {
     let places = |came: fn(&StartReport) -> bool| -> Vec<usize> {
         let of = |at: &usize| all[*at].temperature == temperature && came(&all[*at]);
@@ -49,18 +48,18 @@ pub(crate) fn counted(all: &[StartReport], temperature: Temperature) -> Counted<
     }
 }
 
-/// The temperatures that a report tells of, the warmest first: those at which a start came to
-/// its first iteration; all that there are, if none did.
+/// The temperatures in a report, warmest first: those at which a start reached its first
+/// iteration, or all if none did.
 pub(crate) fn temperatures(all: &[StartReport]) -> Vec<Temperature> {
     let any = all.iter().any(came_to_first);
-    let told = all.iter().filter(|start| !any || came_to_first(start));
-    let mut found: Vec<Temperature> = told.map(|start| start.temperature).collect();
+    let listed = all.iter().filter(|start| !any || came_to_first(start));
+    let mut found: Vec<Temperature> = listed.map(|start| start.temperature).collect();
     found.sort_unstable();
     found.dedup();
     found
 }
 
-/// The temperature whose numbers a report gives first.
+/// The temperature of the headline numbers.
 pub(crate) fn warmest(all: &[StartReport]) -> Option<Temperature> {
     temperatures(all).first().copied()
 }
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_counts_only_where_all_is() {
+    fn damaged_starts_count_only_if_all_are_damaged() {
         let mut all = starts(&[(WARM, 0, Some(1.0), 3); 4]);
         all[2].damaged = true;
         assert_eq!(counted(&all, WARM).places, [1, 3]);
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_other_anything_counts() {
+    fn a_start_without_alternative_counts() {
         let all = starts(&[(WARM, 0, Some(1.0), 3)]);
         assert_eq!(counted(&all, WARM).places, [0]);
         assert!(counted(&all, COLD).starts.is_empty());

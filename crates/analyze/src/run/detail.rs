@@ -1,20 +1,20 @@
-//! Iterations that were recorded call by call, and what that cost them.
+//! Iterations recorded in detail (call by call), and the overhead of doing so.
 //!
-//! The recorder leaves out calls that steady iterations make often, but for windows. All
-//! iterations count by their times. What they consist of is known only of those in detail,
-//! and those took a little longer: as much as iterations on both sides of the borders
-//! differ. It is taken off, or a program of many short calls would seem to warm up until
-//! its first iteration without detail.
+//! The recorder omits frequent calls of steady iterations, except in windows. All
+//! iterations count by their durations, but only the detailed ones can be broken down.
+//! Those took slightly longer: by the difference between iterations on both sides of a
+//! window border. That overhead is subtracted; otherwise a program with many short calls
+//! would appear to warm up until its first iteration without detail.
 
 use super::trace::StartTrace;
 use crate::stats::median;
 
-/// So many iterations on each side of a border are compared.
+/// The number of iterations to compare on each side of a border.
 const BESIDE: usize = 8;
-/// No more than this part of an iteration is ever taken for the cost.
+/// The overhead is never more than this share of an iteration.
 const MOST: f64 = 0.25;
 
-/// Which iterations have all their calls recorded.
+/// Marks the iterations that have all their calls recorded.
 pub(super) fn detailed(
     trace: &StartTrace,
     thread: Option<(usize, usize)>,
@@ -25,8 +25,8 @@ pub(super) fn detailed(
     iterations.iter().map(is).collect()
 }
 
-/// What recording an iteration in detail took, by the borders between those that were and
-/// those that were not; 0 where nothing shows it.
+/// The overhead of recording an iteration in detail, estimated at the borders between
+/// detailed and other iterations; 0 if it cannot be estimated.
 pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
     let mut differences = Vec::new();
     let mut from = 0;
@@ -36,7 +36,7 @@ pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
         let before = &durations[border - pair[0].len().min(BESIDE)..border];
         let after = &durations[border..border + pair[1].len().min(BESIDE)];
         from = border;
-        // One in which something new came is without detail at first: it tells nothing.
+        // An iteration with a new call starts without detail, so it cannot be compared.
         if let (Some(before), Some(after), true) = (
             median(before),
             median(after),
@@ -53,7 +53,7 @@ pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
     median(&differences).unwrap_or(0.0).max(0.0)
 }
 
-/// The durations without that cost.
+/// Subtracts that overhead from the durations of detailed iterations.
 pub(super) fn without(cost: f64, mut durations: Vec<f64>, detailed: &[bool]) -> Vec<f64> {
     for (duration, _) in (durations.iter_mut().zip(detailed)).filter(|(_, detailed)| **detailed) {
         *duration -= cost.min(MOST * *duration);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::stats::{Class, summarize_start};
 
-    /// As the recorder does it: 64 in detail, then 8 now and then.
+    /// Windows as the recorder places them: 64 iterations in detail, then 8 at a time.
     fn windows(count: usize) -> Vec<bool> {
         let gaps = [24, 56].into_iter().chain(std::iter::repeat(120));
         let later = gaps.flat_map(|gap| [vec![false; gap], vec![true; 8]].concat());
@@ -84,11 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_detail_is_no_warm_up() {
+    fn the_cost_of_detail_is_not_warm_up() {
         for count in [80, 200, 1000] {
             let (durations, detailed) = program(count, 9e-5);
             let plain = summarize_start(&durations).unwrap();
-            assert_ne!(plain.class, Class::ColdFirst, "{count}: it would be one");
+            assert_ne!(
+                plain.class,
+                Class::ColdFirst,
+                "{count}: expected a false warm-up"
+            );
             let cost = cost(&durations, &detailed);
             assert!((cost - 9e-5).abs() < 1e-5, "{count}: {cost}");
             let durations = without(cost, durations, &detailed);
@@ -99,11 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_left_out_times_are_as_they_are() {
+    fn times_are_unchanged_if_nothing_was_omitted() {
         let (durations, _) = program(100, 0.0);
         assert_eq!(cost(&durations, &[true; 100]), 0.0);
         assert_eq!(cost(&[], &[]), 0.0);
-        // Those in detail may have been the faster ones by chance.
+        // Detailed iterations may be faster by chance.
         let (durations, detailed) = program(200, -1e-4);
         assert_eq!(cost(&durations, &detailed), 0.0);
     }

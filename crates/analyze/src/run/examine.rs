@@ -1,4 +1,4 @@
-//! One start: its iterations, and where its time to first went.
+//! Examines one start: its iterations, and the causes of its time to first.
 
 use super::detail::{self, detailed};
 use super::facts::Facts;
@@ -8,59 +8,60 @@ use super::trace::StartTrace;
 use super::{Cause, items};
 use crate::stats::{StartSummary, median, summarize_start};
 
-/// Iterations beyond this many tell nothing new.
+/// Iterations beyond this number add no information.
 pub(super) const MOST_ITERATIONS: usize = 5000;
-/// So many steady iterations say what a steady one consists of.
-const STEADY_LOOKED_AT: usize = 301;
+/// At most this many steady iterations are broken down by cause.
+const MOST_STEADY: usize = 301;
 
-/// So many of the last iterations in detail stand in for steady ones if none of those is.
+/// If no steady iteration is detailed, this many of the last detailed ones are used
+/// instead.
 const LAST_IN_DETAIL: usize = 8;
 
-/// One start as it was understood: what exporters show beside the raw spans.
+/// The analysis of one start, for exporters that also show the raw spans.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StartAnalysis {
-    /// The process and the thread in it that run the iterations, as places in the
-    /// start's tables; none if nothing was recorded.
+    /// The process and thread that run the iterations, as indices into the tables of the
+    /// start; none if nothing was recorded.
     pub thread: Option<(usize, usize)>,
-    /// When the iterations began and ended, in nanoseconds since `exec`.
+    /// Begin and end of each iteration, in nanoseconds since `exec`.
     pub iterations: Vec<(u64, u64)>,
-    /// One cause at each instant until the end of the third iteration (of the program,
-    /// if nothing repeats), without gaps. Very many parts are put together.
+    /// One cause at each instant until the end of the third iteration (of the program, if
+    /// nothing repeats), without gaps. If there are very many parts, short ones are merged.
     pub path: Vec<PathPart>,
-    /// What `PathPart::item` points into.
+    /// Item names; `PathPart::item` is an index into this list.
     pub names: Vec<String>,
 }
 
-/// A part of the path. Nanoseconds since `exec`.
+/// A part of the path, in nanoseconds since `exec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathPart {
-    /// From.
+    /// Begin.
     pub begin: u64,
-    /// To.
+    /// End.
     pub end: u64,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// What, by [`StartAnalysis::names`].
+    /// The item, as an index into [`StartAnalysis::names`].
     pub item: u32,
 }
 
-/// All that is known of a start.
+/// Everything known about a start.
 pub(super) struct Examined {
     pub thread: Option<(usize, usize)>,
     pub iterations: Vec<(u64, u64)>,
-    /// How many there were before the rest was left out.
+    /// The number of iterations before truncation to [`MOST_ITERATIONS`].
     pub iterations_in_all: usize,
-    /// In seconds, without what recording them in detail took.
+    /// Durations in seconds, without the overhead of recording in detail.
     pub durations: Vec<f64>,
-    /// What that was for each, in seconds.
+    /// The overhead subtracted from each, in seconds.
     pub detail_cost: f64,
     pub summary: Option<StartSummary>,
-    /// From `exec` to the end of the first iteration, in nanoseconds; none if it did not
-    /// come so far.
+    /// From `exec` to the end of the first iteration, in nanoseconds; none if the start did
+    /// not get that far.
     pub time_to_first: Option<u64>,
     /// Seconds by cause; they add up to the time to first.
     pub causes: [f64; CAUSES],
-    /// What the first iteration took beyond a steady one, in seconds by cause.
+    /// The excess of the first iteration over a steady one, in seconds by cause.
     pub excess: Option<[f64; CAUSES]>,
     /// The excess of the first iteration over the second, in seconds by cause.
     pub second: Option<[f64; CAUSES]>,
@@ -69,16 +70,16 @@ pub(super) struct Examined {
     pub before: Tally,
     pub first: Tally,
     pub parts: Vec<Part>,
-    /// How long the path waited for a processor until the end of the first iteration,
-    /// also within calls, in seconds.
+    /// Seconds until the end of the first iteration in which the path waited for a
+    /// processor, including time within calls.
     pub waited_for_processor: f64,
     /// Samples of own CPU time on the path.
     pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
 }
 
-/// Examines a start. `found` are its iterations; `to_end` says that nothing repeats, and
-/// that the time until the end of the program is asked for instead.
+/// Examines a start. `found` holds its iterations. If `to_end` is set, nothing repeats, and
+/// the path extends to the end of the program.
 pub(super) fn examine(
     trace: &StartTrace,
     facts: &[Facts],
@@ -100,7 +101,7 @@ pub(super) fn examine(
     let durations = detail::without(detail_cost, durations, &detailed);
     let summary = summarize_start(&durations);
     let steady = steady_ones(&detailed, summary.as_ref());
-    // The second one too, for what the first took beyond it.
+    // Also the second iteration, for the excess of the first over it.
     let second = iterations.len() > 1 && !steady.contains(&1);
     let later: Vec<usize> = second.then_some(1).into_iter().chain(steady).collect();
     let Partition {
@@ -157,9 +158,9 @@ pub(super) fn examine(
     }
 }
 
-/// Which iterations stand for the steady ones, of those in detail: those after warm-up,
-/// evenly spread; the later half where no steady state was found. If the program ended
-/// before it was recorded in detail again, the last that were.
+/// The detailed iterations that represent the steady state: those after warm-up, evenly
+/// spread, or the later half if there is no steady state. If the program ended before
+/// detail was recorded again, the last detailed ones.
 pub(super) fn steady_ones(detailed: &[bool], summary: Option<&StartSummary>) -> Vec<usize> {
     let count = detailed.len();
     let from = match summary.and_then(|summary| summary.steady_start) {
@@ -173,7 +174,7 @@ pub(super) fn steady_ones(detailed: &[bool], summary: Option<&StartSummary>) -> 
         found = before.collect();
         found.drain(..found.len().saturating_sub(LAST_IN_DETAIL));
     }
-    let step = found.len().div_ceil(STEADY_LOOKED_AT).max(1);
+    let step = found.len().div_ceil(MOST_STEADY).max(1);
     found.into_iter().step_by(step).collect()
 }
 
@@ -188,7 +189,7 @@ fn steady_by_cause(later: &[[u64; CAUSES]]) -> Option<[f64; CAUSES]> {
     }))
 }
 
-/// Moves what a steady iteration takes too out of the causes of the first one.
+/// Moves the share of a steady iteration out of the causes of the first one.
 fn without_steady(
     before: &Tally,
     first: &Tally,
@@ -215,13 +216,13 @@ pub(super) fn seconds(nanoseconds: u64) -> f64 {
 }
 
 impl Examined {
-    /// Whether its iterations come to a steady state.
+    /// Whether its iterations reach a steady state.
     pub(super) fn settles(&self) -> bool {
         let summary = self.summary.as_ref();
         summary.is_some_and(|summary| summary.steady.is_some())
     }
 
-    /// What exporters are given of it.
+    /// The part of the analysis that exporters need.
     pub(super) fn analysis(&self, facts: &[Facts]) -> StartAnalysis {
         let mut names: Vec<String> = Vec::new();
         let mut numbers = std::collections::HashMap::new();
@@ -246,7 +247,7 @@ impl Examined {
         }
     }
 
-    /// What an item is.
+    /// Looks up an item.
     pub(super) fn meant(&self, item: super::path::ItemId) -> Meant<'_> {
         self.catalogue.meant(item)
     }
@@ -272,8 +273,9 @@ mod tests {
         assert!(steady_ones(&all[..2], None).is_empty());
         assert!(steady_ones(&[], None).is_empty());
         let many = steady_ones(&all, Some(&summary(Some(1))));
-        assert!(many.len() <= STEADY_LOOKED_AT && many.len() > 100);
-        // Of those without detail nothing is known; if all are such, the last before them.
+        assert!(many.len() <= MOST_STEADY && many.len() > 100);
+        // Iterations without detail cannot be used; if none is detailed, the last detailed
+        // ones are.
         let mut some = [true; 30];
         some[20..].fill(false);
         assert_eq!(steady_ones(&some, Some(&summary(Some(18)))), [18, 19]);

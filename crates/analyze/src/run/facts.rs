@@ -1,6 +1,5 @@
-//! What must be known of a whole process before one of its spans can be judged: which
-//! launch was the first of its kernel, which addresses are the device's, how much of a
-//! call was waiting. One pass over all its spans.
+//! Facts that need a pass over a whole process before a single span can be classified: the
+//! first launch of each kernel, the device's address ranges, the time that calls waited.
 
 use super::calls::{Meaning, meaning};
 use super::items::{file_name, package};
@@ -8,50 +7,49 @@ use super::trace::{Process, Span, Usage, What};
 use super::waiting::Waiting;
 use super::{Cause, ranges::Ranges, torch_compile};
 
-/// A process with what its spans say together.
+/// A process, with facts about all of its spans.
 pub(super) struct Facts<'a> {
     pub process: &'a Process,
-    /// By symbol.
+    /// Indexed by symbol.
     meanings: Vec<Meaning>,
-    /// By text: whether a range of that name is a compiler at work.
+    /// Indexed by text: whether a range with this name is a compilation.
     compiling: Vec<bool>,
-    /// By text: whether it is torch.compile or a part of it, and whether the part has a
-    /// phase.
+    /// Indexed by text: some for torch.compile and its parts; true for a part with a phase.
     torch_compile: Vec<Option<bool>>,
-    /// By function: when it was first launched.
+    /// Indexed by function: the time of its first launch.
     first_launch: Vec<u64>,
-    /// By thread: how many spans of each kind.
+    /// Indexed by thread: the number of spans of each type.
     counts: Vec<[u32; KINDS]>,
-    /// By entry of `bytecode`: the import that it was compiled for.
+    /// Indexed like `bytecode`: the import that caused the compilation.
     compiled_for: Vec<Option<u32>>,
-    /// Addresses that were ever allocated on the device, and page-locked ones.
+    /// Addresses ever allocated on the device, and page-locked addresses.
     pub device: Ranges,
     pub pinned: Ranges,
     waiting: Waiting,
 }
 
-/// How many kinds of spans there are.
+/// The number of span types.
 const KINDS: usize = What::Range as usize + 1;
 
-/// Which thing an item is about, by its place in a table of its process.
+/// The object that an item refers to, as an index into a table of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     Symbol(u32),
     Function(u32),
     Import(u32),
     Load(u32),
-    /// A module that was compiled from source.
+    /// A module compiled from source.
     Bytecode(u32),
-    /// A range, by the text that is its name.
+    /// A range, by its name in the text table.
     Text(u32),
 }
 
-/// What a span is, to the path.
+/// A classified span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Judged {
     pub cause: Cause,
     pub thing: Thing,
-    /// The part of its own time that it waited, where that is known.
+    /// The share of its own time spent waiting, if known.
     pub waiting: f32,
 }
 
@@ -106,7 +104,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The package whose module was compiled: of the import, or else by the file's name.
+    /// The package of a compiled module: from its import, or else from the file name.
     pub(super) fn compiled_package(&self, at: u32) -> &'a str {
         let import = self.compiled_for.get(at as usize).copied().flatten();
         let import = import.and_then(|import| self.process.imports.get(import as usize));
@@ -153,20 +151,20 @@ impl<'a> Facts<'a> {
         meaning.copied().unwrap_or(Meaning::Plain)
     }
 
-    /// How many spans of a kind a thread has.
+    /// The number of spans of a type in a thread.
     pub(super) fn count(&self, thread: usize, what: What) -> u32 {
         self.counts
             .get(thread)
             .map_or(0, |counts| counts[what as usize])
     }
 
-    /// How many it has in all threads.
+    /// The number of spans of a type in all threads.
     pub(super) fn count_in_all(&self, what: What) -> u64 {
         let counts = self.counts.iter();
         counts.map(|counts| u64::from(counts[what as usize])).sum()
     }
 
-    /// Whether the span is a call of a driver or library.
+    /// Whether the span is a call to a driver or library.
     pub(super) fn is_call(&self, span: &Span) -> bool {
         match span.what {
             What::Call
@@ -202,7 +200,7 @@ impl<'a> Facts<'a> {
             && self.first_launch.get(span.detail as usize) == Some(&span.begin)
     }
 
-    /// Whether the span returns only when the device has come so far.
+    /// Whether the span returns only after the device has finished its work.
     pub(super) fn waits_for_device(&self, span: &Span) -> bool {
         match span.what {
             What::Call | What::Heavy => self.meaning(span) == Meaning::Is(Cause::WaitingForDevice),
@@ -211,7 +209,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What a span is, within one that was judged so; none for a mere frame.
+    /// Classifies a span within its classified outer span; none for spans that only group
+    /// others.
     pub(super) fn judge(&self, span: &Span, within: Option<&Judged>) -> Option<Judged> {
         let symbol = Thing::Symbol(u32::from(span.symbol));
         let (cause, thing) = match span.what {
@@ -228,8 +227,8 @@ impl<'a> Facts<'a> {
             | What::CompiledCall
             | What::Named => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
-                // The outermost range names what is compiled; those within are its passes.
-                // The phases of torch.compile are separate items.
+                // The outermost range is named after the compiled function, the inner ones
+                // after compiler passes. The phases of torch.compile are separate items.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);
                 let phase = self.torch_compile.get(span.detail as usize) == Some(&Some(true));
                 let outer = outer.filter(|_| !phase);
@@ -282,7 +281,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether this is torch.compile at work, which has other processes work for it.
+    /// Whether this is torch.compile, which delegates work to other processes.
     pub(super) fn is_torch_compile(&self, thing: Thing) -> bool {
         match thing {
             Thing::Text(at) => matches!(self.torch_compile.get(at as usize), Some(Some(_))),
@@ -290,7 +289,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Code without machine code is compiled by the driver when it is loaded.
+    /// A module that has only PTX is compiled by the driver as it is loaded.
     fn module(&self, span: &Span) -> Cause {
         match self.process.modules.get(span.detail as usize) {
             Some(module) if module.machine_code.is_empty() && !module.ptx.is_empty() => {
@@ -319,7 +318,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The bytes that a span is about.
+    /// The number of bytes that a span allocates, copies or loads.
     pub(super) fn bytes(&self, span: &Span) -> u64 {
         let at = span.detail as usize;
         match span.what {
@@ -331,8 +330,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether a range of this name is a compiler at work: XLA says so when someone listens, and
-/// what PyTorch tells Python's side of the recorder is called so.
+/// Whether a range with this name is a compilation. XLA emits such NVTX ranges itself; the
+/// recorder's Python code names those of PyTorch.
 fn is_compiling(name: &str) -> bool {
     [
         "torch.compile",
@@ -346,7 +345,7 @@ fn is_compiling(name: &str) -> bool {
     .any(|begin| name.starts_with(begin))
 }
 
-/// What a span used, where that was recorded.
+/// The resource usage of a span, if recorded.
 pub(super) fn usage<'a>(process: &'a Process, span: &Span) -> Option<&'a Usage> {
     let at = span.detail as usize;
     match span.what {

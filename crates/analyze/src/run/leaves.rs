@@ -1,21 +1,21 @@
-//! A thread's spans as a line: at each instant the innermost one.
+//! Flattens the nested spans of a thread: at each instant, the innermost span.
 
 use super::facts::{Facts, Judged};
 use super::trace::Span;
 
-/// A stretch of time in which one span is the innermost.
+/// An interval in which one span is the innermost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Leaf {
     pub begin: u64,
     pub end: u64,
     pub judged: Judged,
-    /// What the span is about, in bytes; 0 but for its first stretch.
+    /// The bytes of the span; 0 except in its first interval.
     pub bytes: u64,
-    /// Whether this is its first stretch.
+    /// Whether this is the first interval of the span.
     pub first: bool,
 }
 
-/// Goes along a thread's spans; frames are looked through.
+/// Iterates over the leaf intervals of a thread, skipping spans that only group others.
 pub(super) struct Leaves<'a> {
     facts: &'a Facts<'a>,
     spans: &'a [Span],
@@ -28,7 +28,7 @@ struct Open {
     end: u64,
     judged: Judged,
     bytes: u64,
-    seen: bool,
+    emitted: bool,
 }
 
 impl<'a> Leaves<'a> {
@@ -56,7 +56,7 @@ impl<'a> Leaves<'a> {
             end,
             judged,
             bytes,
-            seen: false,
+            emitted: false,
         });
     }
 }
@@ -81,9 +81,9 @@ impl Iterator for Leaves<'_> {
                     end: until,
                     judged: top.judged,
                     bytes: top.bytes,
-                    first: !top.seen,
+                    first: !top.emitted,
                 };
-                (top.bytes, top.seen) = (0, true);
+                (top.bytes, top.emitted) = (0, true);
                 self.now = until;
                 return Some(leaf);
             }

@@ -1,107 +1,107 @@
-//! What a recording says of itself: `recording.json`, rewritten after every start.
+//! The manifest of a recording: `recording.json`, rewritten after every start.
 
 use serde::{Deserialize, Serialize};
 
 use super::Timers;
 use crate::lab::Machine;
 
-/// The schema that this version writes.
+/// The schema written by this version.
 pub const RECORDING_SCHEMA: &str = "preheat.recording/1";
 
-/// The head of a recording.
+/// The header of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Always [`RECORDING_SCHEMA`].
     pub schema: String,
-    /// The version of preheat that recorded.
+    /// The version of preheat that made the recording.
     pub preheat: String,
-    /// When the first start began, as an RFC 3339 time in UTC.
+    /// The time of the first start, in RFC 3339 format and UTC.
     pub created: String,
-    /// The command that was run.
+    /// The command.
     pub command: Vec<String>,
-    /// Where it was run.
+    /// Its working directory.
     pub directory: String,
-    /// On which machine.
+    /// The machine.
     pub machine: Machine,
-    /// How.
+    /// The settings of the run.
     pub settings: RunSettings,
-    /// Environment variables that matter to a cold start and were set.
+    /// Environment variables that were set and affect cold start.
     pub environment: Vec<(String, String)>,
-    /// The starts, in the order in which they ran.
+    /// The starts, in chronological order.
     pub starts: Vec<StartInfo>,
-    /// The program's clock readings, as its source describes them.
+    /// Clock readings found in the source of the program.
     #[serde(default, skip_serializing_if = "Timers::is_empty")]
     pub timers: Timers,
     /// Why `preheat start` starts the command plainly; none if it can start it warm, or if
-    /// that was not asked.
+    /// this was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_plainly: Option<String>,
-    /// Large imports that a library asked for and works without, by module.
+    /// Large imports that a library can do without, by module name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub optional_imports: Vec<String>,
-    /// Sentences for people: what is not recorded, and why.
+    /// Human-readable notes on what was not recorded, and why.
     pub notes: Vec<String>,
 }
 
-/// How a command was run.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// How iterations are to be found: `auto`, `nvtx`, `nvtx:NAME`, `python`, `kernels`,
-    /// `timers`, `lines:REGEX`.
+    /// The iteration setting: `auto`, `nvtx`, `nvtx:NAME`, `python`, `kernels`, `timers` or
+    /// `lines:REGEX`.
     pub iterations: String,
-    /// Starts that were asked for at each temperature.
+    /// Requested starts per temperature.
     pub starts: usize,
-    /// Seeds the order of the starts and every resampling.
+    /// The seed for the order of starts and for resampling.
     pub seed: u64,
-    /// The most bytes of a process file.
+    /// The size limit of a process file, in bytes.
     pub limit: u64,
-    /// Whether the device was waited for at the end of each iteration.
+    /// Whether each iteration ended with a device synchronization.
     pub synchronize: bool,
-    /// Why fewer starts were made than asked for.
+    /// Why fewer starts were run than requested.
     pub ended_early: Option<String>,
 }
 
 /// One start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartInfo {
-    /// The directory of its process files, below the recording's.
+    /// The directory of its process files, relative to the recording.
     pub directory: String,
-    /// How cold it was made.
+    /// The temperature at which it was started.
     pub temperature: Temperature,
     /// `CLOCK_MONOTONIC` in nanoseconds just before `exec`.
     pub exec: u64,
-    /// The same when it had ended.
+    /// `CLOCK_MONOTONIC` in nanoseconds after it ended.
     pub end: u64,
-    /// The process that was started.
+    /// The process id of the command.
     pub pid: u32,
-    /// Its exit code; 128 + n for signal n.
+    /// The exit code; 128 + n for signal n.
     pub exit_code: i32,
-    /// The largest resident size of it and its children, in bytes.
+    /// The peak resident size of the command and its children, in bytes.
     pub peak_resident: u64,
-    /// Files and bytes that were evicted from the page cache before it.
+    /// Files and bytes evicted from the page cache before it.
     pub evicted: Option<Evicted>,
-    /// Why this start has no recording, if it has none.
+    /// Why this start has no recording; none if it has one.
     pub unrecorded: Option<String>,
 }
 
-/// What was evicted from the page cache before a start.
+/// The page cache eviction before a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evicted {
-    /// Files that were looked at.
+    /// Number of files examined.
     pub files: u64,
-    /// Bytes of them that were cached before.
+    /// Bytes that were cached before.
     pub cached: u64,
-    /// Bytes that were still cached afterwards, because someone else uses them.
+    /// Bytes still cached afterwards, because another process uses them.
     pub left: u64,
 }
 
-/// How cold a start is made. Ordered from the warmest.
+/// How cold a start is, ordered from the warmest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Temperature {
     /// A fresh process; everything may be cached.
     Process,
-    /// The files that it reads are evicted from the page cache first.
+    /// The files it reads are first evicted from the page cache.
     Disk,
     /// Kernel and compile caches start empty.
     Caches,
@@ -110,7 +110,7 @@ pub enum Temperature {
 }
 
 impl Temperature {
-    /// All of them, from the warmest.
+    /// All temperatures, warmest first.
     pub const ALL: [Temperature; 4] = [
         Temperature::Process,
         Temperature::Disk,
@@ -118,7 +118,7 @@ impl Temperature {
         Temperature::Bytecode,
     ];
 
-    /// The temperature with this name; else the names that there are.
+    /// The temperature with this name, or an error that lists the names.
     pub fn from_name(name: &str) -> Result<Temperature, String> {
         let mut all = Temperature::ALL.into_iter();
         all.find(|known| known.as_str() == name).ok_or_else(|| {
@@ -127,7 +127,7 @@ impl Temperature {
         })
     }
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Temperature::Process => "process",

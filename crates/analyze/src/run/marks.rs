@@ -4,7 +4,7 @@ use super::report::MarkReport;
 use super::trace::{Recording, StartTrace};
 use crate::stats::interval;
 
-/// Each mark of the counted starts, in the order of their first times.
+/// All marks of the counted starts, in order of first occurrence.
 pub(super) fn list(recording: &Recording, counted: &[usize]) -> Vec<MarkReport> {
     let starts: Vec<Vec<(f64, &str)>> = (counted.iter())
         .filter_map(|at| recording.starts.get(*at))
@@ -37,7 +37,7 @@ fn of_name(name: &str, starts: &[Vec<(f64, &str)>], seed: u64) -> Option<MarkRep
     })
 }
 
-/// The marks of a start, in seconds after `exec`, in order.
+/// The marks of a start in chronological order, in seconds after `exec`.
 fn seconds(start: &StartTrace) -> Vec<(f64, &str)> {
     let mut marks: Vec<(f64, &str)> = (start.processes.iter())
         .flat_map(|process| &process.marks)

@@ -1,13 +1,13 @@
 //! A recorded program: where its cold start went, and what would remove it.
 //!
-//! - [`Recording`] is what was recorded, [`Manifest`] its head.
-//! - [`analyze`] explains it: [`RunReport`] is what follows, [`RunView`] what its page
-//!   shows beside it, [`StartAnalysis`] what exporters are given.
+//! - [`Recording`] holds the recorded data, [`Manifest`] its header.
+//! - [`analyze`] explains it. It produces a [`RunReport`], a [`RunView`] with additional
+//!   data for the HTML page, and a [`StartAnalysis`] per start for exporters.
 //! - [`Cause`] is the closed list of where time goes.
 //!
-//! The way of a recording: `facts` (what a process's spans say together) → `iterations`
-//! (what repeats) → `path` (one cause at each instant) → `examine` (one start) →
-//! `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
+//! The stages of an analysis: `facts` (everything known about a process as a whole) →
+//! `iterations` (the repeated unit) → `path` (one cause at each instant) → `examine` (one
+//! start) → `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
 
 mod analysis;
 mod behind;

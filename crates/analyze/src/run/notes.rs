@@ -1,4 +1,4 @@
-//! Sentences for people: what is missing or doubtful in a recording, and why.
+//! Human-readable notes on missing or doubtful data in a recording.
 
 mod doubts;
 
@@ -13,7 +13,7 @@ use super::trace::Process;
 use super::{IterationsBy, Recording};
 use crate::units;
 
-/// With fewer starts there is no interval.
+/// Fewer starts give no interval.
 const FOR_AN_INTERVAL: usize = 3;
 
 /// All notes, each once.
@@ -51,11 +51,11 @@ pub(super) fn notes(
     busy_machine(examined, &mut notes);
     if by == IterationsBy::None {
         notes.add(match manifest.settings.iterations.as_str() {
-            "auto" => "Nothing that repeats was found, so the time to first goes to the end of \
-                       the program; --iterations says what an iteration is."
+            "auto" => "No repetition was found, so the time to first extends to the end of the \
+                       program; use --iterations to define an iteration."
                 .to_owned(),
-            asked => format!(
-                "No iterations were found with --iterations {asked}, so the time to first goes \
+            rule => format!(
+                "No iterations were found with --iterations {rule}, so the time to first extends \
                  to the end of the program."
             ),
         });
@@ -66,17 +66,17 @@ pub(super) fn notes(
     let most = examined.iter().map(|e| e.iterations_in_all).max();
     if let Some(most) = most.filter(|most| *most > MOST_ITERATIONS) {
         notes.add(format!(
-            "Of up to {most} iterations in a start, the first {MOST_ITERATIONS} are looked at."
+            "A start has up to {most} iterations; only the first {MOST_ITERATIONS} are analyzed."
         ));
     }
     match group.map(|group| group.starts.len()) {
         None => notes.add(
-            "No start could be explained: the times are those from exec to the end of the program."
+            "No start could be explained; times are from exec to the end of the program."
                 .to_owned(),
         ),
         Some(count) if count < FOR_AN_INTERVAL => {
             let beside = if manifest.starts.len() > 1 && count > 0 {
-                " beside the first"
+                " besides the first"
             } else {
                 ""
             };
@@ -86,7 +86,7 @@ pub(super) fn notes(
             };
             let verb = if count == 1 { "is" } else { "are" };
             notes.add(format!(
-                "{starts}{beside} {verb} too few for an interval; --starts 5 makes more."
+                "{starts}{beside} {verb} too few for an interval; use --starts 5."
             ));
         }
         Some(_) => {}
@@ -94,12 +94,12 @@ pub(super) fn notes(
     notes.all
 }
 
-/// The regions that are not listed.
+/// Counts the regions that are not listed.
 pub(super) fn more_regions(more: usize) -> Option<String> {
     (more > 0).then(|| format!("The program times {more} more regions, which are not listed."))
 }
 
-/// Clock readings that could not be paired. A single one is a timestamp.
+/// Clock readings that could not be paired. A single one is just a timestamp.
 pub(super) fn unpaired_readings(regions: &Regions) -> Option<String> {
     let readings: usize = regions.unpaired.iter().map(|(_, count)| count).sum();
     let lines = listed(&unpaired(regions));
@@ -128,8 +128,8 @@ impl Notes {
     }
 }
 
-/// Python processes whose imports and iterations are not recorded, and programs that were
-/// started without the recorder.
+/// Python processes whose imports and iterations are not recorded, and programs started
+/// without the recorder.
 fn unseen_python(recording: &Recording, notes: &mut Notes) {
     for start in &recording.starts {
         for (at, process) in start.processes.iter().enumerate() {
@@ -141,9 +141,9 @@ fn unseen_python(recording: &Recording, notes: &mut Notes) {
                     !word.starts_with("--") && word.contains(['I', 'E', 'S']) && word.len() <= 4
                 });
                 let why = match isolated {
-                    Some(option) => format!("{option} keeps the recorder's part for Python out"),
-                    None => "a Python before 3.8, another one than CPython, or one whose \
-                             PYTHONPATH was changed"
+                    Some(option) => format!("{option} disables the recorder's Python hooks"),
+                    None => "its Python is older than 3.8 or not CPython, or its PYTHONPATH \
+                             was changed"
                         .to_owned(),
                 };
                 notes.add(format!(
@@ -151,37 +151,37 @@ fn unseen_python(recording: &Recording, notes: &mut Notes) {
                      count as the program's own CPU time."
                 ));
             }
-            // A program that it became or started, with the recorder in it.
+            // A process that replaced it or was started by it, with the recorder loaded.
             let followed = start.processes.iter().enumerate().any(|(other, later)| {
                 let own = later.pid == process.pid && other > at;
                 (own || later.parent == process.pid) && later.main.is_some()
             });
             if WRAPPERS.contains(&file) && !followed {
                 notes.add(format!(
-                    "{file} started a program that is not recorded: with another environment \
-                     (env -i removes LD_PRELOAD; env -u NAME removes single variables), or as \
-                     another user, who cannot write to the recording. All that it does counts \
-                     as the program's own CPU time."
+                    "{file} started a program that is not recorded, because its environment was \
+                     cleared (env -i removes LD_PRELOAD; env -u NAME removes single variables) or \
+                     because it runs as another user, who cannot write to the recording. All of \
+                     its time counts as the program's own CPU time."
                 ));
             }
         }
     }
 }
 
-/// Programs that start another one with another environment or as another user.
+/// Programs that start another program with a different environment or as a different user.
 const WRAPPERS: [&str; 8] = [
     "env", "setpriv", "su", "sudo", "runuser", "gosu", "su-exec", "chpst",
 ];
 
-/// Whether a process did something after the recorder woke up in it.
+/// Whether a process did anything after the recorder was loaded into it.
 fn at_work(process: &Process) -> bool {
     process.main.is_some()
 }
 
-/// A part of the lines above this that came with others is reported.
+/// Lines that arrive together are reported if they exceed this share of all lines.
 const MANY_TOGETHER: f64 = 0.05;
 
-/// Lines that were read together have no times of their own.
+/// Lines that were read together do not have individual times.
 fn lines_together(recording: &Recording, notes: &mut Notes) {
     let counts = recording
         .starts
@@ -192,9 +192,9 @@ fn lines_together(recording: &Recording, notes: &mut Notes) {
         && together as f64 > MANY_TOGETHER * all as f64
     {
         notes.add(format!(
-            "Of {all} lines {together} came together with the one before: their times are \
-             spread evenly. A program that writes to a pipe may hold lines back; let it flush \
-             each line (stdbuf -oL does this for many)."
+            "{together} of {all} lines arrived together with the previous one: their times are \
+             spread evenly. A program that writes to a pipe may buffer its output; make it flush \
+             each line (stdbuf -oL does this for many programs)."
         ));
     }
 }
@@ -215,16 +215,16 @@ fn dropped(recording: &Recording, notes: &mut Notes) {
         });
         notes.add(format!(
             "The recording reached its limit of {}: up to {dropped} calls of a process are only \
-             counted{since}; --limit makes room for more.",
+             counted{since}; raise --limit to record more.",
             units::bytes(recording.manifest.settings.limit)
         ));
     }
 }
 
-/// What recording took is told from this many seconds on.
-const WORTH_TELLING: f64 = 1e-6;
+/// Overhead below this many seconds is not reported.
+const REPORTED_OVERHEAD: f64 = 1e-6;
 
-/// Times are all measured; what they consist of is known of some.
+/// All iterations are timed, but only some of them are recorded in detail.
 fn without_detail(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
     let starts = recording.starts.iter().zip(examined);
     let counts = starts.map(|(trace, examined)| {
@@ -234,16 +234,16 @@ fn without_detail(recording: &Recording, examined: &[Examined], notes: &mut Note
     });
     let most = counts.max_by_key(|(left_out, _, _)| *left_out);
     if let Some((left_out, whole, cost)) = most.filter(|(left_out, _, _)| *left_out > 0) {
-        let took = match cost >= WORTH_TELLING {
+        let took = match cost >= REPORTED_OVERHEAD {
             true => format!(
-                "; what that took, {} each, is taken off",
+                "; the overhead of {} each is subtracted",
                 units::duration(cost)
             ),
             false => String::new(),
         };
         notes.add(format!(
-            "Of {} iterations all times are measured, and {whole} are recorded call by call{took}: \
-             what a steady one consists of is known from those.",
+            "All {} iterations are timed, and {whole} of them are recorded call by call{took}; \
+             only those show the causes of a steady iteration.",
             left_out + whole
         ));
     }
@@ -272,7 +272,7 @@ fn failed(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
     }
 }
 
-/// Waiting for a processor for more than this part of the time to first is told.
+/// Waiting for a processor is reported above this share of the time to first.
 const BUSY_MACHINE: f64 = 0.05;
 
 fn busy_machine(examined: &[Examined], notes: &mut Notes) {
@@ -283,8 +283,8 @@ fn busy_machine(examined: &[Examined], notes: &mut Notes) {
     });
     if let Some(most) = waited.max_by(f64::total_cmp) {
         notes.add(format!(
-            "The machine was busy: {} went into waiting for a processor; repeat it on a quiet \
-             one.",
+            "The machine was busy: {} were spent waiting for a processor; repeat this on a quiet \
+             machine.",
             units::duration(most)
         ));
     }

@@ -1,4 +1,4 @@
-//! Threads that iterate beside the one whose numbers are reported.
+//! Other threads that iterate besides the reported one.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use super::iterations::{Found, Other};
 use super::trace::StartTrace;
 use crate::units;
 
-/// A note lists so many.
+/// The number of threads that a note lists.
 const LISTED: usize = 4;
 
-/// All of them.
+/// All other threads that iterate.
 pub(super) fn list(trace: &StartTrace, found: &Found) -> Vec<ThreadReport> {
     let others = found.others.iter().map(|other| {
         let process = trace.processes.get(other.process);
@@ -24,7 +24,7 @@ pub(super) fn list(trace: &StartTrace, found: &Found) -> Vec<ThreadReport> {
     others.collect()
 }
 
-/// The name of its program; of the thread, where its process has several that iterate.
+/// The name of the program, or of the thread if several threads of the process iterate.
 fn name(trace: &StartTrace, found: &Found, other: &Other) -> String {
     let Some(process) = trace.processes.get(other.process) else {
         return String::new();
@@ -42,7 +42,7 @@ fn name(trace: &StartTrace, found: &Found, other: &Other) -> String {
     }
 }
 
-/// A sentence about them, if there are any.
+/// A note about them, if there are any.
 pub(super) fn note(trace: &StartTrace, found: &Found) -> Option<String> {
     let count = found.others.len();
     if count == 0 {
@@ -55,7 +55,7 @@ pub(super) fn note(trace: &StartTrace, found: &Found) -> Option<String> {
     processes.dedup();
     let of = match processes.len() {
         1 => "threads".to_owned(),
-        // One thread each.
+        // One thread per process.
         processes if processes == count + 1 => "processes".to_owned(),
         processes => format!("threads of {processes} processes"),
     };
@@ -74,8 +74,8 @@ pub(super) fn note(trace: &StartTrace, found: &Found) -> Option<String> {
         more => format!(", and {more} more"),
     };
     Some(format!(
-        "{} {of} iterate; the numbers are those of the one whose first result came first. The \
-         others had theirs later: {}{more}.",
+        "{} {of} iterate; the numbers are those of the one that finished its first iteration \
+         first. The others followed: {}{more}.",
         count + 1,
         listed.join(", ")
     ))

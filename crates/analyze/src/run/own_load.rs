@@ -1,24 +1,24 @@
-//! Waiting for a processor that the program itself keeps busy.
+//! Separates waiting for processors that the program itself keeps busy.
 //!
-//! A thread that waits for a processor may wait for other programs, or for other threads and
-//! processes of its own. With eight threads on two cores most of them wait most of the time,
-//! and the machine is not to blame. While the program has all processors, all waiting is for
-//! itself; while it has a part of them, that part is.
+//! A thread that waits for a processor may be waiting for other programs, or for other
+//! threads and processes of the same program. With eight threads on two cores, most threads
+//! wait most of the time although the machine is otherwise idle. While the program uses all
+//! processors, all of its waiting is for itself; while it uses some of them, that share is.
 
 use super::trace::{StartTrace, ThreadSample};
 
-/// The load is known for windows of this length, in nanoseconds.
+/// The length of the windows for which the load is computed, in nanoseconds.
 const WINDOW: u64 = 20_000_000;
-/// A program with this part of the processors has all of them: the rest is the system's own
-/// work and what sampling does not see.
+/// A program with at least this share of the processors counts as using all of them. The
+/// rest is system work, and work that sampling misses.
 const ALL: f64 = 0.85;
-/// A program with less than this part has none of them.
+/// A program with less than this share counts as using none of them.
 const NONE: f64 = 0.1;
-/// Windows are kept for this long a start: longer ones have no load of their own after it.
+/// The number of windows to keep; after them, the program counts as using no processors.
 const MOST_WINDOWS: usize = 1 << 20;
 
-/// Splits what the threads of a start waited for processors, of which the machine has so many,
-/// into waiting for the program itself and for others.
+/// Splits the time that the threads of a start waited for one of the machine's `cores`
+/// processors into waiting for the program itself and waiting for others.
 pub fn find_own_load(start: &mut StartTrace, cores: usize) {
     let any = start.processes.iter().flat_map(|process| &process.threads);
     let waited = |sample: &ThreadSample| sample.waited > 0;
@@ -37,7 +37,7 @@ pub fn find_own_load(start: &mut StartTrace, cores: usize) {
     }
 }
 
-/// The part of the processors that the program has, by window.
+/// The share of the processors that the program uses, by window.
 fn shares(start: &StartTrace, cores: usize) -> Vec<f64> {
     let mut used: Vec<f64> = Vec::new();
     for thread in start.processes.iter().flat_map(|process| &process.threads) {
@@ -61,7 +61,7 @@ fn shares(start: &StartTrace, cores: usize) -> Vec<f64> {
     used.into_iter().map(share).collect()
 }
 
-/// Calls `each` with every window that this interval touches, and the part of the interval
+/// Calls `each` with every window that the interval overlaps, and the share of the interval
 /// that lies in it.
 fn windows(from: u64, to: u64, mut each: impl FnMut(usize, f64)) {
     let length = to.saturating_sub(from);
@@ -79,7 +79,7 @@ fn windows(from: u64, to: u64, mut each: impl FnMut(usize, f64)) {
     }
 }
 
-/// Splits the waiting of one thread.
+/// Splits the waiting time of one thread.
 fn split(samples: &mut [ThreadSample], shares: &[f64]) {
     let mut own = 0;
     let mut before = ThreadSample::default();
@@ -102,7 +102,7 @@ mod tests {
     use super::super::trace::{Process, Thread};
     use super::*;
 
-    /// A start with threads that each have a part of a processor and wait for the rest.
+    /// A start with threads that each get a share of a processor and wait for the rest.
     fn start(threads: usize, cpu: f64) -> StartTrace {
         let sample = |at: u64| ThreadSample {
             time: at * 5_000_000,

@@ -1,10 +1,10 @@
-//! Ranges of addresses, to tell a device's memory from the host's.
+//! Address ranges, to distinguish device memory from host memory.
 
-/// Addresses, as ranges. Freed ones stay: an address of the device never becomes one of
-/// the host, and the other way round, as both share one space of addresses.
+/// A set of address ranges. Freed ranges stay: host and device share one address space, so
+/// an address never changes sides.
 #[derive(Default)]
 pub(super) struct Ranges {
-    /// First address and the one after the last; in order and apart once sorted.
+    /// Begin and end of each range; sorted and disjoint after `sort`.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -14,13 +14,13 @@ impl Ranges {
             return;
         }
         let range = (first, first.saturating_add(bytes));
-        // Allocators give the same addresses again and again.
+        // Allocators often return the same address again.
         if self.ranges.last() != Some(&range) {
             self.ranges.push(range);
         }
     }
 
-    /// To be called once all are there.
+    /// Must be called after the last `add`.
     pub(super) fn sort(&mut self) {
         self.ranges.sort_unstable();
         let mut apart: Vec<(u64, u64)> = Vec::new();
@@ -37,7 +37,7 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Whether one of the ranges holds the address.
+    /// Whether one of the ranges contains the address.
     pub(super) fn holds(&self, address: u64) -> bool {
         let after = self.ranges.partition_point(|range| range.0 <= address);
         after > 0 && address < self.ranges[after - 1].1
@@ -56,7 +56,7 @@ mod tests {
         }
         ranges.sort();
         assert_eq!(ranges.ranges, [(100, 125), (200, 205)]);
-        for (address, held) in [
+        for (address, expected) in [
             (0, false),
             (99, false),
             (100, true),
@@ -66,7 +66,7 @@ mod tests {
             (205, false),
             (300, false),
         ] {
-            assert_eq!(ranges.holds(address), held, "{address}");
+            assert_eq!(ranges.holds(address), expected, "{address}");
         }
     }
 }

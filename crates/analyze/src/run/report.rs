@@ -1,7 +1,7 @@
-//! The document `preheat.run/1`: what every renderer shows. Seconds and bytes.
+//! The document `preheat.run/1`, which every renderer shows. Units are seconds and bytes.
 //!
-//! Its description for people is docs/run-json.md, for programs
-//! docs/schema/preheat.run-1.schema.json; the three change together.
+//! docs/run-json.md describes it, and docs/schema/preheat.run-1.schema.json is its schema;
+//! the three change together.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,36 +10,37 @@ use super::{Cause, Evicted, RunSettings, Temperature};
 use crate::lab::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
-/// The schema that this version writes.
+/// The schema written by this version.
 pub const RUN_SCHEMA: &str = "preheat.run/1";
 
-/// What a recording shows. Where starts of several temperatures were made, the numbers
-/// beside the ladder are those of the warmest.
+/// The results of a recording. If it has starts at several temperatures, all numbers
+/// outside `ladder` are those of the warmest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Always [`RUN_SCHEMA`].
     pub schema: String,
-    /// The version of preheat that recorded.
+    /// The version of preheat that made the recording.
     pub preheat: String,
-    /// When the first start began, as an RFC 3339 time in UTC.
+    /// The time of the first start, in RFC 3339 format and UTC.
     pub created: String,
-    /// The command that was run.
+    /// The command.
     pub command: Vec<String>,
-    /// Where it was run.
+    /// Its working directory.
     pub directory: String,
-    /// On which machine.
+    /// The machine.
     pub machine: Machine,
-    /// How.
+    /// The settings of the run.
     pub settings: RunSettings,
-    /// Environment variables that matter to a cold start and were set.
+    /// Environment variables that were set and affect cold start.
     pub environment: Vec<(String, String)>,
-    /// By what iterations were found: `nvtx`, `python`, `kernels`, `timers`, `lines`, or
+    /// The detection of iterations: `nvtx`, `python`, `kernels`, `timers`, `lines`, or
     /// `none` if nothing repeats.
     pub iterations_by: IterationsBy,
-    /// What an iteration is here, for people: `steps of SGD`, `NVTX ranges named step`.
+    /// A human-readable description of an iteration: `steps of SGD`, `NVTX ranges named
+    /// step`.
     pub iteration: String,
-    /// From `exec` to the end of the first iteration; to the end of the program where
-    /// nothing repeats. Over the starts without the first, if there are others.
+    /// From `exec` to the end of the first iteration, or to the end of the program if
+    /// nothing repeats. Excludes the first start, if there are others.
     pub time_to_first: Interval,
     /// The first iteration.
     pub first: Option<f64>,
@@ -47,13 +48,13 @@ pub struct RunReport {
     pub steady: Option<f64>,
     /// first ÷ steady.
     pub ratio: Option<Interval>,
-    /// How the iterations behave.
+    /// The class of the iterations.
     pub class: Option<Class>,
-    /// Whether all starts behave so.
+    /// Whether all starts have this class.
     pub consistency: Option<Consistency>,
-    /// Iterations before steady, median over the starts.
+    /// Iterations before the steady state, median over the starts.
     pub warmup: Option<f64>,
-    /// What warm-up cost over steady, median over the starts.
+    /// The excess of warm-up over steady iterations, median over the starts.
     pub excess: Option<f64>,
     /// The second iteration.
     #[serde(default)]
@@ -61,50 +62,50 @@ pub struct RunReport {
     /// The fastest iteration after the first.
     #[serde(default)]
     pub best: Option<Interval>,
-    /// first ÷ second, of the starts that have both.
+    /// first ÷ second, over the starts that have both.
     #[serde(default)]
     pub first_to_second: Option<Interval>,
-    /// How many starts the numbers above are from.
+    /// The number of starts behind the numbers above.
     pub counted_starts: usize,
     /// The causes on the path from `exec` to the end of the first iteration, largest
     /// first; their seconds add up to `time_to_first`.
     pub causes: Vec<CauseReport>,
-    /// What the first iteration took beyond a steady one, by cause, largest first.
+    /// The excess of the first iteration over a steady one, by cause, largest first.
     pub first_excess: Vec<CauseSeconds>,
-    /// The excess of the first iteration over the second, by cause, largest first; of the
-    /// starts that have both. What it took less of is below zero.
+    /// The excess of the first iteration over the second, by cause, largest first, over the
+    /// starts that have both. Negative if the second took longer.
     #[serde(default)]
     pub second_excess: Vec<CauseSeconds>,
     /// Other threads of the shown start that iterate, by the end of their first iteration.
-    /// The numbers are those of the thread whose first iteration ended first.
+    /// All numbers are those of the thread whose first iteration ended first.
     #[serde(default)]
     pub other_threads: Vec<ThreadReport>,
-    /// Regions that the program times itself, in the order in which they were first executed.
+    /// Regions that the program times itself, in order of first execution.
     #[serde(default)]
     pub regions: Vec<RegionReport>,
-    /// Moments that the program marks with `preheat.mark`, in order.
+    /// Moments marked with `preheat.mark`, in order.
     #[serde(default)]
     pub marks: Vec<MarkReport>,
-    /// Where memory went.
+    /// Memory usage.
     pub memory: MemoryReport,
-    /// From the coldest starts to the warmest; one rung for each temperature.
+    /// The temperatures, from the coldest to the warmest.
     pub ladder: Vec<Rung>,
-    /// What would remove it, the largest predicted saving first; then what helps later
-    /// than the first iteration, then what would not help.
+    /// The remedies, largest predicted saving first; then those that help after the first
+    /// iteration, then those that would not help.
     pub remedies: Vec<Remedy>,
-    /// Every start, in the order in which they ran.
+    /// All starts, in chronological order.
     pub starts: Vec<StartReport>,
-    /// Sentences for people: what is missing or doubtful, and why.
+    /// Human-readable notes on missing or doubtful data.
     pub notes: Vec<String>,
 }
 
-/// By what iterations were found.
+/// The detection of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IterationsBy {
     /// NVTX ranges of the program.
     Nvtx,
-    /// Steps and model calls that Python sees.
+    /// Steps and model calls, detected in Python.
     Python,
     /// The period of the kernel launches.
     Kernels,
@@ -116,27 +117,26 @@ pub enum IterationsBy {
     None,
 }
 
-/// A further thread that iterates.
+/// Another thread that iterates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadReport {
-    /// The number of its process.
+    /// Its process id.
     pub process: u32,
-    /// The name of its process: of its program, or of the thread where the same process has
-    /// several.
+    /// The name of its program, or of the thread if several threads of the process iterate.
     pub name: String,
-    /// How many iterations it has.
+    /// The number of its iterations.
     pub iterations: usize,
-    /// From `exec` of the command to the end of its first iteration.
+    /// From `exec` of the command to the end of the thread's first iteration.
     pub time_to_first: f64,
 }
 
-/// A region that the program times itself: what lies between two clock readings of its own
-/// code. Or a level above the iterations, such as an epoch.
+/// A region that the program times itself, between two clock readings in its own code; or a
+/// level above the iterations, such as an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RegionReport {
-    /// Its name for people: `train.py:14–20`, `epochs of fit`.
+    /// The display name: `train.py:14–20`, `epochs of fit`.
     pub name: String,
-    /// The source file, or the executable where no lines are known; none for a level.
+    /// The source file, or the executable if no lines are known; none for a level.
     pub file: Option<String>,
     /// The line of the earlier reading.
     pub from: Option<u32>,
@@ -149,131 +149,131 @@ pub struct RegionReport {
     pub helper: Option<String>,
     /// The clock; none for a level.
     pub clock: Option<Clock>,
-    /// How often it was executed, in the start that did so most often.
+    /// The number of executions, in the start with the most.
     pub count: usize,
-    /// The first execution: the difference of the two readings, as the program calculates it.
+    /// The first execution: the difference of the two readings, as the program calculates
+    /// it.
     pub first: Interval,
     /// The second execution.
     pub second: Option<Interval>,
     /// The fastest execution after the first.
     pub best: Option<Interval>,
-    /// first ÷ second, of the starts that have both.
+    /// first ÷ second, over the starts that have both.
     pub ratio: Option<Interval>,
-    /// Where the time of the first execution went; adds up to `first`. Of the start that
-    /// the page shows, in proportion.
+    /// The causes of the first execution in the shown start, scaled to add up to `first`.
     pub causes: Vec<CauseSeconds>,
-    /// Where the time of the second execution went; adds up to `second`.
+    /// The causes of the second execution; they add up to `second`.
     pub second_causes: Vec<CauseSeconds>,
     /// Device work that the first execution did not wait for; none if there was none.
     pub unfinished: Option<Unfinished>,
-    /// Whether only the order of the readings says that they belong together, because the
-    /// source was not at hand. Such a region is never an iteration.
+    /// Whether the readings were paired by their order alone, because the source was not
+    /// available. Such a region is never an iteration.
     #[serde(default)]
     pub paired_by_order: bool,
-    /// The first execution in each start, in their order; none where it was not executed.
+    /// The first execution in each start, in order; none if the start did not execute it.
     /// Empty for a level.
     #[serde(default)]
     pub firsts: Vec<Option<f64>>,
 }
 
-/// A moment that the program marks itself.
+/// A moment that the program marks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkReport {
-    /// The program's name for it.
+    /// The name given by the program.
     pub name: String,
     /// How often it was reached, in the start that reached it most often.
     pub count: usize,
-    /// From `exec` to the first time it was reached.
+    /// From `exec` to the first occurrence.
     pub first: Interval,
 }
 
-/// Device work that was still to be done when a clock was read.
+/// Device work that was still running when a clock was read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// Kernels that were launched and not waited for.
     pub launches: u64,
-    /// How long it took until the device was done, where the program then waited for it.
+    /// Seconds until the device was done, if the program then waited for it.
     pub seconds: Option<f64>,
 }
 
-/// A cause and how long it took.
+/// A cause and its seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseSeconds {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
-    /// How long.
+    /// Its seconds.
     pub seconds: f64,
 }
 
-/// A cause with what is behind it.
+/// A cause with its items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseReport {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
-    /// How long, on the path.
+    /// Seconds on the path.
     pub seconds: f64,
-    /// Its part of the time to first, 0 to 1.
+    /// Its share of the time to first, 0 to 1.
     pub share: f64,
-    /// Device memory that it took and holds at the end of the first iteration, where
-    /// that is known.
+    /// Device memory that it allocated and still holds at the end of the first iteration,
+    /// if known.
     pub device_bytes: Option<u64>,
-    /// What it was, largest first; not all of it.
+    /// The largest items, largest first.
     pub items: Vec<Item>,
-    /// How many items there were in all.
+    /// The number of all items.
     pub items_in_all: u64,
-    /// Of the program's own CPU time: the functions that were sampled, largest first; not
-    /// all of them. Empty for other causes.
+    /// For the program's own CPU time, the largest sampled functions, largest first. Empty
+    /// for other causes.
     #[serde(default)]
     pub functions: Vec<FunctionReport>,
 }
 
-/// A function in the program's own CPU time, without what it called that is Python too.
+/// A function in the program's own CPU time, without the Python functions it called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionReport {
-    /// Its name; empty for native code without symbols.
+    /// The function name; empty for native code without symbols.
     pub function: String,
-    /// The source file, where that is known.
+    /// The source file, if known.
     pub file: Option<String>,
-    /// The line of it that took the most, where that is known.
+    /// The line with the most time, if known.
     pub line: Option<u32>,
-    /// The library or executable of native code: its own, or what a Python function called
-    /// for most of its time.
+    /// The library or executable of a native function, or of the native code in which a
+    /// Python function spent most of its time.
     pub library: Option<String>,
-    /// The native function that a Python function called for most of its time.
+    /// The native function in which a Python function spent most of its time.
     pub symbol: Option<String>,
-    /// How long, on the path.
+    /// Seconds on the path.
     pub seconds: f64,
-    /// Its part of the time to first, 0 to 1.
+    /// Its share of the time to first, 0 to 1.
     pub share: f64,
-    /// How many samples this is from.
+    /// The number of samples.
     pub samples: u64,
 }
 
-/// One thing behind a cause: a module, library, kernel or call.
+/// An item behind a cause: a module, library, kernel or call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// Its name: `torch._dynamo`, `libcudnn_ops.so.9`, `cuLibraryLoadData`.
+    /// The name: `torch._dynamo`, `libcudnn_ops.so.9`, `cuLibraryLoadData`.
     pub name: String,
-    /// Who asked for it or what it was about; may be empty.
+    /// The requester or other details; may be empty.
     pub detail: String,
-    /// How long, on the path, without what lies within it and has another name.
+    /// Seconds on the path, without nested items.
     pub seconds: f64,
-    /// How long with all that lies within it; as `seconds` where nothing does.
+    /// Seconds with nested items; equal to `seconds` if there are none.
     pub inclusive: f64,
-    /// How often, on the path.
+    /// Occurrences on the path.
     pub count: u64,
-    /// Bytes, where it has to do with bytes.
+    /// Bytes, if it loads, copies or allocates.
     pub bytes: Option<u64>,
-    /// The part of `seconds` that was waiting, mostly for a disk; none if unknown.
+    /// The waiting time within `seconds`, mostly for a disk; none if unknown.
     pub waiting: Option<f64>,
 }
 
-/// Where memory went, in bytes. Of the start that the page shows.
+/// Memory usage of the shown start, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryReport {
-    /// The device; none if none was used.
+    /// Device memory; none if no device was used.
     pub device: Option<DeviceBytes>,
-    /// The largest resident size of the process.
+    /// The peak resident size of the process.
     pub resident_peak: u64,
     /// Its resident size at the end of the first iteration.
     pub resident_first: Option<u64>,
@@ -281,35 +281,35 @@ pub struct MemoryReport {
     pub pinned: u64,
 }
 
-/// Where the memory of a device went.
+/// The breakdown of device memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceBytes {
-    /// In use after the first iteration, in all; the parts below add up to it.
+    /// Total in use after the first iteration; the parts below add up to it.
     pub total: u64,
     /// The context.
     pub context: u64,
-    /// Kernels: code, and what their first use took.
+    /// Kernels: their code, and memory allocated at their first use.
     pub kernels: u64,
-    /// Allocations in use by tensors, if the framework says so; else all allocations.
+    /// Allocations in use by tensors, if the framework reports them; else all allocations.
     pub used: u64,
-    /// What a framework's allocator holds beyond that.
+    /// Memory that a framework's allocator holds beyond that.
     pub reserved: u64,
-    /// Workspaces and whatever libraries took for themselves.
+    /// Workspaces and other allocations by libraries.
     pub workspaces: u64,
-    /// What nothing accounts for; others on the same device are in it.
+    /// Memory that nothing accounts for, including that of other processes on the device.
     pub other: u64,
-    /// The most in use until the end of the first iteration.
+    /// Peak usage until the end of the first iteration.
     pub first_peak: u64,
-    /// The most in use in the steady iterations; none if that is not known.
+    /// Peak usage in the steady iterations; none if unknown.
     pub steady_peak: Option<u64>,
 }
 
-/// One temperature.
+/// The results at one temperature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
-    /// How cold.
+    /// The temperature.
     pub temperature: Temperature,
-    /// How many starts.
+    /// The number of starts.
     pub starts: usize,
     /// From `exec` to the end of the first iteration.
     pub time_to_first: Interval,
@@ -319,28 +319,27 @@ pub struct Rung {
     pub causes: Vec<CauseSeconds>,
 }
 
-/// What would remove a part of the cold start.
+/// A change that would remove part of the cold start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remedy {
-    /// Which, for programs: `warm-parent`, `prefetch`, …
+    /// The id: `warm-parent`, `prefetch`, …
     pub id: String,
-    /// Which, for people.
+    /// The display name.
     pub title: String,
-    /// What to do.
+    /// Instructions.
     pub what: String,
-    /// What that is predicted to save, in seconds of time to first.
+    /// The predicted saving, in seconds of the time to first.
     pub saving: f64,
-    /// Bytes that it saves on the device, where that is the point.
+    /// Bytes saved on the device, if that is its purpose.
     pub saving_bytes: Option<u64>,
-    /// What the prediction assumes.
+    /// The assumptions of the prediction.
     pub assumption: String,
-    /// The causes that it removes or makes smaller.
+    /// The causes that it removes or reduces.
     pub causes: Vec<Cause>,
-    /// A saving beside the time to first; none where it shortens nothing else.
+    /// A saving outside the time to first; none if there is none.
     #[serde(default)]
     pub later: Option<Later>,
-    /// Whether it is worth doing here. A common remedy that is not worth it is reported
-    /// with the reason.
+    /// Whether it would help. A common remedy that would not is reported with the reason.
     #[serde(default = "helps")]
     pub helps: bool,
 }
@@ -350,19 +349,19 @@ fn helps() -> bool {
     true
 }
 
-/// The use of a remedy.
+/// The benefit of a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemedyGroup {
     /// It shortens the time to first, or saves device memory.
     Start,
-    /// It shortens only what comes later.
+    /// It shortens only later work.
     Later,
     /// It would not help here.
     None,
 }
 
 impl Remedy {
-    /// Its use.
+    /// Its benefit.
     pub fn group(&self) -> RemedyGroup {
         match self.helps {
             false => RemedyGroup::None,
@@ -372,45 +371,43 @@ impl Remedy {
     }
 }
 
-/// A saving beside the time to first.
+/// A saving outside the time to first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Later {
-    /// The display name of what becomes shorter: `the first iteration after it`, `each copy`.
+    /// The display name of what gets shorter: `the first iteration after it`, `each copy`.
     pub of: String,
-    /// By how much, in seconds.
+    /// The saving, in seconds.
     pub seconds: f64,
-    /// How many are needed until it pays off: warm-up iterations, or copies; 0 if it pays
-    /// off at once.
+    /// Warm-up iterations or copies needed until it pays off; 0 if it does at once.
     pub after: u64,
 }
 
 /// One start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartReport {
-    /// How cold it was made.
+    /// The temperature of the start.
     pub temperature: Temperature,
-    /// Whether it was the first of all: reported apart.
+    /// Whether it was the very first start, which is reported separately.
     pub first_start: bool,
-    /// Its exit code; 128 + n for signal n.
+    /// The exit code; 128 + n for signal n.
     pub exit_code: i32,
     /// From `exec` to the end of the first iteration (of the program, if nothing repeats);
-    /// none if it did not come so far or was not recorded.
+    /// none if the start did not get that far or was not recorded.
     pub time_to_first: Option<f64>,
     /// From `exec` to the end of the program.
     pub wall: f64,
     /// The causes, in the order of [`Cause::ALL`]; they add up to `time_to_first`.
     pub causes: Vec<CauseSeconds>,
-    /// How long each iteration took.
+    /// The duration of each iteration.
     pub iterations: Vec<f64>,
-    /// The largest resident size, in bytes.
+    /// The peak resident size, in bytes.
     pub peak_resident: u64,
-    /// The most device memory in use, in bytes; none if no device was used, or that is
-    /// not known.
+    /// The peak device memory in use, in bytes; none if no device was used, or if unknown.
     #[serde(default)]
     pub peak_device: Option<u64>,
-    /// What was evicted before it.
+    /// The page cache eviction before it.
     pub evicted: Option<Evicted>,
-    /// Whether a part of its recording could not be read; the notes say which.
+    /// Whether part of its recording could not be read; the notes list which.
     #[serde(default)]
     pub damaged: bool,
 }

@@ -4,54 +4,54 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The schema that this version writes.
+/// The schema written by this version.
 pub const STACKS_SCHEMA: &str = "preheat.stacks/1";
 
-/// The name of the file in a start's directory.
+/// The file name in the directory of a start.
 pub const STACKS_FILE: &str = "launcher.stacks";
 
-/// The stacks that were sampled in one start. A sample is a thread that was on a processor.
+/// The sampled stacks of one start. Each sample is of a thread that was on a processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stacks {
     /// Always [`STACKS_SCHEMA`].
     pub schema: String,
-    /// Functions at a line, each once.
+    /// Functions at a line, without duplicates.
     pub frames: Vec<StackFrame>,
-    /// Stacks as a tree: the index of the caller's node, and of the frame. Callers come
-    /// first.
+    /// The stacks as a tree: the index of the caller's node, and the index of the frame.
+    /// Callers come first.
     pub nodes: Vec<(Option<u32>, u32)>,
-    /// The samples, in order of time.
+    /// The samples, in chronological order.
     pub samples: Vec<StackSample>,
 }
 
-/// A function, and where in it.
+/// A function, and a line in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// Its name; empty for code without symbols.
+    /// The function name; empty for code without symbols.
     pub function: String,
-    /// The source file; empty if that is not known.
+    /// The source file; empty if unknown.
     pub file: String,
-    /// The line there; 0 if that is not known.
+    /// The line; 0 if unknown.
     pub line: u32,
     /// The library or executable of native code; empty for Python.
     pub library: String,
 }
 
-/// A thread that was seen on a processor.
+/// A sample of a running thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Quadruple", into = "Quadruple")]
 pub struct StackSample {
-    /// When: in the file since boot, after reading since `exec`, in nanoseconds.
+    /// The time in nanoseconds: since boot in the file, since `exec` after reading.
     pub time: u64,
-    /// The process.
+    /// The process id.
     pub process: u32,
-    /// The thread, as the kernel numbers it.
+    /// The thread id.
     pub thread: u32,
-    /// The innermost frame, in `nodes`.
+    /// The innermost frame, as an index into `nodes`.
     pub node: u32,
 }
 
-/// A sample in the file: its fields in order.
+/// A sample in the file: its fields as a tuple.
 type Quadruple = (u64, u32, u32, u32);
 
 impl From<Quadruple> for StackSample {
@@ -72,7 +72,7 @@ impl From<StackSample> for Quadruple {
 }
 
 impl Stacks {
-    /// Whether every index leads somewhere, and callers come first.
+    /// Whether every index is valid and callers come first.
     pub fn is_valid(&self) -> bool {
         let nodes = self.nodes.iter().enumerate().all(|(at, (caller, frame))| {
             caller.is_none_or(|caller| (caller as usize) < at)
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_that_lead_nowhere_are_found() {
+    fn invalid_indices_are_detected() {
         let stacks = Stacks {
             frames: vec![StackFrame::default()],
             nodes: vec![(None, 0), (Some(0), 0)],

@@ -1,4 +1,4 @@
-//! All starts of a recording together: what those that count say.
+//! Combines the starts of a recording.
 
 use super::examine::{Examined, seconds};
 use super::iterations::Seen;
@@ -8,30 +8,30 @@ use super::{
 };
 use crate::stats::{Class, Interval, SeriesSummary, interval, paired_ratio, summarize};
 
-/// Fewer iterations than this in every start have no class.
+/// With fewer iterations than this in every start, there is no class.
 pub(super) const FOR_A_CLASS: usize = 3;
-/// With fewer iterations than this, chance decides whether a start seems to settle.
+/// With fewer iterations than this, it is chance whether a start seems to settle.
 const FEW_ITERATIONS: usize = 10;
 
-/// The starts of one temperature that count.
+/// The counted starts of one temperature.
 pub(super) struct Group {
     pub temperature: Temperature,
-    /// Their places among all starts.
+    /// Their indices among all starts.
     pub starts: Vec<usize>,
     pub time_to_first: Interval,
     /// Seconds by cause; they add up to the time to first.
     pub causes: [f64; CAUSES],
-    /// What the iterations say.
+    /// The statistics of the iterations.
     pub series: Option<SeriesSummary>,
-    /// How many iterations the start with the most of them has.
+    /// The number of iterations of the start with the most.
     pub most_iterations: usize,
-    /// What the first iteration took beyond a steady one, by cause.
+    /// The excess of the first iteration over a steady one, by cause.
     pub excess: [f64; CAUSES],
-    /// The first iteration against the second, in starts that have both.
+    /// The first iteration against the second, over the starts that have both.
     pub second: Option<Second>,
 }
 
-/// The first iteration against the later ones, which needs no steady state.
+/// The first iteration against later ones, without the need for a steady state.
 pub(super) struct Second {
     pub second: Interval,
     /// The fastest iteration after the first.
@@ -44,8 +44,8 @@ pub(super) struct Second {
     whole: f64,
 }
 
-/// The groups, from the warmest to the coldest; a temperature without a start that came to
-/// its first iteration has none.
+/// The groups, warmest first. A temperature at which no start reached its first iteration
+/// has no group.
 pub(super) fn groups(
     recording: &Recording,
     examined: &[Examined],
@@ -74,7 +74,7 @@ fn group(
         .filter_map(|at| Some(vec![time(at)?]))
         .collect();
     let time_to_first = interval(&times, seed)?;
-    // Each start by its shares, so that the causes add up to the time to first.
+    // Average the shares of each start, so that the causes add up to the time to first.
     let mut causes = [0.0; CAUSES];
     for at in &starts {
         let all: f64 = examined[*at].causes.iter().sum();
@@ -91,7 +91,7 @@ fn group(
         .map(|at| examined[*at].durations.clone())
         .collect();
     let most_iterations = series.iter().map(Vec::len).max().unwrap_or(0);
-    // Of those that first and steady are told of.
+    // Only the starts behind the values of first and steady.
     let excesses: Vec<&[f64; CAUSES]> = (starts.iter())
         .filter(|at| examined[**at].settles())
         .filter_map(|at| examined[*at].excess.as_ref())
@@ -115,8 +115,8 @@ fn group(
     })
 }
 
-/// With few iterations it is chance which starts seem to settle. Where some do not, the first
-/// iteration is that of all starts, and it is compared with the second.
+/// With few iterations, it is chance which starts seem to settle. If some do not, the first
+/// iteration is averaged over all starts, and compared with the second.
 fn all_or_none_settle(mut series: SeriesSummary, seed: u64) -> SeriesSummary {
     if series.starts.iter().any(|start| start.steady.is_none()) {
         let firsts = series.starts.iter().map(|start| vec![start.first]);
@@ -188,7 +188,7 @@ impl Group {
         }
     }
 
-    /// The start that is nearest to the typical one: it is shown.
+    /// The start nearest to the average, which is the one to show.
     pub(super) fn typical(&self, examined: &[Examined]) -> Option<usize> {
         let distance = |at: &usize| {
             let time = examined[*at].time_to_first.map_or(f64::MAX, seconds);
@@ -198,9 +198,8 @@ impl Group {
         starts.min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// What the first iteration took beyond a steady one, largest first. What it took less
-    /// of is below zero; all together they are first − steady. None where no start has a
-    /// steady state.
+    /// The excess of the first iteration over a steady one, largest first. Causes that took
+    /// less are negative; the sum is first − steady. Empty if no start has a steady state.
     pub(super) fn first_excess(&self) -> Vec<CauseSeconds> {
         let series = self.series.as_ref();
         let Some(whole) = series.and_then(|series| Some(series.first - series.steady?)) else {
@@ -210,16 +209,15 @@ impl Group {
     }
 }
 
-/// Makes the parts of an excess add up to the whole. Each part is a mean over the starts,
-/// and the whole is a difference of geometric means, so they do so only nearly: the parts
-/// are taken as shares of it, as the causes of the time to first are. Where the two do not
-/// have the same sign, there are no shares; what is left over is unexplained, and never
-/// below zero.
+/// Makes the parts of an excess add up to the whole. Each part is a mean over the starts
+/// and the whole is a difference of geometric means, so they add up only approximately: the
+/// parts are scaled like the causes of the time to first. If the signs differ, scaling is
+/// impossible; the remainder is unexplained, and never negative.
 fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
     let sum: f64 = parts.iter().sum();
     let factor = whole / sum;
     if sum == 0.0 && parts.iter().all(|part| *part == 0.0) {
-        // Nothing was looked at: there are no parts to fit.
+        // Nothing was broken down, so there are no parts to scale.
         return parts;
     }
     if factor > 0.0 && factor.is_finite() {
@@ -230,7 +228,8 @@ fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
     parts
 }
 
-/// Causes that took time, in the order of a program's life. A difference may be below zero.
+/// Causes with a nonzero time, in the order of [`Cause::ALL`]. A difference may be
+/// negative.
 pub(super) fn in_order(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
     let all = Cause::ALL.into_iter().zip(causes);
     all.filter(|(_, seconds)| **seconds != 0.0)
@@ -241,7 +240,7 @@ pub(super) fn in_order(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
         .collect()
 }
 
-/// What is told of each start.
+/// The reports of all starts.
 pub(super) fn starts(
     recording: &Recording,
     seen: &[Seen],
@@ -281,19 +280,19 @@ mod tests {
         let fitted = adding_up(parts, 0.44);
         assert!((fitted.iter().sum::<f64>() - 0.44).abs() < 1e-12);
         assert!((fitted[Cause::WaitingForDevice.index()] + 0.11).abs() < 1e-12);
-        // Starts of very different length: shares all the same.
+        // Starts of very different lengths are scaled, too.
         let fitted = adding_up(parts, 4.0);
         assert!((fitted.iter().sum::<f64>() - 4.0).abs() < 1e-12);
         assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
-        // Nothing is unexplained by less than nothing.
+        // Unexplained time is never negative.
         for whole in [-0.4, 0.0] {
             let fitted = adding_up(parts, whole);
             assert_eq!(fitted[Cause::KernelLoading.index()], 0.5);
             assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
         }
-        let told = in_order(&parts);
-        assert_eq!(told.len(), 2);
-        assert!(told.iter().any(|part| part.seconds < 0.0));
+        let listed = in_order(&parts);
+        assert_eq!(listed.len(), 2);
+        assert!(listed.iter().any(|part| part.seconds < 0.0));
         assert_eq!(adding_up([0.0; CAUSES], 1.0), [0.0; CAUSES]);
     }
 }

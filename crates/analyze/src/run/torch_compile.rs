@@ -1,10 +1,11 @@
-//! The phases of torch.compile, from the names of its own timed events.
+//! The phases of torch.compile, derived from the names of its timed events.
 //!
-//! PyTorch times parts of its compiler (`dynamo_timed`). The recorder records these parts as
-//! ranges with their names; here they become phases. A part that is not known belongs to
-//! the phase that it lies in.
+//! PyTorch times parts of its compiler (`dynamo_timed`). The recorder stores these parts as
+//! named ranges, which are mapped to phases here. An unknown part belongs to the enclosing
+//! phase.
 
-/// The recorder's name of a compilation. The names of its parts begin with it and a colon.
+/// The recorder's name for a compilation. The names of its parts start with this and a
+/// colon.
 pub(super) const COMPILE: &str = "torch.compile";
 
 const TRACING: &str = "torch.compile: tracing";
@@ -13,7 +14,7 @@ const GENERATION: &str = "torch.compile: code generation";
 const AUTOTUNING: &str = "torch.compile: autotuning";
 const CACHES: &str = "torch.compile: caches";
 
-/// The phases, each with what the names of its parts contain. The first match counts.
+/// The phases, each with substrings of the names of its parts. The first match counts.
 const PARTS: [(&str, &[&str]); 5] = [
     (
         AUTOTUNING,
@@ -73,15 +74,16 @@ const PARTS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The phase that a range of the recorder stands for; none if it is another range, the whole
-/// compilation, or a part that is not known.
+/// The phase of a recorded range; none for other ranges, for the whole compilation and for
+/// unknown parts.
 pub(super) fn phase(range: &str) -> Option<&'static str> {
     let part = range.strip_prefix(COMPILE)?.strip_prefix(':')?;
-    // Its name has both: it goes from the lowered graph to loaded code.
+    // The name matches both phases: it covers everything from the lowered graph to loaded
+    // code.
     if part == "fx_codegen_and_compile" {
         return Some(LOWERING);
     }
-    // It loads the code that was just generated.
+    // Loads the generated code.
     if part.starts_with("PyCodeCache") {
         return Some(GENERATION);
     }
@@ -103,7 +105,7 @@ pub(super) fn is_part(range: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Names of PyTorch 2.8.
+    /// Names from PyTorch 2.8.
     #[test]
     fn parts_of_the_compiler_have_a_phase() {
         for (part, expected) in [

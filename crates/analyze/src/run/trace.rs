@@ -1,7 +1,7 @@
-//! What was recorded, as the analysis sees it: bytes made into spans and tables.
+//! The decoded recording: spans and tables.
 //!
-//! The reader (`preheat-trace`) fills these types; everything else here reads them. They
-//! are compact, because a recording may have ten million spans. All times are
+//! The reader (`preheat-trace`) fills these types; the rest of this crate only reads them.
+//! They are compact, because a recording may have ten million spans. All times are
 //! nanoseconds since the start's `exec`.
 
 use serde::{Deserialize, Serialize};
@@ -11,141 +11,140 @@ use super::{Manifest, Stacks};
 /// A whole recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Its head.
+    /// The header.
     pub manifest: Manifest,
-    /// One for each of the manifest's starts, in the same order.
+    /// The starts, in the order of the manifest.
     pub starts: Vec<StartTrace>,
 }
 
-/// What one start left behind.
+/// The trace of one start.
 #[derive(Clone, Debug, Default)]
 pub struct StartTrace {
-    /// When the command had ended.
+    /// The time at which the command had ended.
     pub end: u64,
-    /// The process that was started.
+    /// The process id of the command.
     pub pid: u32,
-    /// Its processes; an `exec` makes a new one with the same number. In order of `began`.
+    /// Its processes, by `began`. An `exec` adds another entry with the same process id.
     pub processes: Vec<Process>,
-    /// When lines of output ended iterations, in order. Lines that were read together have
-    /// the same time.
+    /// Times of output lines that end an iteration, in order. Lines that were read together
+    /// have the same time.
     pub lines: Vec<u64>,
-    /// When lines of output began iterations, in order.
+    /// Times of output lines that begin an iteration, in order.
     pub line_begins: Vec<u64>,
-    /// Stacks of the threads, sampled from outside.
+    /// Sampled stacks of the threads.
     pub stacks: Stacks,
-    /// Sentences: what could not be read.
+    /// Error messages about files that could not be read.
     pub problems: Vec<String>,
 }
 
 /// One program in one process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// Its parent's.
+    /// The process id of its parent.
     pub parent: u32,
-    /// The executable's path.
+    /// The path of the executable.
     pub program: String,
     /// The command line.
     pub arguments: Vec<String>,
-    /// When the kernel made it, as far as that is known; for the command itself 0.
+    /// When the kernel created it, if known; 0 for the command itself.
     pub made: u64,
-    /// When the recorder woke up in it: its libraries were mapped and relocated.
+    /// When the recorder was loaded, after libraries were mapped and relocated.
     pub began: u64,
-    /// When `main` was about to be called: the libraries' constructors had run.
+    /// When `main` was called, after the constructors of the libraries.
     pub main: Option<u64>,
-    /// When Python ran the first of our code.
+    /// When Python first ran code of the recorder.
     pub python_began: Option<u64>,
-    /// When that was done and the user's own code could begin.
+    /// When that was done and user code could begin.
     pub python_ready: Option<u64>,
-    /// When it was last heard of, or its end if that is known.
+    /// When it ended, if known; else the time of its last record.
     pub ended: u64,
-    /// Its threads, in the order in which they were first heard of.
+    /// Its threads, in order of first appearance.
     pub threads: Vec<Thread>,
-    /// Symbols by number.
+    /// The symbol table.
     pub symbols: Vec<Symbol>,
-    /// Texts by number; 0 is the empty text.
+    /// The text table; text 0 is empty.
     pub texts: Vec<String>,
-    /// Imports, by a span's `detail`.
+    /// Imports, indexed by `Span::detail`.
     pub imports: Vec<Import>,
-    /// Modules that were compiled from source, by a span's `detail`.
+    /// Modules compiled from source, indexed by `Span::detail`.
     pub bytecode: Vec<Bytecode>,
-    /// Libraries that were loaded, by a span's `detail`.
+    /// Loaded libraries, indexed by `Span::detail`.
     pub loads: Vec<Load>,
-    /// What heavy calls used, by a span's `detail`.
+    /// The resource usage of heavy calls, indexed by `Span::detail`.
     pub usages: Vec<Usage>,
-    /// Code that was loaded, by a span's `detail`.
+    /// Device code that was loaded, indexed by `Span::detail`.
     pub modules: Vec<Module>,
-    /// Allocations, by a span's `detail`.
+    /// Allocations, indexed by `Span::detail`.
     pub allocations: Vec<Allocation>,
-    /// Addresses that were freed, by a span's `detail`.
+    /// Freed addresses, indexed by `Span::detail`.
     pub frees: Vec<u64>,
-    /// Copies, by a span's `detail`.
+    /// Copies, indexed by `Span::detail`.
     pub copies: Vec<Copied>,
-    /// Functions that were launched or looked up; a launch's `detail` is its index here.
+    /// Kernels that were launched or looked up, indexed by `Span::detail`.
     pub functions: Vec<Function>,
-    /// Device memory, in order of time.
+    /// Device memory, in chronological order.
     pub memory: Vec<DeviceMemory>,
-    /// What a framework's allocator said of itself, in order of time.
+    /// Statistics of a framework's allocator, in chronological order.
     pub allocator: Vec<AllocatorSample>,
-    /// Resident memory and reading, in order of time.
+    /// Resident memory and disk reads, in chronological order.
     pub samples: Vec<ProcessSample>,
-    /// Calls after detail had ended, by symbol: how often, nanoseconds in all.
+    /// Calls after the end of detailed recording: symbol, count, total nanoseconds.
     pub totals: Vec<(u16, u64, u64)>,
-    /// Stretches without detail, in order and apart: calls that every iteration makes often are not
-    /// among the spans there.
+    /// Disjoint intervals without detail, in order. Frequent calls have no spans there.
     pub sparse: Vec<(u64, u64)>,
-    /// Clocks that the program's own code read, in the order of the file.
+    /// Clock readings by the program's own code, in file order.
     pub readings: Vec<Reading>,
-    /// Times between CUDA events that it asked for.
+    /// Elapsed times between CUDA events that the program queried.
     pub elapsed: Vec<Elapsed>,
-    /// Files that were opened, modules' files and mapped libraries.
+    /// Opened files, including module files and mapped libraries.
     pub files: Vec<String>,
-    /// Sentences that the recorder left.
+    /// Notes written by the recorder.
     pub notes: Vec<String>,
-    /// Marks of the program: when, and their names.
+    /// Marks of the program: time and name.
     pub marks: Vec<(u64, String)>,
-    /// Records that were left out.
+    /// The number of omitted records.
     pub dropped: u64,
-    /// When the first was left out.
+    /// The time of the first omitted record.
     pub full_at: Option<u64>,
 }
 
-/// A thread and what it did, in order of begin: each span comes before those within it.
+/// A thread and its spans, by begin: each span comes before those nested in it.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// As the kernel numbers it.
+    /// The thread id.
     pub id: u32,
-    /// Its name.
+    /// The thread name.
     pub name: String,
     /// Its spans.
     pub spans: Vec<Span>,
-    /// When it was looked at from outside, in order of time.
+    /// Samples of the thread, in chronological order.
     pub samples: Vec<ThreadSample>,
 }
 
-/// Something that a thread did, from begin to end.
+/// An operation of a thread, from begin to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// The begin.
     pub begin: u64,
-    /// When it ended; the process's end if it never did.
+    /// The end; that of the process if the span never ended.
     pub end: u64,
-    /// What was done, by the tables of its process.
+    /// An index into one of the tables of the process.
     pub detail: u32,
-    /// Which symbol, for a call.
+    /// The symbol of a call.
     pub symbol: u16,
-    /// What it is.
+    /// The type of span.
     pub what: What,
-    /// How many spans it lies within.
+    /// The number of enclosing spans.
     pub depth: u8,
 }
 
-/// What a span is, and which table its `detail` points into.
+/// The type of a span, and the table that its `detail` refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum What {
-    /// A call with nothing more; `detail` means nothing.
+    /// A call without details; `detail` is unused.
     Call,
     /// A call that may take long: `usages`.
     Heavy,
@@ -167,102 +166,102 @@ pub enum What {
     Load,
     /// `bytecode`.
     Bytecode,
-    /// A PyTorch optimizer's step: `texts` has its name.
+    /// A step of a PyTorch optimizer: `texts` has its name.
     OptimizerStep,
     /// An outermost model call: `texts`.
     ModelCall,
-    /// A training step of Keras: `texts`.
+    /// A Keras training step: `texts`.
     TrainStep,
-    /// A prediction step of Keras: `texts`.
+    /// A Keras prediction step: `texts`.
     PredictStep,
-    /// An evaluation step of Keras: `texts`.
+    /// A Keras evaluation step: `texts`.
     TestStep,
-    /// A data loader's next batch: `texts`.
+    /// The next batch of a data loader: `texts`.
     DataFetch,
-    /// A whole `predict` of Keras: `texts`.
+    /// A Keras `predict` call: `texts`.
     Predict,
-    /// A whole `evaluate` of Keras: `texts`.
+    /// A Keras `evaluate` call: `texts`.
     Evaluate,
-    /// An epoch of Keras' `fit`: `texts`.
+    /// An epoch of a Keras `fit` call: `texts`.
     Epoch,
-    /// A call of a Python function that makes up an iteration: `texts`.
+    /// A call of a Python function that defines an iteration: `texts`.
     FunctionCall,
-    /// An outermost call of a function that JAX compiles: `texts`.
+    /// An outermost call of a JAX-compiled function: `texts`.
     CompiledCall,
-    /// An iteration that the program names itself: `texts`.
+    /// An iteration named by the program: `texts`.
     Named,
-    /// An NVTX range: `texts` has its name; `symbol` is its domain's text, 0 for the
-    /// default one.
+    /// An NVTX range: `texts` has its name; `symbol` is the text of its domain, 0 for the
+    /// default domain.
     Range,
 }
 
-/// A function that is taken.
+/// A hooked function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its name without version, such as `cuMemAlloc`.
+    /// The name without version, such as `cuMemAlloc`.
     pub name: String,
     /// The file name of its library, such as `libcuda.so.1`.
     pub library: String,
 }
 
-/// What a thread used during a span.
+/// The resource usage of a thread during a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Nanoseconds on a processor.
     pub cpu: u64,
-    /// Page faults that had to wait for a disk.
+    /// Page faults that waited for a disk.
     pub major_faults: u32,
-    /// Bytes that were read from a disk.
+    /// Bytes read from a disk.
     pub bytes_read: u64,
 }
 
 /// A Python import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Import {
-    /// The module.
+    /// The name of the module.
     pub name: String,
-    /// The module that asked for it.
+    /// The importing module.
     pub importer: String,
-    /// The function there; `<module>` at its top level.
+    /// The importing function; `<module>` at the top level.
     pub function: String,
-    /// The line there.
+    /// The importing line.
     pub line: u32,
-    /// `file:line` of the main program that led to it; empty if none did.
+    /// `file:line` of the main program that led to the import; empty if none did.
     pub main: String,
-    /// Whether it raised.
+    /// Whether it raised an exception.
     pub failed: bool,
-    /// What it used.
+    /// Its resource usage.
     pub usage: Usage,
 }
 
-/// A module that the import system compiled from source.
+/// A module compiled from source by the import system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytecode {
-    /// The path of the source.
+    /// The path of the source file.
     pub path: String,
     /// Why its bytecode was not used.
     pub why: NoBytecode,
-    /// Whether the next start finds it.
+    /// Whether its bytecode is written for the next start.
     pub write: BytecodeWrite,
-    /// What compiling used.
+    /// The resource usage of compiling it.
     pub usage: Usage,
 }
 
 /// Why the import system cannot use a module's `.pyc` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBytecode {
-    /// It does not exist.
+    /// The file does not exist.
     Missing,
-    /// It belongs to another version of the source, or is damaged.
+    /// The file belongs to another version of the source, or is damaged.
     Stale,
-    /// It cannot be opened.
+    /// The file cannot be opened.
     Unreadable,
 }
 
 /// Whether Python writes a `.pyc` file after compiling a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BytecodeWrite {
-    /// It does.
+    /// It writes the file.
     Writes,
     /// `sys.dont_write_bytecode` is set.
     TurnedOff,
@@ -270,92 +269,92 @@ pub enum BytecodeWrite {
     NotWritable,
 }
 
-/// A library that was loaded while the program ran.
+/// A library loaded at run time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// As it was asked for.
+    /// The path as requested.
     pub path: String,
-    /// Whether that failed.
+    /// Whether loading it failed.
     pub failed: bool,
-    /// What it used.
+    /// Its resource usage.
     pub usage: Usage,
 }
 
-/// Code that was loaded onto a device.
+/// Code loaded onto a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// Its size; 0 if unknown.
+    /// Its size in bytes; 0 if unknown.
     pub bytes: u64,
     /// Architectures with machine code, as 10 × major + minor.
     pub machine_code: Vec<u16>,
     /// Architectures with PTX.
     pub ptx: Vec<u16>,
-    /// The module's or library's handle.
+    /// The handle of the module or library.
     pub handle: u64,
-    /// What loading used.
+    /// The resource usage of loading it.
     pub usage: Usage,
 }
 
 /// An allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its address.
+    /// The address.
     pub pointer: u64,
-    /// What the function returned; 0 is success.
+    /// The return value of the function; 0 is success.
     pub status: i32,
 }
 
 /// A copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Where to; 0 if unknown.
+    /// The destination address; 0 if unknown.
     pub destination: u64,
-    /// Where from; 0 if unknown.
+    /// The source address; 0 if unknown.
     pub source: u64,
 }
 
 /// A kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
-    /// Its name; empty if it was never looked up by name.
+    /// The name; empty if the kernel was never looked up by name.
     pub name: String,
 }
 
-/// A reading of a clock by the program's own code.
+/// A clock reading by the program's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// When.
+    /// The time of the reading.
     pub time: u64,
-    /// The thread, by its index in its process.
+    /// The index of the thread in its process.
     pub thread: u32,
-    /// The place in the program, in `texts`.
+    /// The location in the program, as an index into `texts`.
     pub place: u32,
-    /// Which clock.
+    /// The clock.
     pub clock: Clock,
-    /// The reading in nanoseconds; for a CUDA event, which one.
+    /// The value in nanoseconds; for a CUDA event, its id.
     pub value: u64,
 }
 
-/// The program asked for the time between two CUDA events.
+/// A query of the time between two CUDA events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed {
-    /// When.
+    /// The time of the query.
     pub time: u64,
-    /// The thread, by its index in its process.
+    /// The index of the thread in its process.
     pub thread: u32,
-    /// The earlier event, as its [`Reading`] has it.
+    /// The earlier event, as in its [`Reading`].
     pub from: u64,
     /// The later event.
     pub to: u64,
-    /// The answer in nanoseconds.
+    /// The result in nanoseconds.
     pub nanoseconds: u64,
 }
 
-/// A clock that programs time themselves with.
+/// A clock that programs use to time themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -371,20 +370,20 @@ pub enum Clock {
     ThreadTime,
     /// CUDA events.
     CudaEvent,
-    /// C++'s `std::chrono::system_clock` and `high_resolution_clock`.
+    /// `std::chrono::system_clock` and `high_resolution_clock` in C++.
     ChronoSystem,
-    /// C++'s `std::chrono::steady_clock`.
+    /// `std::chrono::steady_clock` in C++.
     ChronoSteady,
-    /// `clock_gettime` of a wall clock.
+    /// `clock_gettime` with a wall clock.
     ClockGettime,
-    /// `clock_gettime` of CPU time.
+    /// `clock_gettime` with a CPU-time clock.
     ClockGettimeCpu,
     /// `gettimeofday`.
     GetTimeOfDay,
 }
 
 impl Clock {
-    /// Its name where programs are written.
+    /// The name, as in source code.
     pub fn as_str(self) -> &'static str {
         match self {
             Clock::Time => "time.time",
@@ -416,65 +415,65 @@ impl Clock {
     }
 }
 
-/// Memory of a device at an instant.
+/// Device memory at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// When.
+    /// The time.
     pub time: u64,
-    /// Bytes in use, by whomever.
+    /// Bytes in use, by any process.
     pub used: u64,
-    /// Bytes in all.
+    /// Total bytes of the device.
     pub total: u64,
-    /// The symbol whose call was just made.
+    /// The symbol of the call that preceded the sample.
     pub after: u16,
-    /// Which device.
+    /// The device.
     pub device: u32,
 }
 
-/// What a framework's allocator said of itself.
+/// A sample of a framework's allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorSample {
-    /// When.
+    /// The time.
     pub time: u64,
-    /// In use by tensors.
+    /// Bytes in use by tensors.
     pub used: u64,
-    /// Taken from the device.
+    /// Bytes reserved on the device.
     pub reserved: u64,
-    /// The most in use since the sample before.
+    /// Peak bytes in use since the previous sample.
     pub peak_used: u64,
-    /// The most taken since the sample before.
+    /// Peak bytes reserved since the previous sample.
     pub peak_reserved: u64,
 }
 
-/// A process as it was seen from outside.
+/// A sample of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSample {
-    /// When.
+    /// The time.
     pub time: u64,
     /// Resident bytes.
     pub resident: u64,
-    /// Bytes read from disks so far.
+    /// Total bytes read from disks.
     pub read: u64,
-    /// Page faults that waited for a disk so far.
+    /// Total page faults that waited for a disk.
     pub major_faults: u64,
 }
 
-/// A thread as it was seen from outside.
+/// A sample of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadSample {
-    /// When.
+    /// The time.
     pub time: u64,
-    /// Its CPU time so far.
+    /// Total CPU time.
     pub cpu: u64,
-    /// What it waited for a processor so far, while others had it.
+    /// Total time spent waiting for a processor that other programs used.
     pub waited: u64,
-    /// What it waited for a processor so far, while the program itself had it: its other
-    /// threads and processes.
+    /// Total time spent waiting for a processor that other threads or processes of the
+    /// program used.
     pub waited_for_own: u64,
 }
 
 impl Process {
-    /// Whether every call of this stretch was recorded.
+    /// Whether every call in this interval was recorded.
     pub fn is_in_detail(&self, (begin, end): (u64, u64)) -> bool {
         let before = self.sparse.partition_point(|stretch| stretch.0 < end);
         self.sparse[..before]
@@ -482,7 +481,7 @@ impl Process {
             .is_none_or(|stretch| stretch.1 <= begin)
     }
 
-    /// The name of a span's function; empty for what is no call.
+    /// The name of a span's function; empty for spans that are not calls.
     pub fn symbol(&self, span: &Span) -> &str {
         self.symbols
             .get(usize::from(span.symbol))

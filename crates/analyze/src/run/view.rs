@@ -1,39 +1,40 @@
-//! What the HTML page shows of one start beside the report: as much as can be seen, and
-//! never more, however long the recording is. Seconds since `exec`, and bytes.
+//! The data of one start that the HTML page shows in addition to the report, bounded
+//! regardless of the length of the recording. Units are seconds since `exec`, and bytes.
 
 use super::Cause;
 
-/// The pictures of one start.
+/// The charts of one start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunView {
-    /// Which start is shown: its index among all.
+    /// The index of the shown start.
     pub start: usize,
-    /// From `exec` to here the waterfall goes: the end of the third iteration.
+    /// The end of the waterfall: the end of the third iteration.
     pub until: f64,
     /// The path: one cause at each instant, without gaps, from 0 to `until`.
     pub path: Vec<Segment>,
-    /// Where iterations begin and end, as far as the waterfall goes.
+    /// Begin and end of the iterations within the waterfall.
     pub iterations: Vec<(f64, f64)>,
-    /// The waterfall, thread by thread; the thread that runs the iterations first.
+    /// The rows of the waterfall, one per thread, starting with the one that runs the
+    /// iterations.
     pub rows: Vec<Row>,
     /// The imports, as a tree whose root is the whole program.
     pub imports: Vec<FlameNode>,
     /// The functions behind the program's own CPU time, each within its caller.
     pub functions: Vec<FlameNode>,
-    /// Memory over time, in order.
+    /// Memory over time.
     pub memory: Vec<MemoryPoint>,
 }
 
 /// A part of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// From.
+    /// Begin.
     pub begin: f64,
-    /// To.
+    /// End.
     pub end: f64,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// The largest thing in it.
+    /// The largest item in it.
     pub label: String,
 }
 
@@ -42,61 +43,61 @@ pub struct Segment {
 pub struct Row {
     /// `main thread`, `pt_autograd_0`, `ptxas`.
     pub name: String,
-    /// The process, for people: `python train.py (4711)`.
+    /// The display name of the process: `python train.py (4711)`.
     pub process: String,
     /// Its bars, in order of begin.
     pub bars: Vec<Bar>,
 }
 
-/// A bar in the waterfall: one span, or several small ones of a cause that lie together.
+/// A bar in the waterfall: one span, or several small adjacent spans with the same cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// From.
+    /// Begin.
     pub begin: f64,
-    /// To.
+    /// End.
     pub end: f64,
-    /// How deep it lies: 0 is outermost.
+    /// The nesting depth; 0 is outermost.
     pub depth: u32,
-    /// Its cause; none for a mere frame such as an iteration.
+    /// The cause; none for a span that only groups others, such as an iteration.
     pub cause: Option<Cause>,
-    /// Its name.
+    /// The name.
     pub label: String,
-    /// More about it: who asked, bytes, how many; may be empty.
+    /// Details such as the importer, bytes or a count; may be empty.
     pub detail: String,
-    /// How many spans it stands for.
+    /// The number of spans it represents.
     pub spans: u64,
 }
 
-/// A node of a flame graph: a module with what it imported in turn, or a function with what
-/// it called.
+/// A node of a flame graph: a module and the modules it imported, or a function and the
+/// functions it called.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlameNode {
     /// The module or function.
     pub name: String,
-    /// The importer of a module: `torch._compile inner:53, from train.py:12`; the place of a
-    /// function: `train.py:12`.
+    /// The importer of a module: `torch._compile inner:53, from train.py:12`; the location
+    /// of a function: `train.py:12`.
     pub detail: String,
-    /// When a module began; of a function only the order.
+    /// The begin of an import; for functions, only the order is meaningful.
     pub begin: f64,
-    /// With all that lies within it.
+    /// Inclusive seconds.
     pub seconds: f64,
-    /// Without.
+    /// Exclusive seconds.
     pub own: f64,
-    /// Its children, without small ones.
+    /// The children, without small ones.
     pub children: Vec<FlameNode>,
 }
 
-/// Memory at an instant, in bytes; none where it was not looked at.
+/// Memory at an instant, in bytes; none if it was not sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryPoint {
-    /// When.
+    /// The time.
     pub time: f64,
-    /// In use on the device, by whomever.
+    /// In use on the device, by any process.
     pub device: Option<u64>,
     /// Allocated on the device by the program through the driver.
     pub allocated: Option<u64>,
-    /// In use by tensors, as the framework says.
+    /// In use by tensors, as reported by the framework.
     pub used: Option<u64>,
-    /// Resident.
+    /// Resident size of the process.
     pub resident: Option<u64>,
 }

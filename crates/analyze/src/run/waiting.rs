@@ -1,12 +1,12 @@
-//! How much of a span's own time was waiting.
+//! The share of a span's own time that it spent waiting.
 //!
-//! What a span used was recorded with all that lies within it. Taking off what the
-//! inner ones waited gives what it waited itself, so that a parent is not blamed for
-//! the disk that its children waited for.
+//! The recorded usage of a span includes its nested spans. Subtracting their waiting time
+//! gives that of the span itself, so that a parent is not blamed for the disk accesses of
+//! its children.
 
 use super::trace::{Process, Span, Usage, What};
 
-/// Shares of waiting, by the tables of a process.
+/// Shares of waiting, indexed like the tables of the process.
 pub(super) struct Waiting {
     usages: Vec<f32>,
     modules: Vec<f32>,
@@ -16,11 +16,11 @@ pub(super) struct Waiting {
     open: Vec<Open>,
 }
 
-/// A span that may still have others within it.
+/// A span that may still get nested spans.
 struct Open {
     span: Span,
     waited: u64,
-    /// Of the spans within it: how long they took and waited.
+    /// The total duration and waiting time of nested spans.
     inner: u64,
     inner_waited: u64,
 }
@@ -37,7 +37,7 @@ impl Waiting {
         }
     }
 
-    /// Takes the spans of a thread that have a usage, in order.
+    /// Adds a span with a usage. Spans must be added in order, thread by thread.
     pub(super) fn see(&mut self, span: &Span, usage: &Usage) {
         self.close(span.begin);
         let wall = span.end.saturating_sub(span.begin);
@@ -49,7 +49,7 @@ impl Waiting {
         });
     }
 
-    /// To be called after a thread's last span.
+    /// Must be called after the last span of a thread.
     pub(super) fn end_of_thread(&mut self) {
         self.close(u64::MAX);
     }
@@ -81,7 +81,7 @@ impl Waiting {
         table.get_mut(span.detail as usize)
     }
 
-    /// The part of its own time that a span waited; 0 where nothing is known.
+    /// The share of its own time that a span waited; 0 if unknown.
     pub(super) fn share(&self, span: &Span) -> f32 {
         let table = match span.what {
             What::Heavy => &self.usages,
@@ -120,7 +120,8 @@ mod tests {
             ..Usage::default()
         };
         let mut waiting = Waiting::new(&process);
-        // 100 long and 40 on a processor: of the 60 that it waited, 50 are the load's.
+        // It lasts 100 and uses a processor for 40. Of the 60 spent waiting, 50 belong to
+        // the load.
         let outer = span(0, 100, What::Import, 0);
         let load = span(10, 70, What::Load, 0);
         let after = span(100, 110, What::Import, 1);

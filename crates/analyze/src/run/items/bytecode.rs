@@ -1,4 +1,4 @@
-//! Modules that were compiled from source: why, by package.
+//! Reasons why modules were compiled from source, by package.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use super::super::facts::Facts;
 use super::super::trace::{BytecodeWrite, NoBytecode, What};
 use super::super::{Cause, Item};
 
-/// How many modules of a package were compiled, by reason.
+/// The number of compiled modules of a package, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::run) struct Reasons {
     pub missing: u64,
@@ -38,7 +38,7 @@ impl Reasons {
         self.not_writable += other.not_writable;
     }
 
-    /// The reasons in words: `no .pyc, writing turned off`.
+    /// A description of the reasons: `no .pyc, writing turned off`.
     pub(in crate::run) fn sentence(&self) -> String {
         let whole = [self.missing, self.stale, self.unreadable]
             .iter()
@@ -67,7 +67,7 @@ impl Reasons {
     }
 }
 
-/// The reasons by package, of modules that were compiled before this time.
+/// The reasons by package, for modules compiled before `until`.
 pub(in crate::run) fn reasons<'a>(
     facts: &'a [Facts<'a>],
     until: u64,

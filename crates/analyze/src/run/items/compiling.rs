@@ -1,7 +1,7 @@
-//! How often something was compiled.
+//! Counts compilations.
 //!
-//! A compiler tells its passes as ranges within ranges. The outermost names what is
-//! compiled, and only these are counted: a hundred passes are one compilation.
+//! Compiler passes are ranges nested in other ranges. The outermost range is named after
+//! the compiled function, and only these are counted: a hundred passes are one compilation.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use super::super::trace::What;
 use super::super::{Cause, Item};
 use super::name;
 
-/// Sets the count of each item that is a compiler's range to its outermost ranges that
-/// began before `until`.
+/// Sets the count of each compiler item to the number of its outermost ranges that began
+/// before `until`.
 pub(super) fn count(items: &mut HashMap<(Cause, String), Item>, facts: &[Facts], until: u64) {
     let mut counts: HashMap<(usize, u32), u64> = HashMap::new();
     for (place, facts) in facts.iter().enumerate() {

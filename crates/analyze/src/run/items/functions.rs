@@ -1,8 +1,7 @@
 //! The functions behind the program's own CPU time, from sampled stacks.
 //!
-//! The seconds of an item are shared equally among the samples that lie in them. Samples
-//! are of CPU time, so that a function gets the part of the seconds that it has of the
-//! samples.
+//! The seconds of an item are divided equally among its samples. Samples are of CPU time,
+//! so a function gets the share of the seconds that it has of the samples.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,17 +11,17 @@ use super::super::trace::StartTrace;
 use super::super::{Cause, FlameNode, FunctionReport, StackFrame, Stacks};
 use super::{MOST, kernel};
 
-/// A function below this part of all is left out of the flame graph.
+/// Functions below this share of the total are omitted from the flame graph.
 const VISIBLE: f64 = 0.003;
-/// A deeper stack than this is cut in the flame graph.
+/// Deeper stacks are truncated in the flame graph.
 const DEEPEST: usize = 64;
 
-/// The functions of a start.
+/// The sampled functions of a start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::run) struct Functions {
-    /// The largest, by the time that they took without what they called.
+    /// The functions with the most exclusive time.
     pub list: Vec<FunctionReport>,
-    /// All of them, each within its caller.
+    /// All functions, nested by caller.
     pub flame: Vec<FlameNode>,
 }
 
@@ -41,7 +40,8 @@ impl Functions {
         }
     }
 
-    /// Multiplies all seconds: the report is of all starts, the samples of one.
+    /// Multiplies all seconds: samples come from one start, but the report averages all
+    /// starts.
     pub(in crate::run) fn scale(&mut self, factor: f64, total: f64) {
         for function in &mut self.list {
             function.seconds *= factor;
@@ -54,7 +54,7 @@ impl Functions {
     }
 }
 
-/// The samples on the path as a node and its seconds.
+/// The samples on the path, each as a stack node and its seconds.
 fn weigh(examined: &Examined) -> Vec<(u32, f64)> {
     let mut counts: HashMap<(ItemId, bool), f64> = HashMap::new();
     for sampled in &examined.sampled {
@@ -82,7 +82,7 @@ fn weigh(examined: &Examined) -> Vec<(u32, f64)> {
     samples.collect()
 }
 
-/// A function as it is summed: its name, file and library.
+/// The key for summing functions: name, file and library.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
 fn key(frame: &StackFrame) -> Key<'_> {
@@ -106,7 +106,7 @@ fn list(stacks: &Stacks, samples: &[(u32, f64)]) -> Vec<FunctionReport> {
         let Some(innermost) = frames.next() else {
             continue;
         };
-        // Native code that a Python function called is reported with that function.
+        // Native code called by a Python function is reported with that function.
         let caller = match innermost.library.as_str() {
             "" => None,
             _ => frames.find(|frame| frame.library.is_empty()),
@@ -124,7 +124,7 @@ fn list(stacks: &Stacks, samples: &[(u32, f64)]) -> Vec<FunctionReport> {
     let mut list: Vec<FunctionReport> = (functions.into_iter())
         .map(|((function, file, library), sums)| {
             let line = largest(&sums.lines).copied().unwrap_or(0);
-            // Only native code that makes up most of it says what the function does.
+            // Mention native code only if it accounts for most of the function's time.
             let native = largest(&sums.native);
             let native = native.filter(|native| sums.native[native] * 2.0 > sums.seconds);
             let (library, symbol) = match (native, library) {
@@ -158,12 +158,12 @@ fn largest<K: Ord>(sums: &BTreeMap<K, f64>) -> Option<&K> {
         .map(|(key, _)| key)
 }
 
-/// A node of the flame graph while it is summed.
+/// A node of the flame graph during summation.
 #[derive(Default)]
 struct Level<'a> {
     seconds: f64,
     own: f64,
-    /// The line that was seen most often.
+    /// Seconds by line.
     lines: BTreeMap<u32, f64>,
     within: BTreeMap<Key<'a>, Level<'a>>,
 }
@@ -186,7 +186,7 @@ fn flame(stacks: &Stacks, samples: &[(u32, f64)], total: f64) -> Vec<FlameNode> 
     nodes(&root, VISIBLE * total, &mut begin)
 }
 
-/// The nodes within a level, side by side from `begin` on, the largest first.
+/// The nodes of a level, laid out from `begin` on, largest first.
 fn nodes(level: &Level, least: f64, begin: &mut f64) -> Vec<FlameNode> {
     let mut within: Vec<(&Key, &Level)> = (level.within.iter())
         .filter(|(_, level)| level.seconds >= least)

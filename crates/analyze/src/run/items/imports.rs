@@ -1,11 +1,10 @@
-//! Python imports: hundreds of modules, of which a few are the answer.
+//! Items for Python imports: hundreds of modules, of which only a few matter.
 //!
-//! An import is told if it takes a twentieth of all imports with what it imports itself.
-//! Where one is nine tenths of the one that asked for it, only one of the two is told:
-//! within a package the outer, because that is the name that people know; from one
-//! package to another the inner, because that is what takes the time. All others are
-//! put together by the package that was asked for, so that everything adds up; where an
-//! import of that very name is told, they are its other modules, a place of their own.
+//! An import is listed if its inclusive time is at least a twentieth of all imports. If a
+//! child takes nine tenths of its parent, only one of the two is listed: within a package
+//! the parent, because people know its name; across packages the child, because it takes
+//! the time. All other imports are grouped by top-level package, so that everything adds
+//! up. If the package itself is listed, its group is a separate item, `other modules of …`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,18 +15,19 @@ use super::super::trace::{Import, Process, Span, What};
 use super::super::{Item, Module};
 use super::empty;
 
-/// An import of at least this part of all is told.
-const WORTH_TELLING: f64 = 0.05;
-/// An import of this part of another is as good as the other.
-const AS_GOOD_AS: f64 = 0.9;
+/// An import of at least this share of all imports is listed.
+const LISTED: f64 = 0.05;
+/// If a child import takes at least this share of its parent, only one of the two is
+/// listed.
+const DOMINANT: f64 = 0.9;
 
-/// The imports of a process, and which lies within which.
+/// The imports of a process as a tree.
 pub(in crate::run) struct Tree {
-    /// By import: the one that it lies within.
+    /// Indexed by import: its parent.
     pub parents: Vec<Option<u32>>,
-    /// By import: when it began and ended; nothing if there is no span of it.
+    /// Indexed by import: begin and end; zero if it has no span.
     pub spans: Vec<(u64, u64)>,
-    /// Imports in an order in which each comes after the one that it lies within.
+    /// Imports in topological order: each comes after its parent.
     pub order: Vec<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Tree {
         tree
     }
 
-    /// Adds to each import what lies within it.
+    /// Adds the time of nested imports to each import.
     pub(in crate::run) fn inclusive(&self, own: &[u64]) -> Vec<u64> {
         let mut inclusive = own.to_vec();
         for at in self.order.iter().rev() {
@@ -72,7 +72,7 @@ impl Tree {
     }
 }
 
-/// Who asked for an import: `torch._compile inner:53, from train.py:12`.
+/// The importer of a module: `torch._compile inner:53, from train.py:12`.
 pub(in crate::run) fn asked(import: &Import) -> String {
     let main = match import.main.rsplit_once('/') {
         Some((_, name)) => name,
@@ -95,13 +95,13 @@ pub(in crate::run) fn asked(import: &Import) -> String {
     }
 }
 
-/// The package that a module belongs to.
+/// The top-level package of a module.
 pub(in crate::run) fn package(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// The items: `own` says what each import took on the path, without what lies within it.
-/// What lies within counts until `until`.
+/// The items. `own` is the exclusive time of each import on the path; inclusive times end
+/// at `until`.
 pub(super) fn list(
     own: &HashMap<(usize, u32), Sum>,
     trees: &[Tree],
@@ -110,57 +110,57 @@ pub(super) fn list(
 ) -> Vec<Item> {
     let all: u64 = own.values().map(|sum| sum.nanoseconds).sum();
     let sum_of = |place: usize, at: u32| own.get(&(place, at)).copied().unwrap_or_default();
-    let told: Vec<Vec<bool>> = (trees.iter().enumerate())
+    let listed: Vec<Vec<bool>> = (trees.iter().enumerate())
         .map(|(place, tree)| {
             let process = facts[place].process;
             let own: Vec<u64> = (0..process.imports.len() as u32)
                 .map(|at| sum_of(place, at).nanoseconds)
                 .collect();
-            told_of(process, tree, &tree.inclusive(&own), all)
+            select(process, tree, &tree.inclusive(&own), all)
         })
         .collect();
-    let names = told.iter().zip(facts).flat_map(|(told, facts)| {
-        let imports = facts.process.imports.iter().zip(told);
-        imports.filter(|(_, told)| **told)
+    let names = listed.iter().zip(facts).flat_map(|(listed, facts)| {
+        let imports = facts.process.imports.iter().zip(listed);
+        imports.filter(|(_, listed)| **listed)
     });
-    let told_names: HashSet<&str> = names.map(|(import, _)| import.name.as_str()).collect();
+    let listed_names: HashSet<&str> = names.map(|(import, _)| import.name.as_str()).collect();
     let mut items: HashMap<(bool, &str), Item> = HashMap::new();
     for (place, tree) in trees.iter().enumerate() {
         let process = facts[place].process;
-        let told = &told[place];
+        let listed = &listed[place];
         let mut counted_in: Vec<u32> = (0..process.imports.len() as u32).collect();
         for at in &tree.order {
             let sum = sum_of(place, *at);
             let index = *at as usize;
             let parent = tree.parents[index];
-            if !told[index] {
+            if !listed[index] {
                 counted_in[index] = parent.map_or(*at, |parent| counted_in[parent as usize]);
             }
-            if sum == Sum::default() && !told[index] {
+            if sum == Sum::default() && !listed[index] {
                 continue;
             }
             let owner = counted_in[index] as usize;
             let import = &process.imports[owner];
-            let key = if told[owner] {
+            let key = if listed[owner] {
                 (true, import.name.as_str())
             } else {
                 (false, package(&import.name))
             };
             let item = items.entry(key).or_insert_with(|| match key {
-                (false, name) if told_names.contains(name) => {
+                (false, name) if listed_names.contains(name) => {
                     empty(&format!("other modules of {name}"))
                 }
                 (_, name) => empty(name),
             });
-            // What lies within another of the same item is in it already.
+            // Time nested in another import of the same item is already included.
             let outermost = parent.is_none_or(|parent| {
                 let owner = counted_in[parent as usize] as usize;
-                (told[owner], process.imports[owner].name.as_str()) != (true, key.1)
+                (listed[owner], process.imports[owner].name.as_str()) != (true, key.1)
             });
-            if (told[index] && outermost) || (!told[owner] && parent.is_none()) {
+            if (listed[index] && outermost) || (!listed[owner] && parent.is_none()) {
                 let (begin, end) = tree.spans[index];
                 item.inclusive += seconds(end.min(until).saturating_sub(begin));
-                if item.detail.is_empty() && told[index] {
+                if item.detail.is_empty() && listed[index] {
                     item.detail = sentence(import);
                 }
             }
@@ -176,7 +176,7 @@ pub(super) fn list(
     items
 }
 
-/// Every module that took time on the path, or lies around one that did.
+/// All modules that took time on the path, and their parents.
 pub(super) fn modules(
     own: &HashMap<(usize, u32), Sum>,
     trees: &[Tree],
@@ -219,38 +219,38 @@ fn by(import: &Import, asked: &str) -> String {
     }
 }
 
-/// Which imports are told, by the rule at the head of this file.
-fn told_of(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bool> {
+/// Selects the imports to list, by the rule at the top of this file.
+fn select(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bool> {
     let count = process.imports.len();
     let name = |at: u32| package(&process.imports[at as usize].name);
-    // By import: the one within it that is as good as itself.
+    // Indexed by import: the child that dominates it.
     let mut heir: Vec<Option<u32>> = vec![None; count];
     for at in &tree.order {
         let index = *at as usize;
         if let Some(parent) = tree.parents[index]
-            && inclusive[index] as f64 >= AS_GOOD_AS * inclusive[parent as usize] as f64
+            && inclusive[index] as f64 >= DOMINANT * inclusive[parent as usize] as f64
         {
             heir[parent as usize] = Some(*at);
         }
     }
-    // By import: whether another package within it stands for it.
+    // Indexed by import: whether a module of another package is listed in its place.
     let mut passes_on = vec![false; count];
     for at in tree.order.iter().rev() {
         passes_on[*at as usize] = heir[*at as usize]
             .is_some_and(|heir| name(heir) != name(*at) || passes_on[heir as usize]);
     }
-    let mut told = vec![false; count];
+    let mut listed = vec![false; count];
     for at in &tree.order {
         let index = *at as usize;
-        let large = inclusive[index] > 0 && inclusive[index] as f64 >= WORTH_TELLING * all as f64;
+        let large = inclusive[index] > 0 && inclusive[index] as f64 >= LISTED * all as f64;
         let stood_for = tree.parents[index].is_some_and(|parent| {
             heir[parent as usize] == Some(*at)
                 && !passes_on[parent as usize]
                 && name(parent) == name(*at)
         });
-        told[index] = large && !passes_on[index] && !stood_for;
+        listed[index] = large && !passes_on[index] && !stood_for;
     }
-    told
+    listed
 }
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asked_is_a_short_sentence() {
+    fn importers_are_described_briefly() {
         let import = |importer: &str, function: &str, main: &str| Import {
             name: "torch._dynamo".to_owned(),
             importer: importer.to_owned(),

@@ -1,4 +1,4 @@
-//! What is behind a cause: modules, libraries, kernels, calls.
+//! The items behind causes: modules, libraries, kernels, calls.
 
 mod bytecode;
 mod compiling;
@@ -20,10 +20,10 @@ use super::iterations::Seen;
 use super::path::{Meant, Sum};
 use super::{Behind, Cause, Item, torch_compile};
 
-/// So many items of a cause are told.
+/// The number of items of a cause in a report.
 pub(super) const MOST: usize = 20;
 
-/// The detail of what XLA compiled.
+/// The detail of items compiled by XLA.
 pub(super) const BY_XLA: &str = "compiled by XLA";
 
 /// The name of an item.
@@ -48,7 +48,8 @@ pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
     }
 }
 
-/// What a compiler's range says that it compiles, as in `XlaCompile:#module=jit_step#`.
+/// The name of the compiled function or module in a compiler range, such as
+/// `XlaCompile:#module=jit_step#`.
 fn compiled(range: &str) -> &str {
     if let Some(phase) = torch_compile::phase(range) {
         return phase;
@@ -66,12 +67,13 @@ pub(super) fn file_name(path: &str) -> &str {
     }
 }
 
-/// All that is behind each cause on the path, without what is steady work. Seconds.
+/// All items behind each cause on the path, without steady work, in seconds.
 pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind {
     let facts = start.facts;
     let mut by_name: HashMap<(Cause, String), Item> = HashMap::new();
     let mut imports: HashMap<(usize, u32), Sum> = HashMap::new();
-    // What the first iteration has: whether its items are cold is only known by all of them.
+    // Items of the first iteration. Whether they are cold is known only once all are
+    // collected.
     let mut names: Vec<((Cause, String), u64)> = Vec::new();
     let mut in_first: Vec<(Meant, Sum)> = Vec::new();
     for (tally, first) in [(&examined.before, false), (&examined.first, true)] {
@@ -106,7 +108,7 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
     let until = examined.time_to_first.unwrap_or(start.trace.end);
     compiling::count(&mut by_name, facts, until);
     bytecode::describe(&mut by_name, facts, until);
-    // What steady iterations have too is one item of its own.
+    // Steady work is a single item.
     let steady = examined.causes[Cause::SteadyWork.index()];
     let mut behind = Behind::default();
     let lists = &mut behind.items;
@@ -120,13 +122,13 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
     }
     lists[Cause::PythonImports.index()].extend(imports::list(&imports, trees, facts, until));
     for list in lists {
-        // Equal ones by name, so that a report is always the same.
+        // Sort ties by name, so that reports are deterministic.
         list.sort_by(|a, b| {
             let order = b.seconds.total_cmp(&a.seconds);
             order.then_with(|| a.name.cmp(&b.name))
         });
         list.retain(|item| item.seconds > 0.0);
-        // What is no call, or began before what is looked at, is there once.
+        // Items that are not calls, or that began before the interval, count once.
         (list.iter_mut()).for_each(|item| item.count = item.count.max(1));
     }
     behind.modules = imports::modules(&imports, trees, facts);
@@ -170,8 +172,8 @@ fn add(
     }
 }
 
-/// Whether bytes say something of an item: of allocations, copies, and code that is loaded.
-/// The bytes of a cheap call within another are not the other's.
+/// Whether the bytes of an item are meaningful: for allocations, copies and loaded code.
+/// The bytes of a cheap call do not count for its outer call.
 fn has_bytes(cause: Cause, meant: Meant) -> bool {
     match cause {
         Cause::DeviceAllocation
@@ -179,7 +181,7 @@ fn has_bytes(cause: Cause, meant: Meant) -> bool {
         | Cause::HostToDevice
         | Cause::DeviceToHost
         | Cause::LibraryLoading => true,
-        // Copies from the device to the device are cheap calls too.
+        // Device-to-device copies are also cheap calls.
         Cause::KernelLoading | Cause::KernelCompilation | Cause::OwnCpu => {
             matches!(meant, Meant::Of(_, Thing::Symbol(_)))
         }
@@ -187,7 +189,7 @@ fn has_bytes(cause: Cause, meant: Meant) -> bool {
     }
 }
 
-/// Whether it was recorded how long an item waited.
+/// Whether the waiting time of an item was recorded.
 fn waits(cause: Cause, meant: Meant) -> bool {
     matches!(meant, Meant::Of(_, Thing::Load(_)))
         || matches!(
@@ -205,7 +207,7 @@ fn detail(meant: Meant, facts: &[Facts]) -> String {
         Meant::Of(process, Thing::Text(at)) => {
             let range = facts[process].process.texts.get(at as usize);
             match range.map_or("", String::as_str) {
-                torch_compile::COMPILE => "what is in none of its phases".to_owned(),
+                torch_compile::COMPILE => "outside its phases".to_owned(),
                 range if torch_compile::is_part(range) => String::new(),
                 _ => BY_XLA.to_owned(),
             }

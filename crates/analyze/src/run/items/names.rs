@@ -1,10 +1,10 @@
-//! Names of kernels for people: `at::native::vectorized_elementwise_kernel` for what the
-//! compiler wrote as `_ZN2at6native29vectorized_elementwise_kernelILi4E…`.
+//! Demangles kernel names: `_ZN2at6native29vectorized_elementwise_kernelILi4E…` becomes
+//! `at::native::vectorized_elementwise_kernel`.
 //!
-//! Only the name itself is read, without template arguments and parameters, as the
-//! Itanium C++ ABI lays it out. What is not understood is left as it is.
+//! Only the name itself is parsed, without template arguments and parameters, according to
+//! the Itanium C++ ABI. Names that cannot be parsed stay unchanged.
 
-/// The name of a kernel without what only a linker needs.
+/// The readable name of a kernel.
 pub(in crate::run) fn kernel(raw: &str) -> String {
     match demangled(raw) {
         Some(name) => name,
@@ -18,7 +18,7 @@ fn demangled(raw: &str) -> Option<String> {
         bytes: rest.as_bytes(),
         at: 0,
     };
-    let nested = reader.take(b'N');
+    let nested = reader.accept(b'N');
     while nested && matches!(reader.peek(), Some(b'K' | b'V' | b'r')) {
         reader.at += 1;
     }
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    fn take(&mut self, byte: u8) -> bool {
+    fn accept(&mut self, byte: u8) -> bool {
         let is = self.peek() == Some(byte);
         self.at += usize::from(is);
         is
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// A length and so many bytes.
+    /// A length, followed by that many bytes.
     fn name(&mut self) -> Option<&'a str> {
         let length = self.number();
         let end = self.at.checked_add(length)?;
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(name).ok()
     }
 
-    /// From an opening letter to the E that closes it.
+    /// Skips from an opening letter to its closing E.
     fn skip_nested(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
@@ -98,11 +98,11 @@ impl<'a> Reader<'a> {
                 b'S' | b'T' => self.skip_reference(),
                 b'A' => {
                     self.number();
-                    self.take(b'_');
+                    self.accept(b'_');
                 }
-                b'D' if self.take(b'v') => {
+                b'D' if self.accept(b'v') => {
                     self.number();
-                    self.take(b'_');
+                    self.accept(b'_');
                 }
                 _ => {}
             }
@@ -112,14 +112,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value as template argument, such as `Li4E`: its type, then digits until E.
+    /// Skips a literal template argument such as `Li4E`: its type, then digits up to E.
     fn skip_literal(&mut self) -> Option<()> {
         match self.peek()? {
             b'0'..=b'9' => {
                 self.name()?;
             }
             b'N' => self.skip_nested()?,
-            // A function as an argument is not read.
+            // Function arguments are not supported.
             b'_' => return None,
             _ => self.at += 1,
         }
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// `S_`, `S1_`, `T0_`, or a short name such as `St`.
+    /// Skips `S_`, `S1_`, `T0_`, or an abbreviation such as `St`.
     fn skip_reference(&mut self) {
         if self.peek().is_some_and(|byte| byte.is_ascii_lowercase()) {
             self.at += 1;
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         {
             self.at += 1;
         }
-        self.take(b'_');
+        self.accept(b'_');
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_compilers_write_them() {
+    fn mangled_names_are_demangled() {
         for (raw, name) in [
             ("_Z9saxpy_addifPfS_", "saxpy_add"),
             (

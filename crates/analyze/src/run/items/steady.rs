@@ -1,8 +1,8 @@
-//! What a steady iteration does too, item by item.
+//! The steady work of each item.
 //!
-//! A cause is divided into cold and steady by its seconds (`examine`). Which of its items
-//! are steady only the items of a steady iteration tell: the kernel that every iteration
-//! launches is, the one that only the first one launches is not.
+//! `examine` splits each cause into cold and steady seconds. The items of a typical steady
+//! iteration show which of its items are steady: a kernel launched in every iteration is,
+//! one launched only in the first is not.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use super::super::iterations::Seen;
 use super::super::path::{CAUSES, Request, partition};
 use super::name;
 
-/// Of so many steady iterations the typical one is looked at.
+/// The typical iteration is selected from this many steady iterations.
 const AMONG: usize = 51;
 
-/// Nanoseconds in a typical steady iteration.
+/// Nanoseconds by item in a typical steady iteration.
 pub(super) type Steady = HashMap<(Cause, String), u64>;
 
-/// The items of a typical steady iteration of a start; none if it has none.
+/// The items of a typical steady iteration of a start; empty if it has none.
 pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     let mut found = Steady::new();
-    // Where nothing of the first iteration is steady, nothing is to be looked for.
+    // Skip the search if nothing in the first iteration is steady.
     if examined.cold.iter().all(|cold| *cold >= 1.0) {
         return found;
     }
@@ -42,7 +42,7 @@ pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     found
 }
 
-/// The steady iteration whose duration is in the middle, of those in detail.
+/// The detailed steady iteration with the median duration.
 fn typical(examined: &Examined, start: &Seen) -> Option<(u64, u64)> {
     let detailed = detailed(start.trace, examined.thread, &examined.iterations);
     let steady = steady_ones(&detailed, examined.summary.as_ref());
@@ -53,9 +53,9 @@ fn typical(examined: &Examined, start: &Seen) -> Option<(u64, u64)> {
     steady.get(steady.len() / 2).copied()
 }
 
-/// The part of each item of the first iteration that is cold, 0 to 1. `first` has the
-/// items with their nanoseconds, and the parts of a cause are such that its cold seconds
-/// are what `cold` says.
+/// The cold share of each item of the first iteration, 0 to 1. `first` has the items with
+/// their nanoseconds. The shares are chosen so that the cold time of each cause matches
+/// `cold`.
 pub(super) fn cold_parts(
     first: &[((Cause, String), u64)],
     steady: &Steady,
@@ -73,12 +73,12 @@ pub(super) fn cold_parts(
     }
     let part = |(key, nanoseconds): &((Cause, String), u64)| {
         let cause = key.0.index();
-        let wanted = cold[cause] * all[cause];
-        // Too little is beyond a steady iteration where items vary: then all share alike.
-        if *nanoseconds == 0 || wanted > beyond[cause] {
+        let expected = cold[cause] * all[cause];
+        // If items vary too much, all of them get the same share.
+        if *nanoseconds == 0 || expected > beyond[cause] {
             return cold[cause];
         }
-        let scale = wanted / beyond[cause].max(f64::MIN_POSITIVE);
+        let scale = expected / beyond[cause].max(f64::MIN_POSITIVE);
         scale * beyond_of(key, *nanoseconds) / *nanoseconds as f64
     };
     first.iter().map(part).collect()
@@ -88,26 +88,26 @@ pub(super) fn cold_parts(
 mod tests {
     use super::*;
 
-    fn close(found: &[f64], wanted: &[f64]) {
-        for (found, wanted) in found.iter().zip(wanted) {
-            assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
+    fn close(found: &[f64], expected: &[f64]) {
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
         }
     }
 
     #[test]
-    fn what_only_the_first_iteration_does_stays_whole() {
+    fn items_only_in_the_first_iteration_are_cold() {
         let key = |name: &str| (Cause::OwnCpu, name.to_owned());
         let first = [(key("once"), 60), (key("always"), 40)];
         let mut cold = [1.0; CAUSES];
         cold[Cause::OwnCpu.index()] = 0.6;
         let steady = Steady::from([(key("always"), 40), (key("later"), 9)]);
         close(&cold_parts(&first, &steady, &cold), &[1.0, 0.0]);
-        // The cause decides how much is cold in all.
+        // The cause determines the total cold share.
         cold[Cause::OwnCpu.index()] = 0.3;
         close(&cold_parts(&first, &steady, &cold), &[0.5, 0.0]);
-        // Without a steady iteration to look at, all share alike.
+        // Without a steady iteration, all items get the same share.
         close(&cold_parts(&first, &Steady::new(), &cold), &[0.3, 0.3]);
-        // The same if items say less than the cause does.
+        // The same if the items have less cold time than the cause.
         let other = Steady::from([(key("once"), 60), (key("always"), 40)]);
         close(&cold_parts(&first, &other, &cold), &[0.3, 0.3]);
     }

@@ -1,37 +1,37 @@
-//! Where iterations begin that were found by their kernel launches.
+//! The begins of iterations that were found by their kernel launches.
 //!
-//! The first launch of an iteration comes late: inputs are copied, and in the first one
-//! memory is allocated and code is loaded before it. Where the program times every
-//! iteration itself, each begins with its timed region. Else an iteration begins where the
-//! one before has ended: after the last synchronization, or copy to the host, that precedes
-//! its launches. The first one has no iteration before it, so the last synchronization, copy
-//! or launch of the set-up takes that place; copies that later iterations make after their
-//! synchronization belong to the first one too. Without any, it begins at the first call
-//! of the driver that no import makes.
+//! The first launch of an iteration comes late: inputs are copied before it, and in the
+//! first iteration memory is allocated and code is loaded. If the program times every
+//! iteration itself, each begins with its timed region. Otherwise an iteration begins where
+//! the previous one ended: after the last synchronization, or copy to the host, before its
+//! launches. For the first iteration, the last synchronization, copy or launch of the
+//! set-up takes that role; if later iterations make copies after their synchronization, so
+//! does the first one. Without any of these, it begins at the first driver call outside
+//! imports.
 
 use super::super::facts::Facts;
 use super::super::timers::{Execution, Regions};
 use super::super::trace::{Span, What};
 
-/// The launch that marks an iteration.
+/// The launch that identifies an iteration.
 #[derive(Clone, Copy)]
 pub(super) struct Anchor {
-    /// When it was launched.
+    /// The time of the launch.
     pub launch: u64,
-    /// When the launch before it was; 0 if it is the first.
+    /// The time of the previous launch; 0 if it is the first.
     pub before: u64,
 }
 
 /// The begins of iterations.
 pub(super) struct Begins {
-    /// One for each anchor.
+    /// One per anchor.
     pub times: Vec<u64>,
-    /// The rule, for people.
+    /// A human-readable rule.
     pub words: String,
 }
 
-/// Where iterations with these anchors begin if the program times each of them: with the
-/// outermost region that has one execution for each.
+/// The begins of iterations with these anchors if the program times each of them: the
+/// begins of the outermost region with one execution per iteration.
 pub(super) fn timed(
     regions: &Regions,
     place: (usize, usize),
@@ -58,11 +58,11 @@ pub(super) fn timed(
     let times = begins.min_by_key(|begins| begins.first().copied())?;
     Some(Begins {
         times,
-        words: "each begins where the program begins to time it".to_owned(),
+        words: "each begins where the program starts to time it".to_owned(),
     })
 }
 
-/// Finds where the iterations with these anchors begin, by the calls of this thread.
+/// The begins of iterations with these anchors, from the calls of this thread.
 pub(super) fn begins(facts: &Facts, thread: usize, anchors: &[Anchor]) -> Begins {
     let spans = &facts.process.threads[thread].spans;
     let Some(first) = anchors.first() else {
@@ -124,8 +124,8 @@ fn last_wait(facts: &Facts, spans: &[Span], anchor: &Anchor) -> Option<u64> {
 
 const WITH_LAUNCH: &str = "with its first launch";
 
-/// Where the first iteration begins, which makes so many copies before its first launch;
-/// and in words where no synchronization or copy says it.
+/// The begin of the first iteration, which makes `copies` copies before its first launch;
+/// and a description unless it is a synchronization or copy.
 fn first_begin(
     facts: &Facts,
     spans: &[Span],
@@ -153,7 +153,7 @@ fn first_begin(
     }
 }
 
-/// The first call of the driver that no import makes.
+/// The first driver call outside imports.
 fn first_call(facts: &Facts, spans: &[Span], launch: u64) -> Option<u64> {
     let mut import = 0;
     for span in between(spans, 0, launch) {
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regions_that_the_program_times_once_an_iteration_begin_them() {
+    fn iterations_begin_with_regions_timed_once_each() {
         let region = |begins: &[u64]| Region {
             key: Key {
                 to: Vec::new(),
@@ -208,13 +208,13 @@ mod tests {
         };
         let own = region(&[3, 14, 24]);
         assert_eq!(timed(vec![own.clone()], (0, 0)), Some(vec![3, 14, 24]));
-        // Of two the outer one.
+        // The outer one of two.
         let inner = region(&[5, 15, 25]);
         assert_eq!(
             timed(vec![inner, own.clone()], (0, 0)),
             Some(vec![3, 14, 24])
         );
-        // Another thread's, and one that not every iteration has.
+        // A region of another thread, and one that not every iteration has.
         assert_eq!(timed(vec![own], (0, 1)), None);
         assert_eq!(timed(vec![region(&[3, 14])], (0, 0)), None);
     }

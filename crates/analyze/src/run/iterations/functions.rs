@@ -1,10 +1,9 @@
-//! Calls of Python functions: of libraries whose calls are what a program repeats, of a
-//! function that the user names, and of what JAX compiles. Iterations that the program names
-//! itself are found the same way.
+//! Calls of Python functions: known library functions, a function named by the user, and
+//! functions compiled by JAX. Iterations named by the program are found in the same way.
 //!
-//! A function may call others that are recorded too: a grid search fits many models. The
-//! outermost that repeats is the iteration, also where steps or model calls lie within it:
-//! a request to a language model is what repeats, not each of its tokens.
+//! A function may call other recorded functions: a grid search fits many models. The
+//! outermost repeated function is the iteration, even if steps or model calls are nested in
+//! it: the unit is a request to a language model, not each of its tokens.
 
 use std::collections::HashMap;
 
@@ -12,13 +11,13 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Rule, Seen, apply, earliest};
 
-/// This part of the iterations of another rule has to lie within calls of a function.
+/// The share of another rule's iterations that must lie within calls of a function.
 const CONTAINED: f64 = 0.9;
 
-/// The outermost function that is called often enough; of those at the same level the one
-/// that takes longest in all.
+/// The outermost function with enough calls; at the same level, the one with the most total
+/// time.
 pub(super) fn propose(start: &Seen, what: What, least: usize) -> Option<String> {
-    // Level, whether there is a longer one, and the name, which decides between equals.
+    // Level, inverted total time, and the name, which breaks ties.
     let mut best: Option<(usize, u64, &str)> = None;
     for facts in start.facts {
         for thread in 0..facts.process.threads.len() {
@@ -35,8 +34,8 @@ pub(super) fn propose(start: &Seen, what: What, least: usize) -> Option<String> 
     best.map(|(_, _, name)| name.to_owned())
 }
 
-/// How often each function is called and how long in all, by how many other calls it lies
-/// within. A call within one of the same function is part of that.
+/// The number of calls and total time of each function, by the number of enclosing calls.
+/// Recursive calls are part of the outer call.
 fn levels<'a>(
     facts: &Facts<'a>,
     thread: usize,
@@ -57,21 +56,22 @@ fn levels<'a>(
     counts
 }
 
-/// The calls of the function of this name; a call within another is part of it.
+/// The calls of the function with this name; recursive calls are part of the outer call.
 pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
     earliest(start, |facts, thread| {
         calls(facts, thread, What::FunctionCall, function)
     })
 }
 
-/// The iterations that the program names so itself.
+/// The iterations with this name, given by the program.
 pub(super) fn find_named(start: &Seen, name: &str) -> Option<Found> {
     earliest(start, |facts, thread| {
         calls(facts, thread, What::Named, name)
     })
 }
 
-/// The calls of what JAX compiles return before it is computed: each lasts until the next.
+/// Calls of a JAX-compiled function return before the result is computed, so each lasts
+/// until the next call.
 pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
     let mut found = earliest(start, |facts, thread| {
         calls(facts, thread, What::CompiledCall, function)
@@ -104,8 +104,8 @@ fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
     text.map_or("", String::as_str)
 }
 
-/// Puts a function before the rule that would be tried first, if most iterations of that
-/// lie within its calls.
+/// Moves a function before the first rule, if most iterations of that rule lie within its
+/// calls.
 pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
     let function = |rule: &Rule| matches!(rule, Rule::Function(_));
     let Some(at) = rules.iter().position(function).filter(|at| *at > 0) else {
@@ -125,7 +125,7 @@ pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
 fn contains(outer: &Found, inner: &Found) -> bool {
     let within = |iteration: &&(u64, u64)| {
         let before = (outer.iterations).partition_point(|call| call.0 < iteration.1);
-        // Steps end where they end, and begin where the one before has ended.
+        // A step begins where the previous one ended, so only its end counts.
         before > 0 && iteration.1 <= outer.iterations[before - 1].1
     };
     let same = (outer.process, outer.thread) == (inner.process, inner.thread);

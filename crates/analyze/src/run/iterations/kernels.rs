@@ -1,4 +1,4 @@
-//! The period of the kernel launches.
+//! Detects iterations from the period of the kernel launches.
 
 use std::collections::HashMap;
 
@@ -8,20 +8,20 @@ use super::super::trace::{Span, What};
 use super::period::{Period, period, twice};
 use super::{Found, Seen, begins, earliest_of};
 
-/// So many of the last launches say what repeats.
-const LOOKED_AT: usize = 1 << 20;
-/// Iterations are found among so many of the first.
+/// The number of last launches that are searched for a period.
+const SEARCHED: usize = 1 << 20;
+/// The number of first launches that are searched for iterations.
 const KEPT: usize = 1 << 22;
 
-/// A launch: when, and of which function.
+/// A launch: its time and function.
 #[derive(Clone, Copy)]
 struct Launch {
     begin: u64,
     function: u32,
 }
 
-/// The iterations of the process whose first one ends first, of those that launch kernels
-/// and repeat.
+/// The iterations of the process whose first iteration ends first, among those that launch
+/// kernels periodically.
 pub(super) fn find(start: &Seen) -> Option<Found> {
     let all = (start.facts.iter().enumerate())
         .filter_map(|(at, facts)| find_in(start.regions, at, facts));
@@ -42,7 +42,7 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Found> {
         true => usize::try_from(launches).unwrap_or(0),
         false => merged(facts).count(),
     };
-    let skipped = count.saturating_sub(LOOKED_AT);
+    let skipped = count.saturating_sub(SEARCHED);
     let functions = merged(facts).skip(skipped).map(|launch| launch.function);
     let functions: Vec<u32> = functions.collect();
     let found = period(&functions).or_else(|| twice(&functions))?;
@@ -62,7 +62,7 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Found> {
     })
 }
 
-/// The launches of all threads in order of time, until some are left out.
+/// The launches of all threads in chronological order, until the first omitted one.
 fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
     let all = facts.process.threads.iter().enumerate();
     let mut threads: Vec<_> = all
@@ -89,9 +89,10 @@ fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
     })
 }
 
-/// The launches that iterations begin with. A function that the period has once marks
-/// them, even before everything repeats strictly; of several, one that is launched as
-/// often as most, because a kernel that only warm-up or set-up uses too would mislead.
+/// The launches that begin iterations. A function that occurs once per period marks them,
+/// even before the sequence is strictly periodic. If there are several, use one that is
+/// launched as often as most, because a kernel also used in warm-up or set-up would be
+/// misleading.
 fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
     let mut in_block: HashMap<u32, usize> = HashMap::new();
     for function in block {
@@ -123,7 +124,7 @@ fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
         .map(|(at, _)| at)
         .collect();
     if fewest == 1 {
-        // Two that are much closer than a period are not both the begin of an iteration.
+        // Of two launches much closer than a period, only one begins an iteration.
         let is = |at: usize| {
             let next = places.get(at + 1).copied().unwrap_or(usize::MAX);
             next - places[at] >= block.len() / 2
@@ -133,8 +134,8 @@ fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
             .map(|at| places[at])
             .collect();
     }
-    // The first of the anchor's launches in the block that repeats, and from there every
-    // so many, back and forth.
+    // The first anchor launch in the periodic block, and every n-th from there, in both
+    // directions.
     let begin = end - block.len();
     let first = places.partition_point(|place| *place < begin);
     places
@@ -144,7 +145,7 @@ fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
         .collect()
 }
 
-/// When each anchor is launched, and the launch before it.
+/// The time of each anchor and of the launch before it.
 fn at_anchors(launches: &[Launch], anchors: &[usize]) -> Vec<begins::Anchor> {
     let time = |at: usize| launches.get(at).map_or(0, |launch| launch.begin);
     let anchor = |at: &usize| begins::Anchor {
@@ -154,8 +155,8 @@ fn at_anchors(launches: &[Launch], anchors: &[usize]) -> Vec<begins::Anchor> {
     anchors.iter().map(anchor).collect()
 }
 
-/// From begin to begin; the last one until its last launch, or until the device was
-/// waited for right after it.
+/// From begin to begin. The last iteration ends with its last launch, or with a
+/// synchronization right after it.
 fn iterations(
     facts: &Facts,
     thread: usize,
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn launches_of_set_up_begin_no_iterations() {
-        // 1 is launched twice more before the steps, which are 1 2 3 3.
+        // Kernel 1 is launched twice before the steps, which are 1 2 3 3.
         let all = launches(&[9, 1, 1, 1, 2, 3, 3, 1, 2, 3, 3, 1, 2, 3, 3]);
         assert_eq!(anchors(&all, &[1, 2, 3, 3], 15), [3, 7, 11]);
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_kernel_that_occurs_once_every_so_many_count() {
+    fn without_a_unique_kernel_every_nth_launch_counts() {
         let all = launches(&[9, 5, 5, 6, 6, 5, 5, 6, 6, 5, 5, 6, 6]);
         assert_eq!(anchors(&all, &[5, 5, 6, 6], 13), [1, 5, 9]);
     }

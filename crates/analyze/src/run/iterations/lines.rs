@@ -1,4 +1,4 @@
-//! Lines of output: each ends an iteration; others may begin them.
+//! Lines of output that end (and optionally begin) iterations.
 
 use super::{Found, Seen};
 use crate::run::path::{is_compiler, main_thread, root};
@@ -7,8 +7,8 @@ use crate::run::trace::{Process, StartTrace, Thread, What};
 /// The separator of two expressions.
 const TO: &str = "=>";
 
-/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: that of lines
-/// that begin iterations, if there is one, and that of lines that end them.
+/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: for lines that
+/// begin iterations, if given, and for lines that end them.
 pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
     match text.split_once(TO) {
         Some((begin, end)) if !begin.is_empty() && !end.is_empty() => (Some(begin), end),
@@ -16,14 +16,16 @@ pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The number of lines that have the time of another one: they were read together.
+/// The number of lines with the same time as the previous one, because they were read
+/// together.
 pub(in crate::run) fn together(lines: &[u64]) -> usize {
     let same = lines.windows(2).filter(|pair| pair[0] == pair[1]);
     same.count()
 }
 
-/// From one line to the next; the first from where it begins by what later ones consist of.
-/// Where lines begin iterations, each from its last such line.
+/// Iterations from one line to the next. The begin of the first is derived from the content
+/// of later ones. If there are lines that begin iterations, each iteration begins with its
+/// last such line.
 pub(super) fn find(start: &Seen) -> Option<Found> {
     let lines = &spread(&start.trace.lines, start.trace.end);
     let first = *lines.first()?;
@@ -43,10 +45,10 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     })
 }
 
-/// Gives each line a time of its own. Lines that were read together were written since the
-/// read before them, so they are spread evenly over that time. The first line keeps its
-/// time: the first result was not visible before. Others that came with it are spread over
-/// the time until the next read, or until the `end` of the program.
+/// Gives each line a distinct time. Lines that were read together were written since the
+/// previous read, so they are spread evenly over that time. The first line keeps its time,
+/// since the first result was not visible before. Lines read together with it are spread
+/// over the time until the next read, or until the `end` of the program.
 fn spread(lines: &[u64], end: u64) -> Vec<u64> {
     let Some(first) = lines.first() else {
         return Vec::new();
@@ -55,11 +57,11 @@ fn spread(lines: &[u64], end: u64) -> Vec<u64> {
     let mut rest = &lines[1..];
     while !rest.is_empty() {
         let from = times.last().copied().unwrap_or(0);
-        // The lines up to the next read, and those that came with it.
+        // The lines up to the next read, and those read together with it.
         let until = rest.iter().find(|time| **time > from).copied();
         let until = until.unwrap_or_else(|| end.max(from));
         let count = rest.partition_point(|time| *time <= until);
-        // Each is an iteration, so each takes some time.
+        // Each line is an iteration and must have a duration.
         let length = (until.saturating_sub(from)).max(count as u64);
         let time = |at: usize| {
             let part = u128::from(length) * at as u128 / count as u128;
@@ -71,8 +73,8 @@ fn spread(lines: &[u64], end: u64) -> Vec<u64> {
     times
 }
 
-/// Has each iteration begin with the last of these lines before its end, if one came since
-/// the iteration before.
+/// Makes each iteration begin with the last of these lines before its end, if there was one
+/// since the previous iteration.
 fn begin_with_lines(iterations: &mut [(u64, u64)], begins: &[u64]) {
     let mut last = 0;
     for (begin, end) in iterations {
@@ -84,7 +86,7 @@ fn begin_with_lines(iterations: &mut [(u64, u64)], begins: &[u64]) {
     }
 }
 
-/// Where the program's own code began, after the last import before the first line.
+/// The begin of the program's own code, after the last import before the first line.
 fn code_begins(process: &Process, first: u64) -> u64 {
     let begin = process.python_ready.or(process.main);
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
@@ -93,9 +95,9 @@ fn code_begins(process: &Process, first: u64) -> u64 {
     begin.unwrap_or(process.began).max(last)
 }
 
-/// By the regions that the program times: of one that is executed between lines, the
-/// execution that the first line ends. A line is read somewhat later than it is written, when
-/// the next execution may have begun already, so executions count by their middle.
+/// The begin according to timed regions: if a region is executed between lines, its
+/// execution that the first line ends. A line is read slightly after it is written, when
+/// the next execution may already have begun, so executions count by their midpoint.
 fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
     let regions = start.regions.all.iter();
     let begins = regions.filter(|region| region.known).filter_map(|region| {
@@ -111,8 +113,8 @@ fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
     begins.min()
 }
 
-/// By the kernels that it launches: as many as between later lines, after what was waited
-/// for before them.
+/// The begin according to kernel launches: as many as between later lines, after the
+/// preceding synchronization.
 fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
     let facts = start.facts.get(process)?;
     let spans = facts
@@ -128,7 +130,8 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
     launches.sort_unstable();
     let launch = launches[first_of_first(&start.trace.lines, &launches)?];
     let waits = spans.filter(|span| span.end <= launch && facts.waits_for_device(span));
-    // Without a wait before it, everything since the first call of the driver belongs to it.
+    // Without a preceding synchronization, everything since the first driver call belongs
+    // to it.
     let calls = facts
         .process
         .threads
@@ -141,8 +144,8 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
     waits.map(|span| span.end).max().or(first_call)
 }
 
-/// The event that the first iteration begins with, if each later one has the same number of
-/// them: the first of as many before the first line. Programs may warm up before that.
+/// The event that begins the first iteration, if all later iterations have the same number
+/// of events: that many before the first line. Earlier ones are a warm-up.
 fn first_of_first(lines: &[u64], events: &[u64]) -> Option<usize> {
     let before = |time: u64| events.partition_point(|event| *event < time);
     let mut counts: Vec<usize> = (lines.windows(2))
@@ -158,21 +161,20 @@ fn first_of_first(lines: &[u64], events: &[u64]) -> Option<usize> {
     Some(in_first - usual.min(in_first))
 }
 
-/// A process that did this part of what the busiest did is the program itself, if it is
-/// the earlier one; what did less is a wrapper.
-const WORTH_FOLLOWING: f64 = 0.2;
+/// A process that did this share of the work of the busiest one is the program itself, if
+/// it is the earlier one; one that did less is a wrapper.
+const FOLLOWED: f64 = 0.2;
 
-/// The process to follow where no iterations say it, and the thread that it begins with:
-/// the first that did something.
+/// The process to follow if there are no iterations, and its first active thread.
 pub(in crate::run) fn busiest(trace: &StartTrace) -> Option<(usize, usize)> {
     let root = root(trace);
-    // A compiler or another tool is what a program waits for, not the program.
+    // Compilers and other tools are subprocesses of the program, not the program itself.
     let own: Vec<usize> = (0..trace.processes.len())
         .filter(|at| Some(*at) == root || !is_compiler(&trace.processes[*at]))
         .collect();
     let first_of = |work: fn(&Process) -> u64| {
         let most = own.iter().map(|at| work(&trace.processes[*at])).max()?;
-        let least = WORTH_FOLLOWING * most as f64;
+        let least = FOLLOWED * most as f64;
         let works = |at: &&usize| most > 0 && work(&trace.processes[**at]) as f64 >= least;
         own.iter()
             .filter(works)
@@ -205,13 +207,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_gets_a_time_of_its_own() {
+    fn lines_read_together_get_distinct_times() {
         assert!(spread(&[], 9).is_empty());
         assert_eq!(spread(&[10, 20, 30], 40), [10, 20, 30]);
         assert_eq!(spread(&[10, 40, 40, 40], 50), [10, 20, 30, 40]);
-        // Those that came with the first share the time until the next read.
+        // Lines read together with the first share the time until the next read.
         assert_eq!(spread(&[10, 10, 40, 40], 50), [10, 20, 30, 40]);
-        // All came together: until the end.
+        // All lines were read together: spread until the end.
         assert_eq!(spread(&[10, 10, 10], 50), [10, 30, 50]);
         assert_eq!(spread(&[10, 10, 10], 10), [10, 11, 12]);
         // More lines than nanoseconds.
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_begin_iterations_do_so() {
+    fn lines_can_begin_iterations() {
         let mut iterations = [(0, 10), (10, 20), (20, 30)];
         begin_with_lines(&mut iterations, &[3, 5, 12]);
         assert_eq!(iterations, [(5, 10), (12, 20), (20, 30)]);
@@ -235,10 +237,10 @@ mod tests {
             let first = first_of_first(lines, events)?;
             events.get(first).copied()
         };
-        // Two events before the first line are a warm-up.
+        // The first two events precede the first iteration.
         let events = [10, 20, 35, 45, 55];
         assert_eq!(begin(&[40, 50, 60], &events), Some(35));
-        // Two to a line.
+        // Two events per line.
         let events = [5, 10, 21, 24, 41, 44, 61, 64];
         assert_eq!(begin(&[30, 50, 70], &events), Some(21));
         assert_eq!(begin(&[30], &events), None);

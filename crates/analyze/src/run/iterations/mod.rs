@@ -1,12 +1,11 @@
-//! Finds what a program repeats.
+//! Finds the iterations of a program.
 //!
-//! One rule is chosen for the whole recording, so that its starts can be compared: the
-//! most specific that finds at least three iterations in most starts; where none does, the
-//! most specific that finds two. Iterations that the program names with `preheat.iteration`
-//! come before all others. NVTX ranges are named by the author; steps and model
-//! calls are what Python sees; the period of the kernel launches needs no help from
-//! anyone; and what the program times itself is a region that its author asks about. Lines
-//! of output only count when they were asked for.
+//! One rule is chosen for the whole recording, so that starts are comparable: the most
+//! specific one that finds at least three iterations in most starts, or else two.
+//! Iterations named with `preheat.iteration` take precedence over all others. NVTX ranges
+//! are named by the author; steps and model calls are detected in Python; the period of the
+//! kernel launches needs no cooperation; and regions that the program times itself are
+//! those its author cares about. Lines of output count only on request.
 
 mod begins;
 mod functions;
@@ -26,33 +25,33 @@ use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{StartTrace, What};
 
-/// So many are surely a repetition.
+/// This many occurrences are certainly a repetition.
 const LEAST: usize = 3;
-/// A first and a second, where nothing repeats more often.
+/// A first and a second, for programs that do not repeat more often.
 const TWICE: usize = 2;
 
-/// What an iteration is.
+/// The definition of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// NVTX ranges of this name.
+    /// NVTX ranges with this name.
     Nvtx(String),
-    /// Runs of this module of XLA's.
+    /// Runs of this XLA module.
     Xla(String),
-    /// Steps of the optimizer of this name.
+    /// Steps of the optimizer with this name.
     Optimizer(String),
-    /// Steps of Keras.
+    /// Keras steps.
     Keras(What),
-    /// Outermost calls of the model of this name.
+    /// Outermost calls of the model with this name.
     Model(String),
-    /// Calls of the Python function of this name.
+    /// Calls of the Python function with this name.
     Function(String),
-    /// Calls of the function of this name, which JAX compiles.
+    /// Calls of the JAX-compiled function with this name.
     Compiled(String),
-    /// Iterations that the program names so with `preheat.iteration`.
+    /// Iterations with this name, given by `preheat.iteration`.
     Named(String),
     /// The period of the kernel launches.
     Kernels,
-    /// Executions of these regions, which the program times itself.
+    /// Executions of these regions, timed by the program itself.
     Timers(Vec<Key>),
     /// Lines of output.
     Lines,
@@ -61,12 +60,12 @@ pub(super) enum Rule {
 /// The rules of a method that an attempt accepts.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepted {
-    /// Only iterations that the program names itself.
+    /// Only iterations named by the program.
     Named,
-    /// Steps and repeated timed regions, but not mere calls of models and functions, nor
-    /// timed regions of different lines.
+    /// Steps and repeated timed regions, but not calls of models and functions, nor timed
+    /// regions of different lines.
     Steps,
-    /// All.
+    /// All rules.
     Any,
 }
 
@@ -87,57 +86,56 @@ impl Accepted {
 pub(super) struct Found {
     pub process: usize,
     pub thread: usize,
-    /// When they began and ended: in order and apart.
+    /// Begin and end of each; in order and disjoint.
     pub iterations: Vec<(u64, u64)>,
-    /// Launches in each, where that is what was counted.
+    /// Launches per iteration, if they were counted.
     pub period: usize,
-    /// Where they begin, for people; empty where the rule itself says so.
+    /// A description of the begins; empty if the rule implies it.
     pub begins: String,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
     pub others: Vec<Other>,
 }
 
-/// A further thread that iterates.
+/// Another thread that iterates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Other {
     pub process: usize,
     pub thread: usize,
-    /// How many iterations it has.
+    /// The number of its iterations.
     pub count: usize,
-    /// When its first one ended.
+    /// The end of its first iteration.
     pub first: u64,
 }
 
-/// One start, as far as finding its iterations goes.
+/// The data of one start that is needed to find its iterations.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
-    /// Regions that its program times itself.
+    /// Regions that the program times itself.
     pub regions: &'a Regions,
-    /// Whether its program ended well.
+    /// Whether the program succeeded.
     pub succeeded: bool,
 }
 
-/// What was decided for a whole recording.
+/// The decision for a whole recording.
 pub(super) struct Decision {
     pub by: IterationsBy,
     pub rule: Option<Rule>,
-    /// Whether the optimizer's number tells it from others of its class.
+    /// Whether a number distinguishes the optimizer from others of its class.
     numbered: bool,
     /// The names of timed regions.
     timed: Vec<String>,
-    /// By start.
+    /// Indexed by start.
     pub found: Vec<Option<Found>>,
 }
 
-/// A way to find iterations, how many it has to find, and which rules it accepts.
+/// A method to find iterations, the number it has to find, and the rules it accepts.
 type Attempt = (IterationsBy, usize, Accepted);
 
-/// `auto`: what the program itself calls an iteration, however rare; then what surely repeats,
-/// the most specific first; then what happens twice; then a
-/// region that the program times once. A model that is called twice is often called within
-/// what the program times, such as a backward pass without an optimizer.
+/// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
+/// specific first; pairs; regions that the program times once. A model that is called twice
+/// is often called within a timed region, such as a backward pass without an optimizer.
 const AUTO: [Attempt; 12] = [
     (IterationsBy::Python, TWICE, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
@@ -153,7 +151,7 @@ const AUTO: [Attempt; 12] = [
     (IterationsBy::Timers, 1, Accepted::Any),
 ];
 
-/// Decides what an iteration is, by the setting, and finds all of them.
+/// Decides on a rule according to the setting, and applies it to all starts.
 pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     let attempts: &[Attempt] = match setting.split(':').next() {
         Some("nvtx") => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
@@ -181,8 +179,8 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
             let enough = |at: &usize| {
                 (found[*at].as_ref()).is_some_and(|found| found.iterations.len() >= least)
             };
-            let asked = asked(by, starts);
-            let most = asked.iter().filter(|at| enough(at)).count() * 2 > asked.len().max(1);
+            let voters = voters(by, starts);
+            let most = voters.iter().filter(|at| enough(at)).count() * 2 > voters.len().max(1);
             if most || (least == 1 && found.iter().any(Option::is_some)) {
                 let numbered = match &rule {
                     Rule::Optimizer(name) => python::has_siblings(starts, name),
@@ -211,19 +209,19 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     }
 }
 
-/// The starts that a method has to hold for, most of them: those that were recorded. One that
-/// failed, or was interrupted, says nothing where others ended well.
-fn asked(by: IterationsBy, starts: &[Seen]) -> Vec<usize> {
+/// The starts of which a majority must support a method: those that were recorded. If some
+/// succeeded, failed and interrupted ones are ignored.
+fn voters(by: IterationsBy, starts: &[Seen]) -> Vec<usize> {
     let recorded =
         |at: &usize| by == IterationsBy::Lines || !starts[*at].trace.processes.is_empty();
-    let mut asked: Vec<usize> = (0..starts.len()).filter(recorded).collect();
-    if asked.iter().any(|at| starts[*at].succeeded) {
-        asked.retain(|at| starts[*at].succeeded);
+    let mut voters: Vec<usize> = (0..starts.len()).filter(recorded).collect();
+    if voters.iter().any(|at| starts[*at].succeeded) {
+        voters.retain(|at| starts[*at].succeeded);
     }
-    asked
+    voters
 }
 
-/// The rules of a method that any start speaks for, the most wanted first.
+/// The rules of a method that any start proposes, best first.
 fn candidates(
     by: IterationsBy,
     name: Option<&str>,
@@ -241,7 +239,7 @@ fn candidates(
             let rules = starts.iter().filter_map(|s| nvtx::propose(s, least));
             let own: Vec<Rule> = rules.collect();
             let modules = starts.iter().filter_map(|s| xla::propose(s, least));
-            // What the program itself says comes before what a library says of it.
+            // Ranges of the program take precedence over those of a library.
             if own.is_empty() {
                 modules.map(Rule::Xla).for_each(&mut vote);
             }
@@ -249,7 +247,7 @@ fn candidates(
         }
         (IterationsBy::Python, Some(name)) => vote(Rule::Function(name.to_owned())),
         (IterationsBy::Python, None) => {
-            // A start may offer several: what is more specific is tried first.
+            // A start may propose several rules; more specific ones are tried first.
             let offers: Vec<Vec<Rule>> = starts.iter().map(|s| python::propose(s, least)).collect();
             let most = offers.iter().map(Vec::len).max().unwrap_or(0);
             let mut ordered: Vec<Rule> = Vec::new();
@@ -261,7 +259,7 @@ fn candidates(
                 }
             }
             ordered.sort_by_key(python::rank);
-            // Iterations that the program names come first, even inside others.
+            // Iterations named by the program come first, even inside others.
             let named = ordered.partition_point(|rule| matches!(rule, Rule::Named(_)));
             functions::outermost_first(&mut ordered[named..], starts);
             return ordered;
@@ -296,12 +294,12 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Timers(keys) => timers::find(start, keys),
         Rule::Lines => lines::find(start),
     }?;
-    apart(&mut found.iterations);
+    make_disjoint(&mut found.iterations);
     Some(found)
 }
 
-/// Makes iterations follow each other; what has no time left is no iteration.
-fn apart(iterations: &mut Vec<(u64, u64)>) {
+/// Makes iterations disjoint, and drops empty ones.
+fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
     let mut last = 0;
     iterations.retain_mut(|(begin, end)| {
         *begin = (*begin).max(last);
@@ -314,19 +312,19 @@ fn apart(iterations: &mut Vec<(u64, u64)>) {
 }
 
 impl Decision {
-    /// What an iteration is, for people.
+    /// A human-readable definition of an iteration.
     pub(super) fn words(&self, setting: &str, shown: usize) -> String {
         match &self.rule {
-            None => "nothing that repeats was found".to_owned(),
+            None => "no repetition was found".to_owned(),
             Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
             Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
             Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
             Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
             Some(Rule::Keras(What::Predict)) => "calls of predict".to_owned(),
             Some(Rule::Keras(What::Evaluate)) => "calls of evaluate".to_owned(),
-            Some(Rule::Keras(What::PredictStep)) => "prediction steps of Keras".to_owned(),
-            Some(Rule::Keras(What::TestStep)) => "evaluation steps of Keras".to_owned(),
-            Some(Rule::Keras(_)) => "training steps of Keras".to_owned(),
+            Some(Rule::Keras(What::PredictStep)) => "Keras prediction steps".to_owned(),
+            Some(Rule::Keras(What::TestStep)) => "Keras evaluation steps".to_owned(),
+            Some(Rule::Keras(_)) => "Keras training steps".to_owned(),
             Some(Rule::Model(name) | Rule::Function(name)) => format!("calls of {name}"),
             Some(Rule::Compiled(name)) => {
                 format!("calls of {name}, compiled by JAX; each until the next one")
@@ -349,11 +347,13 @@ impl Decision {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
                 match line_patterns(pattern) {
                     (Some(begin), end) => {
-                        format!("from a line that matches {begin} to the next that matches {end}")
+                        format!(
+                            "from a line that matches {begin} to the next line that matches {end}"
+                        )
                     }
                     (None, end) => format!(
                         "from one line that matches {end} to the next; the first from its timed \
-                         region or its first launches, else from the last import on"
+                         region or first launch, else from the last import"
                     ),
                 }
             }
@@ -361,12 +361,12 @@ impl Decision {
     }
 }
 
-/// A thread with this part of the iterations that the busiest has, or fewer, does something
-/// else beside.
+/// A thread with at most this share of the iterations of the busiest thread is doing
+/// something else.
 const ASIDE: f64 = 0.1;
 
-/// The iterations of the thread whose first one ends first, and the other threads that
-/// iterate.
+/// The iterations of the thread whose first iteration ends first, with the other threads
+/// that iterate.
 fn earliest(
     start: &Seen,
     iterations_of: impl Fn(&Facts, usize) -> Vec<(u64, u64)>,
@@ -385,7 +385,7 @@ fn earliest(
     earliest_of(all)
 }
 
-/// The one of these whose first iteration ends first; it lists the others.
+/// Selects the one whose first iteration ends first, and lists the others in it.
 fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
     let most = all.iter().map(|found| found.iterations.len()).max()?;
     all.retain(|found| {
@@ -407,7 +407,7 @@ fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
     Some(found)
 }
 
-/// The process and thread that `count` is highest for, the earliest of equals.
+/// The process and thread with the highest `count`; the earliest of equals.
 fn most(start: &Seen, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
     let mut best = None;
     let mut highest = 0;
@@ -438,7 +438,7 @@ mod tests {
         let all = vec![
             found(0, 60, 50),
             found(1, 30, 20),
-            // Some warm-up calls, and a thread without any.
+            // A few warm-up calls, and a thread without any.
             found(2, 2, 1),
             found(3, 0, 0),
         ];
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn iterations_follow_each_other() {
         let mut iterations = vec![(5, 10), (8, 12), (9, 11), (20, 20), (30, 40)];
-        apart(&mut iterations);
+        make_disjoint(&mut iterations);
         assert_eq!(iterations, [(5, 10), (10, 12), (30, 40)]);
     }
 }

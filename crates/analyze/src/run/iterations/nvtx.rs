@@ -1,4 +1,4 @@
-//! NVTX ranges that repeat.
+//! Repeated NVTX ranges.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Rule, Seen, earliest};
 
-/// Domains in which libraries speak, not the program.
+/// Domains used by libraries, not by the program.
 const LIBRARIES: &[&str] = &[
-    // Our own words for what Python's frameworks tell.
+    // The recorder's ranges for Python frameworks.
     "preheat",
     "nccl",
     "cudnn",
@@ -38,11 +38,10 @@ const LIBRARIES: &[&str] = &[
     "ucx",
 ];
 
-/// Names that frameworks give to single operations.
+/// Prefixes of the names of single framework operations.
 const OPERATIONS: &[&str] = &["aten::", "autograd::", "torch::", "cudaLaunch", "c10::"];
 
-/// The outermost name that repeats: of the ranges at the outermost level that has one,
-/// the most frequent.
+/// The most frequent name of the outermost level that has a repeated one.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<Rule> {
     let mut best: Option<(usize, u32, &str)> = None;
     for facts in start.facts {
@@ -56,7 +55,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<Rule> {
                     continue;
                 }
                 let better = best.is_none_or(|(other, most, other_name)| {
-                    // The name decides between equals, so that all starts agree.
+                    // Break ties by name, so that all starts agree.
                     (level, u32::MAX - count, name) < (other, u32::MAX - most, other_name)
                 });
                 if better {
@@ -68,7 +67,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<Rule> {
     best.map(|(_, _, name)| Rule::Nvtx(name.to_owned()))
 }
 
-/// How often each text is the name of a range, by how many ranges it lies within.
+/// The number of ranges by nesting level and name.
 fn levels(facts: &Facts, thread: usize) -> HashMap<(usize, u32), u32> {
     let mut counts = HashMap::new();
     let mut open: Vec<u64> = Vec::new();
@@ -104,7 +103,7 @@ fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = &'a Span
     spans.filter(|span| span.what == What::Range)
 }
 
-/// The ranges of this name.
+/// The ranges with this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let named = |facts: &Facts, thread: usize| {
         if facts.count(thread, What::Range) == 0 {

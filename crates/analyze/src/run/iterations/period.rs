@@ -1,35 +1,35 @@
 //! The period of a sequence whose end is steady.
 //!
-//! The prefix function (Knuth, Morris & Pratt 1977) of the reversed sequence gives, for
-//! every number of last elements, their smallest period, all in one pass. A program may
-//! do something else at its end, so the search is made again without the last part.
+//! The prefix function (Knuth, Morris & Pratt 1977) of the reversed sequence gives the
+//! smallest period of every suffix in one pass. A program may do something else at its end,
+//! so the search is repeated without the last part.
 
-/// So many repetitions make a period.
+/// The minimum number of repetitions of a period.
 const LEAST: usize = 3;
 /// A shorter period with fewer repetitions than this is a run within a longer one.
 const MANY: usize = 5;
-/// A repetition that covers less than one part in so many is chance.
+/// A repetition that covers less than one n-th of the sequence is a coincidence.
 const OF_ALL: usize = 20;
-/// Parts that are left off at the end.
-const LEFT_OFF: [(usize, usize); 5] = [(0, 1), (1, 16), (1, 8), (1, 4), (1, 2)];
+/// The fractions to omit at the end.
+const OMITTED: [(usize, usize); 5] = [(0, 1), (1, 16), (1, 8), (1, 4), (1, 2)];
 
-/// What repeats, and where.
+/// A period and its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period {
-    /// How many elements repeat.
+    /// The number of elements that repeat.
     pub length: usize,
-    /// How many elements the repetition covers.
+    /// The number of elements covered by the repetition.
     pub covered: usize,
-    /// It ends before this index.
+    /// The index after the repetition.
     pub end: usize,
 }
 
 /// The period that covers the most; none if nothing repeats three times.
 pub(super) fn period(sequence: &[u32]) -> Option<Period> {
     let mut best: Option<Period> = None;
-    for (part, of) in LEFT_OFF {
+    for (part, of) in OMITTED {
         let end = sequence.len() - sequence.len() * part / of;
-        // Shorter sequences cannot cover more than was found already.
+        // Shorter sequences cannot cover more than the best so far.
         if best.is_some_and(|best| best.covered >= end) {
             break;
         }
@@ -42,7 +42,7 @@ pub(super) fn period(sequence: &[u32]) -> Option<Period> {
     best.filter(|best| best.covered * OF_ALL >= sequence.len())
 }
 
-/// A block that the sequence ends with twice, if both together are most of it.
+/// A block that occurs twice at the end of the sequence, if both together cover most of it.
 pub(super) fn twice(sequence: &[u32]) -> Option<Period> {
     let n = sequence.len();
     let is_twice = |length: &usize| {
@@ -61,7 +61,7 @@ pub(super) fn twice(sequence: &[u32]) -> Option<Period> {
 fn at_end(sequence: &[u32]) -> Option<Period> {
     let n = sequence.len();
     let at = |index: usize| sequence[n - 1 - index];
-    // border[i]: how many of the first i + 1 reversed elements are also their last.
+    // border[i]: the longest proper border of the first i + 1 reversed elements.
     let mut border = vec![0u32; n];
     for i in 1..n {
         let mut k = border[i - 1] as usize;
@@ -70,7 +70,7 @@ fn at_end(sequence: &[u32]) -> Option<Period> {
         }
         border[i] = (k + usize::from(at(i) == at(k))) as u32;
     }
-    // For each period how much it covers; periods only grow with the length.
+    // The coverage of each period. Periods only grow with the length.
     let mut candidates: Vec<(usize, usize)> = Vec::new();
     for (i, border) in border.iter().enumerate() {
         let covered = i + 1;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_run_within_a_period_is_not_the_period() {
-        // A step that ends with one kernel for each of 60 parameters.
+        // A step that ends with one kernel per parameter, for 60 parameters.
         let mut step: Vec<u32> = (0..40).collect();
         step.extend([99; 60]);
         let steps = step.repeat(6);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_loop_does_not_hide_it() {
+    fn launches_after_the_loop_do_not_hide_it() {
         let mut sequence: Vec<u32> = (0..10).collect::<Vec<_>>().repeat(50);
         sequence.extend(1000..1020);
         let period = period(&sequence).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn random_launches_have_no_period_and_a_million_are_no_trouble() {
+    fn a_million_random_launches_have_no_period() {
         let mut rng = Rng::new(1);
         let random: Vec<u32> = (0..5000).map(|_| rng.below(50) as u32).collect();
         assert_eq!(found(&random), None);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_the_same_are_a_repetition_if_there_is_little_else() {
+    fn two_occurrences_are_a_repetition_if_there_is_little_else() {
         let length = |sequence: &[u32]| twice(sequence).map(|found| found.length);
         assert_eq!(length(&[7, 7]), Some(1));
         assert_eq!(length(&[9, 1, 2, 1, 2]), Some(2));

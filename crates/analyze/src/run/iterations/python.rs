@@ -1,4 +1,4 @@
-//! Steps and model calls that Python sees.
+//! Steps and model calls detected in Python.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Rule, Seen, earliest, functions, most};
 
-/// Repetitions in Keras, the most wanted first. A whole prediction is what a program asks
-/// for; its steps count where there is only one.
+/// Repeated units in Keras, best first. A program asks for a whole prediction; its steps
+/// count only if there is just one.
 const KERAS: [What; 5] = [
     What::TrainStep,
     What::Predict,
@@ -16,7 +16,7 @@ const KERAS: [What; 5] = [
     What::TestStep,
 ];
 
-/// How wanted a rule is: the lower the better.
+/// The rank of a rule; lower is better.
 pub(super) fn rank(rule: &Rule) -> usize {
     match rule {
         Rule::Named(_) => 0,
@@ -28,7 +28,7 @@ pub(super) fn rank(rule: &Rule) -> usize {
     }
 }
 
-/// What a start offers, the most specific first.
+/// The rules that a start proposes, most specific first.
 pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
     rules.extend(functions::propose(start, What::Named, least).map(Rule::Named));
@@ -49,7 +49,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     rules
 }
 
-/// The name that most spans of a kind have in one thread.
+/// The most frequent name of spans of a type within a thread.
 fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
     let mut best: Option<(usize, &str)> = None;
     for facts in start.facts {
@@ -70,7 +70,7 @@ fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
     best.map(|(_, name)| name.to_owned())
 }
 
-/// How often an optimizer steps in a thread, and when it does so for the first times.
+/// The steps of an optimizer in a thread: their number, and the times of the first ones.
 #[derive(Clone, Copy)]
 struct Steps<'a> {
     name: &'a str,
@@ -79,7 +79,7 @@ struct Steps<'a> {
     second: u64,
 }
 
-/// The optimizer whose steps end iterations, of the thread that has the most steps.
+/// The optimizer whose steps end iterations, in the thread with the most steps.
 fn optimizer(start: &Seen, least: usize) -> Option<String> {
     let (process, thread) = most(start, |facts, thread| {
         facts.count(thread, What::OptimizerStep) as usize
@@ -105,10 +105,9 @@ fn optimizer(start: &Seen, least: usize) -> Option<String> {
     ends_rounds(&all).map(str::to_owned)
 }
 
-/// Of several optimizers, in the order of their first steps, the one that steps most. Of
-/// equals that take turns it is the last of a round; a program may end amid a round, so
-/// one step more or less makes no difference. Of equals that follow each other it is the
-/// first.
+/// The optimizer with the most steps, among several in the order of their first steps. If
+/// equal ones alternate, the last of a round; a program may end within a round, so a
+/// difference of one step is ignored. If equal ones follow each other, the first.
 fn ends_rounds<'a>(all: &[Steps<'a>]) -> Option<&'a str> {
     let most = all.iter().map(|steps| steps.count).max()?;
     let mut equals = all.iter().filter(|steps| steps.count + 1 >= most);
@@ -117,7 +116,7 @@ fn ends_rounds<'a>(all: &[Steps<'a>]) -> Option<&'a str> {
     Some(in_round.last().unwrap_or(leader).name)
 }
 
-/// Whether other optimizers of the same class step too, so that its number is needed.
+/// Whether optimizers of the same class also step, so that its number is needed.
 pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
     let class = class_of(optimizer);
     let mut facts = starts.iter().flat_map(|start| start.facts);
@@ -130,7 +129,7 @@ pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
     })
 }
 
-/// The class of an optimizer: `SGD` of `SGD #2`.
+/// The class of an optimizer: `SGD` for `SGD #2`.
 pub(super) fn class_of(optimizer: &str) -> &str {
     match optimizer.rsplit_once(" #") {
         Some((class, number)) if number.bytes().all(|b| b.is_ascii_digit()) => class,
@@ -143,7 +142,7 @@ fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
     texts.get(span.detail as usize).map_or("", String::as_str)
 }
 
-/// The spans of a kind in a thread; free where there are none.
+/// The spans of a type in a thread; cheap if there are none.
 fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = &'a Span> {
     let spans = &facts.process.threads[thread].spans;
     let spans = match facts.count(thread, what) {
@@ -153,8 +152,8 @@ fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = 
     spans.iter().filter(move |span| span.what == what)
 }
 
-/// Steps of an optimizer: each iteration ends with one, and begins where the one before
-/// ended, so that what the program does between them is not lost.
+/// Steps of an optimizer: each iteration ends with a step and begins where the previous one
+/// ended, so that work between steps is included.
 pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     let named = |facts: &Facts, thread: usize| -> Vec<(u64, u64)> {
         let steps = of(facts, thread, What::OptimizerStep);
@@ -187,14 +186,14 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     Some(found)
 }
 
-/// The recorder looks at calls of models until every optimizer that was made has stepped so
-/// often (`ENOUGH_STEPS` of the recorder's Python side).
+/// The recorder hooks model calls until every optimizer has made this many steps
+/// (`ENOUGH_STEPS` in its Python code).
 const STEPS_WITH_CALLS: usize = 8;
 
-/// Where the first iteration begins: with the first model call that belongs to the first
-/// step. A program may call its model before, to look at it; so as many calls belong to
-/// the first step as to a later one, among those whose calls are sure to be recorded.
-/// Where there is none, the calls since any optimizer's last step (`ends`) belong to it.
+/// The begin of the first iteration: the first model call that belongs to the first step. A
+/// program may call its model earlier, to inspect it; so the first step gets as many calls
+/// as a later one, among those whose calls are certainly recorded. If there is none, the
+/// calls since the last step of any optimizer (`ends`) belong to it.
 fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> u64 {
     let before = |time: u64| calls.partition_point(|begin| *begin < time);
     let mut counts: Vec<usize> = (steps.windows(2))
@@ -213,9 +212,9 @@ fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> u64 {
     }
 }
 
-/// Where the first iteration begins if its batch is fetched right before `begin`: with the
-/// last fetch before it, if no optimizer steps in between. Where later steps fetch nothing,
-/// a fetch before the first one is no part of it either.
+/// The begin of the first iteration if its batch is fetched right before `begin`: the last
+/// fetch before it, if no optimizer steps in between. If later steps fetch nothing, a fetch
+/// before the first step is not part of it either.
 fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u64)]) -> u64 {
     let before = |time: u64| fetches.partition_point(|fetch| fetch.0 < time);
     let fetching = (steps.windows(2).take(1000))
@@ -230,12 +229,13 @@ fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u
     }
 }
 
-/// The name of the call that starts a data loader's workers, beside those of its fetches.
+/// The name of the call that starts the workers of a data loader, next to those of its
+/// fetches.
 const ITER: &str = "iter";
 
-/// Where the first iteration begins if its fetch, which it begins with, is the first of its
-/// data loader: where the loader's workers are started. A loop does so right before it
-/// fetches, which takes less time than that.
+/// The begin of the first iteration if it begins with the first fetch of a data loader: the
+/// start of the loader's workers. A loop starts them right before it fetches, with a
+/// shorter gap than the start itself takes.
 fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {
     let started = iters[..iters.partition_point(|iter| iter.1 <= begin)].last();
     match started {
@@ -250,7 +250,7 @@ fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {
     }
 }
 
-/// Steps of Keras.
+/// Keras steps.
 pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
     earliest(start, |facts, thread| {
         let steps = of(facts, thread, what);
@@ -258,8 +258,8 @@ pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
     })
 }
 
-/// Calls of a model, each until the last time that its thread waited for the device
-/// before the next: a call returns before the device is done.
+/// Calls of a model, each until the last device synchronization of its thread before the
+/// next call: a call returns before the device is done.
 pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
     let mut found = earliest(start, |facts, thread| {
         let calls = of(facts, thread, What::ModelCall);
@@ -281,7 +281,7 @@ pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
             waited = true;
         }
     }
-    // After the last call the program does other things, which may wait too.
+    // After the last call, the program does other things, which may synchronize too.
     if waited && iterations.len() > 1 {
         let last = iterations.len() - 1;
         trim_last(facts, thread, &mut iterations, last);
@@ -290,7 +290,7 @@ pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
     Some(found)
 }
 
-/// The last iteration gets only the first wait after its call.
+/// Ends the last iteration at the first synchronization after its call.
 fn trim_last(facts: &Facts, thread: usize, iterations: &mut [(u64, u64)], last: usize) {
     let begin = iterations[last].0;
     let spans = &facts.process.threads[thread].spans;
@@ -318,12 +318,12 @@ mod tests {
         let begin = |steps: &[_], calls: &[_]| first_begin(steps, calls, &[110, 210, 310]);
         assert_eq!(begin(&steps, &[]), 100);
         assert_eq!(begin(&steps, &[10, 60, 150, 250]), 60);
-        // Two calls a step.
+        // Two calls per step.
         assert_eq!(begin(&steps, &[10, 60, 80, 120, 150, 220, 250]), 60);
         assert_eq!(begin(&steps, &[80, 120, 150, 220, 250]), 80);
-        // One step alone takes all calls before it.
+        // A single step gets all calls before it.
         assert_eq!(begin(&steps[..1], &[10, 60, 150]), 10);
-        // But not those of another optimizer's steps.
+        // But not the calls of another optimizer's steps.
         assert_eq!(first_begin(&steps[..1], &[10, 60, 150], &[30, 110]), 60);
         // A closure calls the model within the step.
         assert_eq!(begin(&steps, &[105, 205, 305]), 100);
@@ -335,12 +335,12 @@ mod tests {
         let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
         let calls: Vec<u64> = (0..8).map(|n| 100 * n + 60).collect();
         assert_eq!(first_begin(&steps, &calls, &ends), 60);
-        // A look at the model before, and none in the steps that were watched.
+        // The model is called once before, and not in the recorded steps.
         assert_eq!(first_begin(&steps, &[60], &ends), 100);
-        // Recordings of before have the calls of all steps.
+        // Older recordings have the calls of all steps.
         let all: Vec<u64> = (0..40).map(|n| 100 * n + 60).collect();
         assert_eq!(first_begin(&steps, &all, &ends), 60);
-        // Another optimizer stepped before, with calls of its own.
+        // Another optimizer stepped before, with separate calls.
         let others: Vec<u64> = (0..10).map(|n| n + 1).chain(ends.iter().copied()).collect();
         let theirs: Vec<u64> = (0..8).chain(calls.iter().copied()).collect();
         assert_eq!(first_begin(&steps, &theirs, &others), 60);
@@ -352,11 +352,11 @@ mod tests {
         let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
         let fetches = [(5, 20), (40, 70), (115, 120), (215, 220)];
         assert_eq!(with_fetch(80, &steps, &ends, &fetches), 40);
-        // Another optimizer steps between the fetch and the model's call.
+        // Another optimizer steps between the fetch and the model call.
         assert_eq!(with_fetch(80, &steps, &[75, 110, 210, 310], &fetches), 80);
-        // Later steps fetch nothing: the one before was only a look at the data.
+        // Later steps fetch nothing, so the earlier fetch only inspected the data.
         assert_eq!(with_fetch(80, &steps, &ends, &fetches[..2]), 80);
-        // One step alone has no later ones to ask.
+        // A single step cannot be compared with later ones.
         assert_eq!(with_fetch(80, &steps[..1], &ends[..1], &fetches), 40);
         assert_eq!(with_fetch(80, &steps, &ends, &[]), 80);
     }
@@ -365,16 +365,16 @@ mod tests {
     fn the_first_fetch_begins_with_the_start_of_the_workers() {
         let fetches = [(40, 70), (115, 120)];
         assert_eq!(with_iter(40, &fetches, &[(10, 38)]), 10);
-        // Made long before, by a statement of its own.
+        // Created long before, in a separate statement.
         assert_eq!(with_iter(40, &fetches, &[(10, 12)]), 40);
-        // It does not begin with a fetch, or not with the loader's first.
+        // It does not begin with a fetch, or not with the first fetch of the loader.
         assert_eq!(with_iter(80, &fetches, &[(10, 38)]), 80);
         assert_eq!(with_iter(115, &fetches, &[(10, 38)]), 115);
         assert_eq!(with_iter(40, &fetches, &[]), 40);
     }
 
     #[test]
-    fn of_optimizers_that_take_turns_the_last_of_a_round_counts() {
+    fn the_last_of_alternating_optimizers_counts() {
         let steps = |name, count, first, second| Steps {
             name,
             count,
@@ -384,7 +384,7 @@ mod tests {
         let critic = steps("Adam", 50, 10, 30);
         let generator = steps("Adam #2", 50, 20, 40);
         assert_eq!(ends_rounds(&[critic, generator]), Some("Adam #2"));
-        // The program ended amid a round.
+        // The program ended within a round.
         let cut = steps("Adam #2", 49, 20, 40);
         assert_eq!(ends_rounds(&[critic, cut]), Some("Adam #2"));
         let often = steps("Adam", 250, 10, 12);

@@ -3,10 +3,10 @@
 use super::super::timers::{Execution, Key, Region, name};
 use super::{Found, Seen, earliest_of};
 
-/// The regions that a start speaks for, whose executions are iterations: at least so many.
-/// Of several, those that took longest in all, or the first one where one execution is
-/// enough. Readings that only their order pairs count where the program surely times
-/// nothing, and regions of different lines that do the same where they are asked for.
+/// The regions of a start with at least `least` executions, which are iterations. If there
+/// are several, those with the most total time, or the first one if a single execution is
+/// enough. Readings paired by order alone count only if there are no others, and regions of
+/// different lines with the same code only if `across_lines` is set.
 pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key> {
     let often = |known: bool| {
         let all = start.regions.all.iter();
@@ -30,7 +30,7 @@ pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key
         .unwrap_or_default()
 }
 
-/// Regions of a straight-line program that do the same: executed once each, one after the
+/// Regions of a straight-line program with the same code: executed once each, one after the
 /// other, with the same source text.
 fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
     let mut groups: Vec<Vec<&Region>> = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn find(start: &Seen, keys: &[Key]) -> Option<Found> {
     earliest_of(threads)
 }
 
-/// The names of the regions, as the first start that has them has them.
+/// The names of the regions, from the first start that has them.
 pub(super) fn names(starts: &[Seen], keys: &[Key]) -> Vec<String> {
     let named = |key: &Key| {
         let mut all = starts.iter().flat_map(|start| &start.regions.all);

@@ -1,7 +1,7 @@
-//! Runs of the program that XLA compiled: JAX says so by NVTX ranges of its own.
+//! Runs of XLA-compiled programs, which JAX reports as NVTX ranges.
 //!
-//! The first iteration begins where that program's compilation begins: the function was
-//! called then. The others follow each other from one run to the next.
+//! The first iteration begins with the compilation of the program, since the function was
+//! called then. Later ones extend from one run to the next.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Seen, earliest};
 
-/// What a run of a module is called.
+/// The range prefix of a run of a module.
 const RUN: &str = "XlaModule:#hlo_module=";
-/// What the compilation of a module is called.
+/// The range prefix of the compilation of a module.
 const COMPILATION: &str = "XlaCompile:#module=";
 
-/// The module that is run often enough and to the end: others are run while something is
-/// set up, or tried out by the compiler.
+/// The module that runs often enough and until the end. Others run during set-up, or when
+/// the compiler autotunes.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
-    // By name: how often, and when last.
+    // By name: the number of runs, and the time of the last.
     let mut runs: HashMap<&str, (usize, u64)> = HashMap::new();
     for facts in start.facts {
         for thread in 0..facts.process.threads.len() {
@@ -35,7 +35,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
     last.map(|(name, _)| name.to_owned())
 }
 
-/// The runs of the module of this name.
+/// The runs of the module with this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let of = |facts: &Facts, thread: usize, begin: &str| -> Vec<(u64, u64)> {
         let named = ranges(facts, thread).filter(|(_, text)| module(text, begin) == Some(name));
@@ -58,7 +58,7 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     Some(found)
 }
 
-/// The module's name in a text such as `XlaModule:#hlo_module=jit_step,program_id=3#`.
+/// The module name in a text such as `XlaModule:#hlo_module=jit_step,program_id=3#`.
 fn module<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(begin)?;
     rest.split([',', '#']).next()

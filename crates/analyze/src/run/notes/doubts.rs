@@ -1,4 +1,4 @@
-//! What is doubtful about the iterations that were found.
+//! Doubts about the iterations that were found.
 
 use super::super::IterationsBy;
 use super::super::examine::Examined;
@@ -6,32 +6,32 @@ use super::super::iterations::Seen;
 use super::super::summary::{FOR_A_CLASS, Group};
 use super::super::trace::What;
 
-/// A first iteration below this part of a steady one is not all of it.
+/// A first iteration below this share of a steady one is incomplete.
 const SHORTER: f64 = 0.5;
 
-/// What the doubts are about.
+/// The data that doubts are derived from.
 pub(in crate::run) struct Doubts<'a> {
     pub by: IterationsBy,
-    /// The starts that count.
+    /// The counted starts.
     pub group: &'a Group,
     /// All starts.
     pub examined: &'a [Examined],
-    /// The start that is shown.
+    /// The shown start.
     pub start: &'a Seen<'a>,
     pub shown: &'a Examined,
-    /// Whether every iteration was made to wait for the device.
+    /// Whether every iteration ended with a device synchronization.
     pub synchronized: bool,
 }
 
 impl Doubts<'_> {
-    /// Sentences for people.
+    /// All doubts, as sentences.
     pub(in crate::run) fn sentences(&self) -> Vec<String> {
         let all = [self.few(), self.shorter(), self.not_waited_for()];
         let all = all.into_iter().flatten().map(str::to_owned);
         all.chain(self.unsettled()).collect()
     }
 
-    /// Starts without a steady state beside others.
+    /// Starts without a steady state, if others have one.
     fn unsettled(&self) -> Option<String> {
         let starts = &self.group.starts;
         let settled = starts.iter().filter(|at| self.examined[**at].settles());
@@ -50,18 +50,19 @@ impl Doubts<'_> {
         ))
     }
 
-    /// One or two iterations have nothing to be compared with.
+    /// One or two iterations are too few for a comparison.
     fn few(&self) -> Option<&'static str> {
         match self.group.most_iterations {
-            1 => Some("One iteration: no steady one to compare with."),
+            1 => Some("There is only one iteration, so there is no steady state to compare with."),
             count if (2..FOR_A_CLASS).contains(&count) => {
-                Some("Two iterations: too few to tell what a steady one takes.")
+                Some("There are only two iterations, too few to determine a steady state.")
             }
             _ => None,
         }
     }
 
-    /// A first iteration is never much faster than a steady one: a part of it is missing.
+    /// A first iteration is never much faster than a steady one, unless part of it is
+    /// missing.
     fn shorter(&self) -> Option<&'static str> {
         let shorter = |at: &&usize| {
             let summary = self.examined[**at].summary.as_ref();
@@ -78,20 +79,20 @@ impl Doubts<'_> {
                  beginning of an iteration, not its end."
             }
             IterationsBy::Python => {
-                "The first iteration is shorter than a steady one: what comes before the first \
-                 model call is not part of it."
+                "The first iteration is shorter than a steady one: it does not include the work \
+                 before the first model call."
             }
             IterationsBy::Nvtx
             | IterationsBy::Kernels
             | IterationsBy::Timers
             | IterationsBy::None => {
-                "The first iteration is shorter than a steady one: its marker probably misses a \
-                 part of it."
+                "The first iteration is shorter than a steady one: the marker probably misses part \
+                 of it."
             }
         })
     }
 
-    /// The host may be ahead of the device at the end of every iteration.
+    /// At the end of an iteration, the host may be ahead of the device.
     fn not_waited_for(&self) -> Option<&'static str> {
         if self.synchronized || !matches!(self.by, IterationsBy::Python | IterationsBy::Nvtx) {
             return None;
@@ -114,7 +115,7 @@ impl Doubts<'_> {
             return None;
         }
         Some(
-            "Iterations end when the host passes on, which may be before the device is done; \
+            "Iterations end when the host returns, which may be before the device is done; \
              --synchronize waits for it.",
         )
     }
