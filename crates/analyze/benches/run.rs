@@ -9,9 +9,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use preheat_analyze::run::trace::{Span, StartTrace, What};
-use preheat_analyze::run::{Recording, analyze};
-use preheat_analyze::stats::Rng;
+use preheat_analyze::run::analyze;
+use preheat_model::run::Recording;
+use preheat_model::run::trace::{Span, StartTrace, What};
+use preheat_model::stats::Rng;
 
 #[path = "../tests/run_builder/mod.rs"]
 mod run_builder;

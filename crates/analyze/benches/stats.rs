@@ -7,7 +7,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use preheat_analyze::stats::{Rng, interval, pelt, summarize, summarize_start};
+use preheat_analyze::stats::{interval, pelt, summarize, summarize_start};
+use preheat_model::stats::Rng;
 
 #[path = "../tests/series/mod.rs"]
 mod series;

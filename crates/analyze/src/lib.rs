@@ -24,4 +24,5 @@ pub mod lab;
 pub mod run;
 pub mod stats;
 pub mod tried;
-pub mod units;
+
+use preheat_model::units;

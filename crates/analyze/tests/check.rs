@@ -1,14 +1,13 @@
 //! Checks of generated runs, and how often they err.
 
-use preheat_analyze::check::{
-    Budget, CheckReport, CheckSettings, Line, LineKind, Verdict, check, draft, measured,
-};
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::{
+use preheat_analyze::check::{Budget, check, draft, measured};
+use preheat_model::Machine;
+use preheat_model::check::{CheckReport, CheckSettings, Line, LineKind, Verdict};
+use preheat_model::run::{
     Cause, CauseSeconds, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport, RunSettings,
     StartReport, Temperature,
 };
-use preheat_analyze::stats::{Interval, Rng};
+use preheat_model::stats::{Interval, Rng};
 
 /// A start: three quarters imports, one quarter kernels; only the first iteration is slow.
 fn start(at: usize, total: f64, first: f64) -> StartReport {

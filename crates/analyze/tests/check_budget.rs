@@ -1,8 +1,9 @@
 //! Reading arbitrarily broken budgets ends with a budget or an error with its position, and
 //! never with a panic.
 
-use preheat_analyze::check::{Budget, Place};
-use preheat_analyze::stats::Rng;
+use preheat_analyze::check::Budget;
+use preheat_model::check::Place;
+use preheat_model::stats::Rng;
 
 const SEED: &str = r#"# Limits for train.py.
 starts = 5

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use preheat_analyze::stats::{Class, Rng, StartSummary, summarize_start};
+use preheat_analyze::stats::{StartSummary, summarize_start};
+use preheat_model::stats::{Class, Rng};
 
 mod series;
 

@@ -1,11 +1,14 @@
 //! Comparisons of two lab results, on generated measurements.
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Quantity, Settings, Verdict};
-use preheat_analyze::lab::{
-    self, ExperimentId, LabReport, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind,
-    Start, Subject, Unit,
+use preheat_analyze::compare::Settings;
+use preheat_analyze::lab;
+use preheat_model::Machine;
+use preheat_model::compare::{CompareKind, CompareReport, Quantity, Verdict};
+use preheat_model::lab::{
+    ExperimentId, LabReport, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Start, Subject,
+    Unit,
 };
-use preheat_analyze::stats::Rng;
+use preheat_model::stats::Rng;
 
 /// A result whose starts each have these series.
 fn lab_of(starts: usize, mut series: impl FnMut(usize) -> Vec<Sample>) -> LabReport {
@@ -26,7 +29,7 @@ fn lab_of(starts: usize, mut series: impl FnMut(usize) -> Vec<Sample>) -> LabRep
     let measured = Measured {
         command: vec!["preheat".into(), "lab".into()],
         created: "2026-01-01T00:00:00Z".into(),
-        settings: lab::Settings {
+        settings: preheat_model::lab::Settings {
             seed: 3,
             starts,
             quick: false,

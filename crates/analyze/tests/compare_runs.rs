@@ -2,14 +2,13 @@
 
 mod simulated;
 
-use preheat_analyze::compare::{
-    Change, CompareKind, CompareReport, RunInput, Settings, Verdict, compare_runs,
-};
-use preheat_analyze::run::trace::Clock;
-use preheat_analyze::run::{
+use preheat_analyze::compare::{RunInput, Settings, compare_runs};
+use preheat_model::compare::{Change, CompareKind, CompareReport, Verdict};
+use preheat_model::run::trace::Clock;
+use preheat_model::run::{
     Behind, Cause, CauseSeconds, Item, Module, RegionReport, RunReport, Temperature,
 };
-use preheat_analyze::stats::{Interval, Rng};
+use preheat_model::stats::{Interval, Rng};
 use simulated::{Truth, run};
 
 fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {

@@ -2,11 +2,10 @@
 
 mod simulated;
 
-use preheat_analyze::compare::{
-    CompareKind, CompareReport, Estimate, Quantity, RunInput, Settings, Verdict, compare_runs,
-};
-use preheat_analyze::run::RunReport;
-use preheat_analyze::stats::Rng;
+use preheat_analyze::compare::{RunInput, Settings, compare_runs};
+use preheat_model::compare::{CompareKind, CompareReport, Estimate, Quantity, Verdict};
+use preheat_model::run::RunReport;
+use preheat_model::stats::Rng;
 use simulated::{Noise, Truth, heavy_tailed, run};
 
 const COMPARISONS: usize = 1000;

@@ -1,10 +1,12 @@
 //! Reports on generated measurements with known answers.
 
-use preheat_analyze::lab::{
-    Evidence, ExperimentId, Machine, Measured, MeasuredDevice, Outcome, Sample, SampleKind,
-    Settings, Skipped, Start, Subject, Unit, Verdict, analyze, names,
+use preheat_analyze::lab::analyze;
+use preheat_model::Machine;
+use preheat_model::lab::{
+    Evidence, ExperimentId, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Settings,
+    Skipped, Start, Subject, Unit, Verdict, names,
 };
-use preheat_analyze::stats::{Class, Rng};
+use preheat_model::stats::{Class, Rng};
 
 const STARTS: usize = 8;
 

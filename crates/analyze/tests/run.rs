@@ -1,8 +1,9 @@
 //! Recordings with planted costs are explained: cause by cause, within 1 %.
 
-use preheat_analyze::run::trace::What;
-use preheat_analyze::run::{Cause, IterationsBy, Temperature, analyze};
-use preheat_analyze::stats::Class;
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::What;
+use preheat_model::run::{Cause, IterationsBy, Temperature};
+use preheat_model::stats::Class;
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

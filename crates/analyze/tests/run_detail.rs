@@ -1,8 +1,9 @@
 //! Recordings whose steady iterations are recorded in detail in windows only: they say the
 //! same as those that were all recorded in detail.
 
-use preheat_analyze::run::trace::{StartTrace, What};
-use preheat_analyze::run::{Cause, IterationsBy, RunReport, analyze};
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

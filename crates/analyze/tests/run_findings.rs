@@ -1,7 +1,8 @@
 //! Memory, remedies and pictures of recordings with planted costs.
 
-use preheat_analyze::run::trace::What;
-use preheat_analyze::run::{Cause, Remedy, RunReport, Temperature, analyze};
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::What;
+use preheat_model::run::{Cause, Remedy, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

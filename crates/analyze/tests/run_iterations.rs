@@ -1,7 +1,8 @@
 //! Which iterations are found, what is doubtful about them, and what the first one took.
 
-use preheat_analyze::run::trace::{StartTrace, What};
-use preheat_analyze::run::{Cause, Temperature, analyze};
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::{Cause, Temperature};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -209,7 +210,7 @@ fn a_start_that_does_not_settle_is_told_and_leaves_the_excess_alone() {
     assert!(has_note(&report.notes, note), "{:?}", report.notes);
     let excess: f64 = report.first_excess.iter().map(|part| part.seconds).sum();
     close(excess, 0.04);
-    let unexplained = |part: &&preheat_analyze::run::CauseSeconds| part.cause == Cause::Unexplained;
+    let unexplained = |part: &&preheat_model::run::CauseSeconds| part.cause == Cause::Unexplained;
     assert_eq!(report.first_excess.iter().find(unexplained), None);
     // Where none settles there is nothing to be more than.
     let report = analyze(&recording("auto", vec![unsettled()])).report;

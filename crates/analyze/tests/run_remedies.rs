@@ -1,7 +1,8 @@
 //! Remedies and items: what they count, and that no part is larger than the whole.
 
-use preheat_analyze::run::trace::{StartTrace, What};
-use preheat_analyze::run::{Cause, Item, Remedy, RemedyGroup, RunReport, Temperature, analyze};
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::{Cause, Item, Remedy, RemedyGroup, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

@@ -1,8 +1,8 @@
 //! Who is partly busy accounts for a part: of a processor, of a disk, of a process that
 //! follows another.
 
-use preheat_analyze::run::Cause;
-use preheat_analyze::run::trace::{Process, ProcessSample};
+use preheat_model::run::Cause;
+use preheat_model::run::trace::{Process, ProcessSample};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

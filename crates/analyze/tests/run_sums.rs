@@ -1,9 +1,10 @@
 //! Whatever a recording looks like: every instant has one cause, the causes add up to the
 //! time to first, and nothing panics.
 
-use preheat_analyze::run::trace::{Span, What};
-use preheat_analyze::run::{Cause, analyze};
-use preheat_analyze::stats::Rng;
+use preheat_analyze::run::analyze;
+use preheat_model::run::Cause;
+use preheat_model::run::trace::{Span, What};
+use preheat_model::stats::Rng;
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

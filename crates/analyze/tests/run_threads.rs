@@ -1,7 +1,7 @@
 //! Several threads and processes: the path follows whoever does the work.
 
-use preheat_analyze::run::Cause;
-use preheat_analyze::run::trace::{Process, What};
+use preheat_model::run::Cause;
+use preheat_model::run::trace::{Process, What};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

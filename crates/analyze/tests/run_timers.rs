@@ -1,8 +1,9 @@
 //! Regions that a program times itself, as iterations: in a loop, in a helper, and in a
 //! program without any loop.
 
-use preheat_analyze::run::trace::{Clock, Reading};
-use preheat_analyze::run::{Body, IterationsBy, RunReport, TimedFile, Timers, analyze};
+use preheat_analyze::run::analyze;
+use preheat_model::run::trace::{Clock, Reading};
+use preheat_model::run::{Body, IterationsBy, RunReport, TimedFile, Timers};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;

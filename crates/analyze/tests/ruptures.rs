@@ -13,7 +13,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use preheat_analyze::stats::{Rng, pelt};
+use preheat_analyze::stats::pelt;
+use preheat_model::stats::Rng;
 use serde_json::{Value, json};
 
 const SCRIPT: &str = r#"

@@ -2,9 +2,10 @@
 
 mod simulated;
 
-use preheat_analyze::run::{Cause, Remedy, RunReport, Temperature};
-use preheat_analyze::stats::Rng;
-use preheat_analyze::tried::{Kept, NotTried, Tried, TriedReport, Variant, try_out};
+use preheat_analyze::tried::{Variant, try_out};
+use preheat_model::run::{Cause, Remedy, RunReport, Temperature};
+use preheat_model::stats::Rng;
+use preheat_model::tried::{Kept, NotTried, Tried, TriedReport};
 use simulated::{Truth, run};
 
 /// Starts with this time to their first iteration, with noise.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use preheat_analyze::stats::Rng;
+use preheat_model::stats::Rng;
 use preheat_times::{Settings, read};
 
 #[path = "../../analyze/tests/series/mod.rs"]

@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use preheat_analyze::lab::{ExperimentId, MOST_STARTS};
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
+use preheat_model::lab::{ExperimentId, MOST_STARTS};
 
-use preheat_analyze::run::Temperature;
+use preheat_model::run::Temperature;
 
 use crate::show::{ExportArguments, ShowArguments};
 

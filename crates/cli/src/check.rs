@@ -12,8 +12,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use preheat_analyze::check::{CheckReport, CheckSettings, Verdict, check};
-use preheat_analyze::run::RunReport;
+use preheat_analyze::check::check;
+use preheat_model::check::{CheckReport, CheckSettings, Verdict};
+use preheat_model::run::RunReport;
 use preheat_report::{
     check_benchmark_action, check_bmf, check_github, check_json, check_junit, check_markdown,
     check_terminal,

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use preheat_analyze::compare::{
-    CompareKind, CompareReport, RunInput, Settings, compare_labs, compare_runs,
-};
-use preheat_analyze::lab::LabReport;
-use preheat_analyze::run::{Findings, RunReport};
+use preheat_analyze::compare::{RunInput, Settings, compare_labs, compare_runs};
+use preheat_analyze::run::Findings;
+use preheat_model::compare::{CompareKind, CompareReport};
+use preheat_model::lab::LabReport;
+use preheat_model::run::RunReport;
 use preheat_report::{compare_html, compare_json, compare_terminal};
 
 use crate::args::CompareArguments;
@@ -157,7 +157,7 @@ impl Side {
         }
     }
 
-    fn view(&self) -> Option<&preheat_analyze::run::RunView> {
+    fn view(&self) -> Option<&preheat_model::run::RunView> {
         match &self.content {
             Content::Recording(findings) => Some(&findings.view),
             Content::Document(_) => None,

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use preheat_analyze::lab::{Machine, MeasuredDevice};
-use preheat_analyze::units::bytes;
 use preheat_device::Kind;
 use preheat_lab::{BytecodeFound, Framework, find_bytecode, find_python, machine, probe_device};
+use preheat_model::Machine;
+use preheat_model::lab::MeasuredDevice;
+use preheat_model::units::bytes;
 use preheat_report::hanging;
 use serde::Serialize;
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use preheat_analyze::run::Manifest;
 use preheat_launch::STDERR;
+use preheat_model::run::Manifest;
 
 /// The maximum number of lines of standard error to show.
 const LINES: usize = 20;

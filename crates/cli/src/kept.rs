@@ -5,9 +5,11 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
-use preheat_analyze::lab::{self, Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
-use preheat_analyze::run::{self, Findings, RUN_SCHEMA, Recording, RunReport, StartReport};
-use preheat_analyze::tried::{TRIED_SCHEMA, TriedReport};
+use preheat_analyze::lab;
+use preheat_analyze::run::{self, Findings};
+use preheat_model::lab::{Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
+use preheat_model::run::{RUN_SCHEMA, Recording, RunReport, StartReport};
+use preheat_model::tried::{TRIED_SCHEMA, TriedReport};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -126,8 +128,8 @@ fn parse(path: &Path, text: &str) -> Result<AnySaved> {
         .map_err(|why| Usage(format!("{file} is not JSON, or is truncated: {why}")))?;
     let schema = document.get("schema").and_then(Value::as_str);
     match schema {
-        Some(lab::SCHEMA) => {
-            let report = deserialize(path, lab::SCHEMA, text)?;
+        Some(preheat_model::lab::SCHEMA) => {
+            let report = deserialize(path, preheat_model::lab::SCHEMA, text)?;
             Ok(AnySaved::Result(Saved::Lab(Box::new(analyze_lab(
                 path, report,
             )?))))
@@ -145,12 +147,12 @@ fn parse(path: &Path, text: &str) -> Result<AnySaved> {
         Some(other) if SCHEMAS.iter().any(|schema| other.starts_with(schema)) => Err(Usage(format!(
             "{file} has the schema {other}, and preheat {} reads {}, {RUN_SCHEMA} and {TRIED_SCHEMA}; a newer preheat is needed",
             env!("CARGO_PKG_VERSION"),
-            lab::SCHEMA,
+            preheat_model::lab::SCHEMA,
         ))
         .into()),
         _ => Err(Usage(format!(
             "{file} is not a `preheat run` or `preheat lab` result: its \"schema\" is neither \"{RUN_SCHEMA}\" nor \"{}\"",
-            lab::SCHEMA
+            preheat_model::lab::SCHEMA
         ))
         .into()),
     }
@@ -285,8 +287,9 @@ fn short(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use preheat_analyze::check;
-    use preheat_analyze::compare::{CompareKind, RunInput, Settings, compare_labs, compare_runs};
-    use preheat_analyze::stats::Rng;
+    use preheat_analyze::compare::{RunInput, Settings, compare_labs, compare_runs};
+    use preheat_model::compare::CompareKind;
+    use preheat_model::stats::Rng;
 
     use super::*;
 

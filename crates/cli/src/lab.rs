@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use preheat_analyze::lab::{CLAIMS, ExperimentId, LabReport, analyze};
+use preheat_analyze::lab::{CLAIMS, analyze};
 use preheat_lab::{Plan, Request};
+use preheat_model::lab::{ExperimentId, LabReport};
 
 use crate::args::LabArguments;
 use crate::exit::{self, complain};

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use preheat_analyze::run::{Findings, Manifest, analyze};
+use preheat_analyze::run::{Findings, analyze};
 use preheat_launch::{LaunchError, Request};
+use preheat_model::run::Manifest;
 use preheat_report::{run_html, run_terminal};
 
 use crate::args::RunArguments;

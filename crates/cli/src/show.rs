@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use preheat_analyze::lab::LabReport;
-use preheat_analyze::run::{Findings, Recording, RunReport, RunView};
-use preheat_analyze::tried::TriedReport;
+use preheat_analyze::run::{Findings, span_causes};
+use preheat_model::lab::LabReport;
+use preheat_model::run::{Recording, RunReport, RunView};
+use preheat_model::tried::TriedReport;
 use preheat_report::{lab_html, lab_json, lab_terminal};
 use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_speedscope};
 use preheat_report::{tried_html, tried_json};
@@ -136,7 +137,7 @@ impl Targets {
             _ => {
                 let mut trace = Vec::new();
                 // Writing to memory cannot fail.
-                let _ = run_perfetto(recording, &findings.starts, &mut trace);
+                let _ = run_perfetto(recording, &findings.starts, span_causes, &mut trace);
                 trace
             }
         })

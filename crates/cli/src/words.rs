@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn never_panics_and_preserves_quoted_words() {
-        let mut rng = preheat_analyze::stats::Rng::new(1);
+        let mut rng = preheat_model::stats::Rng::new(1);
         let alphabet: Vec<char> = " \t\n'\"\\$`|&;<>()*?[~#=aé\0".chars().collect();
         for _ in 0..20_000 {
             let length = rng.below(12);

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 use support::{Directory, preheat, run, signal, wait_for};
 
 /// A program that passes for a Python with torch, and then does `then` as its start.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::check::{CheckReport, Verdict};
+use preheat_model::check::{CheckReport, Verdict};
 use support::{Directory, Said, preheat, python, python_with, recorded, require, run, unpack};
 
 /// A directory with a recording of `examples/linear.py`, one start on an H200.

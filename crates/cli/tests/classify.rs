@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use preheat_analyze::classify::{ClassifyReport, Format, Measures};
-use preheat_analyze::run::RunReport;
-use preheat_analyze::stats::{Class, Rng};
+use preheat_model::classify::{ClassifyReport, Format, Measures};
+use preheat_model::run::RunReport;
+use preheat_model::stats::{Class, Rng};
 use support::{Directory, Said, preheat, python_with, run};
 
 /// `n` iterations of 10 ms, the first `slow` of which take `factor` times as long.

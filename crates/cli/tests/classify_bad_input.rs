@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::process::Stdio;
 
-use preheat_analyze::classify::ClassifyReport;
+use preheat_model::classify::ClassifyReport;
 use support::{Directory, Said, preheat, run};
 
 fn classify(directory: &Directory, arguments: &[&str]) -> Said {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::classify::{ClassifyReport, Format, Measures};
+use preheat_model::classify::{ClassifyReport, Format, Measures};
 use support::{Directory, preheat, python_with, require, run};
 
 fn judged(directory: &Directory, file: &str) -> ClassifyReport {

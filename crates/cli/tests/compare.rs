@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use preheat_analyze::compare::{Change, CompareReport, Verdict};
-use preheat_analyze::run::{Cause, Manifest};
+use preheat_model::compare::{Change, CompareReport, Verdict};
+use preheat_model::run::{Cause, Manifest};
 
 mod support;
 use support::{

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::compare::{CompareKind, Verdict};
+use preheat_model::compare::{CompareKind, Verdict};
 use serde_json::Value;
 
 mod support;
@@ -103,7 +103,7 @@ fn compares_lab_results_by_series() {
     assert_eq!(report.quantities.iter().filter(|q| q.regressed).count(), 1);
     let said = compare(&directory, &["base.json", "base.json"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let changed = |q: &preheat_analyze::compare::Quantity| {
+    let changed = |q: &preheat_model::compare::Quantity| {
         matches!(q.verdict, Verdict::Slower | Verdict::Faster)
     };
     assert!(!compared(&directory).quantities.iter().any(changed));

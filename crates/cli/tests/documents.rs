@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod support;
-use preheat_analyze::run::Cause;
+use preheat_model::run::Cause;
 use support::{Directory, python_with, run};
 
 /// Commands that install preheat, which the test needs already.

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use preheat_analyze::lab::{LabReport, SampleKind, Series, names};
+use preheat_model::lab::{LabReport, SampleKind, Series, names};
 use support::{Directory, preheat, python_with, run};
 
 fn lab(framework: &str, python: &Path, experiments: &[&str]) -> LabReport {

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use preheat_analyze::lab::{ExperimentId, LabReport, Series, names};
+use preheat_model::lab::{ExperimentId, LabReport, Series, names};
 use support::{Directory, preheat, run};
 
 #[test]

@@ -2,8 +2,8 @@
 
 mod support;
 
-use preheat_analyze::lab::{ExperimentId, names};
 use preheat_device::Kind;
+use preheat_model::lab::{ExperimentId, names};
 use support::{Directory, preheat, require, run};
 
 #[test]

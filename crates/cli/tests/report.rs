@@ -5,8 +5,8 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::lab::Verdict;
-use preheat_analyze::run::RunReport;
+use preheat_model::lab::Verdict;
+use preheat_model::run::RunReport;
 use support::{Directory, preheat, run};
 
 fn kept(name: &str) -> PathBuf {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, RunReport};
+use preheat_model::run::{Cause, RunReport};
 
 mod support;
 use support::{Directory, preheat, require, run};

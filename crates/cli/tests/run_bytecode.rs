@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, CauseReport, RunReport, Temperature};
+use preheat_model::run::{Cause, CauseReport, RunReport, Temperature};
 
 mod support;
 use support::{Directory, python};

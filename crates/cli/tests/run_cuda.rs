@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::trace::Clock;
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::trace::Clock;
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, require};

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::trace::{Process, Span, What};
-use preheat_analyze::run::{IterationsBy, RunReport};
+use preheat_model::run::trace::{Process, Span, What};
+use preheat_model::run::{IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, python_with, require};

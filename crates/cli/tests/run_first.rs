@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::compare::Verdict;
-use preheat_analyze::run::{IterationsBy, RemedyGroup, RunReport};
+use preheat_model::compare::Verdict;
+use preheat_model::run::{IterationsBy, RemedyGroup, RunReport};
 
 mod support;
 use support::{Directory, compare, compared, preheat, python_with, require, run};

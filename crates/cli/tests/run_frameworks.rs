@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, python_with};
@@ -169,7 +169,7 @@ assert cell.outputs[0].text == 'colorsys 45\\n', cell.outputs
     let command = [python.as_os_str(), "program.py".as_ref()];
     support::recorded(&directory, &["--starts", "1"], command, &[]);
     let recording = preheat_trace::read(&directory.join("recording")).unwrap();
-    let of_cell = |process: &&preheat_analyze::run::trace::Process| {
+    let of_cell = |process: &&preheat_model::run::trace::Process| {
         let mut imports = process.imports.iter();
         imports.any(|import| import.name == "colorsys")
     };

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, CauseReport, FunctionReport, RunReport};
+use preheat_model::run::{Cause, CauseReport, FunctionReport, RunReport};
 
 mod support;
 use support::{Directory, python_with, require};

@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use preheat_analyze::run::{Cause, Item, IterationsBy, RemedyGroup, RunReport};
+use preheat_model::run::{Cause, Item, IterationsBy, RemedyGroup, RunReport};
 
 mod support;
 use support::{Directory, preheat, run, unpack};

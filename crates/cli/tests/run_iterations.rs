@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, require};

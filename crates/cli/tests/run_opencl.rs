@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 mod support;
 use support::{Directory, python_with, require};

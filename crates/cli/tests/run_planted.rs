@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use preheat_analyze::run::{Cause, IterationsBy, RegionReport, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RegionReport, RunReport};
 
 mod support;
 use support::{Directory, python, require};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::run::{Remedy, RunReport};
+use preheat_model::run::{Remedy, RunReport};
 
 mod support;
 use support::{Directory, python};

@@ -14,7 +14,7 @@
 
 use std::fs;
 
-use preheat_analyze::run::{Cause, RunReport};
+use preheat_model::run::{Cause, RunReport};
 
 mod support;
 use support::{Directory, preheat, run, unpack};

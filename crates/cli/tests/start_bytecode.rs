@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, RunReport};
+use preheat_model::run::{Cause, RunReport};
 
 mod support;
 use support::{Directory, Said, preheat, python, run};

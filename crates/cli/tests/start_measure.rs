@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use preheat_analyze::run::RunReport;
-use preheat_analyze::tried::{TriedReport, TriedVariant};
+use preheat_model::run::RunReport;
+use preheat_model::tried::{TriedReport, TriedVariant};
 
 mod support;
 #[path = "start/warm.rs"]

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 use preheat_start::{Known, Seen};
 
 mod support;

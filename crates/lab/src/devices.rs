@@ -9,8 +9,8 @@ use std::fs;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use preheat_analyze::lab::MeasuredDevice;
 use preheat_device::{Kind, Options};
+use preheat_model::lab::MeasuredDevice;
 use serde::{Deserialize, Serialize};
 
 use crate::process::{Ended, last_lines, run_limited};

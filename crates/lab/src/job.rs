@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use preheat_analyze::lab::ExperimentId;
+use preheat_model::lab::ExperimentId;
 use serde::{Deserialize, Serialize};
 
 /// The description of one start, passed as JSON in its only argument.

@@ -5,7 +5,7 @@
 //! either this program itself ([`child_main`], native experiments) or a Python that runs
 //! one of the framework scripts; results come back line by line, so that a start that
 //! crashes keeps what it measured before; together they form
-//! [`preheat_analyze::lab::Measured`].
+//! [`preheat_model::lab::Measured`].
 //!
 //! This crate measures; judging the results is `analyze`'s job.
 

@@ -1,6 +1,6 @@
 //! The output of a start: one JSON object per line, each complete once written.
 
-use preheat_analyze::lab::{Sample, Skipped};
+use preheat_model::lab::{Sample, Skipped};
 use serde::{Deserialize, Serialize};
 
 /// One line of a start's output file.
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
-    use preheat_analyze::lab::SampleKind;
+    use preheat_model::lab::SampleKind;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::SystemTime;
 
-use preheat_analyze::lab::Machine;
+use preheat_model::Machine;
 
 /// Describes this machine.
 pub fn machine() -> Machine {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use preheat_analyze::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subject, names};
 use preheat_device::Kind;
+use preheat_model::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subject, names};
 
 use crate::devices::{FoundDevice, probe_device};
 use crate::experiments;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use preheat_analyze::lab::{Outcome, Start};
+use preheat_model::lab::{Outcome, Start};
 
 use crate::interrupt::interrupted;
 use crate::line::{self, Line};

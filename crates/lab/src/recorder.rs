@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use preheat_analyze::lab::{Sample, SampleKind, Skipped};
+use preheat_model::lab::{Sample, SampleKind, Skipped};
 
 use crate::line::Line;
 

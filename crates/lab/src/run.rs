@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use preheat_analyze::lab::{Measured, Outcome, Settings, Start, Unit, names};
 use preheat_device::{Cache, Kind};
+use preheat_model::lab::{Measured, Outcome, Settings, Start, Unit, names};
 
 use crate::child::CHILD_ARGUMENT;
 use crate::interrupt::interrupted;

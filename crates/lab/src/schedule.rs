@@ -4,7 +4,7 @@
 //! one start of everything, then as many starts as an interval needs, priority by priority,
 //! then the rest.
 
-use preheat_analyze::stats::{FEWEST, Rng};
+use preheat_model::stats::{FEWEST, Rng};
 
 /// The priority of a unit when time is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -30,7 +30,6 @@ mod signals;
 mod stacks;
 mod start;
 mod temperature;
-mod timers;
 mod trusted;
 mod turns;
 
@@ -44,6 +43,5 @@ pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Reque
 pub use series::STDERR;
 pub use signals::{interrupted, sender};
 pub use temperature::cached_parts;
-pub use timers::locate_timers;
 pub use trusted::trusted as trusted_directory;
 pub use turns::{record, record_in_turn};

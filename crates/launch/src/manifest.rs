@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use preheat_analyze::run::Manifest;
+use preheat_model::run::Manifest;
 
 /// The file name in the directory of the recording.
 pub(crate) const NAME: &str = "recording.json";

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use preheat_analyze::run::Recording;
-use preheat_analyze::run::trace::{Import, Process, What};
+use preheat_model::run::Recording;
+use preheat_model::run::trace::{Import, Process, What};
 
 use crate::manifest;
 

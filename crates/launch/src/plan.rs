@@ -1,7 +1,7 @@
 //! The order of the starts.
 
-use preheat_analyze::run::Temperature;
-use preheat_analyze::stats::Rng;
+use preheat_model::run::Temperature;
+use preheat_model::stats::Rng;
 
 /// The temperatures of all starts, in order: shuffled rounds with one start of each, so
 /// that drift on the machine affects all equally. The very first start is at the warmest

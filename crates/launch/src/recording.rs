@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings, Timers};
+use preheat_model::run::{Manifest, RECORDING_SCHEMA, RunSettings, Timers};
 
 use crate::request::DEFAULT_STARTS;
 use crate::{LaunchError, Request, inject, manifest};

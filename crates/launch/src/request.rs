@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::LaunchError;
 use crate::lines::Pattern;
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::Temperature;
+use preheat_model::Machine;
+use preheat_model::run::Temperature;
 
 /// The number of starts at each temperature, unless given.
 pub const DEFAULT_STARTS: usize = 5;

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use preheat_analyze::run::{Evicted, Manifest, StartInfo, Temperature};
+use preheat_model::run::{Evicted, Manifest, StartInfo, Temperature};
 
 use crate::caches;
 use crate::ending::Ending;

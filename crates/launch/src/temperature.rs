@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::Evicted;
+use preheat_model::run::Evicted;
 
 use crate::caches::CompileCache;
 use crate::inject::Variables;

@@ -7,8 +7,8 @@
 use std::slice;
 use std::time::{Duration, Instant};
 
-use preheat_analyze::run::Manifest;
-use preheat_analyze::stats::Rng;
+use preheat_model::run::Manifest;
+use preheat_model::stats::Rng;
 
 use crate::series::{Series, Turn};
 use crate::signals::Signals;

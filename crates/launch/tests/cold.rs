@@ -4,7 +4,7 @@ mod support;
 
 use std::fs::File;
 
-use preheat_analyze::run::Temperature;
+use preheat_model::run::Temperature;
 use preheat_wire::Kind;
 use support::{Running, Scratch, samples, text};
 

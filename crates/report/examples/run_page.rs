@@ -8,7 +8,7 @@ mod common;
 #[path = "../tests/common/run_view.rs"]
 mod run_view;
 
-use preheat_analyze::run::RunView;
+use preheat_model::run::RunView;
 use preheat_report::run_html;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -4,7 +4,7 @@
 //! `iteration`), its name, its index if there are several, and the value in seconds or bytes.
 //! Unknown values have no row. Text is quoted according to RFC 4180; lines end with a newline.
 
-use preheat_analyze::run::{RunReport, StartReport};
+use preheat_model::run::{RunReport, StartReport};
 
 const HEADER: &str = "start,temperature,kind,name,index,seconds,bytes\n";
 

@@ -1,7 +1,7 @@
 //! Lists what is missing from a report and what differs in the first start. Equal reasons
 //! are merged: twenty starts that failed in the same way are one line.
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 
 use crate::overview::Subject;
 use crate::units::{duration, ratio};

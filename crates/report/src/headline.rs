@@ -1,6 +1,6 @@
 //! The headline of a lab report: the cost of a cold start on this machine.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
+use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
 use crate::labels;
 use crate::overview::USUAL_SIZE;

@@ -6,10 +6,10 @@
 
 use std::io::{self, Write};
 
-use preheat_analyze::classify::ClassifyReport;
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::lab::LabReport;
-use preheat_analyze::run::RunReport;
+use preheat_model::classify::ClassifyReport;
+use preheat_model::compare::CompareReport;
+use preheat_model::lab::LabReport;
+use preheat_model::run::RunReport;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 

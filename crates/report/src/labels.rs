@@ -1,6 +1,6 @@
 //! Short labels of experiments, subjects and series for tables. The report has the long names.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, Series, names};
+use preheat_model::lab::{Experiment, ExperimentId, LabReport, Series, names};
 
 use crate::units::bytes;
 

@@ -56,8 +56,8 @@ pub use terminal::{Terminal, hanging, lab_terminal};
 pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
 
-use preheat_analyze::lab::LabReport;
-use preheat_analyze::units;
+use preheat_model::lab::LabReport;
+use preheat_model::units;
 
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]

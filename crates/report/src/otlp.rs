@@ -4,7 +4,7 @@
 //! The root span is the start, from `exec` to its end. Below it are the way to the first
 //! iteration, with a span for each cause in order, and the iterations.
 
-use preheat_analyze::run::{Recording, StartAnalysis, StartReport};
+use preheat_model::run::{Recording, StartAnalysis, StartReport};
 
 use crate::html::command::command_line;
 use crate::proto::Message;

@@ -4,7 +4,7 @@
 //! Stages are shown if they are the experiment (init, launch), and once per framework: its
 //! import is the same in every experiment. Memory and counts have separate sections.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
+use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
 use crate::labels;
 

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::run::trace::{Process, Thread};
-use preheat_analyze::run::{Recording, StartAnalysis};
+use preheat_model::run::trace::{Process, Thread};
+use preheat_model::run::{Recording, StartAnalysis};
 use serde::Serialize;
 
 use crate::html::command::command_line;
@@ -221,7 +221,7 @@ impl Stack {
 
 #[cfg(test)]
 mod tests {
-    use preheat_analyze::run::{Cause, PathPart};
+    use preheat_model::run::{Cause, PathPart};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The symbols, counts and evidence of verdicts, shared by the renderers.
 
-use preheat_analyze::lab::{Basis, Claim, Evidence, LabReport, Verdict};
+use preheat_model::lab::{Basis, Claim, Evidence, LabReport, Verdict};
 
 use crate::labels;
 
@@ -137,7 +137,7 @@ fn listed(series: &[(&str, String)], most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use preheat_analyze::lab::ExperimentId;
+    use preheat_model::lab::ExperimentId;
 
     use super::*;
     use crate::fixture;

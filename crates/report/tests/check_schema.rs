@@ -4,8 +4,8 @@ mod common;
 mod validator;
 
 use common::check;
-use preheat_analyze::check::CheckReport;
-use preheat_analyze::run::Cause;
+use preheat_model::check::CheckReport;
+use preheat_model::run::Cause;
 use preheat_report::check_json;
 use serde_json::Value;
 use validator::validate;

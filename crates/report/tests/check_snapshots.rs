@@ -5,7 +5,8 @@ mod common;
 use std::path::Path;
 
 use common::check;
-use preheat_analyze::check::{CheckReport, draft};
+use preheat_analyze::check::draft;
+use preheat_model::check::CheckReport;
 use preheat_report::{
     Terminal, check_benchmark_action, check_bmf, check_draft, check_github, check_json,
     check_junit, check_markdown, check_terminal,

@@ -10,7 +10,7 @@ use common::classify::{Judged, empty, hostile, many, one, starts};
 use preheat_report::{ClassifySketch, classify_html};
 
 fn page(judged: &Judged) -> String {
-    let sketch = |times: &preheat_analyze::classify::Times| Some(ClassifySketch::of(&times.starts));
+    let sketch = |times: &preheat_model::classify::Times| Some(ClassifySketch::of(&times.starts));
     let sketches: Vec<_> = judged.times.iter().map(sketch).collect();
     classify_html(&judged.report, &sketches)
 }

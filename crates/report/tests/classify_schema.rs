@@ -4,7 +4,7 @@ mod common;
 mod validator;
 
 use common::classify::{Judged, empty, hostile, many, one, starts};
-use preheat_analyze::classify::{ClassifyReport, Format};
+use preheat_model::classify::{ClassifyReport, Format};
 use preheat_report::classify_json;
 use validator::validate;
 

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::classify::{empty, hostile, many, one, starts};
-use preheat_analyze::classify::ClassifyReport;
+use preheat_model::classify::ClassifyReport;
 use preheat_report::{Terminal, classify_terminal};
 
 fn at(report: &ClassifyReport, width: usize) -> String {

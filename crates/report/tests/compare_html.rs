@@ -6,8 +6,8 @@ mod common;
 mod run_view;
 
 use common::compare;
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::run::RunView;
+use preheat_model::compare::CompareReport;
+use preheat_model::run::RunView;
 use preheat_report::compare_html;
 
 fn page(report: &CompareReport) -> String {

@@ -3,8 +3,8 @@
 mod common;
 mod validator;
 
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::run::Cause;
+use preheat_model::compare::CompareReport;
+use preheat_model::run::Cause;
 use preheat_report::compare_json;
 use validator::validate;
 

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::compare;
-use preheat_analyze::compare::CompareReport;
+use preheat_model::compare::CompareReport;
 use preheat_report::{Terminal, compare_terminal};
 
 fn shown(name: &str, report: &CompareReport, width: usize, color: bool) {

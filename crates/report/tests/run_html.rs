@@ -5,8 +5,8 @@ mod common;
 #[path = "common/run_view.rs"]
 mod run_view;
 
-use preheat_analyze::run::{IterationsBy, RunReport, RunView};
-use preheat_analyze::stats::Class;
+use preheat_model::run::{IterationsBy, RunReport, RunView};
+use preheat_model::stats::Class;
 use preheat_report::run_html;
 
 const SECTIONS: [&str; 10] = [

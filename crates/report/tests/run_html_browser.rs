@@ -7,7 +7,7 @@ mod common;
 #[path = "common/run_view.rs"]
 mod run_view;
 
-use preheat_analyze::run::RunView;
+use preheat_model::run::RunView;
 use preheat_report::run_html;
 
 use chromium::{Folder, check, chromium, console, open, reported, with_probe};

@@ -12,8 +12,9 @@ mod missing;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_analyze::run::trace::Span;
-use preheat_analyze::run::{Cause, PathPart, Recording, StartAnalysis};
+use preheat_analyze::run::span_causes;
+use preheat_model::run::trace::Span;
+use preheat_model::run::{Cause, PathPart, Recording, StartAnalysis};
 use preheat_report::run_perfetto;
 use serde_json::Value;
 
@@ -36,7 +37,7 @@ fn write(recording: &Recording) -> Vec<u8> {
         ..StartAnalysis::default()
     };
     let mut trace = Vec::new();
-    run_perfetto(recording, &[first], &mut trace).unwrap();
+    run_perfetto(recording, &[first], span_causes, &mut trace).unwrap();
     trace
 }
 

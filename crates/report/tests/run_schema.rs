@@ -3,7 +3,7 @@
 mod common;
 mod validator;
 
-use preheat_analyze::run::{Cause, RunReport};
+use preheat_model::run::{Cause, RunReport};
 use preheat_report::run_json;
 use validator::validate;
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use preheat_analyze::run::RunReport;
+use preheat_model::run::RunReport;
 use preheat_report::{Terminal, run_terminal};
 
 fn compare(name: &str, report: &RunReport, width: usize) {

@@ -3,7 +3,7 @@
 mod common;
 mod validator;
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 use preheat_report::lab_json;
 use validator::validate;
 

@@ -7,7 +7,7 @@ mod validator;
 use std::path::Path;
 
 use common::tried::{hostile, nothing, training};
-use preheat_analyze::tried::TriedReport;
+use preheat_model::tried::TriedReport;
 use preheat_report::{Terminal, tried_json, tried_terminal};
 use serde_json::Value;
 use validator::validate;

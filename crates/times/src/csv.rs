@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::classify::{Format, Measures, Times};
+use preheat_model::classify::{Format, Measures, Times};
 
 use crate::cells::Row;
 use crate::error::{Error, quoted};

@@ -29,7 +29,7 @@ mod unpack;
 
 use std::io::Read;
 
-use preheat_analyze::classify::{Format, Times};
+use preheat_model::classify::{Format, Times};
 
 pub use error::Error;
 pub use unit::Unit;

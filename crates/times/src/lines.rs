@@ -1,6 +1,6 @@
 //! One number per line. An empty line ends a start; `#` begins a comment.
 
-use preheat_analyze::classify::{Format, Measures, Times};
+use preheat_model::classify::{Format, Measures, Times};
 
 use crate::error::{Error, quoted};
 use crate::quota::Quota;

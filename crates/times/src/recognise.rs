@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use preheat_analyze::classify::{Format, Times};
+use preheat_model::classify::{Format, Times};
 
 use crate::error::{Error, quoted};
 use crate::source::{BUFFER, Source};

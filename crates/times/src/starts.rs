@@ -1,6 +1,6 @@
 //! Collects the starts of one benchmark, within limits.
 
-use preheat_analyze::classify::{MOST_STARTS, Measures, Times};
+use preheat_model::classify::{MOST_STARTS, Measures, Times};
 
 use crate::Settings;
 use crate::quota::Quota;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use preheat_analyze::classify::{Format, Measures};
+use preheat_model::classify::{Format, Measures};
 use preheat_times::{Settings, Unit};
 use support::{SAMPLES, all, plain, read_with, sample};
 

@@ -1,13 +1,13 @@
 //! Decodes records into spans and tables.
 //!
 //! Each record that this version knows becomes one entry of a
-//! [`Process`](preheat_analyze::run::trace::Process) or of the launcher's samples; other
+//! [`Process`](preheat_model::run::trace::Process) or of the launcher's samples; other
 //! records are ignored. Definitions have been read before.
 
 use std::collections::HashSet;
 use std::mem::offset_of;
 
-use preheat_analyze::run::trace::{
+use preheat_model::run::trace::{
     Allocation, AllocatorSample, Bytecode, BytecodeWrite, Clock, Copied, DeviceMemory, Elapsed,
     Import, Load, Module, NoBytecode, Process, ProcessSample, Reading, Span, ThreadSample, What,
 };

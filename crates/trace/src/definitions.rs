@@ -5,7 +5,7 @@
 
 use std::io::{Read, Seek};
 
-use preheat_analyze::run::trace::Symbol;
+use preheat_model::run::trace::Symbol;
 use preheat_wire::{Kind, Record, Shape, Slot};
 
 use crate::layout::Layout;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use preheat_analyze::run::RECORDING_SCHEMA;
+use preheat_model::run::RECORDING_SCHEMA;
 use preheat_wire::{FileHeader, MAJOR};
 
 /// The reason that a recording, or one of its process files, cannot be used.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::run::trace::Function;
+use preheat_model::run::trace::Function;
 
 use crate::slots::owned;
 

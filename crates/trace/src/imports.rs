@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use preheat_analyze::run::trace::{Process, StartTrace, What};
+use preheat_model::run::trace::{Process, StartTrace, What};
 
 /// The names of the modules that a program imported successfully, in the order in which
 /// their imports ended, and the files that it read, including those of the modules.
@@ -38,7 +38,7 @@ fn names(process: &Process) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preheat_analyze::run::trace::{Import, Span, Thread};
+    use preheat_model::run::trace::{Import, Span, Thread};
 
     fn process(pid: u32, imports: &[(&str, bool, u64)]) -> Process {
         let spans = imports.iter().enumerate().map(|(at, &(_, _, end))| Span {

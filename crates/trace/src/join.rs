@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use preheat_analyze::run::trace::{Process, StartTrace, Thread};
-use preheat_analyze::run::{Stacks, StartInfo};
+use preheat_model::run::trace::{Process, StartTrace, Thread};
+use preheat_model::run::{Stacks, StartInfo};
 
 use crate::decoder::LauncherSamples;
 use crate::layout::Header;

@@ -1,5 +1,5 @@
 //! Reads recordings: a directory of process files becomes a
-//! [`Recording`](preheat_analyze::run::Recording) for the analysis.
+//! [`Recording`](preheat_model::run::Recording) for the analysis.
 //!
 //! A recording may come from another machine, from a program that was killed, or from a
 //! full disk, so nothing in it is trusted. An unusable recording is a [`ReadError`]; a
@@ -24,6 +24,7 @@ mod join;
 mod layout;
 mod manifest;
 mod nest;
+mod own_load;
 mod problems;
 mod process;
 mod slots;
@@ -33,8 +34,8 @@ mod start;
 use std::io::Cursor;
 use std::path::Path;
 
-use preheat_analyze::run::trace::Process;
-use preheat_analyze::run::{Recording, find_own_load};
+use preheat_model::run::Recording;
+use preheat_model::run::trace::Process;
 
 pub use error::ReadError;
 pub use files::files;
@@ -47,7 +48,7 @@ pub fn read(path: &Path) -> Result<Recording, ReadError> {
     let (directory, manifest) = manifest::read(path)?;
     let mut starts = start::read_all(&directory, &manifest)?;
     for start in &mut starts {
-        find_own_load(start, manifest.machine.cores);
+        own_load::find_own_load(start, manifest.machine.cores);
     }
     Ok(Recording { manifest, starts })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::{Manifest, RECORDING_SCHEMA};
+use preheat_model::run::{Manifest, RECORDING_SCHEMA};
 use serde_json::Value;
 
 use crate::ReadError;

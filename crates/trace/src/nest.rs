@@ -5,7 +5,7 @@
 //! one ends. A span that ends later than its parent (a range closed elsewhere) is cut off
 //! there, so that spans form a tree.
 
-use preheat_analyze::run::trace::Span;
+use preheat_model::run::trace::Span;
 
 /// The end of a span that has not ended.
 pub(crate) const OPEN: u64 = u64::MAX;
@@ -36,7 +36,7 @@ pub(crate) fn nest(spans: &mut [Span], ended: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preheat_analyze::run::trace::What;
+    use preheat_model::run::trace::What;
 
     fn span(begin: u64, end: u64) -> Span {
         Span {

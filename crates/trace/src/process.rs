@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::mem::offset_of;
 
-use preheat_analyze::run::trace::{Process, Thread};
+use preheat_model::run::trace::{Process, Thread};
 use preheat_wire::{State, Total};
 
 use crate::ReadError;

@@ -5,7 +5,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::mem::offset_of;
 
-use preheat_analyze::run::trace::Usage;
+use preheat_model::run::trace::Usage;
 use preheat_wire::{Record, SLOT_BYTES, Slot, Usage as WireUsage};
 
 use crate::layout::Chunk;

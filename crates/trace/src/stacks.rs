@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use preheat_analyze::run::{STACKS_SCHEMA, Stacks};
+use preheat_model::run::{STACKS_SCHEMA, Stacks};
 
 use crate::start::{Unusable, open};
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
 
-use preheat_analyze::run::trace::StartTrace;
-use preheat_analyze::run::{Manifest, STACKS_FILE, Stacks, StartInfo};
+use preheat_model::run::trace::StartTrace;
+use preheat_model::run::{Manifest, STACKS_FILE, Stacks, StartInfo};
 
 use crate::ReadError;
 use crate::join::join;

@@ -1,6 +1,6 @@
 //! Damaged files lose only the damaged parts.
 
-use preheat_analyze::run::trace::Process;
+use preheat_model::run::trace::Process;
 use preheat_trace::{ReadError, read_process};
 use preheat_wire::{HEADER_BYTES, Record, SLOT_BYTES, Shape, Usage};
 

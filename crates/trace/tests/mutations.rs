@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use preheat_analyze::run::trace::What;
+use preheat_model::run::trace::What;
 use preheat_trace::{files, read, read_process};
 use preheat_wire::{
     Allocation, Allocator, BytecodeWrite, Copied, Event, HEADER_BYTES, Image, Iteration,

@@ -1,6 +1,6 @@
 //! Process files: every kind of record is decoded into its table.
 
-use preheat_analyze::run::trace::{self, Process, What};
+use preheat_model::run::trace::{self, Process, What};
 use preheat_trace::read_process;
 use preheat_wire::{
     Allocation, Allocator, BytecodeWrite, Copied, Event, Image, Iteration, NoBytecode, Record,

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::trace::StartTrace;
+use preheat_model::run::trace::StartTrace;
 use preheat_trace::{files, read};
 use preheat_wire::{Event, Shape};
 
@@ -89,7 +89,7 @@ fn launcher_samples_are_assigned_to_processes_and_threads() {
     let [shell, python, worker, silent] = start.processes.as_slice() else {
         panic!("four processes: {:?}", start.processes);
     };
-    let times = |samples: &[preheat_analyze::run::trace::ProcessSample]| {
+    let times = |samples: &[preheat_model::run::trace::ProcessSample]| {
         samples.iter().map(|sample| sample.time).collect::<Vec<_>>()
     };
     assert_eq!((shell.made, shell.began, shell.ended), (0, 10, 20));

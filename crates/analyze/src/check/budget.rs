@@ -11,10 +11,8 @@
 //! time_to_first = "6 s"
 //! ```
 
-use super::near::did_you_mean;
-use super::value::{self, quoted};
-use super::{Misplaced, Place, Quantity, read};
-use crate::run::{Cause, Temperature};
+use super::{Misplaced, Place, Quantity, read, value};
+use crate::run::Temperature;
 
 /// One limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,27 +74,10 @@ pub fn limit(of: Quantity, text: &str) -> Result<Limit, String> {
     })
 }
 
-impl Quantity {
-    /// Looks up a cause by name, ignoring case; the error lists all causes.
-    pub fn cause(name: &str) -> Result<Quantity, String> {
-        let names = Cause::ALL.map(Cause::as_str);
-        let found = Cause::ALL
-            .into_iter()
-            .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
-        found.map(Quantity::Cause).ok_or_else(|| {
-            format!(
-                "there is no cause {}{}; expected one of {}",
-                quoted(name),
-                did_you_mean(name, names),
-                names.join(", ")
-            )
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Cause;
 
     #[test]
     fn flags_override_limits_of_the_file() {

@@ -2,7 +2,7 @@
 //! quantities, rounded to friendly numbers.
 
 use super::measure::Sample;
-use super::{Measured, Quantity, Unit, value};
+use super::{Draft, DraftLine, Measured, Quantity, Unit, value};
 use crate::run::{Cause, RunReport, Temperature, warmest};
 use crate::stats::FEWEST;
 
@@ -14,32 +14,6 @@ const LARGE: f64 = 0.1;
 const CAUSES: usize = 3;
 /// The number of starts to require: the default of `preheat run`.
 const STARTS: usize = 5;
-
-/// A drafted budget.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
-    /// The headroom of each limit above the measured value: 0.25 is a quarter.
-    pub headroom: f64,
-    /// The minimum number of starts to require.
-    pub starts: Option<usize>,
-    /// The exit code of all starts, if not 0.
-    pub exit_code: Option<i32>,
-    /// The limits.
-    pub lines: Vec<DraftLine>,
-    /// Quantities whose intervals are too wide for a limit.
-    pub uncertain: Vec<Measured>,
-}
-
-/// A drafted limit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DraftLine {
-    /// The measurement behind it.
-    pub measured: Measured,
-    /// True if it belongs in the section of its temperature.
-    pub colder: bool,
-    /// The limit as text: `12 s`, `1.1 GiB`.
-    pub most: String,
-}
 
 /// Drafts a budget; the error is a message.
 pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {

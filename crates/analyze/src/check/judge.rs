@@ -4,12 +4,11 @@
 //! above the limit. Where the interval reaches down to the limit, or there are too few
 //! starts for an interval, nothing is certain, and failing would break builds at random.
 
-use super::measure::{Measured, Samples};
+use super::measure::Samples;
 use super::reason;
-use super::report::Value;
 use super::{
-    Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Quantity, Unit,
-    Verdict,
+    Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Measured, Quantity,
+    Unit, Value, Verdict,
 };
 use crate::run::{RunReport, Temperature, warmest};
 use crate::stats::Interval;

@@ -4,25 +4,12 @@
 //! that reached their first iteration count, and the very first start only if there are no
 //! others.
 
-use super::Quantity;
+use super::{Measured, Quantity};
 use crate::run::{
     Cause, Counted, DeviceBytes, RunReport, StartReport, Temperature, counted, temperatures,
     warmest,
 };
 use crate::stats::{Interval, SeriesSummary, firsts, interval, mean_interval, summarize};
-
-/// One measured quantity.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// The quantity.
-    pub of: Quantity,
-    /// The temperature of the starts.
-    pub temperature: Temperature,
-    /// The estimate and its interval.
-    pub value: Interval,
-    /// The number of starts it is based on.
-    pub starts: usize,
-}
 
 /// All measured quantities of the warmest starts, and the time to first of colder ones.
 pub fn measured(report: &RunReport) -> Vec<Measured> {

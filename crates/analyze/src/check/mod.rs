@@ -13,18 +13,15 @@ mod budget;
 mod draft;
 mod judge;
 mod measure;
-mod near;
-mod place;
-mod quantity;
 mod read;
 mod reason;
-mod report;
-mod value;
 
 pub use budget::{Budget, Limit, limit};
-pub use draft::{DEFAULT_HEADROOM, Draft, DraftLine, draft, headroom};
+pub use draft::{DEFAULT_HEADROOM, draft, headroom};
 pub use judge::check;
-pub use measure::{Measured, measured};
-pub use place::{Misplaced, Place};
-pub use quantity::{Quantity, Unit};
-pub use report::{CHECK_SCHEMA, CheckReport, CheckSettings, Line, LineKind, Part, Value, Verdict};
+pub use measure::measured;
+
+pub(crate) use preheat_model::check::{
+    CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, Line, LineKind, Measured,
+    Misplaced, Part, Place, Quantity, Unit, Value, Verdict, did_you_mean, nearest, value,
+};

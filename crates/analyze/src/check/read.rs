@@ -3,9 +3,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::near::{did_you_mean, nearest};
 use super::value::{self, quoted};
-use super::{Budget, Limit, Misplaced, Place, Quantity};
+use super::{Budget, Limit, Misplaced, Place, Quantity, did_you_mean, nearest};
 use crate::lab::MOST_STARTS;
 use crate::run::{Cause, Temperature};
 

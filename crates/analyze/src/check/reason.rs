@@ -1,7 +1,6 @@
 //! Explains why a line does not pass, and what the measured value consists of.
 
-use super::report::Part;
-use super::{Quantity, Unit};
+use super::{Part, Quantity, Unit};
 use crate::run::{CauseSeconds, RunReport};
 use crate::stats::{FEWEST, Interval};
 

@@ -6,7 +6,7 @@
 //! So this is the smallest number that covers at least 95 % of the starts that settle: the
 //! largest one for up to nineteen starts; beyond that, one in twenty may be later.
 
-use super::report::Start;
+use super::Start;
 use crate::stats::Class;
 
 /// The fraction of settling starts to cover.

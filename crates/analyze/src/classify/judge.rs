@@ -1,8 +1,7 @@
 //! Judges the times of one benchmark.
 
 use super::discard::discard;
-use super::report::{Benchmark, Start};
-use super::{Format, Measures, Times};
+use super::{Benchmark, Format, Measures, Start, Times};
 use crate::stats::{self, SeriesSummary};
 use crate::units::duration;
 

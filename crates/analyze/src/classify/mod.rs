@@ -9,9 +9,7 @@
 
 mod discard;
 mod judge;
-mod report;
-mod times;
 
 pub use judge::judge;
-pub use report::{Benchmark, CLASSIFY_SCHEMA, ClassifyReport, Start, Unread};
-pub use times::{Format, MOST_STARTS, Measures, Times};
+
+pub(crate) use preheat_model::classify::{Benchmark, Format, Measures, Start, Times};

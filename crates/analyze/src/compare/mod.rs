@@ -16,16 +16,16 @@ mod lab;
 mod measure;
 mod notes;
 mod regions;
-mod report;
 mod runs;
 mod settings;
 mod starts;
 mod words;
 
 pub use lab::compare_labs;
-pub use report::{
+pub use runs::{RunInput, compare_runs};
+pub use settings::{DEFAULT_GATE, QUANTITIES, Settings};
+
+pub(crate) use preheat_model::compare::{
     COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
     ItemChange, Level, Quantity, SeriesKey, Side, Unit, Verdict,
 };
-pub use runs::{RunInput, compare_runs};
-pub use settings::{DEFAULT_GATE, QUANTITIES, Settings};

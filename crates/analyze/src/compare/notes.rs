@@ -1,10 +1,11 @@
 //! Notes on differences besides the program, and on missing data.
 
+use preheat_model::Machine;
+
 use super::runs::{RunInput, are_alike};
 use super::starts::Counted;
 use super::words::count;
 use super::{CompareReport, Side};
-use crate::lab::Machine;
 use crate::run::RunReport;
 use crate::stats::FEWEST;
 

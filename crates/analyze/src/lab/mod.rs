@@ -3,24 +3,15 @@
 //! The data flow: [`Measured`] (raw, from the `lab` crate) → [`analyze`] → [`LabReport`]
 //! (shown by every renderer and stored as JSON).
 
-mod again;
 mod analysis;
 mod claims;
 mod data;
-mod experiment;
-mod measured;
-pub mod names;
 mod notable;
-mod report;
 
 pub use analysis::analyze;
 pub use claims::CLAIMS;
-pub use experiment::ExperimentId;
-pub use measured::{
-    Machine, Measured, MeasuredDevice, MeasuredFramework, Outcome, Sample, SampleKind, Settings,
-    Skipped, Start, Subject, Unit,
-};
-pub use report::{
-    Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
-    Series, Verdict,
+pub(crate) use preheat_model::lab::{
+    Basis, Claim, Evidence, Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport,
+    MOST_STARTS, Measured, Outcome, SCHEMA, Sample, SampleKind, Series, Settings, Skipped, Subject,
+    Unit, Verdict, names, starts_that_decide,
 };

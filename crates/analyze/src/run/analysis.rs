@@ -1,6 +1,6 @@
 //! From a recording to its report, step by step.
 
-use super::examine::{Examined, StartAnalysis, examine};
+use super::examine::{Examined, examine};
 use super::facts::Facts;
 use super::items::{self, Functions, Tree};
 use super::iterations::{Decision, Seen, decide};
@@ -8,8 +8,8 @@ use super::path::CAUSES;
 use super::summary::{self, Group};
 use super::timers::Regions;
 use super::{
-    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView, counted,
-    marks, memory, notes, others, remedies, timers, viewing, warmest,
+    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView,
+    StartAnalysis, counted, marks, memory, notes, others, remedies, timers, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::iterations::{Found, busiest};
 use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Sampled, Tally, partition};
 use super::trace::StartTrace;
-use super::{Cause, items};
+use super::{Cause, PathPart, StartAnalysis, items};
 use crate::stats::{StartSummary, median, summarize_start};
 
 /// Iterations beyond this number add no information.
@@ -16,34 +16,6 @@ const MOST_STEADY: usize = 301;
 /// If no steady iteration is detailed, this many of the last detailed ones are used
 /// instead.
 const LAST_IN_DETAIL: usize = 8;
-
-/// The analysis of one start, for exporters that also show the raw spans.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StartAnalysis {
-    /// The process and thread that run the iterations, as indices into the tables of the
-    /// start; none if nothing was recorded.
-    pub thread: Option<(usize, usize)>,
-    /// Begin and end of each iteration, in nanoseconds since `exec`.
-    pub iterations: Vec<(u64, u64)>,
-    /// One cause at each instant until the end of the third iteration (of the program, if
-    /// nothing repeats), without gaps. If there are very many parts, short ones are merged.
-    pub path: Vec<PathPart>,
-    /// Item names; `PathPart::item` is an index into this list.
-    pub names: Vec<String>,
-}
-
-/// A part of the path, in nanoseconds since `exec`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathPart {
-    /// Begin.
-    pub begin: u64,
-    /// End.
-    pub end: u64,
-    /// The cause.
-    pub cause: Cause,
-    /// The item, as an index into [`StartAnalysis::names`].
-    pub item: u32,
-}
 
 /// Everything known about a start.
 pub(super) struct Examined {

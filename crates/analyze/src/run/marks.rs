@@ -1,6 +1,6 @@
 //! Moments that a program marks with `preheat.mark`.
 
-use super::report::MarkReport;
+use super::MarkReport;
 use super::trace::{Recording, StartTrace};
 use crate::stats::interval;
 

@@ -10,9 +10,7 @@
 //! start) → `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
 
 mod analysis;
-mod behind;
 mod calls;
-mod cause;
 mod counted;
 mod detail;
 mod examine;
@@ -20,44 +18,29 @@ mod facts;
 mod items;
 mod iterations;
 mod leaves;
-mod manifest;
 mod marks;
 mod memory;
 mod notes;
 mod others;
-mod own_load;
 mod path;
 mod ranges;
 mod remedies;
-mod report;
 mod span_causes;
-mod stacks;
 mod summary;
 mod timers;
 mod torch_compile;
-pub mod trace;
-mod view;
 mod viewing;
 mod waiting;
 
 pub use analysis::{Findings, analyze};
-pub use behind::{Behind, Module};
-pub use cause::Cause;
-pub(crate) use counted::{Counted, counted, temperatures, warmest};
-pub use examine::{PathPart, StartAnalysis};
-pub use iterations::line_patterns;
-pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
-pub use own_load::find_own_load;
-pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, FunctionReport, Item, IterationsBy, Later, MarkReport,
-    MemoryReport, RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
-    ThreadReport, Unfinished,
-};
 pub use span_causes::span_causes;
-pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
-pub use timers::{
-    Address, Body, Frame, SourceTimers, TimedFile, Timers, addresses, body, frames, timed_lines,
-    timers_in,
+pub use timers::{Frame, SourceTimers, addresses, body, frames, timed_lines, timers_in};
+
+pub(crate) use counted::{Counted, counted, temperatures, warmest};
+pub(crate) use preheat_model::run::{
+    Bar, Behind, Cause, CauseReport, CauseSeconds, DeviceBytes, FlameNode, FunctionReport, Item,
+    IterationsBy, Later, Manifest, MarkReport, MemoryPoint, MemoryReport, Module, PathPart,
+    RUN_SCHEMA, Recording, RegionReport, Remedy, Row, RunReport, RunView, Rung, Segment,
+    StackFrame, Stacks, StartAnalysis, StartReport, Temperature, ThreadReport, TimedFile, Timers,
+    Unfinished, line_patterns, trace,
 };
-pub use trace::Recording;
-pub use view::{Bar, FlameNode, MemoryPoint, Row, RunView, Segment};

@@ -14,45 +14,14 @@
 //! seven starts), the interval is the wider of the bootstrap interval and the t interval of
 //! the logarithms.
 
-use serde::{Deserialize, Serialize};
-
-use super::FEWEST;
-use super::order::quantile_of_sorted;
 use super::resample::Sample;
-use super::rng::Rng;
 use super::student::{normal_cdf, t_quantile};
+use super::{FEWEST, Interval, Rng, quantile_of_sorted};
 
 /// The number of resamples.
 pub(super) const RESAMPLES: usize = 2000;
 /// A percentile with fewer resamples than this beyond it is not trusted alone.
 const FEW_BEYOND: f64 = 10.0;
-
-/// An estimate and its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// The estimate. For times, ratios and memory, the geometric mean over starts of each
-    /// start's median ([`interval`]); for amounts that add up and may be zero, the
-    /// arithmetic mean over starts ([`mean_interval`](super::mean_interval)).
-    pub median: f64,
-    /// The lower bound; `None` with fewer than three starts.
-    pub low: Option<f64>,
-    /// The upper bound; `None` with fewer than three starts.
-    pub high: Option<f64>,
-}
-
-impl Interval {
-    /// Returns true if the whole interval is above the threshold; false without an
-    /// interval.
-    pub fn is_above(&self, threshold: f64) -> bool {
-        self.low.is_some_and(|low| low > threshold)
-    }
-
-    /// Returns true if the whole interval is below the threshold; false without an
-    /// interval.
-    pub fn is_below(&self, threshold: f64) -> bool {
-        self.high.is_some_and(|high| high < threshold)
-    }
-}
 
 /// The number of starts whose interval would be clear of the threshold, if they vary like
 /// the `starts` behind this one; `None` if more than `most`. Without an interval, the

@@ -5,7 +5,7 @@
 //! these may be 0, and an excess is negative where the first iteration happened to be fast.
 //! So they are averaged directly, with Student's interval.
 
-use super::interval::Interval;
+use super::Interval;
 use super::welch::mean;
 
 /// The mean over starts of one amount each, of any sign. `None` without amounts, or if one

@@ -18,17 +18,14 @@
 //! Interpreting the numbers for users is not done here.
 
 mod beta;
-mod class;
 mod holm;
 mod interval;
 mod mean;
 mod moments;
 mod mover;
-mod order;
 mod outliers;
 pub mod pelt;
 mod resample;
-mod rng;
 mod scatter;
 mod series;
 mod start;
@@ -37,16 +34,14 @@ mod student;
 mod sums;
 mod welch;
 
-pub use class::{Class, Consistency};
 pub use holm::holm;
-pub use interval::{Interval, interval, paired_ratio, starts_to_clear, unpaired_ratio};
+pub use interval::{interval, paired_ratio, starts_to_clear, unpaired_ratio};
 pub use mean::mean_interval;
 pub use mover::geometric_difference;
-pub use order::{geometric_mean, median, quantile};
-pub use rng::Rng;
 pub use series::{SeriesSummary, summarize, summarize_on};
 pub use start::{StartSummary, firsts, summarize_start};
 pub use welch::{Mean, Welch, by_permutation, mean, welch};
 
-/// The minimum number of starts for an interval.
-pub const FEWEST: usize = 3;
+pub(crate) use preheat_model::stats::{
+    Class, Consistency, FEWEST, Interval, Rng, geometric_mean, median, quantile, quantile_of_sorted,
+};

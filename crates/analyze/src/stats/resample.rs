@@ -6,8 +6,7 @@
 //! distribution. So one beta variate replaces thousands of draws and a sort, with exactly
 //! the same distribution of results; long lists need no thinning.
 
-use super::order;
-use super::rng::Rng;
+use super::{Rng, quantile_of_sorted};
 
 /// Interchangeable values of one start, sorted.
 pub(super) struct Sample {
@@ -26,7 +25,7 @@ impl Sample {
     }
 
     pub(super) fn median(&self) -> f64 {
-        order::quantile_of_sorted(&self.sorted, 0.5)
+        quantile_of_sorted(&self.sorted, 0.5)
     }
 
     /// The median of one resample.
@@ -70,7 +69,7 @@ mod tests {
             for _ in 0..20_000 {
                 fast.push(sample.resampled_median(&mut rng));
                 let drawn: Vec<f64> = values.iter().map(|_| values[rng.below(n)]).collect();
-                slow.push(order::median(&drawn).unwrap());
+                slow.push(preheat_model::stats::median(&drawn).unwrap());
             }
             // Kolmogorov–Smirnov distance; 0.0195 is the 99.9 % limit for 20 000.
             fast.sort_unstable_by(f64::total_cmp);

@@ -7,8 +7,8 @@
 
 use std::cmp::Ordering;
 
-use super::order;
 use super::student::t_quantile;
+use super::{median, quantile};
 
 /// Levels within this fraction of each other are the same.
 const SAME: f64 = 0.05;
@@ -27,7 +27,7 @@ pub(super) fn same_level(a: f64, b: f64, tick: f64) -> bool {
 /// must not be mistaken for a clock with a huge tick.
 pub(super) fn tick(values: &[f64]) -> f64 {
     let steps = values.windows(2).map(|w| (w[1] - w[0]).abs());
-    let level = order::median(values).unwrap_or(0.0);
+    let level = median(values).unwrap_or(0.0);
     // Rounding of decimal fractions makes equal times differ in the last digits.
     let steps: Vec<f64> = steps.filter(|s| *s > 1e-9 * level).collect();
     if values.len() < 8 || steps.len() * 10 < values.len() {
@@ -50,7 +50,7 @@ impl Scatter {
         if n < 2 {
             return None;
         }
-        let level = order::median(settled)?;
+        let level = median(settled)?;
         let logs: Vec<f64> = settled.iter().map(|v| (v / level).ln()).collect();
         let (sigma, freedom) = spread(&logs)?;
         let sigma = sigma.max(tick / level).max(LEAST_SPREAD);
@@ -62,7 +62,7 @@ impl Scatter {
             // One in twenty settled iterations is beyond this, so at most that many first
             // iterations are mistaken for slow. Where regular spikes reach beyond it, a
             // spike at the beginning must also clearly exceed them.
-            let high = order::quantile(&logs, 0.95)?;
+            let high = quantile(&logs, 0.95)?;
             let by_rank = if high > SAME { high + SAME } else { high };
             // Twice as far out as any of a few values is clear without knowing the spread.
             let by_all = logs.iter().copied().fold(0.0, f64::max) + 2f64.ln();
@@ -109,7 +109,7 @@ fn spread(distances: &[f64]) -> Option<(f64, usize)> {
     }
     let absolute: Vec<f64> = distances.iter().map(|v| v.abs()).collect();
     let freedom = (0.37 * (n as f64 - 1.0)) as usize;
-    Some((MAD_TO_SIGMA * order::median(&absolute)?, freedom))
+    Some((MAD_TO_SIGMA * median(&absolute)?, freedom))
 }
 
 /// Returns true if an interval still gets faster or slower: its halves have significantly
@@ -118,7 +118,7 @@ fn spread(distances: &[f64]) -> Option<(f64, usize)> {
 pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
     let half = values.len() / 2;
     let (early, late) = (&values[..half], &values[values.len() - half..]);
-    let (Some(a), Some(b)) = (order::median(early), order::median(late)) else {
+    let (Some(a), Some(b)) = (median(early), median(late)) else {
         return false;
     };
     if same_level(a, b, tick) {

@@ -8,10 +8,9 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::class::{Class, Consistency};
-use super::interval::{Interval, paired_ratio_of};
-use super::order::{geometric_mean, median};
+use super::interval::paired_ratio_of;
 use super::start::{StartSummary, summarize_start};
+use super::{Class, Consistency, Interval, geometric_mean, median};
 
 /// A first iteration is slower than steady from this ratio on.
 const SLOWER: f64 = 1.05;

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::class::Class;
+use super::Class;
 use super::steady;
 
 /// The summary of one start. Times have the unit of the values.

@@ -8,7 +8,7 @@
 //!
 //! Iteration 0 is not judged here: it is estimated separately.
 
-use super::{order, outliers, pelt, scatter};
+use super::{median, outliers, pelt, scatter};
 use scatter::{LEAST_SPREAD, Scatter, same_level};
 
 /// The minimum share of a series that must be steady.
@@ -56,7 +56,7 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
     cuts.retain(|cut| *cut < start);
     cuts.push(start);
     let faster = |pair: &[usize]| {
-        let before = order::median(&values[pair[0]..pair[1]]).unwrap_or(level);
+        let before = median(&values[pair[0]..pair[1]]).unwrap_or(level);
         before < level && !same_level(before, level, tick)
     };
     Some(Steady {
@@ -70,7 +70,7 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
 /// The starts of the segments after the first iteration; the first is at 1.
 fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
     let logs: Vec<f64> = values[1..].iter().map(|v| v.ln()).collect();
-    let level = order::median(&values[1..]).unwrap_or(1.0);
+    let level = median(&values[1..]).unwrap_or(1.0);
     let logs = outliers::replaced(&logs, LEAST_SPREAD);
     let penalty = 15.0 * (logs.len() as f64).ln();
     // A clock with a tick adds the variance of rounding, tick²/12.
@@ -86,7 +86,7 @@ fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
 fn settle(values: &[f64], cuts: &[usize], tick: f64) -> usize {
     let n = values.len();
     let short = INTERRUPTION * n as f64;
-    let level = |from: usize, to: usize| order::median(&values[from..to]).unwrap_or(0.0);
+    let level = |from: usize, to: usize| median(&values[from..to]).unwrap_or(0.0);
     let mut start = cuts[cuts.len() - 1];
     let mut before = cuts.len() - 1;
     while before > 0 {

@@ -6,10 +6,11 @@
 //! ([`decide`]).
 
 mod decide;
-mod report;
 
 pub use decide::try_out;
-pub use report::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
+pub(crate) use preheat_model::tried::{
+    Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant,
+};
 
 use crate::run::{RunReport, Temperature};
 

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, unused_imports)]
 
-use preheat_analyze::run::trace::{
+use preheat_model::run::trace::{
     Allocation, AllocatorSample, Bytecode, BytecodeWrite, Copied, DeviceMemory, Function, Import,
     Load, Module, NoBytecode, Process, ProcessSample, Span, StartTrace, Symbol, Thread,
     ThreadSample, Usage, What,

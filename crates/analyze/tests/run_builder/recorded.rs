@@ -1,10 +1,10 @@
 //! Recordings of programs, and what must hold of every report.
 
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::trace::{Process, StartTrace};
-use preheat_analyze::run::{
-    Cause, Findings, Manifest, RECORDING_SCHEMA, Recording, RunReport, RunSettings, StartInfo,
-    Temperature, analyze,
+use preheat_analyze::run::{Findings, analyze};
+use preheat_model::Machine;
+use preheat_model::run::trace::{Process, StartTrace};
+use preheat_model::run::{
+    Cause, Manifest, RECORDING_SCHEMA, Recording, RunReport, RunSettings, StartInfo, Temperature,
 };
 
 use super::ns;

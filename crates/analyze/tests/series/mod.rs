@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test and bench uses its own part")]
 
-use preheat_analyze::stats::Rng;
+use preheat_model::stats::Rng;
 
 /// Levels with multiplicative Gaussian noise.
 pub fn noisy(rng: &mut Rng, levels: impl IntoIterator<Item = f64>, sigma: f64) -> Vec<f64> {

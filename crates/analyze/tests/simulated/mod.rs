@@ -2,12 +2,12 @@
 //! noise.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::{
+use preheat_model::Machine;
+use preheat_model::run::{
     Cause, CauseSeconds, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport, RunSettings,
     StartReport, Temperature,
 };
-use preheat_analyze::stats::{Interval, Rng};
+use preheat_model::stats::{Interval, Rng};
 
 /// A noise generator: a number around 0 with a deviation of about 1.
 pub type Noise = fn(&mut Rng) -> f64;

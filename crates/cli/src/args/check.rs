@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use preheat_analyze::check::{Limit, Quantity, headroom, limit};
+use preheat_analyze::check::{Limit, headroom, limit};
+use preheat_model::check::Quantity;
 
 use super::TEMPLATE;
 

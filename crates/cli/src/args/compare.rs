@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use preheat_analyze::check::{Unit, headroom};
+use preheat_analyze::check::headroom;
 use preheat_analyze::compare::{DEFAULT_GATE, QUANTITIES};
-use preheat_analyze::run::Temperature;
+use preheat_model::check::Unit;
+use preheat_model::run::Temperature;
 
 use super::{TEMPLATE, iterations, seconds, starts, temperature};
 use crate::show::ShowArguments;

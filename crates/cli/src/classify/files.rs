@@ -10,7 +10,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use preheat_analyze::classify::{self, Benchmark, Format, Times};
+use preheat_analyze::classify;
+use preheat_model::classify::{Benchmark, Format, Times};
 use preheat_report::ClassifySketch;
 use preheat_times::{Settings, read};
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use preheat_analyze::classify::{CLASSIFY_SCHEMA, ClassifyReport, Unread};
+use preheat_model::classify::{CLASSIFY_SCHEMA, ClassifyReport, Unread};
 use preheat_report::{ClassifySketch, classify_html, classify_json, classify_terminal};
 
 use crate::args::ClassifyArguments;

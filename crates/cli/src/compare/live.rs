@@ -10,9 +10,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use preheat_analyze::run::{Manifest, Temperature, analyze};
-use preheat_analyze::stats::FEWEST;
+use preheat_analyze::run::analyze;
 use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, interrupted, record_in_turn};
+use preheat_model::run::{Manifest, Temperature};
+use preheat_model::stats::FEWEST;
 use preheat_report::{compare_html, run_html};
 
 use super::{Content, Side, code, compare_sides, show};

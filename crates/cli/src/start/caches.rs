@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use preheat_analyze::units::bytes;
 use preheat_device::Kind;
 use preheat_lab::{install_interrupt, interrupted, now_rfc3339, probe_device};
+use preheat_model::units::bytes;
 use preheat_start::kept_caches::{self, BundleError, Card, Machine, Step};
 
 use crate::exit::{self, Usage, complain};

@@ -3,7 +3,7 @@
 //! Plain ones; each remedy alone; all together; and where there are more than two, all but
 //! each. What only helps a colder start is tried alone, against plain ones that are as cold.
 
-use preheat_analyze::run::Temperature;
+use preheat_model::run::Temperature;
 use preheat_start::{Remedies, Remedy};
 
 /// Starts of one kind.

@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use preheat_analyze::run::{Findings, Manifest, RunReport, Temperature, analyze};
-use preheat_analyze::stats::FEWEST;
-use preheat_analyze::tried::{NotTried, TriedReport, Variant, try_out};
+use preheat_analyze::run::{Findings, analyze};
+use preheat_analyze::tried::{Variant, try_out};
 use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
+use preheat_model::run::{Manifest, RunReport, Temperature};
+use preheat_model::stats::FEWEST;
+use preheat_model::tried::{NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
 use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use preheat_analyze::run::Recording;
-use preheat_analyze::run::trace::{BytecodeWrite, Process, StartTrace, What};
+use preheat_model::run::Recording;
+use preheat_model::run::trace::{BytecodeWrite, Process, StartTrace, What};
 use preheat_start::Seen;
 
 /// Of the last start of a recording, which found most in its place.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::lab::LabReport;
-use preheat_analyze::run::RunReport;
+use preheat_model::compare::CompareReport;
+use preheat_model::lab::LabReport;
+use preheat_model::run::RunReport;
 
 #[path = "../../../../tests/missing.rs"]
 mod missing;

@@ -1,7 +1,7 @@
 //! `alloc`: the first allocation, later ones, the pool, and a sweep over sizes.
 
-use preheat_analyze::lab::names;
 use preheat_device::Context;
+use preheat_model::lab::names;
 
 use super::{Bench, Result, TENSOR, repetitions, sizes, timed};
 

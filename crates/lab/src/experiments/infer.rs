@@ -7,8 +7,8 @@
 
 use std::time::Instant;
 
-use preheat_analyze::lab::names;
 use preheat_device::Kind;
+use preheat_model::lab::names;
 
 use super::{Bench, Result};
 use crate::machine::resident_bytes;

@@ -1,6 +1,6 @@
 //! `init`: the steps before a device can do any work.
 
-use preheat_analyze::lab::names;
+use preheat_model::lab::names;
 
 use super::{Bench, Result, timed};
 

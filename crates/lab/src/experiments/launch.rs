@@ -2,8 +2,8 @@
 //!
 //! The variants differ only in the compile cache: empty, or filled by an earlier process.
 
-use preheat_analyze::lab::names;
 use preheat_device::{Argument, Buffer, Context, From, Kernel, KernelName};
+use preheat_model::lab::names;
 
 use super::{Bench, Result, timed};
 

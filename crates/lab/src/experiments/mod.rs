@@ -17,8 +17,8 @@ mod transfer;
 use std::time::Instant;
 use std::{fmt, io};
 
-use preheat_analyze::lab::{ExperimentId, names};
 use preheat_device::{Context, Device, Error};
+use preheat_model::lab::{ExperimentId, names};
 
 use crate::clock::timed;
 use crate::job::Job;

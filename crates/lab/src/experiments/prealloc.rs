@@ -1,6 +1,6 @@
 //! `prealloc`: does one large allocation make later small ones cheaper?
 
-use preheat_analyze::lab::names;
+use preheat_model::lab::names;
 
 use super::{Bench, Result, TENSOR, timed};
 

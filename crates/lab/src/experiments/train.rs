@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use preheat_analyze::lab::names;
+use preheat_model::lab::names;
 
 use super::{Bench, Result};
 use crate::native::ops::{HostFloats, LinearShape, Ops, Tensor};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use preheat_analyze::lab::names;
+use preheat_model::lab::names;
 
 use super::train::{Parts, train_loop};
 use super::{Bench, Result};

@@ -2,7 +2,7 @@
 //! alone; the latter also measures what graph recording and the backward pass cost in every
 //! iteration.
 
-use preheat_analyze::lab::names;
+use preheat_model::lab::names;
 
 use super::train::{Parts, from_nothing, train_loop};
 use super::{Bench, Result, timed};

@@ -1,8 +1,8 @@
 //! `transfer`: copies in both directions, from pageable and page-locked memory, and within
 //! the device.
 
-use preheat_analyze::lab::names;
 use preheat_device::{Buffer, Context, HostBuffer};
+use preheat_model::lab::names;
 
 use super::{Bench, Result, TENSOR, repetitions, sizes, timed};
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use preheat_analyze::lab::{ExperimentId, names};
+use preheat_model::lab::{ExperimentId, names};
 use serde::Deserialize;
 
 use crate::experiments;

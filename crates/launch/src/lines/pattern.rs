@@ -1,6 +1,6 @@
 //! The regular expressions that lines of output are matched with.
 
-use preheat_analyze::run::line_patterns;
+use preheat_model::run::line_patterns;
 use regex_lite::Regex;
 
 /// An expression for lines that end an iteration, and one for those that begin it.

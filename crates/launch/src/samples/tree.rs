@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::run::STACKS_FILE;
+use preheat_model::run::STACKS_FILE;
 use preheat_wire::Sampled;
 
 use super::Summary;

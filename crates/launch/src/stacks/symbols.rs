@@ -6,7 +6,7 @@ use addr2line::Loader;
 use object::Endianness;
 use object::ReadCache;
 use object::read::elf::{ElfFile64, ProgramHeader};
-use preheat_analyze::run::StackFrame;
+use preheat_model::run::StackFrame;
 
 /// Lines are only looked up in smaller files: the debug information of a large library
 /// takes longer to read than the program took to start.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::run::{STACKS_SCHEMA, StackFrame, StackSample, Stacks};
+use preheat_model::run::{STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 
 use super::symbols::Symbols;
 

@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::Temperature;
 use preheat_launch::{DEFAULT_LIMIT, Request, record};
+use preheat_model::Machine;
+use preheat_model::run::Temperature;
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);

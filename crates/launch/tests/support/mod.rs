@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use preheat_analyze::run::Manifest;
+use preheat_model::run::Manifest;
 
 pub mod samples;
 pub mod terminal;

@@ -1,7 +1,7 @@
 //! Exports the measured values for github-action-benchmark, whose tool
 //! `customSmallerIsBetter` accepts a list of `{name, unit, value, range, extra}`.
 
-use preheat_analyze::check::{CheckReport, Line, Unit, Value};
+use preheat_model::check::{CheckReport, Line, Unit, Value};
 use serde::Serialize;
 
 use super::words::{export_name, starts, with_ends};

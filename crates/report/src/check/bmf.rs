@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use preheat_analyze::check::{CheckReport, Unit};
+use preheat_model::check::{CheckReport, Unit};
 use serde::Serialize;
 
 use super::words::export_name;

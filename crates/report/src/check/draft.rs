@@ -1,7 +1,8 @@
 //! Writes a new budget as TOML: limits with headroom, and the measured values in comments.
 
-use preheat_analyze::check::{Draft, DraftLine, Quantity, Unit};
-use preheat_analyze::run::{RunReport, Temperature};
+use preheat_model::check::{Draft, DraftLine};
+use preheat_model::check::{Quantity, Unit};
+use preheat_model::run::{RunReport, Temperature};
 
 use super::words::{starts, with_ends};
 use crate::html::command::command_line;

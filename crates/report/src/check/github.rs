@@ -3,7 +3,7 @@
 //! The format is `::error file=F,line=N,title=T::MESSAGE`. In messages, `%`, CR and LF are
 //! escaped as `%25`, `%0D` and `%0A`; in properties, `:` and `,` are escaped too.
 
-use preheat_analyze::check::{CheckReport, Line, Verdict};
+use preheat_model::check::{CheckReport, Line, Verdict};
 
 use super::words::{fails, not_passing, title, why};
 use crate::terminal::clean;

@@ -5,7 +5,7 @@
 //! (ordered elements, all attributes present, no time zone) and Jenkins'. Test results cannot
 //! be inconclusive, so an inconclusive limit is *skipped*, unless it is set to fail.
 
-use preheat_analyze::check::{CheckReport, Line, Unit, Verdict};
+use preheat_model::check::{CheckReport, Line, Unit, Verdict};
 
 use super::terminal::check_terminal;
 use super::words::{fails, title, why};

@@ -1,6 +1,6 @@
 //! Renders a check as Markdown, for a job summary or a comment.
 
-use preheat_analyze::check::{CheckReport, Verdict};
+use preheat_model::check::{CheckReport, Verdict};
 
 use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::command::command_line;

@@ -22,7 +22,7 @@ pub use junit::check_junit;
 pub use markdown::check_markdown;
 pub use terminal::check_terminal;
 
-use preheat_analyze::check::CheckReport;
+use preheat_model::check::CheckReport;
 
 /// Renders the report as a JSON document (`preheat.check/1`), ending with a newline.
 pub fn check_json(report: &CheckReport) -> String {

@@ -1,6 +1,6 @@
 //! Renders a check for the terminal: one line per limit, then why some do not pass.
 
-use preheat_analyze::check::{CheckReport, Line, Verdict};
+use preheat_model::check::{CheckReport, Line, Verdict};
 
 use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::command::command_line;

@@ -1,8 +1,8 @@
 //! Texts shared by the renderings of a check.
 
-use preheat_analyze::check::{CheckReport, Line, LineKind, Part, Unit, Value, Verdict};
-use preheat_analyze::run::Temperature;
-use preheat_analyze::stats::Interval;
+use preheat_model::check::{CheckReport, Line, LineKind, Part, Unit, Value, Verdict};
+use preheat_model::run::Temperature;
+use preheat_model::stats::Interval;
 
 use crate::terminal::cells::middle;
 use crate::terminal::clean;

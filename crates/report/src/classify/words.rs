@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::classify::{Benchmark, ClassifyReport, Measures};
-use preheat_analyze::stats::{Class, Consistency, Interval};
+use preheat_model::classify::{Benchmark, ClassifyReport, Measures};
+use preheat_model::stats::{Class, Consistency, Interval};
 
 use crate::units::{TIE, duration, ratio};
 

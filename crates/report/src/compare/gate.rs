@@ -1,6 +1,6 @@
 //! The decision of a comparison as text: whether a gated quantity regressed.
 
-use preheat_analyze::compare::{CompareReport, Quantity, Verdict};
+use preheat_model::compare::{CompareReport, Quantity, Verdict};
 
 use super::order::name;
 use super::words::{change, margin};

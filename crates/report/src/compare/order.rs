@@ -1,6 +1,6 @@
 //! Sorts the quantities, changed ones first, and names the series of the lab.
 
-use preheat_analyze::compare::{CompareReport, Quantity, SeriesKey, Verdict};
+use preheat_model::compare::{CompareReport, Quantity, SeriesKey, Verdict};
 
 use super::words::changed;
 use crate::labels::full_label;

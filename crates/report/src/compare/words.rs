@@ -1,6 +1,6 @@
 //! Formats the numbers of a comparison: levels, differences and intervals with their units.
 
-use preheat_analyze::compare::{Estimate, Quantity, Unit, Verdict};
+use preheat_model::compare::{Estimate, Quantity, Unit, Verdict};
 
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio};

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use preheat_analyze::run::Segment;
+use preheat_model::run::Segment;
 use serde_json::{Value, json};
 
 use super::cut::cut;

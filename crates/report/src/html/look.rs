@@ -2,7 +2,7 @@
 //! other members of the family, stripes. Causes stay distinguishable without color and with
 //! color vision deficiencies (the hues are those of Okabe and Ito).
 
-use preheat_analyze::run::Cause;
+use preheat_model::run::Cause;
 
 use crate::html::escape::escape;
 

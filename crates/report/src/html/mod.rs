@@ -29,7 +29,7 @@ pub(crate) mod series;
 pub(crate) mod stack;
 pub(crate) mod svg;
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 
 use crate::headline::headline;
 use crate::overview::overview;

@@ -1,6 +1,6 @@
 //! A page under construction: its sections and unique ids.
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 
 use super::escape::escape;
 

@@ -1,6 +1,6 @@
 //! A plot of every iteration of every start of a series, with its data.
 
-use preheat_analyze::stats::median;
+use preheat_model::stats::median;
 
 use super::downsample::downsample;
 use super::figure::{Figure, Table, legend};

@@ -1,6 +1,6 @@
 //! A stacked bar of causes.
 
-use preheat_analyze::run::Cause;
+use preheat_model::run::Cause;
 
 use super::look;
 use crate::html::scale::Axis;

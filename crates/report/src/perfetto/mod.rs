@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
-use preheat_analyze::run::trace::{Process, Span, StartTrace, Thread};
-use preheat_analyze::run::{Cause, Recording, StartAnalysis, StartInfo, span_causes};
+use preheat_model::run::trace::{Process, Span, StartTrace, Thread};
+use preheat_model::run::{Cause, Recording, SpanCauses, StartAnalysis, StartInfo};
 
 use crate::html::command::command_line;
 use packets::{Argument, Packets, Track};
@@ -29,6 +29,7 @@ use packets::{Argument, Packets, Track};
 pub fn run_perfetto(
     recording: &Recording,
     analyses: &[StartAnalysis],
+    causes: SpanCauses,
     out: impl Write,
 ) -> io::Result<()> {
     let mut packets = Packets::new(BufWriter::with_capacity(1 << 18, out))?;
@@ -38,6 +39,7 @@ pub fn run_perfetto(
     for (index, (info, trace)) in infos.iter().zip(&recording.starts).enumerate() {
         let mut start = Start {
             packets: &mut packets,
+            causes,
             exec: info.exec - zero,
             prefix: match infos.len() {
                 1 => String::new(),
@@ -61,6 +63,7 @@ pub(crate) fn span_name<'a>(process: &'a Process, span: &Span) -> Cow<'a, str> {
 /// Writes one start.
 struct Start<'a, W: Write> {
     packets: &'a mut Packets<W>,
+    causes: SpanCauses,
     /// The begin, in nanoseconds after the begin of the first start.
     exec: u64,
     /// The prefix that distinguishes its processes from those of other starts.
@@ -141,7 +144,7 @@ impl<W: Write> Start<'_, W> {
             let same = later.iter().filter(|other| other.pid == process.pid);
             let until = same.clone().map(|other| other.began).min();
             let until = until.unwrap_or(u64::MAX);
-            let cause = span_causes(process);
+            let cause = (self.causes)(process);
             let track = match tracks.get(&process.pid) {
                 Some(track) => *track,
                 None => {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use preheat_analyze::run::Cause;
-use preheat_analyze::run::trace::{Process, Span, Usage, What};
+use preheat_model::run::Cause;
+use preheat_model::run::trace::{Process, Span, Usage, What};
 
 use super::packets::Argument;
 

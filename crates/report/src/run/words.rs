@@ -1,11 +1,11 @@
 //! What the terminal and the page write in the same way: shares, counts, intervals, a
 //! cause in a word, how the iterations behave.
 
-use preheat_analyze::run::{
+use preheat_model::run::{
     Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RunReport, Rung, Temperature,
     Unfinished,
 };
-use preheat_analyze::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Interval};
 
 use crate::units::{ABSENT, duration, duration_parts, number, span};
 

@@ -1,6 +1,6 @@
 //! The claims: number, verdict, text, and the result on this machine.
 
-use preheat_analyze::lab::{Claim, LabReport, Verdict};
+use preheat_model::lab::{Claim, LabReport, Verdict};
 
 use super::screen::Screen;
 use super::style::{Style, of_verdict};

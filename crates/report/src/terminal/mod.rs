@@ -13,7 +13,7 @@ mod style;
 mod table;
 mod text;
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 
 use crate::headline::headline;
 use crate::overview::{overview, starts_of_each};

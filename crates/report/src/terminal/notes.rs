@@ -1,6 +1,6 @@
 //! Notable observations, differences in the first start, failures, and what is missing.
 
-use preheat_analyze::lab::LabReport;
+use preheat_model::lab::LabReport;
 
 use super::screen::Screen;
 use super::style::Style;

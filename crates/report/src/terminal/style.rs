@@ -1,6 +1,6 @@
 //! The styles of text on a terminal, and ASCII replacements for Unicode characters.
 
-use preheat_analyze::lab::Verdict;
+use preheat_model::lab::Verdict;
 
 /// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The table of first and steady times, grouped by subject.
 
-use preheat_analyze::lab::Series;
-use preheat_analyze::stats::Consistency;
+use preheat_model::lab::Series;
+use preheat_model::stats::Consistency;
 
 use super::columns::{Cells, Columns};
 use super::screen::Screen;

@@ -7,7 +7,7 @@ mod words;
 pub use html::tried_html;
 pub use terminal::tried_terminal;
 
-use preheat_analyze::tried::TriedReport;
+use preheat_model::tried::TriedReport;
 
 use crate::json::document;
 

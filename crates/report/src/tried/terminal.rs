@@ -1,8 +1,8 @@
 //! Renders a measurement of remedies as two tables: the times of each configuration, and
 //! the result for each remedy.
 
-use preheat_analyze::compare::Estimate;
-use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
+use preheat_model::compare::Estimate;
+use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use super::words::{self, saved, short, time};
 use crate::html::command::command_line;

@@ -1,8 +1,8 @@
 //! The names of remedies and configurations, and the format of their numbers.
 
-use preheat_analyze::compare::Estimate;
-use preheat_analyze::run::Temperature;
-use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
+use preheat_model::compare::Estimate;
+use preheat_model::run::Temperature;
+use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use crate::units::{ABSENT, duration, duration_parts};
 

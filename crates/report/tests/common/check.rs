@@ -1,7 +1,8 @@
 //! Made-up checks of the made-up run.
 
-use preheat_analyze::check::{Budget, CheckReport, CheckSettings, check};
-use preheat_analyze::run::RunReport;
+use preheat_analyze::check::{Budget, check};
+use preheat_model::check::{CheckReport, CheckSettings};
+use preheat_model::run::RunReport;
 
 use super::run;
 

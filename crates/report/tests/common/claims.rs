@@ -1,7 +1,7 @@
 //! The twenty claims of the made-up report, with every verdict among them.
 
-use preheat_analyze::lab::{Basis, Claim, Evidence, ExperimentId, Verdict, names};
-use preheat_analyze::stats::Interval;
+use preheat_model::lab::{Basis, Claim, Evidence, ExperimentId, Verdict, names};
+use preheat_model::stats::Interval;
 
 const TEXTS: [&str; 20] = [
     "The slow first allocation is one-time driver and context set-up, not allocation itself: with the context there, first and later allocations are of one order.",

@@ -1,9 +1,8 @@
 //! Made-up iteration times with known classes, classified by the real code.
 
-use preheat_analyze::classify::{
-    CLASSIFY_SCHEMA, ClassifyReport, Format, Measures, Times, Unread, judge,
-};
-use preheat_analyze::stats::Rng;
+use preheat_analyze::classify::judge;
+use preheat_model::classify::{CLASSIFY_SCHEMA, ClassifyReport, Format, Measures, Times, Unread};
+use preheat_model::stats::Rng;
 
 /// A report and its times.
 pub struct Judged {

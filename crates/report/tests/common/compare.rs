@@ -4,11 +4,11 @@
 mod lab;
 mod parts;
 
-use preheat_analyze::compare::{
+use preheat_model::compare::{
     COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Estimate, Floors, Headline, Quantity,
     Unit, Verdict,
 };
-use preheat_analyze::run::Cause;
+use preheat_model::run::Cause;
 
 #[allow(unused_imports, reason = "each test uses its own part")]
 pub use lab::{hostile_lab, lab};

@@ -1,9 +1,9 @@
 //! The native experiments of the made-up report, with the times of a machine with a large
 //! GPU.
 
-use preheat_analyze::lab::names::{self, CACHE_EMPTY, CACHE_FILLED};
-use preheat_analyze::lab::{Experiment, ExperimentId, Series, Skipped};
-use preheat_analyze::stats::Class;
+use preheat_model::lab::names::{self, CACHE_EMPTY, CACHE_FILLED};
+use preheat_model::lab::{Experiment, ExperimentId, Series, Skipped};
+use preheat_model::stats::Class;
 
 use super::experiment;
 use super::noise::{memory, once, repeated, swept};

@@ -1,7 +1,7 @@
 //! The experiments of the made-up report that run in a framework.
 
-use preheat_analyze::lab::names;
-use preheat_analyze::lab::{Experiment, ExperimentId, Failure};
+use preheat_model::lab::names;
+use preheat_model::lab::{Experiment, ExperimentId, Failure};
 
 use super::experiment;
 use super::experiments::{CPU_SKIP, MIB, skip};

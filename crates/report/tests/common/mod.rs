@@ -15,9 +15,9 @@ mod noise;
 pub mod run;
 pub mod tried;
 
-use preheat_analyze::lab::{
-    Experiment, ExperimentId, Floor, LabReport, Machine, MeasuredDevice, MeasuredFramework, SCHEMA,
-    Settings,
+use preheat_model::Machine;
+use preheat_model::lab::{
+    Experiment, ExperimentId, Floor, LabReport, MeasuredDevice, MeasuredFramework, SCHEMA, Settings,
 };
 
 /// A report of a machine with a GPU.

@@ -1,7 +1,7 @@
 //! Made-up series with a first value, a steady value, and noise.
 
-use preheat_analyze::lab::{FirstStart, SampleKind, Series};
-use preheat_analyze::stats::{Class, Consistency, Interval};
+use preheat_model::lab::{FirstStart, SampleKind, Series};
+use preheat_model::stats::{Class, Consistency, Interval};
 
 /// Repeatable numbers in 0..1 (xorshift).
 pub struct Noise(u64);

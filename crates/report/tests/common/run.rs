@@ -4,13 +4,13 @@
 mod parts;
 pub mod recording;
 
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::trace::Clock;
-use preheat_analyze::run::{
+use preheat_model::Machine;
+use preheat_model::run::trace::Clock;
+use preheat_model::run::{
     Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, IterationsBy, MemoryReport, RUN_SCHEMA,
     RegionReport, RunReport, RunSettings, Rung, StartReport, Temperature, Unfinished,
 };
-use preheat_analyze::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Interval};
 
 const MIB: u64 = 1 << 20;
 

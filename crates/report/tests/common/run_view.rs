@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
-use preheat_analyze::run::{Bar, Cause, FlameNode, MemoryPoint, Row, RunView, Segment};
+use preheat_model::run::{Bar, Cause, FlameNode, MemoryPoint, Row, RunView, Segment};
 
 const MIB: u64 = 1 << 20;
 

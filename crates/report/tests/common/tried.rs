@@ -1,9 +1,9 @@
 //! Made-up measurements of remedies.
 
-use preheat_analyze::compare::Estimate;
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::{Cause, CauseSeconds, Temperature};
-use preheat_analyze::tried::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
+use preheat_model::Machine;
+use preheat_model::compare::Estimate;
+use preheat_model::run::{Cause, CauseSeconds, Temperature};
+use preheat_model::tried::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
 
 fn about(value: f64, by: f64) -> Estimate {
     Estimate {

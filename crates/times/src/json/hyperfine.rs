@@ -5,7 +5,7 @@
 //! to start: page cache, clocks, compile caches. So they are classified as one series, and
 //! every benchmark has a note about it.
 
-use preheat_analyze::classify::{Format, Measures};
+use preheat_model::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, parameter, stored_text};

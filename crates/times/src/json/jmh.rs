@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use preheat_analyze::classify::{Format, Measures, Times};
+use preheat_model::classify::{Format, Measures, Times};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, parameter, stored_text};

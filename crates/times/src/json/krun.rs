@@ -4,7 +4,7 @@
 //! benchmark is delivered once it is read, since these files are large. Versions before
 //! 2016 call the times `data`.
 
-use preheat_analyze::classify::{Format, Measures};
+use preheat_model::classify::{Format, Measures};
 
 use super::pull::Json;
 use super::{Reading, own_unit, times};

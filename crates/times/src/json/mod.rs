@@ -11,7 +11,7 @@ mod pull;
 mod pyperf;
 mod run;
 
-use preheat_analyze::classify::{Format, Times};
+use preheat_model::classify::{Format, Times};
 
 use crate::error::Error;
 use crate::notes::Notes;

@@ -1,6 +1,6 @@
 //! A list of numbers, which is one start, or a list of such lists.
 
-use preheat_analyze::classify::{Format, Measures};
+use preheat_model::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
 use super::{Reading, time, times};

@@ -5,7 +5,7 @@
 //! calibrated the number of loops and is not a start. The metadata shared by all benchmarks
 //! comes after them, so all benchmarks stay in memory until it is known.
 
-use preheat_analyze::classify::{Format, Measures};
+use preheat_model::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, stored_text, time, times};

@@ -4,8 +4,8 @@
 //! with cold disks and caches. Starts of several temperatures become separate benchmarks.
 //! The number of iterations in a start is detected and not planned, so lengths may differ.
 
-use preheat_analyze::classify::{Format, Measures};
-use preheat_analyze::run::{RUN_SCHEMA, Temperature};
+use preheat_model::classify::{Format, Measures};
+use preheat_model::run::{RUN_SCHEMA, Temperature};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, stored_text, times};

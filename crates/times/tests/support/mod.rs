@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use preheat_analyze::classify::{Format, Times};
+use preheat_model::classify::{Format, Times};
 use preheat_times::{Error, Settings, read};
 
 /// The sample of a format. Krun's is compressed here, so that its text stays readable.

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+use preheat_model::Machine;
+use preheat_model::run::{Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
 
 pub mod writer;
 

@@ -10,7 +10,7 @@ mod kernels;
 mod models;
 
 use super::data::Data;
-use super::{Basis, Claim, Evidence, Measured, Settings, Subject, Verdict};
+use super::{Basis, Claim, Evidence, Measured, Settings, Subject, Verdict, starts_that_decide};
 use crate::stats::{self, Interval};
 
 /// A claim as commonly stated.
@@ -229,24 +229,6 @@ fn lack_of_starts(evidence: &[Evidence]) -> String {
         some => format!("{some} count"),
     };
     format!(" Too few starts ({counted}): --starts {needed} should decide it.")
-}
-
-/// The value for `--starts` that should decide an inconclusive claim; none if more starts
-/// alone would not.
-fn starts_that_decide(evidence: &[Evidence]) -> Option<usize> {
-    let open = evidence.iter();
-    let open = open.filter(|e| e.verdict == Verdict::Inconclusive);
-    let needed: Option<Vec<usize>> = open.map(|e| e.enough_starts).collect();
-    needed?.into_iter().max()
-}
-
-impl Claim {
-    /// The value for `--starts` that should decide this claim, if it is inconclusive only for
-    /// lack of starts.
-    pub fn enough_starts(&self) -> Option<usize> {
-        let open = self.verdict == Verdict::Inconclusive;
-        open.then(|| starts_that_decide(&self.evidence)).flatten()
-    }
 }
 
 #[cfg(test)]

@@ -4,18 +4,6 @@ use super::{Found, Seen};
 use crate::run::path::{is_compiler, main_thread, root};
 use crate::run::trace::{Process, StartTrace, Thread, What};
 
-/// The separator of two expressions.
-const TO: &str = "=>";
-
-/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: for lines that
-/// begin iterations, if given, and for lines that end them.
-pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
-    match text.split_once(TO) {
-        Some((begin, end)) if !begin.is_empty() && !end.is_empty() => (Some(begin), end),
-        _ => (None, text),
-    }
-}
-
 /// The number of lines with the same time as the previous one, because they were read
 /// together.
 pub(in crate::run) fn together(lines: &[u64]) -> usize {
@@ -226,9 +214,6 @@ mod tests {
         let mut iterations = [(0, 10), (10, 20), (20, 30)];
         begin_with_lines(&mut iterations, &[3, 5, 12]);
         assert_eq!(iterations, [(5, 10), (12, 20), (20, 30)]);
-        assert_eq!(line_patterns("^a=>^b"), (Some("^a"), "^b"));
-        assert_eq!(line_patterns("^b"), (None, "^b"));
-        assert_eq!(line_patterns("=>"), (None, "=>"));
     }
 
     #[test]

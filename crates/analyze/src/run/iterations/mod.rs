@@ -17,13 +17,12 @@ mod python;
 mod timers;
 mod xla;
 
-pub use lines::line_patterns;
 pub(super) use lines::{busiest, together};
 
-use super::IterationsBy;
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{StartTrace, What};
+use super::{IterationsBy, line_patterns};
 
 /// This many occurrences are certainly a repetition.
 const LEAST: usize = 3;

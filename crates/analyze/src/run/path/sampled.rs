@@ -55,8 +55,8 @@ impl<'a> Cursor<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::StackSample;
     use super::*;
+    use preheat_model::run::StackSample;
 
     #[test]
     fn every_sample_is_taken_once() {

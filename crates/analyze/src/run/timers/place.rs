@@ -91,8 +91,8 @@ pub(super) fn without_returns(mut frames: Vec<Frame>, timers: &Timers) -> Vec<Fr
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Address, TimedFile};
     use super::*;
+    use preheat_model::run::{Address, TimedFile};
 
     fn frame(file: &str, line: u32, function: &str) -> Frame {
         Frame {

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::path::{is_compiler, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
+use super::super::{TimedFile, Timers};
 use super::place::{Frame, frames, without_returns};
 use super::site::{Site, locate};
-use super::{TimedFile, Timers};
 
 /// The file of the code that Python's `timeit` generates, which reads a clock twice.
 pub(super) const TIMEIT: &str = "<timeit-src>";
@@ -141,7 +141,10 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     }
     locate(&mut regions.all);
     for region in &mut regions.all {
-        region.body = timers.body(region.begins(), region.ends());
+        let (from, to) = (region.begins(), region.ends());
+        region.body = (from.file == to.file)
+            .then(|| timers.body(&from.file, from.line, to.line))
+            .flatten();
     }
     regions
 }
@@ -413,8 +416,8 @@ fn events(number: usize, process: &Process, places: &Places) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::super::super::trace::Elapsed;
-    use super::super::Body;
     use super::*;
+    use preheat_model::run::Body;
 
     /// A start whose readings are (time, line), in a file that subtracts these lines, or
     /// whose source is not known where there are none.

@@ -1,8 +1,8 @@
 //! Plots the iterations of some benchmarks, the problematic ones first: without a steady
 //! state, then slowdowns, then warm-ups.
 
-use preheat_analyze::classify::{Benchmark, ClassifyReport};
-use preheat_analyze::stats::{Consistency, Interval};
+use preheat_model::classify::{Benchmark, ClassifyReport};
+use preheat_model::stats::{Consistency, Interval};
 
 use crate::classify::{ClassifySketch, words};
 use crate::html::figure::{Figure, Table, folded, grid, legend};

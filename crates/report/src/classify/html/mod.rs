@@ -6,7 +6,7 @@
 mod drawing;
 mod sections;
 
-use preheat_analyze::classify::ClassifyReport;
+use preheat_model::classify::ClassifyReport;
 
 use super::{ClassifySketch, words};
 use crate::html::frame::Frame;

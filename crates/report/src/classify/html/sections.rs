@@ -1,7 +1,7 @@
 //! The text and tables of the page.
 
-use preheat_analyze::classify::{Benchmark, ClassifyReport};
-use preheat_analyze::stats::{Class, Consistency};
+use preheat_model::classify::{Benchmark, ClassifyReport};
+use preheat_model::stats::{Class, Consistency};
 
 use crate::classify::words::{self, CLASSES};
 use crate::html::escape::escape;

@@ -1,7 +1,7 @@
 //! One benchmark in full detail.
 
-use preheat_analyze::classify::{Benchmark, Measures, Start};
-use preheat_analyze::stats::Interval;
+use preheat_model::classify::{Benchmark, Measures, Start};
+use preheat_model::stats::Interval;
 
 use super::grid::{Column, Grid};
 use super::rows::of_class;

@@ -7,7 +7,7 @@ mod detail;
 mod grid;
 mod rows;
 
-use preheat_analyze::classify::ClassifyReport;
+use preheat_model::classify::ClassifyReport;
 
 use super::words;
 use crate::terminal::{Screen, Style, Terminal};

@@ -1,7 +1,7 @@
 //! Many benchmarks, one line each.
 
-use preheat_analyze::classify::{Benchmark, ClassifyReport};
-use preheat_analyze::stats::{Class, Consistency};
+use preheat_model::classify::{Benchmark, ClassifyReport};
+use preheat_model::stats::{Class, Consistency};
 
 use super::grid::{Column, Grid};
 use crate::classify::words;

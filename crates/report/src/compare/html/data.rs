@@ -1,7 +1,7 @@
 //! The data for the script: both paths from exec to the end of the first iteration.
 
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::run::{Cause, RunView, Segment};
+use preheat_model::compare::CompareReport;
+use preheat_model::run::{Cause, RunView, Segment};
 use serde_json::{Value, json};
 
 use crate::html::command::command_line;

@@ -4,7 +4,7 @@
 //! Small differences need as much space as large ones, so the scale is linear within the
 //! margin and logarithmic beyond it (the inverse hyperbolic sine).
 
-use preheat_analyze::compare::{Estimate, Verdict};
+use preheat_model::compare::{Estimate, Verdict};
 
 use super::class;
 use crate::compare::words::{ends, margin};

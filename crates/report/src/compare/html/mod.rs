@@ -12,8 +12,8 @@ mod field;
 mod rows;
 mod sections;
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Verdict};
-use preheat_analyze::run::RunView;
+use preheat_model::compare::{CompareKind, CompareReport, Verdict};
+use preheat_model::run::RunView;
 
 use crate::html::PROGRAM_STYLE;
 use crate::html::frame::Frame;

@@ -1,6 +1,6 @@
 //! The table of quantities: base, new, the change, and its plot around zero.
 
-use preheat_analyze::compare::{Level, Quantity};
+use preheat_model::compare::{Level, Quantity};
 
 use super::field::Field;
 use super::{class, sign};

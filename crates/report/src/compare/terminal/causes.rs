@@ -1,6 +1,6 @@
 //! The causes that changed, as bars around zero, with the items that explain them.
 
-use preheat_analyze::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
+use preheat_model::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
 use super::super::words::{changed, interval, signed, value};
@@ -162,7 +162,7 @@ fn items(screen: &mut Screen, change: &CauseChange) {
 
 /// Describes an item, `sympy is new · torch.utils._sympy.functions:12`, in `room` columns.
 fn describe(item: &ItemChange, room: usize) -> String {
-    use preheat_analyze::compare::Change;
+    use preheat_model::compare::Change;
     let what = match item.change {
         Change::New | Change::Gone => item.change.words().to_owned(),
         Change::Grown | Change::Shrunk => format!(

@@ -1,6 +1,6 @@
 //! The headline and the two sides of the comparison.
 
-use preheat_analyze::compare::{CompareReport, Side};
+use preheat_model::compare::{CompareReport, Side};
 
 use super::super::words::{changed, sentence};
 use super::style_of;

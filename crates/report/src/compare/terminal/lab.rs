@@ -1,6 +1,6 @@
 //! Two lab results: the changed and the inconclusive quantities, and the number of the others.
 
-use preheat_analyze::compare::{CompareReport, Quantity};
+use preheat_model::compare::{CompareReport, Quantity};
 
 use super::super::order::{series, sorted};
 use super::table::{Row, Table};

@@ -13,7 +13,7 @@ mod notes;
 mod quantities;
 mod table;
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, Verdict};
 
 use crate::terminal::{Screen, Style, Terminal};
 

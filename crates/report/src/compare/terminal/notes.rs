@@ -1,6 +1,6 @@
 //! The notes and the decision.
 
-use preheat_analyze::compare::CompareReport;
+use preheat_model::compare::CompareReport;
 
 use super::super::gate::{Decision, gate};
 use super::super::words::sentence;

@@ -1,6 +1,6 @@
 //! The quantities of a run: both levels, the difference and its interval.
 
-use preheat_analyze::compare::{CompareReport, Quantity};
+use preheat_model::compare::{CompareReport, Quantity};
 
 use super::super::order::reasons;
 use super::table::{Row, Table};

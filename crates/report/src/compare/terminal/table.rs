@@ -3,7 +3,7 @@
 //! On a narrow terminal, columns are dropped or shortened in this order: the change, long
 //! names, the relative change, then base and new.
 
-use preheat_analyze::compare::{Level, Quantity, Verdict};
+use preheat_model::compare::{Level, Quantity, Verdict};
 
 use super::super::words::{change, changed, interval, percents, signed, value};
 use super::style_of;

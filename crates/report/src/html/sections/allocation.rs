@@ -1,6 +1,6 @@
 //! Allocation times by size.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, names};
+use preheat_model::lab::{Experiment, ExperimentId, names};
 
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::page::Page;

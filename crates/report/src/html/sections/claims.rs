@@ -1,6 +1,6 @@
 //! The claims: verdict, result, and the evidence in a collapsed table.
 
-use preheat_analyze::lab::{Claim, Evidence, Verdict};
+use preheat_model::lab::{Claim, Evidence, Verdict};
 
 use crate::html::escape::escape;
 use crate::html::figure::Table;

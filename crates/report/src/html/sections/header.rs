@@ -1,6 +1,6 @@
 //! The top of the page: the headline, notable observations, the device and the machine.
 
-use preheat_analyze::lab::{LabReport, MeasuredDevice};
+use preheat_model::lab::{LabReport, MeasuredDevice};
 
 use crate::headline::Headline;
 use crate::html::escape::escape;

@@ -93,7 +93,7 @@ fn numbers(row: &Row) -> String {
 
 /// The label, with the variant if it is a separate group elsewhere.
 fn full_label(row: &Row) -> String {
-    if row.experiment.id == preheat_analyze::lab::ExperimentId::Launch {
+    if row.experiment.id == preheat_model::lab::ExperimentId::Launch {
         format!("{}, {}", row.label, row.series.variant)
     } else {
         row.label.clone()

@@ -1,7 +1,7 @@
 //! Memory in use before the first iteration and after each iteration.
 
-use preheat_analyze::lab::{Experiment, SampleKind, Series, names};
-use preheat_analyze::stats::median;
+use preheat_model::lab::{Experiment, SampleKind, Series, names};
+use preheat_model::stats::median;
 
 use crate::html::figure::{Figure, Table, folded, grid};
 use crate::html::page::Page;

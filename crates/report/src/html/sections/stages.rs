@@ -1,7 +1,7 @@
 //! The stages from process start to the first result, next to the floor of a minimal native
 //! program.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, SampleKind, Series, names};
+use preheat_model::lab::{Experiment, ExperimentId, SampleKind, Series, names};
 
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::escape::escape;

@@ -1,6 +1,6 @@
 //! Copies by size: their speed, and the break-even point of page-locked memory.
 
-use preheat_analyze::lab::{Experiment, ExperimentId, names};
+use preheat_model::lab::{Experiment, ExperimentId, names};
 
 use super::allocation::times;
 use crate::html::figure::{Figure, Table, grid};

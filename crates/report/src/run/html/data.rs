@@ -4,7 +4,7 @@
 //! and each is written once. Times are whole microseconds. Nothing in it can end the
 //! element that it stands in.
 
-use preheat_analyze::run::{Bar, Cause, FlameNode, RunView};
+use preheat_model::run::{Bar, Cause, FlameNode, RunView};
 use serde_json::{Value, json};
 
 use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain, segment};

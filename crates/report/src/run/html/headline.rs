@@ -1,7 +1,7 @@
 //! Where most of the time went, in a sentence. It leads with the largest cause, so that
 //! it never says other than the causes below it.
 
-use preheat_analyze::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
+use preheat_model::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
 
 use super::super::words::{own_line, percent};
 use super::words::{asked, first_of};

@@ -14,7 +14,7 @@ mod headline;
 mod sections;
 mod words;
 
-use preheat_analyze::run::{RunReport, RunView};
+use preheat_model::run::{RunReport, RunView};
 
 use crate::html::PROGRAM_STYLE;
 use crate::html::command::command_line;

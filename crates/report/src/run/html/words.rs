@@ -1,6 +1,6 @@
 //! What several sections of the page write in the same way.
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport, StartReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport, StartReport};
 
 use crate::html::stack::in_order;
 

@@ -1,6 +1,6 @@
 //! The causes as bars, the largest first.
 
-use preheat_analyze::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 use super::super::words::{function, percent};
 use crate::terminal::cells::{bar, durations, is_words, name as cut};

@@ -1,6 +1,6 @@
 //! The excess of the first iteration over a steady one, or over the second, in a sentence.
 
-use preheat_analyze::run::{CauseSeconds, RunReport};
+use preheat_model::run::{CauseSeconds, RunReport};
 
 use super::super::words::signed;
 use crate::terminal::{Screen, Style};

@@ -1,7 +1,7 @@
 //! The headlines: what was run, the time to its first iteration, the first iteration
 //! against the steady one, and memory.
 
-use preheat_analyze::run::{DeviceBytes, IterationsBy, RunReport};
+use preheat_model::run::{DeviceBytes, IterationsBy, RunReport};
 
 use super::super::words::{counted, in_order, pinned, shape, starts, time_span};
 use crate::html::command::command_line;

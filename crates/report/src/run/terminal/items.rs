@@ -1,6 +1,6 @@
 //! The largest items over all causes: what exactly it was, and who asked for it.
 
-use preheat_analyze::run::{Cause, Item, RunReport};
+use preheat_model::run::{Cause, Item, RunReport};
 
 use super::super::words::{own_line, short, waited};
 use crate::terminal::cells::{durations, is_words, name as cut};

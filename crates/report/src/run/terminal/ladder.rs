@@ -1,7 +1,7 @@
 //! The temperatures against each other, the slowest first. None contains another: a
 //! start whose files are evicted may find its compile caches full.
 
-use preheat_analyze::run::RunReport;
+use preheat_model::run::RunReport;
 
 use super::super::words::{counted, slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};

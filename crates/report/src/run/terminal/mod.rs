@@ -14,7 +14,7 @@ mod notes;
 mod regions;
 mod remedies;
 
-use preheat_analyze::run::RunReport;
+use preheat_model::run::RunReport;
 
 use crate::terminal::{Screen, Terminal};
 

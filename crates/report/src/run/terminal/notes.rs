@@ -1,6 +1,6 @@
 //! What is missing or doubtful, and where all this was measured.
 
-use preheat_analyze::run::RunReport;
+use preheat_model::run::RunReport;
 
 use crate::terminal::{Screen, Style, joined};
 use crate::units::bytes;

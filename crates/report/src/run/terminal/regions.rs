@@ -1,8 +1,8 @@
 //! Regions that the program times itself: the numbers that it prints, with their causes. And
 //! the moments that it marks.
 
-use preheat_analyze::run::{MarkReport, RegionReport, RunReport};
-use preheat_analyze::stats::Interval;
+use preheat_model::run::{MarkReport, RegionReport, RunReport};
+use preheat_model::stats::Interval;
 
 use super::super::words::{causes_listed, time_span, unfinished_sentence};
 use crate::terminal::{Screen, Style, clean};

@@ -1,7 +1,7 @@
 //! What would help: the predicted saving, what to do, and what that assumes. What would
 //! help only later, and what would not help, are separate lists.
 
-use preheat_analyze::run::{Remedy, RemedyGroup};
+use preheat_model::run::{Remedy, RemedyGroup};
 
 use crate::terminal::cells::durations;
 use crate::terminal::{Screen, Style, width};

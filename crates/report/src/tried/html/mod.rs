@@ -5,7 +5,7 @@
 mod sections;
 mod variants;
 
-use preheat_analyze::tried::TriedReport;
+use preheat_model::tried::TriedReport;
 
 use crate::html::PROGRAM_STYLE;
 use crate::html::command::command_line;

@@ -1,7 +1,7 @@
 //! The text and tables: the decision, each remedy, and how to read the page.
 
-use preheat_analyze::run::Temperature;
-use preheat_analyze::tried::{Kept, TriedReport, TriedVariant};
+use preheat_model::run::Temperature;
+use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use super::TriedPage;
 use crate::html::command::command_line;

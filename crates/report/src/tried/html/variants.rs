@@ -1,7 +1,7 @@
 //! The configurations: a bar by cause for each, and a mark for every start.
 
-use preheat_analyze::run::Cause;
-use preheat_analyze::tried::{TriedReport, TriedVariant};
+use preheat_model::run::Cause;
+use preheat_model::tried::{TriedReport, TriedVariant};
 
 use super::TriedPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};

@@ -1,7 +1,7 @@
 //! Two made-up lab results.
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Headline, SeriesKey, Unit, Verdict};
-use preheat_analyze::lab::{ExperimentId, names};
+use preheat_model::compare::{CompareKind, CompareReport, Headline, SeriesKey, Unit, Verdict};
+use preheat_model::lab::{ExperimentId, names};
 
 use super::parts::quantity;
 use super::{BEFORE, judged, runs};

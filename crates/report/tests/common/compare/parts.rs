@@ -1,11 +1,11 @@
 //! The parts of the comparisons: sides, quantities, causes. Their statistics are only
 //! approximate.
 
-use preheat_analyze::compare::{
+use preheat_model::Machine;
+use preheat_model::compare::{
     CauseChange, Change, Estimate, ItemChange, Level, Quantity, Side, Unit, Verdict,
 };
-use preheat_analyze::lab::Machine;
-use preheat_analyze::run::{Cause, IterationsBy, Temperature};
+use preheat_model::run::{Cause, IterationsBy, Temperature};
 
 /// The offsets of the starts from their mean.
 const UNREST: [f64; 9] = [-0.9, 0.4, 1.3, -0.2, -1.4, 0.7, 0.1, -0.6, 0.6];

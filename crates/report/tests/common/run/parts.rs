@@ -1,6 +1,6 @@
 //! The items behind the causes, and the remedies.
 
-use preheat_analyze::run::{Cause, FunctionReport, Item, Later, Remedy};
+use preheat_model::run::{Cause, FunctionReport, Item, Later, Remedy};
 
 use super::MIB;
 

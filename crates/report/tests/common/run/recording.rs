@@ -1,11 +1,11 @@
 //! A small recording by hand: two starts of a shell that becomes Python, which imports,
 //! computes on a device and is killed in the second start.
 
-use preheat_analyze::run::trace::{
+use preheat_model::run::trace::{
     Allocation, AllocatorSample, Copied, DeviceMemory, Function, Import, Load, Module, Process,
     ProcessSample, Span, StartTrace, Symbol, Thread, Usage, What,
 };
-use preheat_analyze::run::{Manifest, RECORDING_SCHEMA, Recording, StartInfo, Temperature};
+use preheat_model::run::{Manifest, RECORDING_SCHEMA, Recording, StartInfo, Temperature};
 
 /// The recording.
 pub fn recording() -> Recording {

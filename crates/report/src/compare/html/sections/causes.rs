@@ -1,8 +1,8 @@
 //! The causes of the change: both sides as bars, then a row per cause that expands to the
 //! items behind it.
 
-use preheat_analyze::compare::{CauseChange, Unit, Verdict};
-use preheat_analyze::run::Cause;
+use preheat_model::compare::{CauseChange, Unit, Verdict};
+use preheat_model::run::Cause;
 
 use super::super::{ComparePage, class, sign};
 use crate::compare::words::{changed, ends, interval, signed, value};

@@ -1,7 +1,7 @@
 //! The top of the page: the change and its cause, the decision, the most important
 //! quantities, and the two sides.
 
-use preheat_analyze::compare::{CompareKind, CompareReport, Level, Quantity, Side, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, Level, Quantity, Side, Verdict};
 
 use super::super::class;
 use crate::compare::gate::{Decision, FLAG, gate};

@@ -1,7 +1,7 @@
 //! Two lab results: changed quantities, then inconclusive ones; unchanged quantities are
 //! folded away.
 
-use preheat_analyze::compare::Quantity;
+use preheat_model::compare::Quantity;
 
 use super::super::ComparePage;
 use super::super::rows::table;
@@ -61,7 +61,7 @@ fn same(quantities: &[&Quantity]) -> String {
     let mut data = Table::new(&["series", "on", "quantity", "base", "new", "change"]);
     data.words = vec![1, 2];
     for quantity in quantities.iter().take(LISTED) {
-        let level = |level: &Option<preheat_analyze::compare::Level>| {
+        let level = |level: &Option<preheat_model::compare::Level>| {
             let level = level.as_ref();
             level.map_or(ABSENT.to_owned(), |level| {
                 value(level.mean.value, quantity.unit)

@@ -1,6 +1,6 @@
 //! The explanation of the method.
 
-use preheat_analyze::compare::CompareKind;
+use preheat_model::compare::CompareKind;
 
 use super::super::ComparePage;
 

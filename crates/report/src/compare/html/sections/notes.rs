@@ -1,6 +1,6 @@
 //! The notes, the definition of a regression, and the machines.
 
-use preheat_analyze::compare::{CompareKind, Side};
+use preheat_model::compare::{CompareKind, Side};
 
 use super::super::ComparePage;
 use crate::compare::words::{margin, sentence};

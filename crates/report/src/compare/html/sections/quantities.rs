@@ -1,6 +1,6 @@
 //! Every quantity of a run: both levels, the change and its interval.
 
-use preheat_analyze::compare::Quantity;
+use preheat_model::compare::Quantity;
 
 use super::super::ComparePage;
 use super::super::rows::table;

@@ -1,7 +1,7 @@
 //! Every start as a dot: compares the difference between the sides with the spread of the
 //! starts.
 
-use preheat_analyze::compare::{Level, Quantity};
+use preheat_model::compare::{Level, Quantity};
 
 use super::super::ComparePage;
 use crate::compare::words::{ends, value};

@@ -1,8 +1,8 @@
 //! Both timelines, one below the other on one axis. A script draws them; without JavaScript
 //! they are a static picture.
 
-use preheat_analyze::compare::CompareReport;
-use preheat_analyze::run::{Cause, RunView};
+use preheat_model::compare::CompareReport;
+use preheat_model::run::{Cause, RunView};
 
 use super::super::ComparePage;
 use super::super::data::{end, parts};

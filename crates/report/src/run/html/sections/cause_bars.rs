@@ -1,6 +1,6 @@
 //! Bars side by side, each made up of its causes.
 
-use preheat_analyze::run::Cause;
+use preheat_model::run::Cause;
 
 use super::super::RunPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};

@@ -1,7 +1,7 @@
 //! Where the time to first went: one bar, and a row for each cause that opens to what
 //! is behind it.
 
-use preheat_analyze::run::{Cause, CauseReport, Item};
+use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
 use super::super::words::{asked, first_of};

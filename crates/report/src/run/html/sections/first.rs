@@ -1,7 +1,7 @@
 //! The first iteration against the steady ones: what the difference is made of, and
 //! every iteration of every start.
 
-use preheat_analyze::run::CauseSeconds;
+use preheat_model::run::CauseSeconds;
 
 use super::super::RunPage;
 use crate::html::figure::{Figure, Table, grid};

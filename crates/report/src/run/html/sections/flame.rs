@@ -1,7 +1,7 @@
 //! Flame graphs: imports, each below the module that asked for it, and functions, each
 //! below its caller. The script draws them; the largest are in the data as a table too.
 
-use preheat_analyze::run::{FlameNode, RunView};
+use preheat_model::run::{FlameNode, RunView};
 
 use super::super::RunPage;
 use crate::html::cut::cut;

@@ -1,7 +1,7 @@
 //! The top of the page: where most of the time went, in a sentence and three numbers,
 //! and of what.
 
-use preheat_analyze::run::{IterationsBy, RunReport};
+use preheat_model::run::{IterationsBy, RunReport};
 
 use super::super::headline::headline;
 use super::super::words::first_of;

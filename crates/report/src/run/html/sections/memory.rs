@@ -1,6 +1,6 @@
 //! Memory: what the device's is made of, and all of it over time.
 
-use preheat_analyze::run::{DeviceBytes, MemoryPoint, RunView};
+use preheat_model::run::{DeviceBytes, MemoryPoint, RunView};
 
 use super::super::RunPage;
 use super::super::words::first_of;

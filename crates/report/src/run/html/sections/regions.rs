@@ -1,8 +1,8 @@
 //! Regions that the program times itself: the numbers that it prints, with their causes. And
 //! the moments that it marks.
 
-use preheat_analyze::run::{CauseSeconds, MarkReport, RegionReport};
-use preheat_analyze::stats::Interval;
+use preheat_model::run::{CauseSeconds, MarkReport, RegionReport};
+use preheat_model::stats::Interval;
 
 use super::super::RunPage;
 use super::cause_bars::{Bar, figure, key};

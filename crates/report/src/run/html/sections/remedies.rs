@@ -1,6 +1,6 @@
 //! What would remove it: a card for each remedy, in the report's order.
 
-use preheat_analyze::run::Remedy;
+use preheat_model::run::Remedy;
 
 use super::super::RunPage;
 use crate::html::code::code;

@@ -1,7 +1,7 @@
 //! Start by start: where each one's time to first went; and, where starts of several
 //! temperatures were made, these against each other, the slowest first.
 
-use preheat_analyze::run::{Rung, StartReport};
+use preheat_model::run::{Rung, StartReport};
 
 use super::super::RunPage;
 use super::super::words::parts;

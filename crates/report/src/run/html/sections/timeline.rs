@@ -1,7 +1,7 @@
 //! The time line from exec to the third iteration, thread by thread. The script draws
 //! it; without the script there is the path alone, as a still picture.
 
-use preheat_analyze::run::{Cause, RunView};
+use preheat_model::run::{Cause, RunView};
 
 use super::super::RunPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};

@@ -30,7 +30,8 @@ pub enum Class {
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 5] = [
+    /// All classes.
+    pub const ALL: [Class; 5] = [
         Class::Flat,
         Class::ColdFirst,
         Class::Warmup,
@@ -51,7 +52,7 @@ impl Class {
 
     /// The class of several starts: the most frequent one; of equally frequent ones the
     /// worst. `None` without starts.
-    pub(super) fn overall(classes: &[Class]) -> Option<Class> {
+    pub fn overall(classes: &[Class]) -> Option<Class> {
         let count = |class: Class| classes.iter().filter(|c| **c == class).count();
         let most_frequent = Class::ALL.into_iter().max_by_key(|c| (count(*c), *c));
         most_frequent.filter(|_| !classes.is_empty())
@@ -88,7 +89,8 @@ impl Consistency {
         }
     }
 
-    pub(super) fn of(classes: &[Class]) -> Consistency {
+    /// The consistency of starts with these classes.
+    pub fn of(classes: &[Class]) -> Consistency {
         if classes.windows(2).all(|pair| pair[0] == pair[1]) {
             Consistency::Consistent
         } else if classes.iter().all(|class| *class <= Class::Warmup) {

@@ -26,7 +26,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 }
 
 /// [`quantile`] of sorted values, of which there must be at least one.
-pub(super) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
+pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
     let (below, part) = position(sorted.len(), q);
     let high = sorted[(below + 1).min(sorted.len() - 1)];
     between(sorted[below], high, part)

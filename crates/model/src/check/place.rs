@@ -15,7 +15,7 @@ pub struct Place {
 
 impl Place {
     /// The position of the byte `at`, or of the end if the text is shorter.
-    pub(super) fn of(text: &str, at: usize) -> Place {
+    pub fn of(text: &str, at: usize) -> Place {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;

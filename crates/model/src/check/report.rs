@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Place, Quantity, Unit};
-use crate::lab::Machine;
+use crate::Machine;
 use crate::run::{Cause, Temperature};
 use crate::stats::Interval;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trace::Clock;
 use super::{Cause, Evicted, RunSettings, Temperature};
-use crate::lab::Machine;
+use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
 /// The schema written by this version.

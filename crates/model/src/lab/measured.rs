@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentId;
+use crate::Machine;
 
 /// All measurements of one lab run.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,21 +35,6 @@ pub struct Settings {
     pub quick: bool,
     /// Why the run ended before all starts were done, if it did.
     pub ended_early: Option<String>,
-}
-
-/// The machine properties that matter to a cold start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
-    /// The operating system's name.
-    pub os: String,
-    /// The kernel release.
-    pub kernel: String,
-    /// The processor name.
-    pub cpu: String,
-    /// The cores that this process may use.
-    pub cores: usize,
-    /// Memory in bytes.
-    pub memory: u64,
 }
 
 /// A measured device.

@@ -5,7 +5,7 @@
 //! wait most of the time although the machine is otherwise idle. While the program uses all
 //! processors, all of its waiting is for itself; while it uses some of them, that share is.
 
-use super::trace::{StartTrace, ThreadSample};
+use preheat_model::run::trace::{StartTrace, ThreadSample};
 
 /// The length of the windows for which the load is computed, in nanoseconds.
 const WINDOW: u64 = 20_000_000;
@@ -19,7 +19,7 @@ const MOST_WINDOWS: usize = 1 << 20;
 
 /// Splits the time that the threads of a start waited for one of the machine's `cores`
 /// processors into waiting for the program itself and waiting for others.
-pub fn find_own_load(start: &mut StartTrace, cores: usize) {
+pub(crate) fn find_own_load(start: &mut StartTrace, cores: usize) {
     let any = start.processes.iter().flat_map(|process| &process.threads);
     let waited = |sample: &ThreadSample| sample.waited > 0;
     if cores == 0
@@ -99,8 +99,8 @@ fn split(samples: &mut [ThreadSample], shares: &[f64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trace::{Process, Thread};
     use super::*;
+    use preheat_model::run::trace::{Process, Thread};
 
     /// A start with threads that each get a share of a processor and wait for the rest.
     fn start(threads: usize, cpu: f64) -> StartTrace {

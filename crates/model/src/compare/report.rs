@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::{ExperimentId, Machine};
+use crate::Machine;
+use crate::lab::ExperimentId;
 use crate::run::{Cause, IterationsBy, Temperature};
 
 /// The schema id that this version writes.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::near::did_you_mean;
+use super::value::quoted;
 use crate::run::Cause;
 use crate::stats::Interval;
 use crate::units;
@@ -96,6 +98,24 @@ impl Quantity {
             Quantity::DeviceMemory | Quantity::HostMemory => Unit::Bytes,
             _ => Unit::Seconds,
         }
+    }
+}
+
+impl Quantity {
+    /// Looks up a cause by name, ignoring case; the error lists all causes.
+    pub fn cause(name: &str) -> Result<Quantity, String> {
+        let names = Cause::ALL.map(Cause::as_str);
+        let found = Cause::ALL
+            .into_iter()
+            .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
+        found.map(Quantity::Cause).ok_or_else(|| {
+            format!(
+                "there is no cause {}{}; expected one of {}",
+                quoted(name),
+                did_you_mean(name, names),
+                names.join(", ")
+            )
+        })
     }
 }
 

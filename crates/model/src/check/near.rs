@@ -1,10 +1,7 @@
 //! "Did you mean …?" suggestions.
 
 /// The name closest to `written`, if it is close enough to be a typo.
-pub(super) fn nearest<'a>(
-    written: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Typos are not much longer than names, and the comparison takes quadratic time.
     if written.len() > 64 {
         return None;
@@ -19,7 +16,7 @@ pub(super) fn nearest<'a>(
 }
 
 /// ` (did you mean …?)`, or nothing.
-pub(super) fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(written, names) {
         Some(name) => format!(" (did you mean {name}?)"),
         None => String::new(),

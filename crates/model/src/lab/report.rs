@@ -6,9 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::measured::subject_label;
-use super::{
-    ExperimentId, Machine, MeasuredDevice, MeasuredFramework, SampleKind, Settings, Skipped,
-};
+use super::{ExperimentId, MeasuredDevice, MeasuredFramework, SampleKind, Settings, Skipped};
+use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
 /// The schema id that this version writes.
@@ -236,4 +235,22 @@ impl Evidence {
     pub fn subject(&self) -> String {
         subject_label(&self.device, self.framework.as_deref())
     }
+}
+
+impl Claim {
+    /// The value for `--starts` that should decide this claim, if it is inconclusive only for
+    /// lack of starts.
+    pub fn enough_starts(&self) -> Option<usize> {
+        let open = self.verdict == Verdict::Inconclusive;
+        open.then(|| starts_that_decide(&self.evidence)).flatten()
+    }
+}
+
+/// The value for `--starts` that should decide an inconclusive claim; none if more starts
+/// alone would not.
+pub fn starts_that_decide(evidence: &[Evidence]) -> Option<usize> {
+    let open = evidence.iter();
+    let open = open.filter(|e| e.verdict == Verdict::Inconclusive);
+    let needed: Option<Vec<usize>> = open.map(|e| e.enough_starts).collect();
+    needed?.into_iter().max()
 }

@@ -76,7 +76,7 @@ impl Rng {
 
     /// A gamma variate with scale 1 and a shape of at least 1 (Marsaglia & Tsang 2000);
     /// ratios of two give the beta variates of order statistics.
-    pub(super) fn gamma(&mut self, shape: f64) -> f64 {
+    pub fn gamma(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
         loop {

@@ -29,7 +29,7 @@ const SIZES: [(&str, f64); 9] = [
 const LONGEST: usize = 64;
 
 /// The seconds or bytes in a unit of that name.
-pub(super) fn scale(unit: Unit, name: &str) -> Option<f64> {
+pub fn scale(unit: Unit, name: &str) -> Option<f64> {
     let (units, exact): (&[(&str, f64)], bool) = match unit {
         Unit::Seconds => (&TIMES, true),
         // Bits are never meant, and `gib` is as clear as `GiB`.
@@ -44,7 +44,7 @@ pub(super) fn scale(unit: Unit, name: &str) -> Option<f64> {
 }
 
 /// Parses a text to seconds, bytes, or a bare number; the error is a message.
-pub(super) fn parse(unit: Unit, text: &str) -> Result<f64, String> {
+pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     if trimmed.len() > LONGEST {
         return Err(format!("{} is no number; {}", quoted(text), written(unit)));
@@ -91,7 +91,7 @@ impl Unit {
 }
 
 /// Uses a bare number as a limit.
-pub(super) fn bare(unit: Unit, number: f64) -> Result<f64, String> {
+pub fn bare(unit: Unit, number: f64) -> Result<f64, String> {
     match unit {
         Unit::Seconds | Unit::Bytes => Err(format!("{number} has no unit; {}", written(unit))),
         _ => possible(unit, number, &number.to_string()),
@@ -166,7 +166,7 @@ fn wrong_unit(unit: Unit, name: &str) -> String {
 }
 
 /// Quotes a text, shortened and without terminal control characters.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
         shown.push('…');

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Machine;
 use crate::compare::Estimate;
-use crate::lab::Machine;
 use crate::run::{CauseSeconds, Temperature};
 
 /// The schema id.

@@ -1,7 +1,6 @@
 //! All items behind the causes of the shown start, for comparisons. The report lists only
 //! the largest ones.
 
-use super::path::CAUSES;
 use super::{Cause, Item};
 
 /// All items behind the causes of the shown start.
@@ -9,7 +8,7 @@ use super::{Cause, Item};
 pub struct Behind {
     /// Items by [`Cause::index`], largest first. Python modules are grouped as in the
     /// report; `modules` lists them one by one.
-    pub items: [Vec<Item>; CAUSES],
+    pub items: [Vec<Item>; Cause::ALL.len()],
     /// All Python modules that took time on the path. A module comes after the one that
     /// imported it.
     pub modules: Vec<Module>,

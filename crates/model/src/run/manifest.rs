@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Timers;
-use crate::lab::Machine;
+use crate::Machine;
 
 /// The schema written by this version.
 pub const RECORDING_SCHEMA: &str = "preheat.recording/1";

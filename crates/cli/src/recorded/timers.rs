@@ -10,12 +10,8 @@ use std::io::Read;
 use std::path::Path;
 
 use addr2line::Loader;
-use preheat_analyze::run::{
-    Address, Body, Recording, TimedFile, Timers, addresses as in_place, body, frames, timed_lines,
-    timers_in,
-};
-
-use crate::manifest;
+use preheat_analyze::run::{addresses as in_place, body, frames, timed_lines, timers_in};
+use preheat_model::run::{Address, Body, Recording, TimedFile, Timers};
 
 /// Longer sources are not searched.
 const LONGEST_SOURCE: u64 = 4 << 20;
@@ -52,7 +48,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
     if timers != recording.manifest.timers {
         recording.manifest.timers = timers;
         // Without it, readings are paired by order when the recording is read again.
-        let _ = manifest::save(&recording.manifest, directory);
+        let _ = preheat_launch::save_manifest(&recording.manifest, directory);
     }
 }
 

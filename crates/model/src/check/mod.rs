@@ -1,0 +1,14 @@
+//! Budgets: quantities and their units, as text and as numbers, and the verdicts on them.
+
+mod draft;
+mod near;
+mod place;
+mod quantity;
+mod report;
+pub mod value;
+
+pub use draft::{Draft, DraftLine, Measured};
+pub use near::{did_you_mean, nearest};
+pub use place::{Misplaced, Place};
+pub use quantity::{Quantity, Unit};
+pub use report::{CHECK_SCHEMA, CheckReport, CheckSettings, Line, LineKind, Part, Value, Verdict};

@@ -1,0 +1,18 @@
+//! The experiments of `preheat lab`: raw measurements ([`Measured`]) and results
+//! ([`LabReport`]).
+
+mod again;
+mod experiment;
+mod measured;
+pub mod names;
+mod report;
+
+pub use experiment::ExperimentId;
+pub use measured::{
+    Measured, MeasuredDevice, MeasuredFramework, Outcome, Sample, SampleKind, Settings, Skipped,
+    Start, Subject, Unit,
+};
+pub use report::{
+    Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
+    Series, Verdict, starts_that_decide,
+};

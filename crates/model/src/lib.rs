@@ -1,0 +1,29 @@
+//! The types that the crates share: what was recorded and measured, and the documents that
+//! follow from it.
+//!
+//! Nothing here measures, analyses or renders. Methods only look up, parse and format the
+//! values of a type.
+//!
+//! - [`run`]: recordings ([`run::Recording`], [`run::Manifest`]), causes ([`run::Cause`]) and
+//!   the document `preheat.run` ([`run::RunReport`]).
+//! - [`lab`]: the measurements of the experiments ([`lab::Measured`]) and their results
+//!   ([`lab::LabReport`]).
+//! - [`compare`], [`check`], [`tried`]: the documents about comparisons, budgets and measured
+//!   remedies.
+//! - [`classify`]: iteration times of other tools ([`classify::Times`]) and their classes.
+//! - [`stats`]: estimates, classes, and the random numbers that all crates share.
+//! - [`units`]: numbers with units, as text.
+
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod classify;
+pub mod compare;
+pub mod lab;
+mod machine;
+pub mod run;
+pub mod stats;
+pub mod tried;
+pub mod units;
+
+pub use machine::Machine;

@@ -1,0 +1,32 @@
+//! A recorded program: the recording, and the document about it.
+//!
+//! - [`Recording`] is what was recorded, [`Manifest`] its head.
+//! - [`RunReport`] is the document, [`RunView`] the data of its page, [`StartAnalysis`] the
+//!   data for exporters, [`Behind`] the details for comparisons.
+//! - [`Cause`] is the closed list of where time goes.
+
+mod behind;
+mod cause;
+mod iteration_rule;
+mod manifest;
+mod path;
+mod report;
+mod stacks;
+mod timers;
+pub mod trace;
+mod view;
+
+pub use behind::{Behind, Module};
+pub use cause::Cause;
+pub use iteration_rule::line_patterns;
+pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
+pub use report::{
+    CauseReport, CauseSeconds, DeviceBytes, FunctionReport, Item, IterationsBy, Later, MarkReport,
+    MemoryReport, RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
+    ThreadReport, Unfinished,
+};
+pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
+pub use timers::{Address, Body, TimedFile, Timers};
+pub use trace::Recording;
+pub use view::{Bar, FlameNode, MemoryPoint, Row, RunView, Segment};
