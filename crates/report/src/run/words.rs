@@ -207,6 +207,16 @@ pub(crate) fn causes_listed(causes: &[CauseSeconds]) -> String {
     words.join(", ")
 }
 
+/// The first execution of a region in the first start, in seconds, if that start does not
+/// count and differs noticeably from the others. Its output is the one people see.
+pub(crate) fn first_start(region: &RegionReport) -> Option<f64> {
+    /// The smallest relative difference worth a mention.
+    const NOTICEABLE: f64 = 0.05;
+    let seconds = (*region.firsts.first()?)?;
+    let noticeable = (seconds / region.first.median - 1.0).abs() > NOTICEABLE;
+    (region.firsts.len() > 1 && noticeable).then_some(seconds)
+}
+
 /// Device work that a region did not wait for, in a sentence.
 pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
     let kernels = counted(

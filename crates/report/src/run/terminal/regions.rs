@@ -4,7 +4,7 @@
 use preheat_model::run::{MarkReport, RegionReport, RunReport};
 use preheat_model::stats::Interval;
 
-use super::super::words::{causes_listed, time_span, unfinished_sentence};
+use super::super::words::{causes_listed, first_start, time_span, unfinished_sentence};
 use crate::terminal::{Screen, Style, clean};
 use crate::units::{duration, ratio};
 
@@ -84,6 +84,9 @@ fn numbers(region: &RegionReport) -> String {
     if let Some(best) = region.best.filter(|_| region.count > 2) {
         text.push_str(&format!("; fastest {}", duration(best.median)));
     }
+    if let Some(seconds) = first_start(region) {
+        text.push_str(&format!("; {} in the first start", duration(seconds)));
+    }
     if let Some(helper) = &region.helper {
         text.push_str(&format!("; read by {}", clean(helper)));
     }
@@ -121,6 +124,18 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("3 kernels not waited for"), "{text}");
+    }
+
+    #[test]
+    fn a_different_first_start_is_shown_because_its_output_is() {
+        let mut report = run::twice();
+        report.regions[0].firsts = vec![Some(2.0), Some(0.541), Some(0.541)];
+        let shown = text(&report).replace("\n    ", " ");
+        assert!(shown.contains("; 2 s in the first start"), "{shown}");
+        report.regions[0].firsts[0] = Some(0.542);
+        assert!(!text(&report).contains("in the first start"));
+        report.regions[0].firsts = vec![Some(2.0)];
+        assert!(!text(&report).contains("in the first start"));
     }
 
     #[test]

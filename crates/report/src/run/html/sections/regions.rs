@@ -10,7 +10,7 @@ use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
-use crate::run::words::{time_span, unfinished_sentence};
+use crate::run::words::{first_start, time_span, unfinished_sentence};
 use crate::units::{ABSENT, duration, ratio};
 
 /// So many regions are drawn.
@@ -106,6 +106,7 @@ fn table(regions: &[RegionReport]) -> Table {
         "second",
         "first ÷ second",
         "fastest later",
+        "first, in the first start",
     ]);
     data.words = vec![1, 2];
     let time = |interval: &Option<Interval>| {
@@ -126,6 +127,7 @@ fn table(regions: &[RegionReport]) -> Table {
                 .ratio
                 .map_or(ABSENT.to_owned(), |times| ratio(times.median)),
             time(&region.best),
+            first_start(region).map_or(ABSENT.to_owned(), duration),
         ]);
     }
     data
