@@ -346,13 +346,14 @@ fn differing_sides_are_compared_with_notes() {
         "base was recorded by preheat 0.1.0, new by 0.2.0",
         "the sides have no temperature in common: base is process, new is disk",
         "the environment differs: CUDA_MODULE_LOADING",
-        "peak device memory: new has no value",
     ] {
         let noted = report.notes.iter().any(|note| note.contains(part));
         assert!(noted, "{part}: {:#?}", report.notes);
     }
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Same);
     assert_eq!(verdict(&report, "device-memory"), Verdict::Inconclusive);
+    let memory = (report.quantities.iter()).find(|one| one.id == "device-memory");
+    assert_eq!(memory.unwrap().why, "new has no value");
 }
 
 #[test]

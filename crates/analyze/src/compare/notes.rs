@@ -48,11 +48,6 @@ pub(super) fn of_runs(
             ));
         }
     }
-    for quantity in &report.quantities {
-        if quantity.base.is_none() || quantity.new.is_none() {
-            notes.push(format!("{}: {}", quantity.name, quantity.why));
-        }
-    }
     notes
 }
 
