@@ -241,6 +241,43 @@ import numpy, os
     assert_eq!(started(&warm, &PROGRAM, &as_is).out, "1 production 1\n");
 }
 
+/// Buffers of standard streams stay the same objects, and belong to the start's own files.
+#[test]
+fn buffers_of_standard_streams_are_kept() {
+    let program = format!(
+        "import sys
+sys.path.append('more')
+import numpy
+order = sys.byteorder.upper()
+out, given = sys.stdout.buffer, sys.stdin.buffer
+{PARSES}print(parser.parse_args().number, out is sys.stdout.buffer, given is sys.stdin.buffer)
+sys.stdout.flush()
+print(out, given.raw, given.seekable(), out.seekable(), file=sys.stderr)
+out.write(b'from the buffer: ' + given.readline())
+"
+    );
+    let Some((warm, _)) = Warm::with_package("numpy", &program) else {
+        return;
+    };
+    write(&warm, "input", "a line\nanother\n");
+    // Without a buffer there is only the file, which a start opens again.
+    for (unbuffered, place) in [
+        ("", "program.py:9, which reads the arguments"),
+        (
+            "1",
+            "program.py:4, which keeps the file of a standard stream",
+        ),
+    ] {
+        let how = |command: &mut Command| {
+            let input = fs::File::open(warm.directory.join("input")).expect("the input");
+            command.stdin(input).env("PYTHONUNBUFFERED", unbuffered);
+        };
+        runs_up_to(&warm, &PROGRAM, place, &how);
+        let seen = warm.same(&PROGRAM, &how).out;
+        assert_eq!(seen, "1 True True\nfrom the buffer: a line\n");
+    }
+}
+
 /// Each of these must happen in every start, so the lines before it are all that runs ahead.
 #[test]
 fn acts_end_the_first_lines() {

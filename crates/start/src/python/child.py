@@ -303,22 +303,41 @@ def take_arguments(request):
 
 
 def take_streams():
-    """Makes the standard streams anew, as Python does at its start. The objects stay: who
-    has kept one when it was imported writes to where the program does."""
+    """Initializes the standard streams again, as Python does at its start. The objects stay, and
+    so do their buffers: a module that has kept one writes to where the program does. The files
+    below are new, as they remember whether they can seek."""
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, "__%s__" % name)
         if not is_open(fd):
             setattr(sys, name, None)
             setattr(sys, "__%s__" % name, None)
             continue
+        try:
+            buffer = stream.buffer
+        except ValueError:
+            raise Refused("a module has detached sys.%s" % name)
         writes, unbuffered = fd > 0, stream.write_through
-        size = 0 if writes and unbuffered else -1
-        buffer = open(fd, "wb" if writes else "rb", size, closefd=False)
-        raw = buffer.raw if size else buffer
-        raw.name = "<%s>" % name
-        # Since 3.9 standard error always is; the parent's is no terminal.
-        by_line = not unbuffered and (raw.isatty() or fd == 2 and stream.line_buffering)
+        opened = open(fd, "wb" if writes else "rb", 0, closefd=False)
+        opened.name = "<%s>" % name
+        if writes and unbuffered:
+            buffer = opened
+        else:
+            buffer.__init__(opened, buffer_size(opened))
+        # Since 3.9 standard error always is; the parent's is not a terminal.
+        by_line = not unbuffered and (opened.isatty() or fd == 2 and stream.line_buffering)
         mode = stream.mode
         encoding, errors = stream.encoding, stream.errors
         stream.__init__(buffer, encoding, errors, "\n", by_line, unbuffered)
         stream.mode = mode
+
+
+# Python 3.14 and later: the default and the largest size of a buffer.
+BUFFER_SIZES = 131072, 8192 * 1024
+
+
+def buffer_size(file):
+    """The size that `open` gives the buffer of a file."""
+    if sys.version_info < (3, 14):
+        return file._blksize
+    default, largest = BUFFER_SIZES
+    return max(min(file._blksize, largest), default)

@@ -213,9 +213,9 @@ class Trial:
         self.reads_arguments = False
         self.arguments = [(name, each, list(each)) for name, each in self.watch.lists()]
         self.watch.forget_reads()
-        # Twice: what is kept here has a reference to each buffer.
-        self.streams = streams()
-        self.streams = streams()
+        # Twice: what is kept here refers to each buffer.
+        self.streams = Streams()
+        self.streams = Streams()
         self.functions = [(each, dict(vars(each))) for each in (builtins, os, sys.modules["posix"])]
         self.held = b""
         # What has happened that no check sees; a predicate.
@@ -281,8 +281,9 @@ class Trial:
         for name, watched, then in self.arguments:
             if getattr(sys, name) is not watched or not list.__eq__(watched, then):
                 return "changes the arguments"
-        if any(is_now is not was for was, is_now in zip(self.streams, streams())):
-            return "changes a standard stream"
+        change = Streams().change(self.streams)
+        if change:
+            return change
         for module, names in self.functions:
             now = vars(module)
             for name, then in names.items():
@@ -353,25 +354,33 @@ def asks_for_presence(frame):
 STANDARD = {"genericpath.py", "posixpath.py", "pathlib.py", "os.py", "_local.py", "_abc.py"}
 
 
-def streams():
-    """What a child makes anew, so that the program must not have it otherwise."""
-    found = []
-    for name in ("stdin", "stdout", "stderr"):
-        stream = getattr(sys, name)
-        found += [stream, getattr(sys, "__%s__" % name)]
-        if stream is None or not hasattr(stream, "buffer"):
-            continue
-        buffer = stream.buffer
-        found += [buffer, getattr(buffer, "raw", None)]
-        found += [sys.intern(str(each)) for each in settings(stream)]
-    return found
+class Streams:
+    """The standard streams, which a child initializes again, so the program must not change them
+    before. It may keep a stream or its buffer, which stay the same objects, but not the file
+    below, which is a new one in a child."""
 
+    def __init__(self):
+        self.objects, self.settings, self.uses = [], [], []
+        for name in ("stdin", "stdout", "stderr"):
+            stream = getattr(sys, name)
+            self.objects += [stream, getattr(sys, "__%s__" % name)]
+            if stream is None or not hasattr(stream, "buffer"):
+                continue
+            self.objects.append(stream.buffer)
+            self.settings += [stream.encoding, stream.errors]
+            self.settings += [stream.line_buffering, stream.write_through]
+            # A buffer that is a file is among the objects here, each time that this is counted.
+            file = getattr(stream.buffer, "raw", stream.buffer)
+            self.uses.append(sys.getrefcount(file))
 
-def settings(stream):
-    """Of a stream; and whether somebody else has its buffer."""
-    buffer = stream.buffer
-    yield from (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
-    yield sys.getrefcount(buffer)
+    def change(self, then):
+        """What was done to the streams since `then`; a predicate, or None."""
+        pairs = zip(then.objects, self.objects)
+        if any(one is not two for one, two in pairs) or then.settings != self.settings:
+            return "changes a standard stream"
+        if then.uses != self.uses:
+            return "keeps the file of a standard stream"
+        return None
 
 
 def find_end(plan, tools, probe):
