@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 #[path = "../../../../tests/missing.rs"]
-mod missing;
+pub mod missing;
 
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
