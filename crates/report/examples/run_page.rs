@@ -1,7 +1,6 @@
-//! Renders the page of a run, to look at while it is changed:
-//! `cargo run -p preheat-report --example run_page -- ladder > run.html`.
-//! Which: `training` (the usual), `ladder`, `bare`, `hostile`, `broken`, `huge`, or a JSON
-//! document, which has no time line.
+//! Renders the page of a run, for working on it: `cargo run -p preheat-report --example
+//! run_page -- ladder > run.html`. Which: `training` (the default), `ladder`, `bare`,
+//! `hostile`, `broken`, `huge`, or a JSON document, which has no timeline.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,7 +1,7 @@
-//! Renders the report of a run, to look at while a renderer is changed:
-//! `cargo run -p preheat-report --example run_sample -- terminal`.
-//! Formats: `terminal` (with `COLUMNS` and `COLOR`), `ladder` (the same of a run at several
-//! temperatures), `json`, `csv`. The report is made up, unless a JSON document follows.
+//! Renders the report of a run, for working on a renderer: `cargo run -p preheat-report
+//! --example run_sample -- terminal`. Formats: `terminal` (with `COLUMNS` and `COLOR`),
+//! `ladder` (the same for a run at several temperatures), `json`, `csv`. The report is made
+//! up, unless a JSON document follows.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,7 +1,7 @@
 //! Exports one start as OpenTelemetry spans: the body of an OTLP request
 //! (`ExportTraceServiceRequest`), as protobuf.
 //!
-//! The root span is the start, from `exec` to its end. Below it are the way to the first
+//! The root span is the start, from `exec` to its end. Below it are the time to the first
 //! iteration, with a span for each cause in order, and the iterations.
 
 use preheat_model::run::{Recording, StartAnalysis, StartReport};
@@ -9,10 +9,10 @@ use preheat_model::run::{Recording, StartAnalysis, StartReport};
 use crate::html::command::command_line;
 use crate::proto::Message;
 
-/// So many iterations get a span.
+/// The maximum number of iterations that get a span.
 const ITERATIONS: usize = 64;
 
-/// The request for start `index`, or nothing if the recording does not have it.
+/// The request for start `index`, or `None` if the recording does not have it.
 pub fn run_otlp(
     recording: &Recording,
     analyses: &[StartAnalysis],
@@ -28,7 +28,7 @@ pub fn run_otlp(
     let identity = format!("{} {command} {index} {}", manifest.created, info.exec);
     let mut spans = Spans {
         trace_id: trace_id(&identity),
-        // Whole seconds are known; the starts keep their distances.
+        // Only whole seconds are known; the distances between starts are exact.
         zero: unix_nanoseconds(&manifest.created)?.checked_add(info.exec - first)?,
         count: 0,
         scope: Message::default(),
@@ -111,18 +111,18 @@ fn attribute(name: &str, value: &Value) -> Message {
     pair
 }
 
-/// Spans of one trace, as they are added.
+/// The spans of one trace under construction.
 struct Spans {
     trace_id: [u8; 16],
     /// `exec`, in nanoseconds since 1970.
     zero: u64,
     count: u64,
-    /// `ScopeSpans`: so far its spans.
+    /// `ScopeSpans`, with the spans added so far.
     scope: Message,
 }
 
 impl Spans {
-    /// Adds a span; its number, by which others name it as their parent.
+    /// Adds a span; returns its number, which refers to it as a parent.
     fn add(
         &mut self,
         parent: Option<u64>,

@@ -1,8 +1,8 @@
 //! Exports a recording as a profile for speedscope.app.
 //!
-//! Each start has a profile of its causes, with what is behind each of them, and one for each
-//! thread that recorded something. Frames always nest, even if the recording is inconsistent: a
-//! frame that would outlast its parent ends with it.
+//! Each start has a profile of its causes with their items, and one for each thread that
+//! recorded something. Frames always nest, even if the recording is inconsistent: a frame
+//! that would outlast its parent ends with it.
 
 use std::collections::HashMap;
 
@@ -59,8 +59,8 @@ struct Event {
     at: u64,
 }
 
-/// The recording as a speedscope file. `analyses` has one entry per start, in the same order.
-/// The profile of the causes of start `shown` is the one that opens.
+/// The recording as a speedscope file. `analyses` has one entry per start, in the same
+/// order. Speedscope opens the profile of the causes of start `shown` first.
 pub fn run_speedscope(recording: &Recording, analyses: &[StartAnalysis], shown: usize) -> String {
     let mut frames = Frames::default();
     let mut profiles = Vec::new();
@@ -95,7 +95,7 @@ pub fn run_speedscope(recording: &Recording, analyses: &[StartAnalysis], shown: 
     serde_json::to_string(&file).unwrap_or_default()
 }
 
-/// The frames of all profiles, each name once.
+/// The frames of all profiles, without duplicates.
 #[derive(Default)]
 struct Frames {
     all: Vec<Frame>,
@@ -116,7 +116,7 @@ impl Frames {
     }
 }
 
-/// The path of a start: its causes, and below each what it was.
+/// The path of a start: its causes, and below each its items.
 fn causes(name: String, analysis: &StartAnalysis, frames: &mut Frames) -> Profile {
     let mut stack = Stack::default();
     for part in &analysis.path {
@@ -148,7 +148,7 @@ fn calls(name: String, process: &Process, thread: &Thread, frames: &mut Frames) 
     stack.profile(name)
 }
 
-/// Events of a profile, well nested and in order.
+/// The events of a profile, well nested and in order.
 #[derive(Default)]
 struct Stack {
     events: Vec<Event>,
@@ -161,7 +161,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Adds a frame; those that end before it are closed.
+    /// Adds a frame, and closes those that end before it.
     fn add(&mut self, frame: usize, begin: u64, end: u64) {
         let begin = begin.max(self.last);
         while let Some((frame, end)) = self.open.pop_if(|(_, end)| *end <= begin) {
@@ -183,7 +183,7 @@ impl Stack {
         self.latest = self.latest.max(end);
     }
 
-    /// Whether this is the outermost open frame, and nothing lies between it and `time`.
+    /// Whether this is the outermost open frame, with no gap before `time`.
     fn is_open(&self, frame: usize, time: u64) -> bool {
         self.open.first().is_some_and(|(open, _)| *open == frame) && self.latest >= time
     }
@@ -233,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn frames_nest_even_where_spans_do_not() {
+    fn frames_nest_even_if_spans_do_not() {
         let mut stack = Stack::default();
         stack.add(0, 10, 50);
         // Outlasts its parent.
         stack.add(1, 20, 90);
-        // Begins before the one before it.
+        // Begins before the previous one.
         stack.add(2, 15, 30);
         stack.add(3, 60, 70);
         assert_eq!(

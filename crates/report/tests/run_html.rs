@@ -1,5 +1,5 @@
-//! The page of a run by its structure: all parts are there, nothing is loaded, nothing
-//! of a report is obeyed.
+//! The structure of the run page: all sections exist, nothing is loaded, and all text is
+//! escaped.
 
 mod common;
 #[path = "common/run_view.rs"]
@@ -26,7 +26,7 @@ fn page() -> String {
     run_html(&common::run::report(), &run_view::view())
 }
 
-/// Every report with every view that may go with it.
+/// Every report with every matching view.
 fn all() -> Vec<(RunReport, RunView)> {
     vec![
         (common::run::report(), run_view::view()),
@@ -39,21 +39,21 @@ fn all() -> Vec<(RunReport, RunView)> {
 }
 
 #[test]
-fn every_section_is_there_and_in_the_contents() {
+fn every_section_exists_and_is_in_the_contents() {
     let html = page();
     for id in SECTIONS {
         assert!(html.contains(&format!("<section id=\"{id}\"")), "{id}");
         assert!(html.contains(&format!("<a href=\"#{id}\">")), "{id}");
     }
-    let headline = "Of 8.94\u{a0}s to the first result, 6.96\u{a0}s went into Python imports, \
-                    4.2\u{a0}s of them torch._dynamo, asked for at train.py:12.";
+    let headline = "Of 8.94\u{a0}s to the first result, 6.96\u{a0}s were spent on Python imports, \
+                    4.2\u{a0}s of them torch._dynamo, imported at train.py:12.";
     assert!(html.contains(&format!("<h1>{headline}</h1>")));
-    assert!(html.contains("was asked for by torch._compile inner:53, from train.py:12."));
+    assert!(html.contains("was imported by torch._compile inner:53, from train.py:12."));
     assert!(html.contains("95\u{a0}% interval 8.71–9.20\u{a0}s, 4 starts; the first start"));
 }
 
 #[test]
-fn nothing_is_loaded_and_only_its_own_script_may_run() {
+fn nothing_is_loaded_and_only_the_page_script_may_run() {
     for (report, view) in all() {
         let html = run_html(&report, &view);
         for word in [
@@ -69,14 +69,14 @@ fn nothing_is_loaded_and_only_its_own_script_may_run() {
         assert_eq!(html.matches("url(").count(), html.matches("url(#p").count());
         assert!(html.contains("default-src 'none'"));
         assert!(html.contains("script-src 'sha256-"));
-        // The data, which is no program, and the script.
+        // The data, which is not executed, and the script.
         assert_eq!(html.matches("<script").count(), 2);
         assert_eq!(html.matches("</script>").count(), 2);
     }
 }
 
 #[test]
-fn names_are_shown_not_obeyed() {
+fn names_are_escaped() {
     let html = run_html(&common::run::hostile(), &run_view::hostile());
     assert!(html.contains("&lt;script&gt;alert(&quot;x&quot; &amp; &#39;y&#39;)&lt;/script&gt;"));
     assert!(html.contains("\\u003c/script\\u003e\\u003cscript\\u003e"));
@@ -85,13 +85,13 @@ fn names_are_shown_not_obeyed() {
 }
 
 #[test]
-fn the_largest_view_is_still_a_small_page() {
+fn the_largest_view_gives_a_small_page() {
     let html = run_html(&common::run::ladder(), &run_view::huge());
     assert!(html.len() < 1_000_000, "{}", html.len());
 }
 
 #[test]
-fn what_is_no_number_is_never_shown_as_one() {
+fn invalid_numbers_are_never_shown() {
     for (report, view) in all() {
         let html = run_html(&report, &view);
         let shown = &html[..html.find("<script").unwrap()];
@@ -102,7 +102,7 @@ fn what_is_no_number_is_never_shown_as_one() {
 }
 
 #[test]
-fn a_program_of_which_nothing_is_known_has_a_short_page() {
+fn an_unrecorded_program_has_a_short_page() {
     let html = run_html(&common::run::bare(), &RunView::default());
     assert!(html.contains("/bin/true is static"));
     assert!(html.contains("No device was used."));
@@ -128,14 +128,14 @@ fn one_start_is_not_drawn_twice() {
 }
 
 #[test]
-fn the_ladder_is_shown_where_there_is_one() {
+fn several_temperatures_are_shown() {
     let title = "<b>By temperature</b>";
     assert!(!page().contains(title));
     assert!(run_html(&common::run::ladder(), &run_view::view()).contains(title));
 }
 
 #[test]
-fn without_its_script_the_page_still_tells_the_path_and_the_imports() {
+fn without_its_script_the_page_shows_the_path_and_the_imports() {
     let html = page();
     assert_eq!(html.matches("<noscript>").count(), 3);
     assert!(html.contains("The path from exec to the third iteration"));
@@ -144,7 +144,7 @@ fn without_its_script_the_page_still_tells_the_path_and_the_imports() {
 }
 
 #[test]
-fn no_id_is_used_twice_and_elements_are_closed() {
+fn ids_are_unique_and_elements_are_closed() {
     for (report, view) in all() {
         let html = run_html(&report, &view);
         let html = &html[..html.find("<script").unwrap()];
@@ -172,7 +172,7 @@ fn no_id_is_used_twice_and_elements_are_closed() {
 }
 
 #[test]
-fn the_temperatures_say_what_they_are_and_the_slowest_is_first() {
+fn the_temperatures_are_described_slowest_first() {
     let mut report = common::run::ladder();
     report.ladder[1].time_to_first.median = 40.0;
     report.ladder[1].time_to_first.low = None;
@@ -182,14 +182,14 @@ fn the_temperatures_say_what_they_are_and_the_slowest_is_first() {
         "disk: its files evicted from the page cache; caches: compile caches empty; \
          process: a fresh process"
     ));
-    // At the end of its bar, instead of an interval.
+    // At the end of its bar, in place of an interval.
     assert!(html.contains(">1 start</text>"));
     let place = |text: &str| html.find(text).unwrap();
     assert!(place(">start 2, disk<") < place(">start 4, caches<"));
 }
 
 #[test]
-fn a_first_that_is_faster_is_told_as_such() {
+fn a_faster_first_iteration_is_reported_as_such() {
     let mut report = common::run::report();
     report.class = Some(Class::Flat);
     report.ratio.as_mut().unwrap().median = 0.8;
@@ -197,7 +197,7 @@ fn a_first_that_is_faster_is_told_as_such() {
     report.first_excess[0].seconds = 0.001;
     report.first_excess[1].seconds = -0.02;
     let html = run_html(&report, &run_view::view());
-    assert!(html.contains("19 ms less in all"));
+    assert!(html.contains("19 ms less in total"));
     assert!(html.contains("−20 ms</text>"));
     assert!(html.contains("flat: the first is faster than the others"));
 }
@@ -214,32 +214,32 @@ fn one_iteration_has_no_steady_one() {
 }
 
 #[test]
-fn modules_are_counted_and_little_waiting_is_not_told() {
+fn modules_are_counted_and_little_waiting_is_not_shown() {
     let html = page();
     assert!(html.contains(">modules</th>") && html.contains(">times</th>"));
-    assert!(html.contains(">of it waiting</th>"));
+    assert!(html.contains(">waiting</th>"));
     let mut report = common::run::report();
     for item in report.causes.iter_mut().flat_map(|cause| &mut cause.items) {
         item.waiting = Some(item.seconds * 0.04);
     }
-    assert!(!run_html(&report, &run_view::view()).contains(">of it waiting</th>"));
+    assert!(!run_html(&report, &run_view::view()).contains(">waiting</th>"));
 }
 
 #[test]
-fn memory_is_named_in_words_and_a_few_pinned_bytes_are_not_told() {
+fn memory_is_described_and_a_few_pinned_bytes_are_not_shown() {
     let html = page();
-    assert!(html.contains("kept free by the allocator") && html.contains("</span>libraries</li>"));
-    assert!(html.contains("64 MiB page-locked at the end of the first iteration."));
+    assert!(html.contains("reserved by the allocator") && html.contains("</span>libraries</li>"));
+    assert!(html.contains("64 MiB were page-locked at the end of the first iteration."));
     let mut report = common::run::report();
     report.memory.pinned = 4;
     report.iterations_by = IterationsBy::None;
     let html = run_html(&report, &run_view::view());
-    assert!(!html.contains("page-locked at"));
+    assert!(!html.contains("were page-locked at"));
     assert!(html.contains("Device memory at the end of the program"));
 }
 
 #[test]
-fn backticks_of_a_note_are_code() {
+fn backticks_in_a_note_become_code() {
     let mut report = common::run::report();
     report.notes.push("set `A=<1>` first".to_owned());
     let html = run_html(&report, &run_view::view());

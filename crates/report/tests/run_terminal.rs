@@ -1,5 +1,4 @@
-//! What a person sees of a run, kept as it is: a change of the looks is a change of these
-//! files. `PREHEAT_UPDATE_SNAPSHOTS=1` writes them anew.
+//! Snapshots of the terminal report of a run. `PREHEAT_UPDATE_SNAPSHOTS=1` updates them.
 
 mod common;
 
@@ -42,11 +41,11 @@ fn several_temperatures() {
 }
 
 #[test]
-fn a_program_of_which_hardly_anything_is_known() {
+fn an_unrecorded_program() {
     compare("run-bare", &common::run::bare(), 80);
 }
 
 #[test]
-fn little_room() {
+fn narrow_terminal() {
     compare("run-training", &common::run::report(), 50);
 }

@@ -1,4 +1,4 @@
-//! The renderers of a recorded program's report.
+//! Renders the report of a recorded program.
 
 mod html;
 mod terminal;

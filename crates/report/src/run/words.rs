@@ -1,5 +1,5 @@
-//! What the terminal and the page write in the same way: shares, counts, intervals, a
-//! cause in a word, how the iterations behave.
+//! Texts shared by the terminal and the page: shares, counts, intervals, short names of
+//! causes, and the class of the iterations.
 
 use preheat_model::run::{
     Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RunReport, Rung, Temperature,
@@ -9,11 +9,11 @@ use preheat_model::stats::{Class, Consistency, Interval};
 
 use crate::units::{ABSENT, duration, duration_parts, number, span};
 
-/// Waiting is told from this part of an item's time on.
-const WORTH_TELLING: f64 = 0.05;
-/// Page-locked memory is told from this size on: less is a counter of a library.
+/// Waiting below this share of an item's time is not shown.
+const SHOWN_WAITING: f64 = 0.05;
+/// Less page-locked memory is not shown: it belongs to libraries.
 const PINNED: u64 = 1 << 20;
-/// Below this ratio to a steady iteration, the first is faster.
+/// A ratio to a steady iteration below this counts as faster.
 const FASTER: f64 = 0.9;
 
 /// A share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
@@ -27,7 +27,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A function and where it is: `hot (train.py:12)`, `train (train.py:3), in libblas.so.3
+/// A function and its location: `hot (train.py:12)`, `train (train.py:3), in libblas.so.3
 /// dgemm_`, `burn (burn.c:4), in a.out`, `libfoo.so`.
 pub(crate) fn function(function: &FunctionReport) -> String {
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -53,7 +53,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// `5 starts`; with the number that counts where the first is reported separately.
+/// `5 starts`, with the number of counted ones if the first is reported separately.
 pub(crate) fn starts(report: &RunReport) -> String {
     let all = counted(report.starts.len(), "start");
     match report.counted_starts {
@@ -80,7 +80,7 @@ pub(crate) fn time_span(interval: &Interval) -> Option<String> {
     Some(format!("{ends} {unit}"))
 }
 
-/// A duration that may be below zero, with a minus that is no hyphen.
+/// A duration that may be negative, with a minus sign instead of a hyphen.
 pub(crate) fn signed(seconds: f64) -> String {
     match seconds < 0.0 {
         true => format!("−{}", duration(-seconds)),
@@ -88,28 +88,31 @@ pub(crate) fn signed(seconds: f64) -> String {
     }
 }
 
-/// What an item waited, if that is a part of it worth telling.
+/// The waiting time of an item, if it is large enough to show.
 pub(crate) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
-    waiting.filter(|waiting| *waiting >= WORTH_TELLING * seconds.max(f64::MIN_POSITIVE))
+    waiting.filter(|waiting| *waiting >= SHOWN_WAITING * seconds.max(f64::MIN_POSITIVE))
 }
 
-/// Page-locked memory, if it is worth telling.
+/// Page-locked memory, if it is large enough to show.
 pub(crate) fn pinned(bytes: u64) -> Option<u64> {
     (bytes >= PINNED).then_some(bytes)
 }
 
-/// The line of the program itself that asked for something: `train.py:12`.
+/// The line of the program itself that imported something: `train.py:12`.
 pub(crate) fn own_line(detail: &str) -> Option<&str> {
     match detail.rsplit_once(", from ") {
         Some((_, line)) => Some(line),
-        None => detail.strip_prefix("asked for at "),
+        // Documents of version 0.1.0 have the longer form.
+        None => {
+            (detail.strip_prefix("imported at ")).or_else(|| detail.strip_prefix("asked for at "))
+        }
     }
 }
 
-/// So many iterations can show a steady state, as a rule.
+/// The number of iterations that usually suffices for a steady state.
 const FOR_STEADY: usize = 10;
 
-/// Why there is no steady iteration to compare with, where there are too few of them.
+/// Why there is no steady iteration to compare with, if there are too few.
 pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     let most = report.starts.iter().map(|start| start.iterations.len());
     let most = most.max().unwrap_or(0);
@@ -125,7 +128,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
             }
             Some(text)
         }
-        (_, _) if report.class.is_none() => Some("too few to tell".to_owned()),
+        (_, _) if report.class.is_none() => Some("too few to classify".to_owned()),
         _ => None,
     }
 }
@@ -152,7 +155,7 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     Some(format!("{}, then {}", first.name, words.join(", ")))
 }
 
-/// How the iterations behave; nothing where that is not known.
+/// The behaviour of the iterations; empty if unknown.
 pub(crate) fn shape(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
         return why;
@@ -177,19 +180,19 @@ pub(crate) fn shape(report: &RunReport) -> String {
                     duration(excess)
                 )
             }
-            _ => "several are slow before it settles".to_owned(),
+            _ => "several are slow at first".to_owned(),
         },
-        Class::Slowdown => "it becomes slower".to_owned(),
-        Class::NoSteadyState => "it does not settle".to_owned(),
+        Class::Slowdown => "iterations get slower".to_owned(),
+        Class::NoSteadyState => "iterations do not settle".to_owned(),
     };
     let differ = match report.consistency {
         None | Some(Consistency::Consistent) => "",
-        Some(_) => "; not in all starts",
+        Some(_) => "; not in every start",
     };
     format!("{}: {meaning}{differ}", class.as_str())
 }
 
-/// The largest causes of a region in a list; the rest are counted.
+/// The largest causes of a region as a list; the rest are counted.
 pub(crate) fn causes_listed(causes: &[CauseSeconds]) -> String {
     const NAMED: usize = 4;
     let mut parts = causes.to_vec();
@@ -217,7 +220,7 @@ pub(crate) fn first_start(region: &RegionReport) -> Option<f64> {
     (region.firsts.len() > 1 && noticeable).then_some(seconds)
 }
 
-/// Device work that a region did not wait for, in a sentence.
+/// Device work that a region did not wait for, as a sentence.
 pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
     let kernels = counted(
         usize::try_from(unfinished.launches).unwrap_or(usize::MAX),
@@ -229,7 +232,7 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
     format!("Not synchronized: {kernels} not waited for when the clock was read{more}.")
 }
 
-/// A cause in a word or two.
+/// A short name of a cause.
 pub(crate) fn short(cause: Cause) -> &'static str {
     match cause {
         Cause::ProcessStart => "start",
@@ -255,7 +258,7 @@ pub(crate) fn short(cause: Cause) -> &'static str {
     }
 }
 
-/// What is done for a temperature. None of them contains another.
+/// A description of a temperature. None includes another.
 pub(crate) fn temperature(temperature: Temperature) -> &'static str {
     match temperature {
         Temperature::Process => "a fresh process",
@@ -265,7 +268,7 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
     }
 }
 
-/// The temperatures, the slowest first.
+/// The temperatures, slowest first.
 pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
     let mut rungs: Vec<_> = report.ladder.iter().collect();
     rungs.sort_by(|a, b| (b.time_to_first.median).total_cmp(&a.time_to_first.median));
@@ -319,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn less_than_nothing_has_a_minus() {
+    fn negative_durations_have_a_minus() {
         assert_eq!(signed(-0.000015), "−15 µs");
         assert_eq!(signed(0.02), "20 ms");
         assert_eq!(signed(f64::NAN), "–");
     }
 
     #[test]
-    fn what_is_not_worth_telling_is_not_told() {
+    fn small_amounts_are_not_shown() {
         assert_eq!(waited(Some(0.004), 1.0), None);
         assert_eq!(waited(Some(0.06), 1.0), Some(0.06));
         assert_eq!(waited(Some(0.0), 0.0), None);
@@ -337,21 +340,22 @@ mod tests {
 
     #[test]
     fn the_line_of_the_program_is_found() {
-        let by = "asked for by torch._compile inner:53, from train.py:12";
+        let by = "imported by torch._compile inner:53, from train.py:12";
         assert_eq!(own_line(by), Some("train.py:12"));
+        assert_eq!(own_line("imported at train.py:1"), Some("train.py:1"));
         assert_eq!(own_line("asked for at train.py:1"), Some("train.py:1"));
         assert_eq!(own_line("first launch"), None);
     }
 
     #[test]
-    fn a_warm_up_says_what_it_cost() {
+    fn a_warm_up_shows_its_cost() {
         let mut report = run::report();
         report.class = Some(Class::Warmup);
         report.warmup = Some(5.0);
         report.consistency = Some(Consistency::GoodInconsistent);
         assert_eq!(
             shape(&report),
-            "warmup: 5 iterations cost 541 ms more than steady ones; not in all starts"
+            "warmup: 5 iterations cost 541 ms more than steady ones; not in every start"
         );
     }
 
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_iterations_are_said_to_be_so() {
+    fn too_few_iterations_are_reported() {
         let mut report = run::report();
         report.steady = None;
         report.ratio = None;
@@ -387,11 +391,11 @@ mod tests {
                 5,
                 "5 iterations; a steady state needs more; fastest 730 µs",
             ),
-            (None, 12, "too few to tell"),
+            (None, 12, "too few to classify"),
             (
                 Some(Class::NoSteadyState),
                 12,
-                "no steady state: it does not settle",
+                "no steady state: iterations do not settle",
             ),
         ] {
             report.class = class;

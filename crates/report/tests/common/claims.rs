@@ -62,10 +62,10 @@ fn sentence(verdict: Verdict) -> &'static str {
             "It holds natively on cuda and does not hold in torch, whose allocator keeps what it has."
         }
         Verdict::Inconclusive => {
-            "The interval 0.94–1.31× spans the threshold of 1.1×: run more starts to tell."
+            "The interval 0.94–1.31× spans the threshold of 1.1×: run more starts to decide."
         }
         Verdict::NotMeasurable => {
-            "Nothing that was run could tell: it needs the variants mlp and mlp, large."
+            "No experiment in this run measures it: it needs the variants mlp and mlp, large."
         }
     }
 }

@@ -126,7 +126,7 @@ pub fn few() -> CompareReport {
         (change.p, change.adjusted_p) = (None, None);
     }
     report.headline.text =
-        "+148 ms, not sure with so few starts: Python imports, sympy is new".to_owned();
+        "+148 ms, inconclusive with so few starts: Python imports, sympy is new".to_owned();
     report
 }
 

@@ -87,7 +87,7 @@ fn native(device: &str, cold: f64) -> Vec<Experiment> {
     let (what, why) = if gpu {
         (
             "allocate of 16384 MiB and more",
-            "the device has no more memory: 1 GiB was the largest size asked for",
+            "the device has no more memory: 1 GiB was the largest size requested",
         )
     } else {
         all[2].skipped.push(skip("pinned transfers", CPU_SKIP));
@@ -100,7 +100,7 @@ fn native(device: &str, cold: f64) -> Vec<Experiment> {
     all
 }
 
-pub const CPU_SKIP: &str = "the cpu device has no memory of its own; run on a GPU to measure it";
+pub const CPU_SKIP: &str = "the cpu device has no separate memory; run on a GPU to measure it";
 
 pub fn skip(what: &str, why: &str) -> Skipped {
     Skipped {

@@ -1,5 +1,5 @@
-//! A made-up report of a run that looks like a real one: a small PyTorch training on a
-//! GPU, whose optimizer imports for seconds.
+//! A made-up but realistic report of a run: a small PyTorch training on a GPU, whose
+//! optimizer imports for seconds.
 
 mod parts;
 pub mod recording;
@@ -14,7 +14,7 @@ use preheat_model::stats::{Class, Consistency, Interval};
 
 const MIB: u64 = 1 << 20;
 
-/// What each cause took, largest first.
+/// The seconds of each cause, largest first.
 const CAUSES: [(Cause, f64); 14] = [
     (Cause::PythonImports, 6.96),
     (Cause::LibraryLoading, 0.61),
@@ -124,7 +124,7 @@ pub fn report() -> RunReport {
     }
 }
 
-/// The same training with two iterations, which it times itself.
+/// The same training with two iterations, which the program times itself.
 pub fn twice() -> RunReport {
     let causes = |all: &[(Cause, f64)]| {
         let cause = |&(cause, seconds): &(Cause, f64)| CauseSeconds { cause, seconds };
@@ -180,7 +180,7 @@ pub fn twice() -> RunReport {
     report
 }
 
-/// The same with colder starts beside.
+/// The same training with colder starts.
 pub fn ladder() -> RunReport {
     let mut report = report();
     report.ladder = vec![
@@ -202,8 +202,8 @@ pub fn ladder() -> RunReport {
     report
 }
 
-/// A program in which nothing repeats, which uses no device, and of which hardly anything
-/// was recorded.
+/// A program without repetition and without a device, of which hardly anything was
+/// recorded.
 pub fn bare() -> RunReport {
     RunReport {
         iterations_by: IterationsBy::None,
@@ -245,7 +245,7 @@ pub fn bare() -> RunReport {
     }
 }
 
-/// A report whose names and sentences try to break out of whatever shows them.
+/// A report whose names and sentences try to inject markup.
 pub fn hostile() -> RunReport {
     let bad = "<script>alert(\"x\" & 'y')</script>\u{1b}[31m\n,;";
     let mut report = ladder();
@@ -269,7 +269,7 @@ pub fn hostile() -> RunReport {
     report
 }
 
-/// A report with values that are no numbers and sizes that are absurd.
+/// A report with invalid numbers and absurd sizes.
 pub fn broken() -> RunReport {
     let mut report = ladder();
     report.time_to_first = interval(f64::NAN, f64::NAN, f64::INFINITY);

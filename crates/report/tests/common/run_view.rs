@@ -1,5 +1,5 @@
-//! What the page of a run shows beside its report, made up: the start of a small
-//! PyTorch training on a GPU, whose optimizer imports for seconds.
+//! A made-up view of a run: the start of a small PyTorch training on a GPU, whose optimizer
+//! imports for seconds.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -7,7 +7,7 @@ use preheat_model::run::{Bar, Cause, FlameNode, MemoryPoint, Row, RunView, Segme
 
 const MIB: u64 = 1 << 20;
 
-/// What the main thread does: from, to, depth, cause (or `frame`), name, more.
+/// The activity of the main thread: from, to, depth, cause (or `frame`), name, details.
 const MAIN: &str = "\
 0.0 | 0.031 | 0 | process start | exec |
 0.031 | 0.06 | 0 | process start | Python's own start | 3.11.2
@@ -48,14 +48,14 @@ const MAIN: &str = "\
 8.87 | 8.93 | 1 | frame | SGD.step |
 8.88 | 8.92 | 2 | kernel loading | first launch of multi_tensor_apply_kernel |";
 
-/// The same of the thread that runs the backward pass.
+/// The activity of the thread that runs the backward pass.
 const AUTOGRAD: &str = "\
 8.625 | 8.855 | 0 | frame | backward |
 8.63 | 8.74 | 1 | kernel loading | first launch of gemmSN_NN_kernel | 4 MiB
 8.75 | 8.756 | 1 | device allocation | cuMemAlloc | 20 MiB
 8.76 | 8.85 | 1 | kernel loading | first launch of mse_backward |";
 
-/// A line of these.
+/// Parses one of these lines.
 #[derive(Clone, Copy)]
 struct Span {
     begin: f64,
@@ -87,7 +87,7 @@ fn spans(lines: &'static str) -> Vec<Span> {
 const FIRST: f64 = 8.942;
 const STEADY: f64 = 0.000758;
 
-/// The view that belongs to the report of a training.
+/// The view for the report of a training.
 pub fn view() -> RunView {
     let iterations = vec![
         (8.4, FIRST),
@@ -120,7 +120,7 @@ pub fn view() -> RunView {
     }
 }
 
-/// The same of a program that does less: without what it did from 5.12 s to 7.02 s.
+/// The same view without the time from 5.12 s to 7.02 s.
 pub fn shorter() -> RunView {
     const CUT: (f64, f64) = (5.12, 7.02);
     let moved = |time: f64| match time {
@@ -157,7 +157,7 @@ fn row(name: &str, lines: &'static str) -> Row {
     }
 }
 
-/// The innermost of the main thread's spans at each instant, own CPU time between.
+/// The innermost span of the main thread at each instant, with own CPU time in between.
 fn path() -> Vec<Segment> {
     let (main, autograd) = (spans(MAIN), spans(AUTOGRAD));
     let mut edges: Vec<f64> = main
@@ -194,7 +194,7 @@ fn path() -> Vec<Segment> {
     path
 }
 
-/// A tree of the import spans, with leaves beside what has a span.
+/// A tree of the import spans, with additional leaves.
 fn imports() -> Vec<FlameNode> {
     let mut spans = spans(MAIN);
     spans.retain(|span| span.cause == Some(Cause::PythonImports));
@@ -260,7 +260,7 @@ fn memory() -> Vec<MemoryPoint> {
         .collect()
 }
 
-/// The same with names that try to break out of whatever shows them.
+/// The same view with names that try to inject markup.
 pub fn hostile() -> RunView {
     let bad = "</script><script>alert(\"x\" & 'y')</script><!-- \u{1b}[31m\u{2028}\n";
     let mut view = view();
@@ -282,8 +282,7 @@ pub fn hostile() -> RunView {
     view
 }
 
-/// The same with times that are no numbers, ends before beginnings, and nothing at all
-/// in a row.
+/// The same view with invalid times, ends before begins, and an empty row.
 pub fn broken() -> RunView {
     let mut view = view();
     for (index, bar) in view
@@ -313,7 +312,7 @@ pub fn broken() -> RunView {
     view
 }
 
-/// As much as a view may hold, and more.
+/// A view of the maximum size and beyond.
 pub fn huge() -> RunView {
     let mut view = view();
     let until = view.until;
@@ -331,7 +330,7 @@ pub fn huge() -> RunView {
                         cause: Some(Cause::ALL[(at as usize + row) % Cause::ALL.len()]),
                         label: format!("at::native::vectorized_elementwise_kernel_{row}_{at}"),
                         detail: format!(
-                            "asked for by module_{row}.file_{at}:{at}, from train.py:12"
+                            "imported by module_{row}.file_{at}:{at}, from train.py:12"
                         ),
                         spans: at as u64,
                     }

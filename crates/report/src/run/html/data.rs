@@ -1,15 +1,14 @@
-//! What the script draws, as JSON in the page.
+//! The data of the interactive charts, as JSON in the page.
 //!
-//! Bounded, whatever the view holds: the longest bars and parts are kept, names are cut
-//! and each is written once. Times are whole microseconds. Nothing in it can end the
-//! element that it stands in.
+//! Its size is bounded: only the longest bars and parts are kept, and names are truncated
+//! and stored once. Times are whole microseconds. The JSON cannot end its element.
 
 use preheat_model::run::{Bar, Cause, FlameNode, RunView};
 use serde_json::{Value, json};
 
 use crate::html::data::{DETAIL, NAME, Names, element, longest, micros, plain, segment};
 
-/// The most of each that is drawn.
+/// The maximum number of each that is drawn.
 const BARS: usize = 3000;
 const SEGMENTS: usize = 1500;
 const NODES: usize = 2000;
@@ -71,9 +70,9 @@ fn data(view: &RunView) -> Value {
     })
 }
 
-/// A flame graph as a list in which each node comes after the one that it lies in, named by
-/// its place: `[place or −1, name, detail, begin, seconds, own]`. The longest are
-/// kept, each with those above it: none is longer than the one it lies in.
+/// A flame graph as a list in which each node comes after its parent and refers to it by
+/// index: `[parent or −1, name, detail, begin, seconds, own]`. The longest nodes are kept,
+/// each with its ancestors: no node is longer than its parent.
 fn flame(roots: &[FlameNode], names: &mut Names) -> Vec<Value> {
     let mut all: Vec<(f64, &FlameNode)> = Vec::new();
     let mut open: Vec<(f64, &FlameNode)> = roots.iter().map(|node| (f64::INFINITY, node)).collect();
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_kept_with_all_above_it() {
+    fn a_module_is_kept_with_its_ancestors() {
         let leaf = |name: &str, seconds| FlameNode {
             name: name.to_owned(),
             seconds,

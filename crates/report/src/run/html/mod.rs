@@ -1,13 +1,13 @@
-//! The report of a run for a person with a browser: one file that needs no other.
+//! Renders the report of a run as one self-contained HTML file.
 //!
-//! Text, tables and most drawings are in the page as they are. Three drawings move, the
-//! time line and two flame graphs: their data is in the page as JSON (`data`), and a script
-//! of our own (`charts.js` and its parts) draws them. Without it, what it would show is
-//! there as a still picture or a table.
+//! Text, tables and most drawings are static. Three charts are interactive, the timeline
+//! and two flame graphs: their data is in the page as JSON (`data`), and a script
+//! (`charts.js` and its parts) draws them. Without JavaScript, the page shows static
+//! pictures or tables instead.
 //!
-//! `look` gives each cause its colour and pattern, `stack` draws causes side by side,
-//! `headline` is its first sentence, `words` what the sections share; each file in `sections` is one part of the
-//! page.
+//! `look` defines the color and pattern of each cause, `stack` draws stacked bars,
+//! `headline` is the first sentence, and `words` has texts shared by several sections; each
+//! file in `sections` is one part of the page.
 
 mod data;
 mod headline;
@@ -23,15 +23,15 @@ use crate::html::look;
 use crate::html::moving::script;
 use crate::html::page::Page;
 
-/// Rules beside those of every page.
+/// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
-/// What its drawings show.
+/// The script that draws the charts.
 const CHARTS: &str = include_str!("script/charts.js");
 
-/// The page while it grows.
+/// The page under construction.
 type RunPage<'a> = Page<'a, RunReport>;
 
-/// The report as one self-contained HTML file.
+/// Renders the report as one self-contained HTML file.
 pub fn run_html(report: &RunReport, view: &RunView) -> String {
     let mut page = Page::new(report);
     sections::regions::add(&mut page);

@@ -1,10 +1,10 @@
-//! What several sections of the page write in the same way.
+//! Texts shared by several sections of the page.
 
 use preheat_model::run::{Cause, IterationsBy, RunReport, StartReport};
 
 use crate::html::stack::in_order;
 
-/// What the time to first ends with.
+/// The end of the time to first.
 pub(super) fn first_of(report: &RunReport) -> &'static str {
     match report.iterations_by {
         IterationsBy::None => "the end of the program",
@@ -12,19 +12,23 @@ pub(super) fn first_of(report: &RunReport) -> &'static str {
     }
 }
 
-/// The causes of a start that took time, in the order of a program's life.
+/// The causes of a start with a nonzero time, in the usual order of startup.
 pub(super) fn parts(start: &StartReport) -> Vec<(Cause, f64)> {
     let causes = start.causes.iter().map(|part| (part.cause, part.seconds));
     in_order(causes)
 }
 
-/// More about an item: of an import, who asked for it.
-pub(super) fn asked(cause: Cause, detail: &str) -> String {
-    let says_so = detail.is_empty() || detail.starts_with("asked");
+/// The details of an item; for an import, with its importer.
+pub(super) fn importer(cause: Cause, detail: &str) -> String {
+    let detail = detail.strip_prefix("asked for ").unwrap_or(detail);
     match cause {
-        Cause::PythonImports | Cause::LibraryLoading if !says_so => {
-            format!("asked for by {detail}")
+        Cause::PythonImports if detail.is_empty() || detail.starts_with("imported") => {
+            detail.to_owned()
         }
+        Cause::PythonImports if detail.starts_with("by ") || detail.starts_with("at ") => {
+            format!("imported {detail}")
+        }
+        Cause::PythonImports => format!("imported by {detail}"),
         _ => detail.to_owned(),
     }
 }

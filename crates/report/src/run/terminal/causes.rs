@@ -1,4 +1,4 @@
-//! The causes as bars, the largest first.
+//! The causes as bars, largest first.
 
 use preheat_model::run::{Cause, IterationsBy, RunReport};
 
@@ -7,32 +7,32 @@ use crate::terminal::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, fit, width};
 use crate::units::duration;
 
-/// A cause below this share is not told apart.
+/// Causes below this share are combined.
 const SMALL: f64 = 0.005;
-/// The bar is this long, and this long where there is much room.
+/// The length of the bars, and on a wide terminal.
 const BAR: usize = 16;
 const LONG_BAR: usize = 32;
-/// It is never shorter than this.
+/// The minimum length of the bars.
 const LEAST_BAR: usize = 10;
-/// From this width on there is much room.
+/// The minimum width of a wide terminal.
 const WIDE: usize = 110;
-/// Less room than this is not worth an item's name.
+/// The minimum width for the name of an item.
 const LEAST_ITEM: usize = 8;
-/// So many functions are shown below the program's own CPU time.
+/// The number of functions to show below the program's own CPU time.
 const FUNCTIONS: usize = 3;
 
-/// A line of the table.
+/// A row of the table.
 struct Row {
     name: String,
     seconds: f64,
     share: f64,
     item: String,
     style: Style,
-    /// The largest functions in it.
+    /// Its largest functions.
     functions: Vec<(f64, String)>,
 }
 
-/// The table.
+/// Shows the table.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let rows = rows(report);
     if rows.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let shares: Vec<String> = rows.iter().map(|row| percent(row.share)).collect();
     let share = shares.iter().map(|text| width(text)).max().unwrap_or(0);
     let fixed = 2 + name + 2 + time + 2 + share;
-    // A name of words is worth more than the last columns of a bar.
+    // Prefer a complete phrase to a longer bar.
     let words = rows.iter().filter(|row| is_words(&row.item));
     let words = words.map(|row| width(&row.item)).max().unwrap_or(0);
     let bars = match room {
@@ -89,10 +89,10 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 }
 
 fn rows(report: &RunReport) -> Vec<Row> {
-    // What has no share that can be compared is told apart rather than lost.
-    let (small, told): (Vec<_>, Vec<_>) =
+    // Causes without a comparable share are shown separately rather than lost.
+    let (small, large): (Vec<_>, Vec<_>) =
         report.causes.iter().partition(|cause| cause.share < SMALL);
-    let mut rows: Vec<Row> = told
+    let mut rows: Vec<Row> = large
         .iter()
         .map(|cause| Row {
             name: cause.cause.as_str().to_owned(),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_not_cut_within_at_80_columns() {
+    fn phrases_are_not_cut_at_80_columns() {
         let mut report = run::report();
         let items = report.causes[0].items.clone();
         report.causes[9].items = items;

@@ -1,4 +1,4 @@
-//! The excess of the first iteration over a steady one, or over the second, in a sentence.
+//! The excess of the first iteration over a steady one, or over the second, as a sentence.
 
 use preheat_model::run::{CauseSeconds, RunReport};
 
@@ -6,10 +6,10 @@ use super::super::words::signed;
 use crate::terminal::{Screen, Style};
 use crate::units::duration;
 
-/// So many causes are named; the rest are counted.
+/// The number of causes to name; the rest are counted.
 const NAMED: usize = 5;
 
-/// The sentence.
+/// Shows the sentence.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let Some(text) = sentence(report) else {
         return;
@@ -29,7 +29,7 @@ fn sentence(report: &RunReport) -> Option<String> {
     if excess.is_empty() {
         return None;
     }
-    // By size, whatever the sign: what the first iteration spared is listed as well.
+    // Sort by size, regardless of sign: savings of the first iteration are listed too.
     let mut parts = excess.clone();
     parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
     let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), signed(part.seconds));

@@ -1,5 +1,5 @@
-//! The headlines: what was run, the time to its first iteration, the first iteration
-//! against the steady one, and memory.
+//! The headlines: the command, the time to its first iteration, the first iteration against
+//! the steady one, and memory.
 
 use preheat_model::run::{DeviceBytes, IterationsBy, RunReport};
 
@@ -9,11 +9,11 @@ use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{ABSENT, TIE, bytes, duration, ratio, span, tie};
 
-/// A detail needs this many columns beside its value; else it goes below.
+/// The minimum width for details next to a value; narrower ones go below it.
 const LEAST_DETAIL: usize = 24;
-/// With this many columns for details, the longest value may have its own beside it.
+/// With at least this width for details, the longest value may have them next to it.
 const GOOD_DETAIL: usize = 36;
-/// A part of this share of all device memory is not seen in the whole's digits.
+/// Parts below this share of all device memory do not affect the digits of the total.
 const UNSEEN: f64 = 0.0005;
 
 /// One headline.
@@ -23,7 +23,7 @@ struct Row {
     detail: String,
 }
 
-/// Everything above the causes.
+/// Shows everything above the causes.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if let Some(why) = &report.settings.ended_early {
         screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, why);
@@ -48,7 +48,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     rows(screen, report);
 }
 
-/// The command, how often it was started, and what an iteration is.
+/// The command, the number of starts, and the definition of an iteration.
 fn title(screen: &mut Screen, report: &RunReport) {
     let mut about = starts(report);
     match report.iterations_by {
@@ -77,7 +77,7 @@ fn rows(screen: &mut Screen, report: &RunReport) {
     values.sort_unstable();
     let longest = values.last().copied().unwrap_or(0);
     let others = values.iter().rev().nth(1).copied().unwrap_or(0);
-    // One long value is no reason to press all details into a narrow column.
+    // One long value must not squeeze all details into a narrow column.
     let value = match screen.terminal.width < label + longest + GOOD_DETAIL {
         true => others,
         false => longest,
@@ -182,15 +182,15 @@ fn first_and_steady(report: &RunReport) -> Row {
 
 fn memory(report: &RunReport) -> Vec<Row> {
     let memory = &report.memory;
-    let mut host = vec!["resident at most".to_owned()];
+    let mut host = vec!["peak resident".to_owned()];
     if let Some(resident) = memory.resident_first {
         let when = match report.iterations_by {
-            IterationsBy::None => "at its end",
-            _ => "after the first",
+            IterationsBy::None => "at the end",
+            _ => "after the first iteration",
         };
-        host.push(format!("{when} {}", bytes(resident)));
+        host.push(format!("{} {when}", bytes(resident)));
     }
-    host.extend(pinned(memory.pinned).map(|size| format!("pinned {}", bytes(size))));
+    host.extend(pinned(memory.pinned).map(|size| format!("{} pinned", bytes(size))));
     let host = Row {
         label: "host memory",
         value: bytes(memory.resident_peak),
@@ -204,8 +204,8 @@ fn memory(report: &RunReport) -> Vec<Row> {
     device.into_iter().chain([host]).collect()
 }
 
-/// What the device's memory is used for, in the unit of the total, which is said once:
-/// `MiB: context 510 · …`. At least two digits of each.
+/// The uses of device memory, in the unit of the total, which is given once: `MiB: context
+/// 510 · …`. Each has at least two digits.
 fn parts(device: &DeviceBytes) -> String {
     let total = bytes(device.total);
     let unit = total.split(' ').nth(1).unwrap_or_default();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_loses_its_middle_and_has_a_line_of_its_own() {
+    fn a_long_command_is_cut_and_has_a_separate_line() {
         let mut report = run::report();
         report.command.push("--dataset=/a/very/long/path".repeat(5));
         let text = text(&report, 80);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_timed_only_once_is_followed_by_what_is_timed_next() {
+    fn regions_timed_once_are_listed_in_order() {
         let mut report = run::twice();
         report.iterations_by = IterationsBy::Timers;
         report.second = None;
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_pinned_bytes_are_not_told() {
+    fn a_few_pinned_bytes_are_not_shown() {
         let mut report = run::report();
         report.memory.pinned = 4;
         assert!(!text(&report, 120).contains("pinned"));
@@ -369,6 +369,6 @@ mod tests {
     fn a_program_without_iterations_has_memory_at_its_end() {
         let mut report = run::bare();
         report.memory.resident_first = Some(8 << 20);
-        assert!(text(&report, 80).contains("resident at most · at its end 8 MiB"));
+        assert!(text(&report, 80).contains("peak resident · 8 MiB at the end"));
     }
 }

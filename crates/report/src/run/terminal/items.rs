@@ -1,4 +1,4 @@
-//! The largest items over all causes: what exactly it was, and who asked for it.
+//! The largest items of all causes, with their importers.
 
 use preheat_model::run::{Cause, Item, RunReport};
 
@@ -7,30 +7,30 @@ use crate::terminal::cells::{durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{bytes, duration};
 
-/// So many items are shown.
+/// The number of items to show.
 const SHOWN: usize = 8;
-/// A name may always be this long; a longer one gives way to what is told of it.
+/// Names may always have this length; longer ones are cut to make room for details.
 const USUAL_NAME: usize = 24;
-/// One of words may be this long.
+/// Phrases may have this length.
 const LONG_WORDS: usize = 34;
-/// From this width on causes have their full names.
+/// The minimum width for full names of causes.
 const WIDE: usize = 110;
-/// Below this width there is no room for causes.
+/// The minimum width for causes.
 const LEAST_WITH_CAUSE: usize = 60;
-/// So many are shown that are large by what lies within them alone.
+/// The number of items to show that are large only by total time.
 const SHOWN_WITHIN: usize = 3;
 
-/// A line of a list: the item and the seconds that it stands there for.
+/// A row of a list: the item and the seconds to show.
 struct Entry<'a> {
     cause: Cause,
     item: &'a Item,
     seconds: f64,
-    /// The other of the item's two times, in words.
+    /// The other of the item's two times, as text.
     other: Option<String>,
 }
 
-/// The lists: by what items took themselves, then those that are large only by what
-/// lies within them, such as a small module that imports large ones.
+/// Shows the lists: by own time, then those that are large only by total time, such as a
+/// small module that imports large ones.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let mut items: Vec<(Cause, &Item)> = report
         .causes
@@ -47,13 +47,13 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             item,
             seconds: item.seconds,
             other: (item.inclusive > item.seconds * 1.01)
-                .then(|| format!("{} in all", duration(item.inclusive))),
+                .then(|| format!("{} total", duration(item.inclusive))),
         })
         .collect();
     list(
         screen,
         "Largest items",
-        "own time, and in all with what lies within",
+        "own time; total includes nested items",
         &own,
     );
 
@@ -64,12 +64,12 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             cause,
             item,
             seconds: item.inclusive,
-            other: Some(format!("{} its own", duration(item.seconds))),
+            other: Some(format!("{} own", duration(item.seconds))),
         })
         .collect();
     within.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     within.truncate(SHOWN_WITHIN);
-    list(screen, "Large by what lies within", "", &within);
+    list(screen, "Largest by total time", "", &within);
 }
 
 fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
@@ -114,14 +114,14 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
         if causes > 0 {
             line.push((Style::Plain, format!("{:<causes$}  ", cause(entry.cause))));
         }
-        line.push((Style::Dim, told(entry, left)));
+        line.push((Style::Dim, details(entry, left)));
         screen.line(line);
     }
 }
 
-/// What is told of an item, in at most `room` columns: as many facts as there is room
-/// for, and before them who asked: in full, else the program's own line, else nothing.
-fn told(entry: &Entry, room: usize) -> String {
+/// The details of an item in at most `room` columns: as many facts as fit, preceded by the
+/// importer: in full, else the program's own line, else nothing.
+fn details(entry: &Entry, room: usize) -> String {
     let item = entry.item;
     let facts = [
         entry.other.clone(),
@@ -149,10 +149,10 @@ fn told(entry: &Entry, room: usize) -> String {
     }
     let detail = clean(&item.detail);
     let line = own_line(&detail).map(|line| format!("from {line}"));
-    let asked = [Some(detail), line];
+    let importer = [Some(detail), line];
     let fits = |text: &String| !text.is_empty() && width(text) <= left;
-    if let Some(asked) = asked.into_iter().flatten().find(fits) {
-        words.insert(0, asked);
+    if let Some(importer) = importer.into_iter().flatten().find(fits) {
+        words.insert(0, importer);
     }
     words.join(" · ")
 }
@@ -175,44 +175,44 @@ mod tests {
         }
     }
 
-    fn told_in(item: &Item, room: usize) -> String {
+    fn details_in(item: &Item, room: usize) -> String {
         let entry = Entry {
             cause: Cause::PythonImports,
             item,
             seconds: item.seconds,
-            other: Some("4.2 s in all".to_owned()),
+            other: Some("4.2 s total".to_owned()),
         };
-        told(&entry, room)
+        details(&entry, room)
     }
 
     #[test]
-    fn facts_are_told_as_there_is_room_and_who_asked_before_them() {
+    fn facts_are_shown_as_they_fit_after_the_importer() {
         let item = item("torch._compile inner:53, from train.py:12");
         assert_eq!(
-            told_in(&item, 80),
-            "torch._compile inner:53, from train.py:12 · 4.2 s in all · 250 ms waiting"
+            details_in(&item, 80),
+            "torch._compile inner:53, from train.py:12 · 4.2 s total · 250 ms waiting"
         );
-        // Who asked gives way first: to the program's own line, then altogether.
+        // The importer is dropped first: shortened to the program's own line, then omitted.
         assert_eq!(
-            told_in(&item, 50),
-            "from train.py:12 · 4.2 s in all · 250 ms waiting"
+            details_in(&item, 50),
+            "from train.py:12 · 4.2 s total · 250 ms waiting"
         );
-        assert_eq!(told_in(&item, 40), "4.2 s in all · 250 ms waiting");
-        assert_eq!(told_in(&item, 20), "4.2 s in all");
-        assert_eq!(told_in(&item, 0), "");
+        assert_eq!(details_in(&item, 40), "4.2 s total · 250 ms waiting");
+        assert_eq!(details_in(&item, 20), "4.2 s total");
+        assert_eq!(details_in(&item, 0), "");
     }
 
     #[test]
-    fn what_is_not_known_is_not_told() {
+    fn unknown_facts_are_omitted() {
         let item = Item {
             waiting: Some(f64::NAN),
             ..item("")
         };
-        assert_eq!(told_in(&item, 40), "4.2 s in all");
+        assert_eq!(details_in(&item, 40), "4.2 s total");
     }
 
     #[test]
-    fn a_small_module_that_imports_large_ones_is_seen() {
+    fn a_small_module_that_imports_large_ones_is_shown() {
         let mut report = run::report();
         let imports = &mut report.causes[0].items;
         imports[1].seconds = 0.004;
@@ -225,8 +225,8 @@ mod tests {
         let text = screen.finish();
         assert!(
             text.ends_with(
-                "\n\nLarge by what lies within\n  4.20 s  torch._dynamo  imports  \
-             from train.py:12 · 4 ms its own\n"
+                "\n\nLargest by total time\n  4.20 s  torch._dynamo  imports  \
+             from train.py:12 · 4 ms own\n"
             ),
             "{text}"
         );

@@ -1,5 +1,5 @@
-//! The temperatures against each other, the slowest first. None contains another: a
-//! start whose files are evicted may find its compile caches full.
+//! The temperatures against each other, slowest first. None includes another: a start whose
+//! files are evicted may find filled compile caches.
 
 use preheat_model::run::RunReport;
 
@@ -8,10 +8,10 @@ use crate::terminal::cells::{bar, durations};
 use crate::terminal::{Screen, Style, width};
 use crate::units::duration;
 
-/// The bar is this long, and this long where there is much room.
+/// The length of the bars, and on a wide terminal.
 const BAR: usize = 20;
 const LONG_BAR: usize = 32;
-/// From this width on there is much room.
+/// The minimum width of a wide terminal.
 const WIDE: usize = 110;
 
 /// One temperature.
@@ -21,7 +21,7 @@ struct Row {
     about: String,
 }
 
-/// The temperatures, if there is more than one.
+/// Shows the temperatures, if there is more than one.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if report.ladder.len() < 2 {
         return;
@@ -46,7 +46,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         &[(Style::Bold, "By temperature"), (Style::Plain, "  ")],
         2,
         Style::Dim,
-        "time to first, the slowest first",
+        "time to first, slowest first",
     );
     let room = screen.terminal.width;
     let name = rows.iter().map(|row| width(row.name)).max().unwrap_or(0);
@@ -85,7 +85,7 @@ mod tests {
     use crate::terminal::Terminal;
 
     #[test]
-    fn the_slowest_comes_first_and_each_says_what_it_is() {
+    fn the_slowest_comes_first_and_each_is_described() {
         let mut report = run::ladder();
         // Evicted files may cost more than empty caches.
         report.ladder[1].time_to_first.median = 40.0;

@@ -1,9 +1,9 @@
-//! The report of a run for a person at a prompt.
+//! Renders the report of a run for the terminal.
 //!
-//! Top to bottom: three headlines, what the program times itself, the causes as bars, the largest items, the first
-//! iteration, the remedies, the ladder of temperatures, notes. What matters most stands
-//! first, and each part fits on a screen. Nothing is wider than the terminal, and without
-//! colour or Unicode nothing is lost but looks.
+//! Top to bottom: three headlines, the regions that the program times itself, the causes as
+//! bars, the largest items, the first iteration, the remedies, the temperatures, notes. The
+//! most important parts come first, and each fits on a screen. No line is wider than the
+//! terminal, and color and Unicode carry no information of their own.
 
 mod causes;
 mod excess;
@@ -18,7 +18,7 @@ use preheat_model::run::RunReport;
 
 use crate::terminal::{Screen, Terminal};
 
-/// The report as lines of text, none wider than the terminal.
+/// Renders the report; no line is wider than the terminal.
 pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     head::show(&mut screen, report);
@@ -63,7 +63,7 @@ mod tests {
         run_terminal(report, &terminal)
     }
 
-    /// Without the escapes that set colours.
+    /// Removes color escapes.
     fn bare(text: &str) -> String {
         let mut bare = String::new();
         let mut rest = text;
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_changes_nothing_but_colour() {
+    fn color_does_not_change_the_text() {
         let report = run::ladder();
         let colored = Terminal {
             width: 80,
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_a_dash_or_nothing() {
+    fn missing_values_are_dashes_or_omitted() {
         for report in [run::broken(), run::bare()] {
             for width in [60, 120] {
                 let text = at(&report, width);

@@ -1,14 +1,14 @@
-//! What is missing or doubtful, and where all this was measured.
+//! The notes, and the machine.
 
 use preheat_model::run::RunReport;
 
 use crate::terminal::{Screen, Style, joined};
 use crate::units::bytes;
 
-/// A value of the environment that can stand in a line, in bytes.
+/// The maximum length of an environment variable to show, in bytes.
 const SHORT: usize = 40;
 
-/// The notes, then the machine.
+/// Shows the notes, then the machine.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if !report.notes.is_empty() {
         screen.title("Notes");
@@ -26,7 +26,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         format!("preheat {}", report.preheat),
         report.created.clone(),
     ];
-    // The page and the document have those that are too long for a line.
+    // The page and the document have the longer ones.
     let short = report
         .environment
         .iter()

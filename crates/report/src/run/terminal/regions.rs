@@ -1,5 +1,4 @@
-//! Regions that the program times itself: the numbers that it prints, with their causes. And
-//! the moments that it marks.
+//! Regions that the program times itself, with their causes, and the moments that it marks.
 
 use preheat_model::run::{MarkReport, RegionReport, RunReport};
 use preheat_model::stats::Interval;
@@ -8,10 +7,10 @@ use super::super::words::{causes_listed, first_start, time_span, unfinished_sent
 use crate::terminal::{Screen, Style, clean};
 use crate::units::{duration, ratio};
 
-/// So many regions are shown; the page and the JSON have all of them.
+/// The number of regions to show; the page and the JSON have all of them.
 const SHOWN: usize = 6;
 
-/// The list, in the order of the program.
+/// Shows the list, in the order of the program.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if !report.marks.is_empty() {
         screen.blank();
@@ -43,7 +42,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     }
     let more = report.regions.len().saturating_sub(SHOWN);
     if more > 0 {
-        let text = format!("{more} more, which --html and --json list");
+        let text = format!("{more} more in --html and --json");
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
     }
 }
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_timers_has_no_such_part() {
+    fn a_program_without_timers_has_no_such_section() {
         assert_eq!(text(&run::report()).trim(), "");
     }
 
@@ -168,6 +167,6 @@ mod tests {
     fn many_regions_are_counted() {
         let mut report = run::twice();
         report.regions = vec![report.regions[0].clone(); 9];
-        assert!(text(&report).contains("\n  3 more, which --html and --json list\n"));
+        assert!(text(&report).contains("\n  3 more in --html and --json\n"));
     }
 }

@@ -1,5 +1,5 @@
-//! What would help: the predicted saving, what to do, and what that assumes. What would
-//! help only later, and what would not help, are separate lists.
+//! The remedies: their predicted savings, instructions and assumptions. Those that help
+//! only later, and those that would not help, are separate lists.
 
 use preheat_model::run::{Remedy, RemedyGroup};
 
@@ -7,10 +7,10 @@ use crate::terminal::cells::durations;
 use crate::terminal::{Screen, Style, width};
 use crate::units::bytes;
 
-/// Text below a title needs this many columns beside the saving; else it goes to the left.
+/// The minimum width for text next to the saving; narrower text starts further left.
 const LEAST_TEXT: usize = 40;
 
-/// The lists, in the report's order.
+/// Shows the lists, in the order of the report.
 pub(super) fn show(screen: &mut Screen, remedies: &[Remedy]) {
     let of = |group| -> Vec<&Remedy> {
         let all = remedies.iter().filter(|remedy| remedy.group() == group);
@@ -24,7 +24,7 @@ pub(super) fn show(screen: &mut Screen, remedies: &[Remedy]) {
     let savings = durations(start.iter().map(|remedy| remedy.saving));
     list(screen, ("What would help", about), &start, &savings);
     let later = of(RemedyGroup::Later);
-    let about = "predicted savings; the time to first stays";
+    let about = "predicted savings; the time to first does not change";
     let savings = durations(later.iter().map(|remedy| saved_later(remedy)));
     list(screen, ("What would help later", about), &later, &savings);
     not(screen, &of(RemedyGroup::None));
@@ -34,7 +34,7 @@ fn saved_later(remedy: &Remedy) -> f64 {
     remedy.later.as_ref().map_or(0.0, |later| later.seconds)
 }
 
-/// Remedies with their savings under a title.
+/// Shows remedies with their savings under a title.
 fn list(
     screen: &mut Screen,
     (title, about): (&str, &str),
@@ -75,7 +75,7 @@ fn list(
     }
 }
 
-/// What to do, and what that assumes.
+/// Shows the instructions and the assumptions.
 fn text(screen: &mut Screen, indent: usize, remedy: &Remedy) {
     let margin = " ".repeat(indent);
     let lead = [(Style::Plain, &*margin)];
@@ -92,7 +92,7 @@ fn text(screen: &mut Screen, indent: usize, remedy: &Remedy) {
     }
 }
 
-/// Remedies that are not worth it here, with the reason.
+/// Shows remedies that would not help, with the reason.
 fn not(screen: &mut Screen, remedies: &[&Remedy]) {
     if remedies.is_empty() {
         return;
@@ -111,7 +111,7 @@ fn minus(padded: &str) -> String {
     format!("{}−{number}", " ".repeat(spaces))
 }
 
-/// Whether two of them are about the same cause.
+/// Whether two of them concern the same cause.
 fn overlap(remedies: &[&Remedy]) -> bool {
     remedies.iter().enumerate().any(|(at, remedy)| {
         let others = remedies[at + 1..].iter().flat_map(|other| &other.causes);

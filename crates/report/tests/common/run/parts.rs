@@ -29,7 +29,7 @@ pub fn functions(cause: Cause) -> Vec<FunctionReport> {
     }
 }
 
-/// What is behind a cause.
+/// The items of a cause.
 pub fn items(cause: Cause) -> Vec<Item> {
     let item = |name: &str, detail: &str, seconds: f64, inclusive: f64, count: u64| Item {
         name: name.to_owned(),
@@ -85,7 +85,7 @@ pub fn items(cause: Cause) -> Vec<Item> {
     }
 }
 
-/// What would help.
+/// The remedies.
 pub fn remedies() -> Vec<Remedy> {
     let remedy =
         |id: &str, title: &str, what: &str, saving, assumption: &str, causes: &[Cause]| Remedy {
@@ -103,7 +103,7 @@ pub fn remedies() -> Vec<Remedy> {
         remedy(
             "warm-parent",
             "Fork from a warm parent",
-            "Keep a process that has imported everything and fork from it: preheat start does so.",
+            "Keep a process that has imported everything and fork from it, as `preheat start` does.",
             7.4,
             "The imports are the same in every start, and none of them touches the device.",
             &[Cause::PythonImports, Cause::LibraryLoading],
@@ -122,7 +122,7 @@ pub fn remedies() -> Vec<Remedy> {
             ..remedy(
                 "overlapped-init",
                 "Start the driver while Python imports",
-                "Call cuInit and make the primary context on a thread of its own.",
+                "Call cuInit and create the primary context in a separate thread.",
                 0.229,
                 "A core is free during the imports.",
                 &[Cause::DriverInit, Cause::ContextCreation],
@@ -137,7 +137,7 @@ pub fn remedies() -> Vec<Remedy> {
             ..remedy(
                 "pinned-buffers",
                 "Copy from page-locked memory",
-                "60 copies of 16 MiB go to the device from ordinary memory, 1.5 ms each. Locking \
+                "60 copies of 16 MiB go to the device from pageable memory, 1.5 ms each. Locking \
                  16 MiB takes about 9 ms once and pays off after 8 copies.",
                 0.0,
                 "The data is produced in the locked buffer.",

@@ -1,4 +1,4 @@
-//! A small recording by hand: two starts of a shell that becomes Python, which imports,
+//! A small handmade recording: two starts of a shell that execs Python, which imports,
 //! computes on a device and is killed in the second start.
 
 use preheat_model::run::trace::{
@@ -149,7 +149,7 @@ fn main_thread(pid: u32) -> Thread {
         name: "python".to_owned(),
         spans: vec![
             span(60_000, 160_000, What::Import, 0, 0, 0),
-            // It says that it ends after the import that it lies within.
+            // Its end is after that of the enclosing import.
             span(70_000, 170_000, What::Import, 1, 0, 1),
             span(200_000, 290_000, What::Heavy, 0, 1, 0),
             span(300_000, 500_000, What::Range, 2, 3, 0),
@@ -157,7 +157,7 @@ fn main_thread(pid: u32) -> Thread {
             span(300_000, 310_000, What::Allocate, 0, 2, 2),
             span(310_000, 320_000, What::Copy, 0, 4, 2),
             span(320_000, 320_000, What::Launch, 0, 3, 2),
-            // Details that lead nowhere.
+            // Details with invalid references.
             span(600_000, 610_000, What::Launch, 99, 3, 0),
             span(610_000, 620_000, What::Import, 99, 0, 0),
             span(620_000, 630_000, What::Module, 0, 99, 0),

@@ -1,4 +1,4 @@
-// The drawings: the time line, and flame graphs of imports and functions.
+// The drawings: the timeline, and flame graphs of imports and functions.
 
 function timeline(box) {
   const lanes = [], heads = [], marks = [];
@@ -28,22 +28,22 @@ function timeline(box) {
   for (const row of view.rows) {
     head(row.name + (row.process ? " — " + row.process : ""));
     const depths = [...new Set(row.bars.map(bar => bar[2]))].sort((a, b) => a - b);
-    // Deep threads have thin lanes, so that they take no more than a page.
+    // Deep threads have thin lanes, so that they fit on a page.
     const height = depths.length <= 12 ? 17 : Math.max(5, Math.floor(204 / depths.length));
     for (const depth of depths) {
       lane(height, row.bars.filter(bar => bar[2] === depth).map(([begin, end, , cause, label, detail, spans]) =>
-        causeBar([begin, end, cause, named(label)], [named(detail), spans > 1 ? spans + " together" : ""])));
+        causeBar([begin, end, cause, named(label)], [named(detail), spans > 1 ? spans + " spans" : ""])));
     }
     y += 6;
   }
   const chart = new Chart(box, {until: view.until, lanes, heads, marks, height: y,
-    name: "Time line by thread. Plus and minus zoom, arrows left and right move, comma and period select.",
-    hint: "Click a bar to see what it is. Click the picture, then + − or the wheel to zoom, arrows to move."});
+    name: "Timeline by thread. Plus and minus zoom, the left and right arrows pan, comma and period select.",
+    hint: "Click a bar for details. Click the chart, then use + − or the wheel to zoom, and the arrows to pan."});
   if (view.iterations.length) {
     const [begin, end] = view.iterations[0];
     const last = view.iterations[view.iterations.length - 1][1];
     const air = (last - begin) * 0.03;
-    chart.move.button("Before it", "Show what comes before the first iteration", () => chart.show(0, begin));
+    chart.move.button("Before it", "Show the time before the first iteration", () => chart.show(0, begin));
     chart.move.button("First iteration", "Show the first iteration", () => {
       chart.show(begin - air, end + air);
       chart.select(iterations.find(bar => bar.begin === begin));
@@ -51,7 +51,7 @@ function timeline(box) {
   }
 }
 
-// A flame graph: `list` has its nodes, `words` what they are called.
+// A flame graph of the nodes in `list`, with the texts in `words`.
 function flame(box, list, words) {
   const nodes = list.map(([parent, name, detail, begin, length, own]) =>
     ({parent, name: named(name), detail: named(detail), begin, length, own, depth: 0, used: 0, left: 0}));
@@ -68,23 +68,23 @@ function flame(box, list, words) {
       node.left = whole;
       whole += node.length;
     }
-    // Every package or file has a shade; a root that is the whole program has its own.
+    // Each package or file has a shade, and so does a root that is the whole program.
     const first = words.group(node);
     const program = !above && nodes.filter(other => other.parent < 0).length === 1;
     if (!program && !groups.includes(first)) groups.push(first);
     const shade = program ? 4 : groups.indexOf(first) % 4;
     const bar = {begin: node.left, end: node.left + node.length, names: [node.name + "  " + duration(node.length), ...shorter(node.name)],
       look: "i" + shade, ink: "n-i" + shade, node,
-      say: () => [node.name, duration(node.length) + " with all within", duration(node.own) + " its own",
+      say: () => [node.name, duration(node.length) + " total", duration(node.own) + " own",
         percent(node.length / whole) + " of " + words.all, ...words.more(node)]};
     (lanes[node.depth] ||= {top: 0, height: 0, bars: []}).bars.push(bar);
     node.bar = bar;
   }
-  // Labels need this height, however deep it is.
+  // Labels need this height, regardless of the depth.
   const height = lanes.length <= 24 ? 19 : 14;
   lanes.forEach((lane, depth) => Object.assign(lane, {top: AXIS + depth * height, height, bars: order(lane.bars)}));
   const chart = new Chart(box, {until: whole, lanes, heads: [], marks: [], height: AXIS + lanes.length * height,
-    name: words.title + ". Comma and period select beside, arrows up and down select above and below, Enter enters.",
+    name: words.title + ". Comma and period select neighbours, the up and down arrows select parents and children, Enter zooms.",
     hint: words.hint});
   const enter = bar => chart.show(bar.begin, bar.end);
   chart.click = enter;
@@ -100,16 +100,16 @@ function flame(box, list, words) {
 const imports = box => flame(box, view.imports, {
   title: "Imports",
   all: "all imports",
-  hint: "Click a module to enter it and to see who asked for it; Esc leaves it.",
-  up: "Leave the module for the one that asked for it",
+  hint: "Click a module to zoom to it and to see its importer; press Esc to zoom out.",
+  up: "Zoom out to the importer",
   group: node => node.name.split(".")[0],
-  more: node => [node.detail ? "asked for by " + node.detail : "", "began at " + duration(node.begin)]});
+  more: node => [node.detail ? "imported by " + node.detail : "", "began at " + duration(node.begin)]});
 
 const functions = box => flame(box, view.functions, {
   title: "Functions",
   all: "the sampled CPU time",
-  hint: "Click a function to enter it and to see where it is; Esc leaves it.",
-  up: "Leave the function for its caller",
+  hint: "Click a function to zoom to it and to see its location; press Esc to zoom out.",
+  up: "Zoom out to the caller",
   group: node => node.detail.split(":")[0],
   more: node => [node.detail]});
 

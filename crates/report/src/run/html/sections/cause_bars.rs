@@ -1,4 +1,4 @@
-//! Bars side by side, each made up of its causes.
+//! Stacked bars of causes, one per row.
 
 use preheat_model::run::Cause;
 
@@ -16,13 +16,13 @@ pub(super) struct Bar {
     pub name: String,
     pub parts: Vec<(Cause, f64)>,
     pub total: f64,
-    /// How sure that is.
+    /// The interval of its length.
     pub sure: String,
-    /// Whether it begins another group.
+    /// Whether it begins a new group.
     pub new: bool,
 }
 
-/// The bars below their title and what is said beside it.
+/// Renders the bars with a title and a note.
 pub(super) fn figure(
     page: &mut RunPage,
     (title, note): (&str, &str),
@@ -35,7 +35,7 @@ pub(super) fn figure(
     if longest <= 0.0 {
         let figure = Figure {
             title: title.to_owned(),
-            note: "Nothing came far enough to be drawn.".to_owned(),
+            note: "There is nothing to draw.".to_owned(),
             data,
             ..Figure::default()
         };

@@ -1,10 +1,9 @@
-//! Where the time to first went: one bar, and a row for each cause that opens to what
-//! is behind it.
+//! The causes of the time to first: one bar, and a row per cause that expands to its items.
 
 use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
-use super::super::words::{asked, first_of};
+use super::super::words::{first_of, importer};
 use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
@@ -15,10 +14,10 @@ use crate::html::svg::{Anchor, Svg};
 use crate::run::words::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};
 
-/// Causes with a smaller share are folded away.
+/// Causes below this share are folded away.
 const SMALL: f64 = 0.005;
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     if report.causes.is_empty() {
@@ -44,15 +43,15 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     if !small.is_empty() {
         let sum: f64 = small.iter().map(|cause| cause.seconds).sum();
         let others = format!(
-            "{}, {} in all",
+            "{}, {} in total",
             counted(small.len(), "smaller cause"),
             duration(sum)
         );
         html.push_str(&folded(&others, &rows(&small)));
     }
     let lead = format!(
-        "From exec to {}, each instant has one cause: nothing is counted twice, and what is left \
-         is shown as unexplained. A row opens to what is behind it.",
+        "From exec to {}, each instant has one cause: nothing is counted twice, and the rest is \
+         shown as unexplained. Expand a row to see its items.",
         first_of(report)
     );
     page.section("causes", "Causes", &lead, &html);
@@ -63,7 +62,7 @@ fn bar(page: &mut RunPage, parts: &[(Cause, f64)]) -> String {
     if total <= 0.0 {
         return String::new();
     }
-    let title = "Time to first by cause, in the order of a program's life";
+    let title = "Time to first by cause, in the usual order of startup";
     let description = parts
         .iter()
         .map(|(cause, seconds)| format!("{} {}", cause.as_str(), duration(*seconds)))
@@ -144,8 +143,8 @@ fn items(cause: &CauseReport) -> String {
         has(|item| item.bytes.is_some()),
     );
     let mut head = vec!["what", "time"];
-    head.extend(nested.then_some("with all within"));
-    head.extend(waiting.then_some("of it waiting"));
+    head.extend(nested.then_some("total"));
+    head.extend(waiting.then_some("waiting"));
     head.push(match cause.cause {
         Cause::PythonImports | Cause::BytecodeCompilation => "modules",
         _ => "times",
@@ -163,7 +162,7 @@ fn items(cause: &CauseReport) -> String {
         }));
         row.push(item.count.to_string());
         row.extend(sized.then(|| item.bytes.map_or(ABSENT.to_owned(), bytes)));
-        row.push(cut(&asked(cause.cause, &item.detail), 200));
+        row.push(cut(&importer(cause.cause, &item.detail), 200));
         table.rows.push(row);
     }
     let shown = cause.items.len() as u64;

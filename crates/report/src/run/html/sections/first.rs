@@ -1,5 +1,5 @@
-//! The first iteration against the steady ones: what the difference is made of, and
-//! every iteration of every start.
+//! The first iteration against steady ones: the causes of the difference, and every
+//! iteration of every start.
 
 use preheat_model::run::CauseSeconds;
 
@@ -12,10 +12,10 @@ use crate::html::svg::{Anchor, Svg};
 use crate::run::words::{counted, percent, signed};
 use crate::units::{duration, number, ratio};
 
-/// So many causes have a bar of their own.
+/// The number of causes with a separate bar.
 const BARS: usize = 6;
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let mut figures = Vec::new();
     figures.extend(excess(page));
@@ -26,8 +26,8 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     page.section(
         "first-and-steady",
         "First and steady",
-        "What the first iteration took beyond a steady one, and all iterations of all starts, \
-         each a fresh process.",
+        "The excess of the first iteration over a steady one, and all iterations of all starts, \
+         each of which is a fresh process.",
         &format!("{legend}{}", grid(&figures)),
     );
 }
@@ -48,7 +48,7 @@ fn excess(page: &mut RunPage) -> Option<String> {
         .iter()
         .filter(|part| part.seconds.is_finite() && part.seconds != 0.0)
         .collect();
-    // By size, whatever the sign: what the first iteration spared is drawn as well.
+    // Sort by size, regardless of sign: savings of the first iteration are drawn too.
     parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
     let sizes = parts.iter().map(|part| part.seconds.abs());
     let largest = sizes.fold(0.0, f64::max);
@@ -73,11 +73,11 @@ fn excess(page: &mut RunPage) -> Option<String> {
         );
     }
     let more = if total < 0.0 { "less" } else { "more" };
-    let mut note = format!("{} {more} in all", duration(total.abs()));
+    let mut note = format!("{} {more} in total", duration(total.abs()));
     if parts.len() > BARS {
-        note.push_str(&format!(", the {BARS} largest are drawn"));
+        note.push_str(&format!(", the {BARS} largest are shown"));
     }
-    // Parts of either sign are no shares of their sum.
+    // With mixed signs, parts are not shares of their sum.
     let shares = parts.iter().all(|part| part.seconds > 0.0);
     let mut head = vec!["cause", "time"];
     head.extend(shares.then_some("share"));

@@ -1,5 +1,5 @@
-//! Flame graphs: imports, each below the module that asked for it, and functions, each
-//! below its caller. The script draws them; the largest are in the data as a table too.
+//! Flame graphs: imports nested by importing module, and functions nested by caller. A
+//! script draws them; the largest nodes are also in a data table.
 
 use preheat_model::run::{FlameNode, RunView};
 
@@ -8,35 +8,35 @@ use crate::html::cut::cut;
 use crate::html::figure::{Figure, Table};
 use crate::units::duration;
 
-/// So many nodes are in the table.
+/// The number of nodes in the data table.
 const ROWS: usize = 60;
 
-/// The section of the imports.
+/// Adds the section on imports.
 pub(in crate::run::html) fn imports(page: &mut RunPage, view: &RunView) {
-    const COLUMNS: [&str; 4] = ["module", "with all within", "its own", "asked for by"];
+    const COLUMNS: [&str; 4] = ["module", "total", "own", "imported by"];
     if let Some(figure) = figure("imports-chart", &view.imports, &COLUMNS) {
         page.section(
             "imports",
             "Imports",
-            "Every module lies below the one that asked for it and is as wide as it took, with all \
-             that it imported in turn. Click a module, or select it and press Enter, to enter it; \
-             Esc leaves it. Small ones are left out.",
+            "Each module is below its importer, and its width is its time including nested imports. \
+             Click a module, or select it and press Enter, to zoom to it; press Esc to zoom out. \
+             Small modules are omitted.",
             &figure,
         );
     }
 }
 
-/// The section of the functions.
+/// Adds the section on functions.
 pub(in crate::run::html) fn functions(page: &mut RunPage, view: &RunView) {
-    const COLUMNS: [&str; 4] = ["function", "with what it called", "its own", "at"];
+    const COLUMNS: [&str; 4] = ["function", "total", "own", "at"];
     if let Some(figure) = figure("functions-chart", &view.functions, &COLUMNS) {
         page.section(
             "functions",
             "Own CPU time",
             "The functions in which the program computed before the end of the first iteration, \
-             outside everything that has another cause. Every function lies below its caller and \
-             is as wide as it took. Click a function to enter it; Esc leaves it. Sampled every few \
-             milliseconds; small ones are left out.",
+             outside all other causes. Each function is below its caller, and its width is its time \
+             including the functions it called. Click a function to zoom to it; press Esc to zoom \
+             out. Sampled every few milliseconds; small functions are omitted.",
             &figure,
         );
     }
@@ -49,8 +49,8 @@ fn figure(chart: &str, roots: &[FlameNode], columns: &'static [&'static str; 4])
     let figure = Figure {
         drawings: vec![format!(
             "<div class=\"moving\" id=\"{chart}\" hidden></div>\
-             <noscript><p class=\"note\">With JavaScript this is a picture that can be entered; \
-             the same is in the data below.</p></noscript>"
+             <noscript><p class=\"note\">With JavaScript, this is an interactive flame graph; \
+             the data below has the same numbers.</p></noscript>"
         )],
         data: table(roots, columns),
         ..Figure::default()

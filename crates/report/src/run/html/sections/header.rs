@@ -1,5 +1,5 @@
-//! The top of the page: where most of the time went, in a sentence and three numbers,
-//! and of what.
+//! The top of the page: where most of the time went, as a sentence and three numbers, and
+//! the command.
 
 use preheat_model::run::{IterationsBy, RunReport};
 
@@ -11,7 +11,7 @@ use crate::html::escape::escape;
 use crate::run::words::{counted, in_order, shape, time_span, too_few};
 use crate::units::{bytes, duration, ratio, span, tie};
 
-/// The header.
+/// Renders the header.
 pub(in crate::run::html) fn html(report: &RunReport) -> String {
     let (text, detail) = headline(report);
     let mut html = format!(
@@ -64,7 +64,7 @@ fn time(report: &RunReport) -> String {
         ),
         None => counted(report.counted_starts, "start"),
     };
-    // The number is that of the warmest starts; a colder first one says nothing about it.
+    // The number is that of the warmest starts, so a colder first start is not comparable.
     let warmest = report.starts.iter().map(|start| start.temperature).min();
     let first = report
         .starts
@@ -104,12 +104,12 @@ fn against_steady(report: &RunReport) -> String {
     tile("first ÷ steady iteration", &number, &more)
 }
 
-/// The first iteration against the second, where there is no steady state.
+/// The first iteration against the second, if there is no steady state.
 fn against_second(report: &RunReport) -> String {
     let why = match report.iterations_by {
         IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
         _ => (in_order(report).or_else(|| too_few(report)))
-            .unwrap_or("The iterations do not settle.".to_owned()),
+            .unwrap_or("The iterations do not reach a steady state.".to_owned()),
     };
     let (Some(first), Some(second), Some(times)) =
         (report.first, report.second, report.first_to_second)
@@ -130,20 +130,20 @@ fn memory(report: &RunReport) -> String {
     match &memory.device {
         Some(device) => {
             let mut more = format!("at {}", first_of(report));
-            more.push_str(&format!(", at most {}", bytes(device.first_peak)));
+            more.push_str(&format!(", peak {}", bytes(device.first_peak)));
             if let Some(steady) = device.steady_peak {
-                more.push_str(&format!("; at most {} when steady", bytes(steady)));
+                more.push_str(&format!("; peak {} in the steady state", bytes(steady)));
             }
             tile("device memory", &bytes(device.total), &more)
         }
         None => {
             let more = match memory.resident_first {
                 Some(first) => format!(
-                    "at most; {} at {}. No device was used.",
+                    "peak; {} at {}. No device was used.",
                     bytes(first),
                     first_of(report)
                 ),
-                None => "at most. No device was used.".to_owned(),
+                None => "peak. No device was used.".to_owned(),
             };
             tile("resident memory", &bytes(memory.resident_peak), &more)
         }

@@ -1,4 +1,4 @@
-//! Memory: what the device's is made of, and all of it over time.
+//! Memory: the breakdown of device memory, and all memory over time.
 
 use preheat_model::run::{DeviceBytes, MemoryPoint, RunView};
 
@@ -12,13 +12,15 @@ use crate::html::svg::{Anchor, Point, Svg};
 use crate::run::words::{percent, pinned};
 use crate::units::{bytes, bytes_f64, duration};
 
-/// One line over time: its name, its class and what it reads off a point.
+/// A line over time: its name, its class, and its value at a point.
 type Line = (&'static str, &'static str, fn(&MemoryPoint) -> Option<u64>);
 
 const DEVICE: [Line; 3] = [
-    ("in use on the device, by whomever", "m-device", |point| {
-        point.device
-    }),
+    (
+        "in use on the device, by any process",
+        "m-device",
+        |point| point.device,
+    ),
     ("allocated by the program", "m-allocated", |point| {
         point.allocated
     }),
@@ -26,37 +28,34 @@ const DEVICE: [Line; 3] = [
 ];
 const HOST: [Line; 1] = [("resident", "m-resident", |point| point.resident)];
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     let memory = &page.report.memory;
     let mut html = memory
         .device
         .as_ref()
         .map_or(String::new(), |device| breakdown(page, device));
-    let figures: Vec<String> = [
-        ("On the device", &DEVICE[..]),
-        ("In the host's memory", &HOST),
-    ]
-    .into_iter()
-    .filter_map(|(title, lines)| over_time(page, view, title, lines))
-    .collect();
+    let figures: Vec<String> = [("On the device", &DEVICE[..]), ("On the host", &HOST)]
+        .into_iter()
+        .filter_map(|(title, lines)| over_time(page, view, title, lines))
+        .collect();
     html.push_str(&grid(&figures));
     let mut lead = format!(
-        "The host's memory was at most {} resident",
+        "The peak resident size on the host was {}",
         bytes(memory.resident_peak)
     );
     if let Some(size) = pinned(memory.pinned) {
         let when = first_of(page.report);
-        lead.push_str(&format!(", and {} page-locked at {when}", bytes(size)));
+        lead.push_str(&format!("; {} were page-locked at {when}", bytes(size)));
     }
     lead.push('.');
     if !view.iterations.is_empty() {
-        lead.push_str(" Dotted lines are the iterations.");
+        lead.push_str(" Dotted lines mark iterations.");
     }
     page.section("memory", "Memory", &lead, &html);
 }
 
-/// The parts of the device's memory, as (class, name, what it is, bytes).
+/// The parts of the device memory, as (class, name, description, bytes).
 fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str, u64)> {
     let parts = [
         (
@@ -68,26 +67,26 @@ fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str,
         (
             "m1",
             "kernels",
-            "code, and what the first use of kernels took",
+            "code, and memory allocated at the first use of kernels",
             device.kernels,
         ),
         ("m2", "allocated", "allocations in use", device.used),
         (
             "m3",
-            "kept free by the allocator",
-            "held by the framework's allocator beyond what is in use",
+            "reserved by the allocator",
+            "held by the framework's allocator, but not in use",
             device.reserved,
         ),
         (
             "m4",
             "libraries",
-            "what libraries took for themselves",
+            "allocated by libraries",
             device.workspaces,
         ),
         (
             "m5",
             "other",
-            "unaccounted for; others on the same device are in it",
+            "unaccounted for, including other processes on the device",
             device.other,
         ),
     ];
@@ -101,7 +100,7 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
         return String::new();
     }
     let title = format!("Device memory at {}", first_of(page.report));
-    let note = format!("{} in all", bytes(device.total));
+    let note = format!("{} in total", bytes(device.total));
     let draw = |width: f64| {
         let axis = Axis::from_zero(total, total, bytes_f64).over(0.0, width);
         let mut svg = Svg::new(width, 46.0);
@@ -137,7 +136,7 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
             format!("<li><span class=\"square {class}\" aria-hidden=\"true\"></span>{name}</li>")
         })
         .collect();
-    let mut data = Table::new(&["part", "bytes", "share", "what it is"]);
+    let mut data = Table::new(&["part", "bytes", "share", "description"]);
     data.words = vec![3];
     for (_, name, what, size) in &parts {
         data.rows.push(vec![
@@ -160,11 +159,11 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
 
 fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) -> Option<String> {
     let of = |line: &Line| -> Vec<Point> {
-        let seen = |point: &MemoryPoint| {
+        let known = |point: &MemoryPoint| {
             let value = line.2(point)? as f64;
             point.time.is_finite().then_some((point.time, value))
         };
-        steps(&view.memory.iter().filter_map(seen).collect::<Vec<_>>())
+        steps(&view.memory.iter().filter_map(known).collect::<Vec<_>>())
     };
     let curves: Vec<(&Line, Vec<Point>)> = lines
         .iter()
@@ -185,7 +184,7 @@ fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) ->
         plot.upright("iteration-line", *end);
     }
     let mut legend = Vec::new();
-    let mut data = Table::new(&["memory", "most", "at the end"]);
+    let mut data = Table::new(&["memory", "peak", "at the end"]);
     for ((name, class, _), points) in &curves {
         plot.bundle(class, std::slice::from_ref(points));
         legend.push((None, *class, (*name).to_owned()));
@@ -197,7 +196,7 @@ fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) ->
     let note = data
         .rows
         .iter()
-        .map(|row| format!("{}: at most {}", row[0], row[1]))
+        .map(|row| format!("{}: peak {}", row[0], row[1]))
         .collect::<Vec<_>>()
         .join("; ");
     let figure = Figure {
@@ -210,7 +209,7 @@ fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) ->
     Some(figure.html())
 }
 
-/// Memory stays as it is until it changes: the corners of such a line.
+/// Memory is constant between samples: adds the corners of such a line.
 fn steps(points: &[Point]) -> Vec<Point> {
     let mut line: Vec<Point> = Vec::with_capacity(points.len() * 2);
     for point in points {

@@ -1,4 +1,4 @@
-//! The parts of the page, one file each. A part without data adds nothing.
+//! The sections of the page, one file each. A section without data adds nothing.
 
 mod cause_bars;
 pub(super) mod causes;

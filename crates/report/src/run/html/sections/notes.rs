@@ -1,4 +1,4 @@
-//! What is missing or doubtful, and under which conditions it was recorded.
+//! The notes, and the conditions of the recording.
 
 use super::super::RunPage;
 use crate::html::code::code;
@@ -7,7 +7,7 @@ use crate::html::facts::facts;
 use crate::run::words::counted;
 use crate::units::{bytes, tie};
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     let notes: String = report
@@ -22,21 +22,18 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let row = |name: &str, value: String| (name.to_owned(), value);
     let settings = &report.settings;
     let how = [
-        row("starts asked for", counted(settings.starts, "start")),
+        row("requested starts", counted(settings.starts, "start")),
         row("iterations", settings.iterations.clone()),
-        row("an iteration is", report.iteration.clone()),
+        row("iteration", report.iteration.clone()),
         row(
-            "device waited for",
+            "synchronized",
             match settings.synchronize {
                 true => "at the end of each iteration",
-                false => "only where the program does",
+                false => "only by the program itself",
             }
             .to_owned(),
         ),
-        row(
-            "limit",
-            format!("{} for each process", bytes(settings.limit)),
-        ),
+        row("limit", format!("{} per process", bytes(settings.limit))),
         row("seed", settings.seed.to_string()),
         row("directory", report.directory.clone()),
     ];
@@ -48,9 +45,13 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         row("kernel", machine.kernel.clone()),
     ];
     let mut cards = facts("machine", &machine.cpu, &where_);
-    cards.push_str(&facts("settings", "How it was run", &how));
+    cards.push_str(&facts("settings", "Settings of the run", &how));
     if !report.environment.is_empty() {
-        cards.push_str(&facts("environment", "What was set", &report.environment));
+        cards.push_str(&facts(
+            "environment",
+            "Environment variables",
+            &report.environment,
+        ));
     }
     html.push_str(&format!("<div class=\"facts\">{cards}</div>"));
     page.section("notes", "Notes", "", &html);

@@ -1,5 +1,4 @@
-//! Regions that the program times itself: the numbers that it prints, with their causes. And
-//! the moments that it marks.
+//! Regions that the program times itself, with their causes, and the moments that it marks.
 
 use preheat_model::run::{CauseSeconds, MarkReport, RegionReport};
 use preheat_model::stats::Interval;
@@ -13,17 +12,17 @@ use crate::html::stack::in_order;
 use crate::run::words::{first_start, time_span, unfinished_sentence};
 use crate::units::{ABSENT, duration, ratio};
 
-/// So many regions are drawn.
+/// The number of regions to draw.
 const DRAWN: usize = 12;
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     if !report.marks.is_empty() {
         page.section(
             "marks",
             "Marked by the program",
-            "From the start of the program to the first time that each mark was reached.",
+            "From exec to the first time that each mark was reached.",
             &marks(&report.marks).html(),
         );
     }
@@ -50,7 +49,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     }
     let mut html = figure(
         page,
-        ("Timed regions", "in the order in which they were executed"),
+        ("Timed regions", "in order of execution"),
         key(&bars),
         &bars,
         table(&report.regions),

@@ -1,4 +1,4 @@
-//! What would remove it: a card for each remedy, in the report's order.
+//! The remedies, one card each, in the order of the report.
 
 use preheat_model::run::Remedy;
 
@@ -9,7 +9,7 @@ use crate::html::look;
 use crate::run::words::percent;
 use crate::units::{bytes, duration, tie};
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     if report.remedies.is_empty() {
@@ -24,9 +24,9 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     page.section(
         "remedies",
         "Remedies",
-        "What would remove a part of the cold start, then what would shorten only what comes \
-         later, and what would not help. The savings are predicted, each by itself: two that \
-         remove the same cause do not add up.",
+        "Remedies that would remove part of the cold start, then those that shorten only later \
+         work, then those that would not help. Each saving is predicted separately: savings of \
+         remedies for the same cause do not add up.",
         &format!("<div class=\"cards\">{cards}</div>"),
     );
 }

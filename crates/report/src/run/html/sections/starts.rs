@@ -1,5 +1,5 @@
-//! Start by start: where each one's time to first went; and, where starts of several
-//! temperatures were made, these against each other, the slowest first.
+//! The causes of every start, and the temperatures against each other, slowest first, if
+//! there are several.
 
 use preheat_model::run::{Rung, StartReport};
 
@@ -11,10 +11,10 @@ use crate::html::stack::in_order;
 use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
-/// So many starts are drawn.
+/// The number of starts to draw.
 const DRAWN: usize = 24;
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage) {
     let report = page.report;
     let mut html = String::new();
@@ -26,8 +26,8 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         0 => return,
         1 => "There was one start, a fresh process.",
         _ => {
-            "Each start is a fresh process. The first may have found cold disks and caches; it is \
-             shown, and not counted where there are others."
+            "Each start is a fresh process. The first start may have found cold disks and caches; it \
+             is shown, but not counted if there are others."
         }
     };
     page.section("starts", "Starts", lead, &html);
@@ -50,7 +50,7 @@ fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> String {
         "time to first",
         "95 % interval",
         "first",
-        "what it is",
+        "description",
     ]);
     data.words = vec![5];
     for rung in rungs {
@@ -79,7 +79,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         .iter()
         .any(|start| start.temperature != starts[0].temperature);
     let mut order: Vec<(usize, &StartReport)> = starts.iter().enumerate().collect();
-    // In the order of the temperatures above; one that has no time is last.
+    // In the order of the temperatures above; those without a time come last.
     let rungs = slowest_first(page.report);
     let place = |start: &StartReport| {
         let place = rungs
@@ -107,7 +107,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         true => format!("{DRAWN} of {} starts", starts.len()),
         false => "Every start".to_owned(),
     };
-    // The ladder, which stands above, has one already.
+    // The chart of temperatures above already has a legend.
     let key = match page.report.ladder.len() > 1 {
         true => String::new(),
         false => key(&bars),
@@ -120,9 +120,9 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         "to the end",
         "exit code",
         "iterations",
-        "largest resident size",
+        "peak resident size",
     ];
-    head.extend(evicted.then_some("evicted before"));
+    head.extend(evicted.then_some("evicted"));
     let mut data = Table::new(&head);
     data.words = vec![1];
     for (index, start) in order.iter().take(200) {
@@ -149,7 +149,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         }));
         data.rows.push(row);
     }
-    // Its bar would be that of the causes once more.
+    // A single bar would repeat the causes.
     if starts.len() == 1 {
         return data.html();
     }

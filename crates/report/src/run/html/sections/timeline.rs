@@ -1,5 +1,5 @@
-//! The time line from exec to the third iteration, thread by thread. The script draws
-//! it; without the script there is the path alone, as a still picture.
+//! The timeline from exec to the third iteration, thread by thread. A script draws it;
+//! without JavaScript, the page shows a static picture of the path.
 
 use preheat_model::run::{Cause, RunView};
 
@@ -13,11 +13,12 @@ use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
 use crate::units::duration;
 
-/// Of the path, so many parts are in the still picture and in the data: the longest.
+/// The numbers of parts of the path in the static picture and in the data table: the
+/// longest ones.
 const STILL: usize = 150;
 const DATA: usize = 60;
 
-/// The section.
+/// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     if view.path.is_empty() && view.rows.is_empty() {
         return;
@@ -38,21 +39,22 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
             &page.id(),
             layout.class,
             "The path from exec to the third iteration",
-            "Each instant in the colour of its cause.",
+            "Each instant in the color of its cause.",
         )
     });
     let number = view.start + 1;
     let moving = format!(
         "<div class=\"moving\" id=\"timeline-chart\" hidden></div>\
-         <noscript><p class=\"note\">With JavaScript this is a picture of all threads that can be \
+         <noscript><p class=\"note\">With JavaScript, this is a timeline of all threads that can be \
          zoomed.</p>{}</noscript>",
         still.concat()
     );
     let figure = Figure {
         title: format!("Start {number}, from exec to {}", duration(view.until)),
-        note: "The path is what the program was waiting on at each instant; the causes above are \
-               its sums. Below it, each thread with what it was doing."
-            .to_owned(),
+        note:
+            "The path shows the cause of the time at each instant; the causes above are its sums. \
+               Below it is each thread with its activity."
+                .to_owned(),
         key: look::key(&causes),
         drawings: vec![moving],
         data: data(view),
@@ -60,7 +62,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     };
     page.section(
         "timeline",
-        "Time line",
+        "Timeline",
         "",
         &format!("{}{}", figure.html(), help()),
     );
@@ -104,7 +106,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
 }
 
 fn data(view: &RunView) -> Table {
-    let mut table = Table::new(&["from", "to", "time", "cause", "most of it"]);
+    let mut table = Table::new(&["from", "to", "time", "cause", "main item"]);
     table.words = vec![3, 4];
     for part in longest(&view.path, DATA, |part| (part.begin, part.end)) {
         table.rows.push(vec![
