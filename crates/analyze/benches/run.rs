@@ -1,10 +1,10 @@
-//! How long a large recording takes to be explained: events a second on one core.
+//! Benchmarks the analysis of a large recording: events per second on one core.
 //!
-//! Four programs: a training loop whose steps Python sees, one that only its kernels
-//! give away, one that never repeats, whose whole path must be partitioned, and the same
-//! with a main thread that mostly waits, so that the other explains every gap. The
-//! first column is a plain pass over the same spans, for comparison on a busy machine.
-//! Run with `cargo bench --bench run [MILLIONS]`.
+//! Four programs: a training loop with steps in Python, one with kernels only, one that
+//! never repeats, whose whole path must be partitioned, and the same with a main thread
+//! that mostly waits, so that the other thread explains every gap. The first column is a
+//! plain pass over the same spans, for comparison on a busy machine. Run with `cargo bench
+//! --bench run [MILLIONS]`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -56,7 +56,7 @@ fn main() {
     println!("peak resident: {}", peak());
 }
 
-/// A program of about so many spans, half of them in a second thread.
+/// A program with about this many spans, half of them in a second thread.
 fn generate(spans: u64, steps: bool, repeats: bool, busy: bool) -> Recording {
     let mut rng = Rng::new(1);
     let mut p = Program::python(100);
@@ -89,7 +89,7 @@ fn generate(spans: u64, steps: bool, repeats: bool, busy: bool) -> Recording {
         }
     };
     for _ in 0..spans / A_STEP {
-        // Forward here, backward there while this thread waits, then the step.
+        // Forward on this thread, backward on the other while this one waits, then the step.
         for at in 0..A_STEP / 2 {
             let span = call(now, at, &mut rng);
             p.process.threads[0].spans.push(span);
@@ -130,7 +130,7 @@ fn best(mut run: impl FnMut() -> usize) -> f64 {
     (0..3).map(|_| time()).fold(f64::INFINITY, f64::min)
 }
 
-/// The most memory that was in use, as the kernel says.
+/// The peak resident memory, as reported by the kernel.
 fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));

@@ -1,8 +1,8 @@
-//! How long the statistics of a long series take: ten starts of 3000 iterations.
+//! Benchmarks the statistics of a long series: ten starts of 3000 iterations.
 //!
-//! Absolute times say little on a busy machine, so each row also has its ratio to
-//! textbook PELT (every start of a last segment looked at, dropped ones apart) on the
-//! same data, measured in the same run. Run with `cargo bench`.
+//! Absolute times mean little on a busy machine, so each row also has its ratio to textbook
+//! PELT (which evaluates every start that is not pruned) on the same data, measured in the
+//! same run. Run with `cargo bench`.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -318,7 +318,10 @@ fn few_starts_are_inconclusive_with_a_reason() {
                 && quantity.why.contains("an interval needs 3 starts per side")
         }));
         let text = &report.headline.text;
-        assert!(text.contains("not sure with so few starts: idle"), "{text}");
+        assert!(
+            text.contains("inconclusive with so few starts: idle"),
+            "{text}"
+        );
         assert!(
             report
                 .notes

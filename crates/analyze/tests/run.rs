@@ -1,4 +1,4 @@
-//! Recordings with planted costs are explained: cause by cause, within 1 %.
+//! Explains recordings with planted costs, cause by cause, within 1 %.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::What;
@@ -71,7 +71,7 @@ fn a_training_program_is_explained() {
     close(of(report, Cause::DeviceAllocation), 1.0);
     close(of(report, Cause::HostToDevice), 2.0);
     close(of(report, Cause::KernelLoading), 19.0);
-    // A steady step waits 4 ms and computes 6.
+    // A steady step waits 4 ms and computes 6 ms.
     close(of(report, Cause::SteadyWork), 10.0);
     assert_eq!(of(report, Cause::WaitingForDevice), 0.0);
     assert_eq!(of(report, Cause::Unexplained), 0.0);
@@ -90,7 +90,7 @@ fn a_training_program_is_explained() {
     let dynamo = &imports.unwrap().items[0];
     assert_eq!(
         dynamo.detail,
-        "asked for by torch._compile:7, from train.py:12"
+        "imported by torch._compile:7, from train.py:12"
     );
     assert_eq!(report.causes[0].cause, Cause::PythonImports);
     let excess: f64 = report.first_excess.iter().map(|c| c.seconds).sum();
@@ -98,7 +98,7 @@ fn a_training_program_is_explained() {
 }
 
 #[test]
-fn waiting_within_an_import_stays_with_it_and_is_told() {
+fn waiting_within_an_import_is_reported_with_it() {
     let report = findings("auto", training().alone(710.0)).report;
     let loading = report
         .causes
@@ -116,7 +116,7 @@ fn waiting_within_an_import_stays_with_it_and_is_told() {
 }
 
 #[test]
-fn ranges_of_the_program_go_before_everything_else() {
+fn nvtx_ranges_of_the_program_take_precedence() {
     let mut p = training();
     p.frame(What::Range, "epoch", (435.0, 710.0));
     for i in 0..20 {
@@ -131,7 +131,7 @@ fn ranges_of_the_program_go_before_everything_else() {
 }
 
 #[test]
-fn a_range_that_is_asked_for_counts_even_once() {
+fn a_requested_range_counts_even_once() {
     let mut p = training();
     p.frame(What::Range, "epoch", (435.0, 709.0));
     let report = findings("nvtx:epoch", p.alone(710.0)).report;
@@ -143,7 +143,7 @@ fn a_range_that_is_asked_for_counts_even_once() {
 }
 
 #[test]
-fn calls_of_a_model_last_until_the_device_was_waited_for() {
+fn model_calls_last_until_the_synchronization() {
     let mut p = Program::python(100);
     for i in 0..6 {
         let at = 20.0 + 20.0 * f64::from(i);
@@ -233,7 +233,7 @@ fn a_program_without_repetition_is_explained_to_its_end() {
 }
 
 #[test]
-fn what_nobody_looked_at_is_unexplained() {
+fn unsampled_time_is_unexplained() {
     let mut p = Program::new(100);
     p.call("cuInit", (10.0, 30.0));
     let report = findings("auto", p.alone(100.0)).report;
@@ -268,7 +268,7 @@ fn the_innermost_call_decides_and_cheap_ones_belong_to_their_caller() {
 }
 
 #[test]
-fn addresses_tell_which_way_a_copy_goes() {
+fn addresses_decide_the_direction_of_a_copy() {
     let mut p = Program::new(100);
     p.allocate("cuMemAlloc", 1 << 20, 0x70_0000_0000, (10.0, 11.0));
     p.copy(
@@ -292,7 +292,7 @@ fn addresses_tell_which_way_a_copy_goes() {
 }
 
 #[test]
-fn the_first_start_is_apart_and_failed_ones_do_not_count() {
+fn the_first_start_is_separate_and_failed_ones_do_not_count() {
     let starts = (0..5).map(|_| training().alone(710.0)).collect();
     let mut recording = recording("auto", starts);
     recording.manifest.starts[3].exit_code = 1;
@@ -322,7 +322,7 @@ fn several_temperatures_make_a_ladder() {
 }
 
 #[test]
-fn a_recording_of_nothing_is_no_trouble() {
+fn an_empty_recording_is_analyzed() {
     let mut empty = recording("auto", vec![Program::new(100).alone(50.0)]);
     empty.starts[0].processes.clear();
     empty.manifest.starts[0].unrecorded = Some("It is linked statically.".to_owned());

@@ -1,5 +1,5 @@
-//! Recordings whose steady iterations are recorded in detail in windows only: they say the
-//! same as those that were all recorded in detail.
+//! Recordings whose steady iterations are detailed only in windows give the same results as
+//! fully detailed ones.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{StartTrace, What};
@@ -11,7 +11,7 @@ mod run_builder;
 use run_builder::*;
 
 const ITERATIONS: usize = 300;
-/// The first iteration begins here, and takes so long; each other one takes 10 ms.
+/// The begin and duration of the first iteration; each other one takes 10 ms.
 const FIRST: (f64, f64) = (100.0, 160.0);
 
 fn begin_of(iteration: usize) -> f64 {
@@ -21,7 +21,7 @@ fn begin_of(iteration: usize) -> f64 {
     }
 }
 
-/// Calls of a model: a copy to the device, launches, and then the device is waited for.
+/// Calls of a model: a copy to the device, launches, and a synchronization.
 fn whole() -> Program {
     let mut p = Program::python(100);
     p.heavy("cuInit", (20.0, 60.0), 40.0);
@@ -45,7 +45,7 @@ fn whole() -> Program {
     p
 }
 
-/// The same as it is recorded: 64 iterations in detail, then 8 now and then.
+/// The same program as the recorder sees it: 64 iterations in detail, then 8 at a time.
 fn in_windows() -> Program {
     let mut p = whole();
     let borders = [(64, 88), (96, 152), (160, 280), (288, 300)];
@@ -55,7 +55,7 @@ fn in_windows() -> Program {
     p
 }
 
-/// Takes out what the recorder leaves out in the stretches without detail.
+/// Removes the calls that the recorder omits in intervals without detail.
 fn without_often(p: &mut Program) {
     let process = &mut p.process;
     let sparse = process.sparse.clone();
@@ -70,7 +70,7 @@ fn report(p: Program) -> RunReport {
     findings("auto", p.alone(begin_of(ITERATIONS))).report
 }
 
-/// All that must not depend on what is left out.
+/// Whether two reports agree in everything that must not depend on the omitted calls.
 fn same(a: &RunReport, b: &RunReport) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
     let causes = a.causes.len() == b.causes.len()
@@ -94,13 +94,13 @@ fn steady_by_cause_is_the_same_as_in_full_detail() {
     let (full, windows) = (report(whole()), report(in_windows()));
     assert_eq!(full.iterations_by, IterationsBy::Python);
     assert!(same(&full, &windows), "{full:#?}\n{windows:#?}");
-    // Times are those of all iterations.
+    // Durations are those of all iterations.
     assert_eq!(full.starts[0].iterations, windows.starts[0].iterations);
     assert_eq!(full.starts[0].iterations.len(), ITERATIONS);
     assert_eq!((full.steady, full.ratio), (windows.steady, windows.ratio));
     assert_eq!((full.warmup, full.excess), (windows.warmup, windows.excess));
-    // What a steady iteration does with its own processor time is no more than that: 3 ms
-    // of Python and 1 ms in launches of 10; 1 is a copy, and 4 are waited for the device.
+    // A steady iteration has at most this CPU time: 3 ms in Python and 1 ms in launches out
+    // of 10; 1 ms is a copy, and 4 ms are spent waiting for the device.
     let excess = |report: &RunReport, cause| {
         let all = report.first_excess.iter();
         all.filter(|part| part.cause == cause)
@@ -127,7 +127,7 @@ fn steady_by_cause_is_the_same_as_in_full_detail() {
 }
 
 #[test]
-fn what_was_not_recorded_is_no_time_of_the_programs_own() {
+fn time_without_detail_is_not_own_cpu_time() {
     let mut p = Program::python(100);
     // Another model runs long before the first step, and is not recorded in detail.
     p.process.sparse = vec![(ns(40.0), ns(80.0))];
@@ -139,11 +139,11 @@ fn what_was_not_recorded_is_no_time_of_the_programs_own() {
     p.busy(0, &[(0.0, 50.0), (55.0, 150.0)], 150.0);
     let found = findings("auto", p.alone(150.0));
     let report = &found.report;
-    let name = "iterations that were not recorded in detail";
+    let name = "iterations not recorded in detail";
     close(item(report, Cause::Unexplained, name), 35.0);
     close(of(report, Cause::WaitingForDevice), 5.0);
     close(of(report, Cause::OwnCpu), 30.0 + 20.0);
-    // The picture says where.
+    // The chart shows where.
     let parts = found.view.path.iter().filter(|part| part.label == name);
     let shown: Vec<(f64, f64)> = parts.map(|part| (part.begin, part.end)).collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
@@ -152,7 +152,7 @@ fn what_was_not_recorded_is_no_time_of_the_programs_own() {
 }
 
 #[test]
-fn the_period_of_the_kernels_is_that_of_what_was_recorded() {
+fn the_kernel_period_comes_from_detailed_iterations() {
     let start = |sparse: bool| -> StartTrace {
         let mut p = Program::new(100);
         for iteration in 0..60 {
@@ -163,7 +163,7 @@ fn the_period_of_the_kernels_is_that_of_what_was_recorded() {
             }
         }
         if sparse {
-            // In windows of two launches, which is another period.
+            // In windows of two launches, which is a different period.
             p.process.sparse = vec![(ns(210.0), ns(600.0))];
             let spans = &mut p.process.threads[0].spans;
             spans.retain(|span| span.begin < ns(210.0) || span.detail < 2);

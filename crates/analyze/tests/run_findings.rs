@@ -1,4 +1,4 @@
-//! Memory, remedies and pictures of recordings with planted costs.
+//! Memory, remedies and charts of recordings with planted costs.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::What;
@@ -11,7 +11,7 @@ use run_builder::*;
 
 const MIB: u64 = 1 << 20;
 
-/// A program with a steady loop that begins at 500 ms, and what comes before it.
+/// Adds a steady loop that begins at 500 ms to a program.
 fn with_loop(mut p: Program) -> Program {
     for i in 0..10 {
         let at = 500.0 + 10.0 * f64::from(i);
@@ -26,7 +26,7 @@ fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
 }
 
 #[test]
-fn device_memory_is_divided_by_what_took_it() {
+fn device_memory_is_divided_by_use() {
     let mut p = Program::new(100);
     p.heavy("cuDevicePrimaryCtxRetain", (10.0, 50.0), 40.0);
     p.device_memory(50.0, 500 * MIB, "cuDevicePrimaryCtxRetain");
@@ -54,12 +54,12 @@ fn device_memory_is_divided_by_what_took_it() {
     let device = memory.device.as_ref().unwrap();
     assert_eq!(device.context, 500 * MIB);
     assert_eq!(device.kernels, 22 * MIB);
-    // 8 MiB that the set-up took by itself, 32 that it allocated, and 10 that the
-    // program allocated beyond what the framework knows of.
+    // 8 MiB used by the set-up, 32 that it allocated, and 10 that the program allocated
+    // outside of the framework.
     assert_eq!(device.workspaces, 50 * MIB);
     assert_eq!((device.used, device.reserved), (60 * MIB, 30 * MIB));
     assert_eq!((device.total, device.other), (665 * MIB, 3 * MIB));
-    // 560 at the last look before, and 150 more for a moment.
+    // 560 at the last sample before, and 150 more temporarily.
     assert_eq!(device.first_peak, 710 * MIB);
     assert_eq!(device.steady_peak, Some(665 * MIB));
     let loading = report
@@ -73,7 +73,7 @@ fn device_memory_is_divided_by_what_took_it() {
 fn without_a_device_there_is_no_device_memory() {
     let report = findings("auto", with_loop(Program::new(100)).alone(600.0)).report;
     assert_eq!(report.memory.device, None);
-    // A driver that is never asked still has what the program allocated.
+    // Allocations are known even if the driver's memory usage was never queried.
     let mut p = Program::new(100);
     p.allocate("clCreateBuffer", 5 * MIB, 0x7000, (10.0, 11.0));
     let report = findings("auto", with_loop(p).alone(600.0)).report;
@@ -89,7 +89,7 @@ fn imports_call_for_a_warm_parent_and_hide_the_driver() {
     p.heavy("cuInit", (300.0, 350.0), 50.0);
     p.heavy("cuDevicePrimaryCtxRetain", (350.0, 400.0), 50.0);
     let report = findings("auto", with_loop(p).alone(600.0)).report;
-    // Imports 170, loads within them 30, start 9; a fork costs 10.
+    // Imports 170, nested loads 30, start 9; a fork costs 10.
     close(remedy(&report, "warm-parent").unwrap().saving * 1e3, 199.0);
     close(
         remedy(&report, "overlapped-init").unwrap().saving * 1e3,
@@ -101,7 +101,7 @@ fn imports_call_for_a_warm_parent_and_hide_the_driver() {
 }
 
 #[test]
-fn an_import_that_a_library_works_without_is_avoidable() {
+fn an_optional_import_is_avoidable() {
     let mut p = Program::python(100);
     p.import("torch", ("__main__", "train.py:1"), (12.0, 112.0), 100.0);
     p.import(
@@ -133,13 +133,13 @@ fn an_import_that_a_library_works_without_is_avoidable() {
 }
 
 #[test]
-fn what_waited_for_a_disk_is_read_ahead() {
+fn files_that_waited_for_a_disk_are_read_ahead() {
     let mut p = Program::python(100);
     p.import("torch", ("__main__", "train.py:1"), (12.0, 212.0), 80.0);
     p.process.imports[0].usage.bytes_read = 50_000_000;
     let report = findings("auto", with_loop(p).alone(600.0)).report;
     close(remedy(&report, "prefetch").unwrap().saving * 1e3, 120.0);
-    // Waiting is not the disk's fault where next to nothing was read.
+    // The disk is not to blame if hardly anything was read.
     let mut p = Program::python(100);
     p.import("torch", ("__main__", "train.py:1"), (12.0, 212.0), 80.0);
     p.process.imports[0].usage.bytes_read = 50_000;
@@ -162,7 +162,7 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
     disabled.manifest.environment.push(variable);
     let report = analyze(&disabled).report;
     close(remedy(&report, "kept-caches").unwrap().saving * 1e3, 90.0);
-    // A ladder shows what empty caches cost.
+    // Two temperatures show the cost of empty caches.
     let mut ladder = recording(
         "auto",
         vec![start.clone(), with_loop(Program::new(100)).alone(600.0)],
@@ -185,7 +185,7 @@ fn kernels_that_are_compiled_call_for_machine_code_or_a_cache() {
 }
 
 #[test]
-fn eager_loading_autotuning_and_allocation_are_told_with_evidence() {
+fn eager_loading_autotuning_and_allocation_are_reported() {
     let mut p = Program::new(100);
     p.module(5000, &[90], &[], (10.0, 110.0));
     p.heavy("cudnnFindConvolutionForwardAlgorithm", (120.0, 180.0), 60.0);
@@ -212,7 +212,7 @@ fn eager_loading_autotuning_and_allocation_are_told_with_evidence() {
 }
 
 #[test]
-fn pictures_show_the_start_and_stay_small() {
+fn charts_show_the_start_and_stay_small() {
     let mut p = Program::python(100);
     let worker = p.thread("pt_autograd_0");
     p.import("torch", ("__main__", "train.py:1"), (12.0, 212.0), 200.0);
@@ -252,7 +252,7 @@ fn pictures_show_the_start_and_stay_small() {
 }
 
 #[test]
-fn of_several_devices_only_what_is_known_is_told() {
+fn memory_of_several_devices_is_reported_as_far_as_known() {
     let mut p = Program::new(100);
     p.heavy("cuDevicePrimaryCtxRetain", (10.0, 50.0), 40.0);
     p.device_memory(50.0, 500 * MIB, "cuDevicePrimaryCtxRetain");

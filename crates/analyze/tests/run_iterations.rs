@@ -1,4 +1,4 @@
-//! Which iterations are found, what is doubtful about them, and what the first one took.
+//! Detection of iterations, doubts about them, and the excess of the first one.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{StartTrace, What};
@@ -9,7 +9,7 @@ mod run_builder;
 
 use run_builder::*;
 
-/// Twelve steps of 10 ms from 100 ms on, the first of 50; `each` adds to them.
+/// Twelve steps of 10 ms from 100 ms on, the first of 50 ms; `each` adds to them.
 fn steps(mut each: impl FnMut(&mut Program, f64)) -> StartTrace {
     let mut p = Program::python(100);
     p.frame(What::Range, "step", (100.0, 150.0));
@@ -31,7 +31,7 @@ fn has_note(notes: &[String], part: &str) -> bool {
 fn the_first_step_begins_with_the_fetch_of_its_batch() {
     let training = |optimizers: &[&str]| {
         let mut p = Program::python(100);
-        // A look at the data, long before.
+        // The data is inspected long before.
         p.frame(What::DataFetch, "DataLoader", (20.0, 25.0));
         for i in 0..6 {
             let at = 100.0 + 40.0 * f64::from(i);
@@ -48,7 +48,7 @@ fn the_first_step_begins_with_the_fetch_of_its_batch() {
     let found = training(&["SGD"]);
     assert_eq!(found.report.iteration, "steps of SGD");
     assert_eq!(found.starts[0].iterations[0], (ns(105.0), ns(129.0)));
-    // Of two that take turns the last of a round counts, and its number tells it apart.
+    // Of two alternating optimizers, the last of a round counts, and its number is shown.
     let found = training(&["SGD", "SGD #2"]);
     assert_eq!(found.report.iteration, "steps of SGD #2");
     assert_eq!(found.starts[0].iterations[0], (ns(105.0), ns(134.0)));
@@ -56,7 +56,7 @@ fn the_first_step_begins_with_the_fetch_of_its_batch() {
 }
 
 #[test]
-fn lines_say_where_the_first_iteration_begins_and_doubt_it_when_it_is_short() {
+fn lines_determine_the_first_begin_and_short_ones_are_doubted() {
     let mut p = Program::python(100);
     p.import("torch", ("__main__", "a.py:1"), (20.0, 90.0), 70.0);
     p.busy(0, &[(0.0, 400.0)], 400.0);
@@ -92,7 +92,7 @@ fn one_or_two_iterations_have_no_class() {
 }
 
 #[test]
-fn iterations_that_nobody_waited_for_are_doubtful() {
+fn unsynchronized_iterations_are_doubted() {
     let words = "--synchronize";
     let launches = |waits: bool| {
         steps(|p, at| {
@@ -121,8 +121,8 @@ fn iterations_that_nobody_waited_for_are_doubtful() {
 }
 
 #[test]
-fn what_the_first_iteration_took_less_of_is_told_and_all_adds_up() {
-    // Steady steps wait 6 ms for the device, which the first one does not.
+fn negative_parts_of_an_excess_are_listed_and_all_add_up() {
+    // Steady steps wait 6 ms for the device; the first one does not.
     let start = steps(|p, at| {
         p.launch("kernel", (at + 0.5, at + 1.0));
         if at > 100.0 {
@@ -142,7 +142,8 @@ fn what_the_first_iteration_took_less_of_is_told_and_all_adds_up() {
 
 #[test]
 fn items_that_every_iteration_has_are_the_steady_ones() {
-    // 20 ms of the first step are in a call that only it makes, 4 in one that all make.
+    // 20 ms of the first step are in a call made only there, 4 ms in one made by every
+    // step.
     let start = steps(|p, at| {
         if at <= 100.0 {
             p.call("cuEventCreate", (at + 10.0, at + 30.0));
@@ -160,7 +161,7 @@ fn items_that_every_iteration_has_are_the_steady_ones() {
 }
 
 #[test]
-fn where_nothing_was_recorded_the_warmest_good_starts_count() {
+fn without_a_recording_the_warmest_successful_starts_count() {
     let ends = [500.0, 100.0, 100.0, 10.0, 900.0];
     let mut starts: Vec<StartTrace> = Vec::new();
     for end in ends {
@@ -175,7 +176,7 @@ fn where_nothing_was_recorded_the_warmest_good_starts_count() {
 }
 
 #[test]
-fn a_start_that_was_interrupted_has_no_say_in_what_an_iteration_is() {
+fn interrupted_starts_do_not_affect_the_iteration_rule() {
     let mut cut = Program::python(100);
     cut.busy(0, &[(0.0, 50.0)], 50.0);
     let starts = vec![steps(|_, _| {}), cut.alone(50.0)];
@@ -184,12 +185,12 @@ fn a_start_that_was_interrupted_has_no_say_in_what_an_iteration_is() {
     let report = analyze(&recording).report;
     assert_eq!(report.starts[0].iterations.len(), 12);
     close(report.time_to_first.median, 0.15);
-    // Two that ended well and differ agree on nothing.
+    // Two successful starts that differ agree on nothing.
     recording.manifest.starts[1].exit_code = 0;
     assert!(analyze(&recording).report.starts[0].iterations.is_empty());
 }
 
-/// Iterations of 10 ms that become slower and slower: they never settle.
+/// Iterations of 10 ms that get slower and slower, and never settle.
 fn unsettled() -> StartTrace {
     let mut p = Program::python(100);
     let (mut at, mut long) = (100.0, 10.0);
@@ -203,7 +204,7 @@ fn unsettled() -> StartTrace {
 }
 
 #[test]
-fn a_start_that_does_not_settle_is_told_and_leaves_the_excess_alone() {
+fn an_unsettled_start_is_noted_and_excluded_from_the_excess() {
     let all = [steps(|_, _| {}), steps(|_, _| {}), unsettled()];
     let report = analyze(&recording("auto", all.to_vec())).report;
     let note = "1 of 2 starts has no steady state and is left out of first, steady and ratio.";
@@ -212,14 +213,14 @@ fn a_start_that_does_not_settle_is_told_and_leaves_the_excess_alone() {
     close(excess, 0.04);
     let unexplained = |part: &&preheat_model::run::CauseSeconds| part.cause == Cause::Unexplained;
     assert_eq!(report.first_excess.iter().find(unexplained), None);
-    // Where none settles there is nothing to be more than.
+    // If none settles, there is no excess.
     let report = analyze(&recording("auto", vec![unsettled()])).report;
     assert_eq!((report.steady, report.first_excess.len()), (None, 0));
     assert!(!has_note(&report.notes, "left out of first"));
 }
 
-/// Six iterations of two launches from 200 ms on, each 10 ms; what is before and `each` adds
-/// to them.
+/// Six iterations of two launches from 200 ms on, each 10 ms; `before` and `each` add to
+/// them.
 fn launches(before: impl Fn(&mut Program), each: impl Fn(&mut Program, f64)) -> StartTrace {
     let mut p = Program::new(100);
     before(&mut p);
@@ -235,7 +236,7 @@ fn launches(before: impl Fn(&mut Program), each: impl Fn(&mut Program, f64)) -> 
 }
 
 #[test]
-fn the_first_iteration_of_launches_begins_as_later_ones_do() {
+fn the_first_iteration_of_launches_begins_like_later_ones() {
     let set_up = |p: &mut Program| {
         p.heavy("cuInit", (20.0, 60.0), 40.0);
         p.allocate("cuMemAlloc_v2", 1 << 20, 0x1000, (60.0, 70.0));
@@ -247,14 +248,15 @@ fn the_first_iteration_of_launches_begins_as_later_ones_do() {
     let first = |trace: StartTrace| {
         let found = findings("kernels", trace);
         let iterations = &found.starts[0].iterations;
-        // Later ones begin after the synchronization of the one before.
+        // Later ones begin after the synchronization of the previous one.
         assert_eq!(iterations[1], (ns(208.0), ns(218.0)));
         assert_eq!(iterations.len(), 6);
         (iterations[0], found.report.iteration)
     };
     let after = "the period of 2 kernel launches; each begins after the last synchronization or \
                  copy before its launches";
-    // Weights are copied once: the first iteration begins after that, with loading its code.
+    // Weights are copied once: the first iteration begins after that, with loading its
+    // code.
     let weights = launches(
         |p| {
             set_up(p);
@@ -264,7 +266,7 @@ fn the_first_iteration_of_launches_begins_as_later_ones_do() {
         |_, _| {},
     );
     assert_eq!(first(weights), ((ns(82.0), ns(208.0)), after.to_owned()));
-    // Every iteration copies its input: so does the first.
+    // Every iteration copies its input, including the first.
     let inputs = launches(
         |p| {
             set_up(p);
@@ -290,7 +292,7 @@ fn the_first_iteration_of_launches_begins_as_later_ones_do() {
 }
 
 #[test]
-fn of_threads_that_iterate_the_earliest_first_result_counts() {
+fn the_thread_with_the_earliest_first_result_counts() {
     let mut p = Program::python(100);
     let other = p.thread("worker");
     for i in 0..20 {

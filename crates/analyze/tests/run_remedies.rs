@@ -1,4 +1,4 @@
-//! Remedies and items: what they count, and that no part is larger than the whole.
+//! Remedies and items: their counts, and that no part exceeds the whole.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{StartTrace, What};
@@ -9,7 +9,7 @@ mod run_builder;
 
 use run_builder::*;
 
-/// A program with a steady loop that begins at `at`, and what comes before it.
+/// Adds a steady loop that begins at `at` to a program.
 fn with_loop(mut p: Program, at: f64) -> StartTrace {
     for i in 0..10 {
         let at = at + 10.0 * f64::from(i);
@@ -34,7 +34,7 @@ fn found<'a>(report: &'a RunReport, cause: Cause, name: &str) -> &'a Item {
 
 #[test]
 fn no_part_is_larger_than_the_whole() {
-    // One start's import is all loading, the others' all Python.
+    // In one start, the import is all loading; in the others, it is all Python.
     let start = |loading: f64, at: f64| {
         let mut p = Program::python(100);
         p.import("torch", ("__main__", "a.py:1"), (12.0, 412.0), 400.0);
@@ -101,7 +101,7 @@ fn an_import_counts_until_the_first_iteration_has_ended() {
 }
 
 #[test]
-fn compilations_are_counted_and_bytes_told_where_they_mean_something() {
+fn compilations_are_counted_and_meaningful_bytes_reported() {
     let mut p = Program::new(100);
     p.frame(What::Range, "XlaCompile:#module=jit_step#", (10.0, 110.0));
     p.frame(What::Range, "XlaPass:#name=fusion#", (20.0, 30.0));
@@ -137,36 +137,40 @@ fn ladder(temperature: Temperature, compiled: f64, count: usize) -> RunReport {
 }
 
 #[test]
-fn a_ladder_calls_for_caches_only_if_it_is_compiling_that_differs() {
+fn temperatures_suggest_caches_only_if_compilation_differs() {
     let by_ladder = |compiled: f64| {
         let report = ladder(Temperature::Caches, compiled, 2);
-        let told = remedy(&report, "kept-caches").cloned();
-        told.filter(|remedy| remedy.assumption.contains("`caches`"))
+        let suggested = remedy(&report, "kept-caches").cloned();
+        suggested.filter(|remedy| remedy.assumption.contains("`caches`"))
     };
     assert_eq!(by_ladder(10.0), None);
     assert_eq!(by_ladder(90.0), None);
-    let told = by_ladder(190.0).unwrap();
-    close(told.saving, 0.2);
+    let suggested = by_ladder(190.0).unwrap();
+    close(suggested.saving, 0.2);
     assert!(
-        told.what.contains("at temperature caches: 700 ms → 500 ms"),
-        "{told:?}"
+        suggested
+            .what
+            .contains("at temperature caches: 700 ms → 500 ms"),
+        "{suggested:?}"
     );
 }
 
 #[test]
-fn reading_ahead_says_where_it_saves_and_needs_two_starts() {
+fn reading_ahead_states_its_base_and_needs_two_starts() {
     assert!(remedy(&ladder(Temperature::Disk, 0.0, 1), "prefetch").is_none());
     let report = ladder(Temperature::Disk, 0.0, 2);
-    let told = remedy(&report, "prefetch").unwrap();
-    close(told.saving, 0.2);
+    let suggested = remedy(&report, "prefetch").unwrap();
+    close(suggested.saving, 0.2);
     assert!(
-        told.what.contains("at temperature disk: 700 ms → 500 ms"),
-        "{told:?}"
+        suggested
+            .what
+            .contains("at temperature disk: 700 ms → 500 ms"),
+        "{suggested:?}"
     );
 }
 
 #[test]
-fn nobody_avoids_the_standard_library_or_what_is_short() {
+fn the_standard_library_and_short_imports_are_not_avoidable() {
     let importing = |name: &str, end: f64| {
         let mut p = Program::python(100);
         p.import(name, ("helper", "a.py:1"), (30.0, end), end - 30.0);
@@ -181,7 +185,7 @@ fn nobody_avoids_the_standard_library_or_what_is_short() {
 }
 
 #[test]
-fn threads_that_compile_at_once_save_no_more_than_the_path_has() {
+fn concurrent_compilation_saves_at_most_its_time_on_the_path() {
     let mut p = Program::new(100);
     let worker = p.thread("worker");
     p.module(5000, &[], &[70], (10.0, 110.0));
@@ -212,16 +216,17 @@ fn a_warm_parent_shows_its_sum() {
         report(p)
     };
     let report = importing(212.0, true);
-    let told = remedy(&report, "warm-parent").unwrap();
+    let suggested = remedy(&report, "warm-parent").unwrap();
     let sum = "imports 198 ms + libraries that they load 2 ms + Python's own start 9 ms − a \
                fork 10 ms";
-    assert!(told.what.contains(sum), "{}", told.what);
-    assert!(told.what.contains("does not touch the GPU"));
+    assert!(suggested.what.contains(sum), "{}", suggested.what);
+    assert!(suggested.what.contains("does not touch the GPU"));
     let report = importing(212.0, false);
-    let told = remedy(&report, "warm-parent").unwrap();
-    assert!(!told.what.contains("GPU"), "{}", told.what);
+    let suggested = remedy(&report, "warm-parent").unwrap();
+    assert!(!suggested.what.contains("GPU"), "{}", suggested.what);
     assert!(remedy(&importing(30.0, false), "warm-parent").is_none());
-    // Who starts it so already is told that this start was plain.
+    // For a command that already uses `preheat start`, the remedy states that this start
+    // was plain.
     let mut p = Program::python(100);
     p.import("numpy", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
     let mut started = recording("auto", vec![with_loop(p, 500.0)]);
@@ -229,8 +234,12 @@ fn a_warm_parent_shows_its_sum() {
         .map(str::to_owned)
         .to_vec();
     let report = analyze(&started).report;
-    let told = remedy(&report, "warm-parent").unwrap();
-    assert!(told.what.contains("was a plain one"), "{}", told.what);
+    let suggested = remedy(&report, "warm-parent").unwrap();
+    assert!(
+        suggested.what.contains("was a plain one"),
+        "{}",
+        suggested.what
+    );
 }
 
 #[test]
@@ -260,35 +269,36 @@ fn source_that_every_start_compiles_is_a_cause_and_has_a_remedy() {
     close(numpy.seconds, 0.1);
     assert_eq!(numpy.count, 2);
     assert_eq!(numpy.detail, "no .pyc, writing turned off");
-    // Without an import the file's name says what it is.
+    // Without an import, the item is named after the file.
     close(
         found(&report, Cause::BytecodeCompilation, "main").seconds,
         0.01,
     );
-    let told = remedy(&report, "kept-bytecode").unwrap();
-    close(told.saving, 0.11 * 0.95);
-    for part in ["3 modules", "drop PYTHONDONTWRITEBYTECODE", "compileall"] {
-        assert!(told.what.contains(part), "{}", told.what);
+    let suggested = remedy(&report, "kept-bytecode").unwrap();
+    close(suggested.saving, 0.11 * 0.95);
+    for part in ["3 modules", "unset PYTHONDONTWRITEBYTECODE", "compileall"] {
+        assert!(suggested.what.contains(part), "{}", suggested.what);
     }
     let parent = remedy(&report, "warm-parent").unwrap();
     assert!(parent.causes.contains(&Cause::BytecodeCompilation));
 }
 
 #[test]
-fn what_torch_compiles_is_kept() {
+fn caches_of_torch_compile_are_kept() {
     let compiling = |until: f64| {
         let mut p = Program::python(100);
         p.frame(What::Range, "torch.compile", (100.0, until));
         with_loop(p, 500.0)
     };
     let report = findings("auto", compiling(300.0)).report;
-    let told = remedy(&report, "kept-caches").unwrap();
-    close(told.saving, 0.1);
+    let suggested = remedy(&report, "kept-caches").unwrap();
+    close(suggested.saving, 0.1);
     assert!(
-        told.what
+        suggested
+            .what
             .contains("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR")
     );
-    assert!(told.assumption.contains("halves"));
+    assert!(suggested.assumption.contains("halves"));
     let report = findings("auto", compiling(120.0)).report;
     assert!(remedy(&report, "kept-caches").is_none());
     let mut kept = recording("auto", vec![compiling(300.0)]);
@@ -297,7 +307,7 @@ fn what_torch_compiles_is_kept() {
         kept.manifest.environment.push(variable);
     }
     assert!(remedy(&analyze(&kept).report, "kept-caches").is_none());
-    // A second start finds what the first has compiled.
+    // A second start finds what the first one compiled.
     let twice = recording("auto", vec![compiling(300.0), compiling(300.0)]);
     assert!(remedy(&analyze(&twice).report, "kept-caches").is_none());
     let mut filled = compiling(300.0);
@@ -307,7 +317,7 @@ fn what_torch_compiles_is_kept() {
 }
 
 #[test]
-fn a_warm_parent_counts_only_the_process_that_a_start_serves() {
+fn a_warm_parent_counts_only_the_served_process() {
     let importing = || {
         let mut p = Program::python(100);
         p.import("numpy", ("__main__", "a.py:1"), (12.0, 212.0), 200.0);
@@ -316,10 +326,14 @@ fn a_warm_parent_counts_only_the_process_that_a_start_serves() {
     let mut plainly = importing();
     plainly.manifest.started_plainly = Some("it is not a Python program".to_owned());
     let report = analyze(&plainly).report;
-    let told = remedy(&report, "warm-parent").unwrap();
-    assert!(!told.helps && told.saving == 0.0);
-    assert!(told.what.contains("not a Python program"), "{}", told.what);
-    // A worker that a launcher starts is not served.
+    let suggested = remedy(&report, "warm-parent").unwrap();
+    assert!(!suggested.helps && suggested.saving == 0.0);
+    assert!(
+        suggested.what.contains("not a Python program"),
+        "{}",
+        suggested.what
+    );
+    // A worker started by a launcher is not served.
     for (program, serves) in [("/bin/sh", false), ("/usr/bin/timeout", true)] {
         let mut child = importing();
         let start = &mut child.starts[0];
@@ -344,7 +358,7 @@ fn with_copies(mut p: Program, bytes: u64, took: f64) -> RunReport {
     for i in 0..60 {
         let at = 500.0 + 10.0 * f64::from(i);
         p.frame(What::Range, "step", (at, at + 10.0));
-        // The batch is at another address every time.
+        // The batch has a different address every time.
         let source = 0x1000_0000 + 0x1000 * i as u64;
         let to = 0x7_0000_0000;
         p.copy(
@@ -359,34 +373,38 @@ fn with_copies(mut p: Program, bytes: u64, took: f64) -> RunReport {
 }
 
 #[test]
-fn page_locked_memory_pays_off_where_a_buffer_is_used_again() {
+fn page_locked_memory_pays_off_if_a_buffer_is_reused() {
     let report = with_copies(Program::new(100), 16 * MIB, 1.5);
-    let told = remedy(&report, "pinned-buffers").unwrap();
-    assert_eq!((told.group(), told.saving), (RemedyGroup::Later, 0.0));
-    let later = told.later.as_ref().unwrap();
+    let suggested = remedy(&report, "pinned-buffers").unwrap();
+    assert_eq!(
+        (suggested.group(), suggested.saving),
+        (RemedyGroup::Later, 0.0)
+    );
+    let later = suggested.later.as_ref().unwrap();
     // 16 MiB take 315 µs from page-locked memory, and 9.2 ms to lock.
     close(later.seconds * 1e3, 1.185);
     assert_eq!(later.after, 8);
     assert!(
-        told.what
-            .contains("60 copies of 16 MiB go to the device from ordinary memory, 1.5 ms each"),
+        suggested
+            .what
+            .contains("60 copies of 16 MiB go to the device from pageable memory, 1.5 ms each"),
         "{}",
-        told.what
+        suggested.what
     );
     assert!(
-        told.what.contains("pays off after 8 copies"),
+        suggested.what.contains("pays off after 8 copies"),
         "{}",
-        told.what
+        suggested.what
     );
-    // Labels are small: they take as long either way.
+    // Labels are small and are not copied faster.
     let report = with_copies(Program::new(100), 64, 0.011);
-    let told = remedy(&report, "pinned-buffers").unwrap();
-    assert_eq!(told.group(), RemedyGroup::None);
-    // 1 MiB saves 70 µs of each, and locking it takes 1.3 ms.
+    let suggested = remedy(&report, "pinned-buffers").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::None);
+    // 1 MiB saves 70 µs per copy, and locking it takes 1.3 ms.
     let report = with_copies(Program::new(100), MIB, 0.1);
-    let told = remedy(&report, "pinned-buffers").unwrap();
-    assert_eq!(told.later.as_ref().unwrap().after, 19);
-    // At 67 GB/s it was page-locked, though nobody saw that.
+    let suggested = remedy(&report, "pinned-buffers").unwrap();
+    assert_eq!(suggested.later.as_ref().unwrap().after, 19);
+    // At 67 GB/s the memory was page-locked, although the lock was not recorded.
     assert!(
         remedy(
             &with_copies(Program::new(100), 16 * MIB, 0.25),
@@ -413,22 +431,26 @@ fn one_copy_does_not_pay_for_locking() {
     };
     // Weights: every buffer is copied once.
     let report = copying(&[0x1000, 0x2000, 0x3000, 0x4000], 25_000_000, 2.5);
-    let told = remedy(&report, "pinned-buffers").unwrap();
-    assert_eq!((told.group(), told.saving), (RemedyGroup::None, 0.0));
-    let sentence = "4 copies bring 95.4 MiB to the device from ordinary memory in 10 ms; from \
+    let suggested = remedy(&report, "pinned-buffers").unwrap();
+    assert_eq!(
+        (suggested.group(), suggested.saving),
+        (RemedyGroup::None, 0.0)
+    );
+    let sentence = "4 copies move 95.4 MiB to the device from pageable memory in 10 ms; from \
                     page-locked memory that takes about 1.86 ms. Locking 95.4 MiB in one piece \
                     takes about 50.8 ms, and saves 8.14 ms here; it pays off after 7 copies of \
                     the same memory.";
-    assert_eq!(told.what, sentence);
-    // The same buffer twenty times before the first iteration shortens the time to first.
+    assert_eq!(suggested.what, sentence);
+    // Copying the same buffer twenty times before the first iteration shortens the time to
+    // first.
     let report = copying(&[0x1000; 20], 100_000_000, 10.0);
-    let told = remedy(&report, "pinned-buffers").unwrap();
-    assert_eq!(told.group(), RemedyGroup::Start);
+    let suggested = remedy(&report, "pinned-buffers").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::Start);
     close(
-        told.saving * 1e3,
+        suggested.saving * 1e3,
         20.0 * (10.0 - 0.01 - 100.0 / 55.0) - 50.8,
     );
-    // A few bytes are not worth a sentence.
+    // A few bytes are not reported.
     assert!(remedy(&copying(&[0x1000], 4, 0.02), "pinned-buffers").is_none());
 }
 
@@ -452,70 +474,79 @@ fn allocating(module: &str, calls: &[(u64, f64, f64)]) -> RunReport {
 }
 
 #[test]
-fn a_few_allocations_are_answered_too() {
+fn a_few_allocations_get_a_remedy() {
     // Three calls in the first iteration take 6 of its 100 ms.
     let three: Vec<(u64, f64, f64)> = [510.0, 520.0, 530.0]
         .map(|at| (20 * MIB, at, at + 2.0))
         .to_vec();
     let report = allocating("torch", &three);
-    let told = remedy(&report, "allocator").unwrap();
-    assert_eq!(told.group(), RemedyGroup::Later);
-    close(told.later.as_ref().unwrap().seconds * 1e3, 6.0);
+    let suggested = remedy(&report, "allocator").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::Later);
+    close(suggested.later.as_ref().unwrap().seconds * 1e3, 6.0);
     let sentence = "3 calls allocate 60 MiB of device memory, 6 ms in all, 3 of them (6 ms) in \
                     the first iteration; one allocation of that size takes about 136 µs.";
-    assert!(told.what.starts_with(sentence), "{}", told.what);
-    assert!(told.what.contains("torch.empty(62914560"), "{}", told.what);
-    assert!(told.what.contains("expandable_segments:True"));
+    assert!(suggested.what.starts_with(sentence), "{}", suggested.what);
+    assert!(
+        suggested.what.contains("torch.empty(62914560"),
+        "{}",
+        suggested.what
+    );
+    assert!(suggested.what.contains("expandable_segments:True"));
     // A block in the pool does not serve small tensors.
     let small = allocating("torch", &[(2 * MIB, 510.0, 514.0)]);
     assert!(remedy(&small, "allocator").is_none());
     let own = allocating("cupy", &[(2 * MIB, 510.0, 514.0)]);
     assert!(remedy(&own, "allocator").is_some());
-    // One call of 200 µs is answered, and nothing is gained.
+    // One call of 200 µs is reported, but nothing is gained.
     let one = allocating("torch", &[(20 * MIB, 100.0, 100.2)]);
-    let told = remedy(&one, "allocator").unwrap();
-    assert_eq!(told.group(), RemedyGroup::None);
+    let suggested = remedy(&one, "allocator").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::None);
     let end = "That saves less than 0.1 % of the first iteration.";
-    assert!(told.what.ends_with(end), "{}", told.what);
+    assert!(suggested.what.ends_with(end), "{}", suggested.what);
     let none = allocating("torch", &[(20 * MIB, 100.0, 100.05)]);
     assert!(remedy(&none, "allocator").is_none());
 }
 
 #[test]
-fn one_remedy_says_when_to_preallocate() {
-    // 96 of 128 GiB in 40 ms, and 300 ms until the next call: the opposite helps.
+fn one_remedy_covers_preallocation_both_ways() {
+    // 96 of 128 GiB in 40 ms, and 300 ms until the next call: allocating as needed helps.
     let calls = [
         (96 << 30, 100.0, 140.0),
         (MIB, 440.0, 440.01),
         (MIB, 510.0, 511.0),
     ];
     let report = allocating("jax", &calls);
-    let told = remedy(&report, "allocator").unwrap();
-    assert_eq!(told.group(), RemedyGroup::Start);
-    close(told.saving * 1e3, 339.87);
-    let table = "then takes 300 ms of CPU time to set up a table of it, 3 GiB of host memory";
-    assert!(told.what.contains(table), "{}", told.what);
+    let suggested = remedy(&report, "allocator").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::Start);
+    close(suggested.saving * 1e3, 339.87);
+    let table = "then needs 300 ms of CPU time to set up a table for it, 3 GiB of host memory";
+    assert!(suggested.what.contains(table), "{}", suggested.what);
     // PyTorch does not keep such a table.
     let report = allocating("torch", &calls);
-    let told = remedy(&report, "allocator").unwrap();
-    close(told.saving * 1e3, 39.87);
-    // Calls that follow each other closely leave no time for one.
+    let suggested = remedy(&report, "allocator").unwrap();
+    close(suggested.saving * 1e3, 39.87);
+    // Calls in close succession leave no time for a table.
     let calls = [(96 << 30, 100.0, 140.0), (MIB, 140.0, 140.01)];
     let report = allocating("jax", &calls);
-    let told = remedy(&report, "allocator").unwrap();
-    close(told.saving * 1e3, 39.87);
+    let suggested = remedy(&report, "allocator").unwrap();
+    close(suggested.saving * 1e3, 39.87);
     assert!(
-        told.what
+        suggested
+            .what
             .contains("One allocation takes 96 GiB of the device's 128 GiB, in 40 ms")
     );
-    assert!(told.what.contains("XLA_PYTHON_CLIENT_PREALLOCATE=false"));
-    // 2 ms are not worth it.
+    assert!(
+        suggested
+            .what
+            .contains("XLA_PYTHON_CLIENT_PREALLOCATE=false")
+    );
+    // 2 ms are too little.
     let calls = [(96 << 30, 100.0, 102.0), (MIB, 102.0, 102.01)];
     let report = allocating("tensorflow", &calls);
-    let told = remedy(&report, "allocator").unwrap();
-    assert_eq!(told.group(), RemedyGroup::None);
-    assert!(told.what.contains("TF_FORCE_GPU_ALLOW_GROWTH=true"));
-    // With preallocation turned off, the remedy reports what turning it on saves.
+    let suggested = remedy(&report, "allocator").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::None);
+    assert!(suggested.what.contains("TF_FORCE_GPU_ALLOW_GROWTH=true"));
+    // With preallocation turned off, the remedy reports the saving of turning it on.
     let pieces: Vec<(u64, f64, f64)> = (0..8)
         .map(|i| {
             (
@@ -526,13 +557,14 @@ fn one_remedy_says_when_to_preallocate() {
         })
         .collect();
     let report = allocating("jax", &pieces);
-    let told = remedy(&report, "allocator").unwrap();
-    assert_eq!(told.group(), RemedyGroup::Start);
+    let suggested = remedy(&report, "allocator").unwrap();
+    assert_eq!(suggested.group(), RemedyGroup::Start);
     assert!(
-        told.what
+        suggested
+            .what
             .contains("unless XLA_PYTHON_CLIENT_PREALLOCATE=false"),
         "{}",
-        told.what
+        suggested.what
     );
 }
 
@@ -550,28 +582,31 @@ fn with_steps(steps: &[f64]) -> RunReport {
 
 #[test]
 fn a_warm_up_takes_the_excess_off_the_first_real_iteration() {
-    // Two iterations: only the second is known.
+    // With two iterations, only the second is known.
     let report = with_steps(&[190.0, 2.0]);
-    let told = remedy(&report, "warm-up").unwrap();
-    assert_eq!((told.group(), told.saving), (RemedyGroup::Later, 0.0));
-    let later = told.later.as_ref().unwrap();
+    let suggested = remedy(&report, "warm-up").unwrap();
+    assert_eq!(
+        (suggested.group(), suggested.saving),
+        (RemedyGroup::Later, 0.0)
+    );
+    let later = suggested.later.as_ref().unwrap();
     close(later.seconds * 1e3, 188.0);
     assert_eq!(later.after, 1);
     let sentence = "1 warm-up iteration takes 188 ms off the first real iteration (190 ms → 2 ms).";
-    assert!(told.what.starts_with(sentence), "{}", told.what);
-    assert_eq!(told.causes, [Cause::OwnCpu]);
-    // Three slow ones before they are steady.
+    assert!(suggested.what.starts_with(sentence), "{}", suggested.what);
+    assert_eq!(suggested.causes, [Cause::OwnCpu]);
+    // Three slow ones before the steady state.
     let mut steps = vec![100.0, 40.0, 40.0];
     steps.extend([10.0; 40]);
     let report = with_steps(&steps);
-    let told = remedy(&report, "warm-up").unwrap();
-    let later = told.later.as_ref().unwrap();
+    let suggested = remedy(&report, "warm-up").unwrap();
+    let later = suggested.later.as_ref().unwrap();
     close(later.seconds * 1e3, 90.0);
     assert_eq!(later.after, 3);
     let sentence = "3 warm-up iterations take 90 ms off the first real iteration (100 ms → 10 ms); \
                     one alone takes 60 ms off.";
-    assert!(told.what.starts_with(sentence), "{}", told.what);
-    // It comes after what shortens the time to first, and adds nothing to it.
+    assert!(suggested.what.starts_with(sentence), "{}", suggested.what);
+    // It comes after those that shorten the time to first, and adds nothing to it.
     let total: f64 = report.remedies.iter().map(|remedy| remedy.saving).sum();
     assert!(total <= report.time_to_first.median);
 }
@@ -584,7 +619,7 @@ fn a_warm_up_that_gains_next_to_nothing_is_omitted() {
     assert!(remedy(&with_steps(&[0.06, 0.01, 0.01]), id).is_none());
     assert!(remedy(&with_steps(&[2.0, 190.0]), id).is_none());
     assert!(remedy(&with_steps(&[10.0]), id).is_none());
-    // Starts disagree on which of the two is slower.
+    // The starts disagree on which of the two is slower.
     let start = |first: f64, second: f64| {
         let mut p = Program::python(100);
         p.frame(What::Range, "step", (100.0, 100.0 + first));

@@ -1,5 +1,5 @@
-//! Who is partly busy accounts for a part: of a processor, of a disk, of a process that
-//! follows another.
+//! Partial loads account for a share of the time: of a processor, of a disk, of a process
+//! that follows another.
 
 use preheat_model::run::Cause;
 use preheat_model::run::trace::{Process, ProcessSample};
@@ -9,7 +9,7 @@ mod run_builder;
 
 use run_builder::*;
 
-/// So many milliseconds of each five, from here to there.
+/// This many milliseconds out of every five, within an interval.
 fn partly(each: f64, from: f64, to: f64) -> Vec<(f64, f64)> {
     let mut stretches = Vec::new();
     let mut now = from;
@@ -26,7 +26,7 @@ fn another_thread_counts_by_its_share() {
     let first = p.thread("first");
     let second = p.thread("second");
     p.busy(0, &[(0.0, 100.0)], 300.0);
-    // Three fifths, and half of what that leaves; later one fifth alone.
+    // Three fifths, and half of the remainder; later one fifth alone.
     p.busy(first, &partly(3.0, 100.0, 200.0), 300.0);
     let of_second = [partly(2.5, 100.0, 200.0), partly(1.0, 200.0, 300.0)].concat();
     p.busy(second, &of_second, 300.0);
@@ -41,7 +41,7 @@ fn another_thread_counts_by_its_share() {
 }
 
 #[test]
-fn waiting_within_calls_is_no_part_of_what_a_thread_was_busy_with() {
+fn waiting_within_calls_does_not_count_as_busy() {
     let mut p = Program::new(100);
     let worker = p.thread("worker");
     p.busy(0, &[(0.0, 100.0)], 200.0);
@@ -60,7 +60,7 @@ fn waiting_within_calls_is_no_part_of_what_a_thread_was_busy_with() {
 fn a_child_counts_by_its_share_as_it_changes() {
     let mut p = Program::new(100);
     p.busy(0, &[(0.0, 20.0)], 220.0);
-    // One look at the parent for all the time that it waits.
+    // One sample of the parent for the whole time that it waits.
     let samples = &mut p.process.threads[0].samples;
     samples.retain(|sample| sample.time <= ns(20.0) || sample.time >= ns(220.0));
     let mut child = Program::python(101);
@@ -76,7 +76,7 @@ fn a_child_counts_by_its_share_as_it_changes() {
 }
 
 #[test]
-fn a_child_that_was_only_seen_from_outside_counts() {
+fn a_child_known_only_from_samples_counts() {
     let mut p = Program::new(100);
     p.busy(0, &[(0.0, 50.0)], 200.0);
     let mut child = Program::new(4711);
@@ -95,7 +95,7 @@ fn a_child_that_was_only_seen_from_outside_counts() {
 }
 
 #[test]
-fn only_what_was_read_is_waiting_for_a_disk() {
+fn waiting_for_a_disk_is_bounded_by_the_bytes_read() {
     let mut p = Program::new(100);
     p.busy(0, &[(0.0, 20.0)], 420.0);
     // A megabyte, which takes 20 ms, within 100 ms; nothing later.
@@ -112,11 +112,12 @@ fn only_what_was_read_is_waiting_for_a_disk() {
 }
 
 #[test]
-fn waiting_for_a_processor_is_told() {
+fn waiting_for_a_processor_is_reported() {
     let mut p = Program::new(100);
     p.import("torch", ("__main__", "a.py:1"), (100.0, 200.0), 50.0);
     p.busy(0, &[(0.0, 40.0), (80.0, 200.0)], 200.0);
-    // From 40 to 80 others had the processor; that is told when it runs again, at 85.
+    // From 40 to 80, others used the processor; the kernel reports that when it runs again,
+    // at 85.
     for sample in &mut p.process.threads[0].samples {
         if sample.time > ns(80.0) {
             sample.waited = ns(40.0);
@@ -131,7 +132,7 @@ fn waiting_for_a_processor_is_told() {
 }
 
 #[test]
-fn what_a_shell_does_last_is_explained() {
+fn the_last_command_of_a_shell_is_explained() {
     let mut shell = Program::new(100);
     shell.process.program = "/bin/bash".to_owned();
     shell.busy(0, &[(0.0, 10.0)], 300.0);

@@ -1,5 +1,5 @@
-//! Whatever a recording looks like: every instant has one cause, the causes add up to the
-//! time to first, and nothing panics.
+//! For arbitrary recordings, every instant has one cause, the causes add up to the time to
+//! first, and nothing panics.
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::Cause;
@@ -42,7 +42,7 @@ const KINDS: [What; 17] = [
     What::Range,
 ];
 
-/// Fills a stretch of time with spans and spans within them.
+/// Fills an interval with nested spans.
 fn grow(rng: &mut Rng, spans: &mut Vec<Span>, from: u64, to: u64, depth: u8) {
     let mut now = from;
     while now < to && spans.len() < 3000 {
@@ -54,7 +54,7 @@ fn grow(rng: &mut Rng, spans: &mut Vec<Span>, from: u64, to: u64, depth: u8) {
         spans.push(Span {
             begin: now,
             end,
-            // Some point beyond every table.
+            // Some indices are beyond every table.
             detail: rng.below(6) as u32,
             symbol: rng.below(NAMES.len() + 1) as u16,
             what: KINDS[rng.below(KINDS.len())],
@@ -129,7 +129,7 @@ fn random_program(rng: &mut Rng, pid: u32, end: u64) -> Program {
 }
 
 #[test]
-fn causes_add_up_whatever_is_recorded() {
+fn causes_add_up_in_arbitrary_recordings() {
     let mut rng = Rng::new(11);
     let settings = ["auto", "python", "kernels", "nvtx:step", "lines:x", "nvtx"];
     for round in 0..300 {

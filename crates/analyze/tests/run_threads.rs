@@ -1,4 +1,4 @@
-//! Several threads and processes: the path follows whoever does the work.
+//! Several threads and processes: the path follows whichever does the work.
 
 use preheat_model::run::Cause;
 use preheat_model::run::trace::{Process, What};
@@ -9,7 +9,7 @@ mod run_builder;
 use run_builder::*;
 
 #[test]
-fn another_thread_is_what_an_idle_one_waits_for() {
+fn an_idle_thread_waits_for_another_thread() {
     let mut p = Program::new(100);
     let worker = p.thread("pt_autograd_0");
     // The main thread computes until 20 and waits until 100; the worker allocates from 30
@@ -28,7 +28,7 @@ fn another_thread_is_what_an_idle_one_waits_for() {
 }
 
 #[test]
-fn a_compiler_is_what_a_program_waits_for() {
+fn a_program_waits_for_its_compiler() {
     let mut p = Program::new(100);
     p.busy(0, &[(0.0, 20.0)], 200.0);
     let mut compiler = Program::new(101);
@@ -66,13 +66,13 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     assert_eq!(found.starts[0].thread, Some((1, 0)));
     let report = &found.report;
     close(report.time_to_first.median, 0.205);
-    // The shell's own start, and Python's: 50 to 60 and 61 to 80.
+    // The start of the shell, and that of Python: 50 to 60 and 61 to 80.
     close(of(report, Cause::ProcessStart), 2.0 + 10.0 + 19.0);
     close(of(report, Cause::LibraryLoading), 2.0);
     close(of(report, Cause::PythonImports), 100.0);
-    // The shell computes until 10 and waits for a process that is not made yet.
+    // The shell computes until 10 and then waits for a process that does not exist yet.
     close(of(report, Cause::Idle), 40.0);
-    // Each process on the path has its name.
+    // Each process on the path is named.
     close(item(report, Cause::OwnCpu, "bash (100)"), 7.0);
     close(item(report, Cause::OwnCpu, "python3.11 (101)"), 20.0);
 }
@@ -89,7 +89,7 @@ fn a_thread_that_iterates_is_preceded_by_the_one_that_made_it() {
     }
     p.busy(0, &[(0.0, 130.0)], 200.0);
     p.busy(worker, &[(150.0, 200.0)], 200.0);
-    // The worker was not there before the main thread made it.
+    // The worker did not exist before the main thread created it.
     let samples = &mut p.process.threads[worker].samples;
     samples.retain(|sample| sample.time > ns(140.0));
     let found = findings("auto", p.alone(200.0));
@@ -116,7 +116,7 @@ fn a_thread_that_is_half_busy_is_split_in_proportion() {
     let report = findings("auto", p.alone(200.0)).report;
     close(of(&report, Cause::OwnCpu), 97.0 + 50.0);
     close(of(&report, Cause::DeviceAllocation), 50.0);
-    // One call, in however many pieces it is seen.
+    // One call, regardless of the number of pieces.
     let allocation = report
         .causes
         .iter()
@@ -125,7 +125,7 @@ fn a_thread_that_is_half_busy_is_split_in_proportion() {
 }
 
 #[test]
-fn a_forked_worker_that_iterates_has_no_start_of_its_own() {
+fn a_forked_worker_that_iterates_has_no_start_phase() {
     let mut parent = Program::python(100);
     parent.import("torch", ("__main__", "a.py:1"), (20.0, 120.0), 100.0);
     parent.busy(0, &[(0.0, 125.0)], 300.0);

@@ -10,8 +10,8 @@ mod run_builder;
 
 use run_builder::*;
 
-/// A program that reads a clock at these times (in milliseconds) and places, and a source
-/// that subtracts these lines and has the same text between those.
+/// A program that reads a clock at these times (in milliseconds) and locations, and whose
+/// source subtracts these lines and has the same text between those.
 fn timed(
     readings: &[(f64, &str)],
     differences: &[(u32, u32)],
@@ -56,7 +56,7 @@ fn names(report: &RunReport) -> Vec<&str> {
 }
 
 #[test]
-fn a_straight_line_program_that_does_the_same_twice_has_a_first_and_a_second() {
+fn straight_line_code_repeated_once_has_a_first_and_a_second() {
     let readings = [
         (100.0, "a.py 3 <module>"),
         (150.0, "a.py 5 <module>"),
@@ -71,7 +71,7 @@ fn a_straight_line_program_that_does_the_same_twice_has_a_first_and_a_second() {
     close(report.second.unwrap().median, 0.002);
     close(report.first_to_second.unwrap().median, 25.0);
     assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
-    // A region with other code is not a repetition.
+    // A region with different code is not a repetition.
     let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 1)]);
     assert_eq!(report.iteration, "a.py:3–5, timed by the program");
     assert_eq!((report.second, report.first_to_second), (None, None));
@@ -79,7 +79,7 @@ fn a_straight_line_program_that_does_the_same_twice_has_a_first_and_a_second() {
 }
 
 #[test]
-fn a_decorator_is_a_first_and_a_second_where_it_is_used_twice() {
+fn a_decorator_used_twice_has_a_first_and_a_second() {
     let readings = [
         (100.0, "a.py 3 wrapper a.py 20 <module>"),
         (150.0, "a.py 5 wrapper a.py 20 <module>"),
@@ -92,7 +92,7 @@ fn a_decorator_is_a_first_and_a_second_where_it_is_used_twice() {
     assert!(helpers.into_iter().all(|lines| lines == Some("a.py:3–5")));
     assert_eq!(report.iteration, "a.py:20 and 21, timed by the program");
     close(report.first_to_second.unwrap().median, 25.0);
-    // Two functions that it wraps.
+    // It wraps two functions.
     let report = timed(&readings, &[(3, 5)], &[(20, 20, 0), (21, 21, 1)]);
     assert_eq!(report.second, None);
 }
@@ -121,7 +121,7 @@ fn blocks_of_a_context_manager_are_repetitions_if_they_do_the_same() {
 }
 
 #[test]
-fn two_functions_time_what_lies_between_the_lines_that_call_them() {
+fn two_helpers_time_the_code_between_their_calls() {
     let readings = [
         (100.0, "a.py 3 tic a.py 20 <module>"),
         (150.0, "a.py 6 toc a.py 22 <module>"),
@@ -150,7 +150,7 @@ fn a_warm_up_before_a_loop_is_not_one_of_its_iterations() {
 }
 
 #[test]
-fn readings_that_are_not_understood_are_noted() {
+fn unpaired_readings_get_a_note() {
     let readings = [(100.0, "a.py 3 <module>"), (150.0, "a.py 5 <module>")];
     let report = timed(&readings, &[], &[]);
     assert_eq!(report.iterations_by, IterationsBy::None);

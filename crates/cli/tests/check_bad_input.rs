@@ -35,10 +35,10 @@ fn budgets() {
     };
     check(b"", "preheat.toml sets no limit; `preheat check --init");
     check(b"# nothing\nstarts = 3\n", "preheat.toml sets no limit");
-    check(b"time_to_first = ", "preheat.toml:1:17: this is no TOML");
+    check(b"time_to_first = ", "preheat.toml:1:17: invalid TOML");
     check(
         b"\n\ntime_to_frist = \"2 s\"",
-        "preheat.toml:3:1: there is no limit \"time_to_frist\" (did you mean time_to_first?)",
+        "preheat.toml:3:1: unknown limit \"time_to_frist\" (did you mean time_to_first?)",
     );
     check(
         b"time_to_first = \"1 GiB\"",
@@ -46,7 +46,7 @@ fn budgets() {
     );
     check(
         b"first_ratio = nan",
-        "preheat.toml:1:15: first_ratio: \"NaN\" is no number",
+        "preheat.toml:1:15: first_ratio: \"NaN\" is not a number",
     );
     check(
         b"first = \"-2 s\"",
@@ -58,13 +58,13 @@ fn budgets() {
     );
     check(
         b"cause.\"pyhton imports\" = \"1 s\"",
-        "preheat.toml:1:7: there is no cause \"pyhton imports\" (did you mean Python imports?)",
+        "preheat.toml:1:7: unknown cause \"pyhton imports\" (did you mean Python imports?)",
     );
     check(
         b"first = \"1 s\"\n\xff\xfe",
         "preheat.toml:2:1: the file is not valid UTF-8",
     );
-    check(b"a\0b", "preheat.toml:1:4: this is no TOML");
+    check(b"a\0b", "preheat.toml:1:4: invalid TOML");
     check(
         &vec![b'#'; 2 << 20],
         "preheat.toml is not a budget: it is larger than 1024 KiB",
@@ -146,21 +146,18 @@ fn flags() {
     for (flags, words) in [
         (&["--time-to-first", "2"][..], "has no unit"),
         (&["--time-to-first", "-2s"], "not above zero"),
-        (&["--time-to-first", "NaN"], "is no number"),
+        (&["--time-to-first", "NaN"], "is not a number"),
         (&["--device-memory", "2s"], "unit of time"),
         (&["--first-ratio", "0"], "not above zero"),
         (&["--warmup", "-1"], "below zero"),
         (&["--cause", "python imports"], "'python imports=1.5s'"),
-        (&["--cause", "gravity=1s"], "there is no cause \"gravity\""),
+        (&["--cause", "gravity=1s"], "unknown cause \"gravity\""),
         (&["--cause", "idle=1"], "has no unit"),
         (&["--exit-code", "256"], "256"),
         (&["--starts", "0"], "whole number from 1"),
         (&["--headroom", "25%"], "--init"),
         (&["--force"], "--init"),
-        (
-            &["--init", "--headroom", "-5%"],
-            "a head-room is a percentage",
-        ),
+        (&["--init", "--headroom", "-5%"], "headroom is a percentage"),
         (
             &["--first", "1s", "--json", "/no/such/dir/x"],
             "--json: cannot write /no/such/dir/x",

@@ -160,7 +160,7 @@ fn numbers_are_piped_in() {
         assert!(said.out.starts_with(first), "{}", said.out);
         assert!(
             said.out
-                .contains("4 starts of 50 iterations · one number a line"),
+                .contains("4 starts of 50 iterations · one number per line"),
             "{}",
             said.out
         );

@@ -51,7 +51,7 @@ fn compares_gpu_recordings() {
     assert_eq!(said.code, Some(0), "{}", said.err);
     let report = compared(&directory);
     let text = &report.headline.text;
-    assert!(text.contains("not sure with so few starts"), "{text}");
+    assert!(text.contains("inconclusive with so few starts"), "{text}");
     let loading = report
         .causes
         .iter()

@@ -232,7 +232,7 @@ fn common_remedies_are_answered_for_each_program() {
     let of = |id: &str| report.remedies.iter().find(|remedy| remedy.id == id);
     // Batches of 8 × 3 × 224 × 224 floats.
     let pinned = of("pinned-buffers").unwrap();
-    let copies = "71 copies of 4.59 MiB go to the device from ordinary memory";
+    let copies = "71 copies of 4.59 MiB go to the device from pageable memory";
     assert!(pinned.what.starts_with(copies), "{}", pinned.what);
     let allocator = of("allocator").unwrap();
     let calls = "50 calls allocate 1.13 GiB of device memory";

@@ -115,7 +115,7 @@ pub fn headroom(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("a head-room is a percentage from 0% to 1000%, as in 25%".to_owned()),
+        _ => Err("headroom is a percentage from 0% to 1000%, such as 25%".to_owned()),
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_far_beyond_the_estimate_is_no_ground_for_a_limit() {
+    fn an_interval_far_beyond_the_estimate_gives_no_limit() {
         let measured = |low: f64, median: f64, high: f64| Measured {
             of: Quantity::First,
             temperature: Temperature::Process,

@@ -65,7 +65,7 @@ fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
             return Err(format!(
                 "the budget needs at least {least} starts, and the recording has {made}{}; record with `preheat run --starts {least}`",
                 at.map_or(String::new(), |at| format!(
-                    " at the temperature {}",
+                    " at temperature {}",
                     at.as_str()
                 ))
             ));
@@ -90,11 +90,11 @@ fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
     let reason = match other.len() {
         0 => String::new(),
         failed => format!(
-            "{failed} of {starts} starts ended with {}{shown}, and not with {wanted}",
+            "{failed} of {starts} starts ended with {}{shown} instead of {wanted}",
             if alike {
                 "exit code "
             } else {
-                "other exit codes, the first with "
+                "different exit codes, the first with "
             }
         ),
     };

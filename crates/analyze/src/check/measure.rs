@@ -94,7 +94,7 @@ impl<'a> Sample<'a> {
         let made = |start: &StartReport| start.temperature == temperature;
         if !report.starts.iter().any(made) {
             return Err(format!(
-                "no start was made at the temperature {0}; record with --temperature {0}",
+                "no start was recorded at temperature {0}; record with --temperature {0}",
                 temperature.as_str()
             ));
         }

@@ -12,7 +12,7 @@ use crate::run::{Cause, Temperature};
 pub(super) fn budget(text: &str) -> Result<Budget, Misplaced> {
     let document = DeTable::parse(text).map_err(|why| Misplaced {
         place: Place::of(text, why.span().map_or(0, |span| span.start)),
-        what: format!("this is no TOML: {}", one_line(why.message())),
+        what: format!("invalid TOML: {}", one_line(why.message())),
     })?;
     let mut reader = Reader {
         text,
@@ -172,11 +172,11 @@ fn number(value: &DeValue) -> Option<f64> {
 
 fn kind(value: &DeValue) -> &'static str {
     match value {
-        DeValue::Boolean(_) => "true or false",
+        DeValue::Boolean(_) => "a boolean",
         DeValue::Datetime(_) => "a date or a time of day",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",
     }
 }
@@ -198,7 +198,7 @@ fn unknown(name: &str, at: Option<Temperature>) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "there is no limit {}{suggestion}; expected one of {}",
+        "unknown limit {}{suggestion}; expected one of {}",
         quoted(name),
         keys.join(", ")
     )
@@ -268,9 +268,9 @@ excess = "1e3 ms"
     #[test]
     fn errors_are_reported_with_their_position() {
         for (text, place, words) in [
-            ("time_to_first = ", "1:17", "no TOML"),
-            ("time_to_first = \"2 s", "1:", "no TOML"),
-            ("a = 1\na = 2", "2:1", "no TOML"),
+            ("time_to_first = ", "1:17", "invalid TOML"),
+            ("time_to_first = \"2 s", "1:", "invalid TOML"),
+            ("a = 1\na = 2", "2:1", "invalid TOML"),
             (
                 "time_to_frist = \"2 s\"",
                 "1:1",
@@ -291,10 +291,10 @@ excess = "1e3 ms"
             ("device_memory = \"2 s\"", "1:17", "unit of time"),
             ("first_ratio = 0", "1:15", "not above zero"),
             ("first_ratio = -3.5", "1:15", "not above zero"),
-            ("first_ratio = nan", "1:15", "no number"),
+            ("first_ratio = nan", "1:15", "not a number"),
             ("first_ratio = inf", "1:15", "too large"),
             ("first_ratio = 99999999999999999999", "1:15", "too large"),
-            ("first = true", "1:9", "true or false"),
+            ("first = true", "1:9", "a boolean"),
             ("first = []", "1:9", "a list"),
             ("first.x = 1", "1:", "a table"),
             ("first = 07:30:00", "1:9", "a time of day"),
@@ -323,7 +323,7 @@ excess = "1e3 ms"
             (
                 "[temperature.disk]\nstarts = 3",
                 "2:1",
-                "there is no limit \"starts\"",
+                "unknown limit \"starts\"",
             ),
         ] {
             let error = Budget::read(text).expect_err(text).to_string();

@@ -199,7 +199,7 @@ fn item_words(cause: &CauseChange) -> String {
                 Change::New => "are new",
                 Change::Gone => "are gone",
                 Change::Grown => "take longer",
-                Change::Shrunk => "take less",
+                Change::Shrunk => "take less time",
             };
             format!(", {} and {} {words}", first.name, second.name)
         }
@@ -261,7 +261,7 @@ fn unchanged(story: &Story) -> Headline {
             Some(by) if by.value != 0.0 => {
                 let causes = explaining(story.causes, by.value);
                 let text = format!(
-                    "{}, not sure with so few starts{}",
+                    "{}, inconclusive with so few starts{}",
                     change(by.value, Unit::Seconds),
                     explanation(&causes, ": ")
                 );

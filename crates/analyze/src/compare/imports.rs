@@ -127,7 +127,7 @@ mod tests {
     fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
         Module {
             name: name.to_owned(),
-            detail: format!("asked for {name}"),
+            detail: format!("imported at {name}.py"),
             parent,
             own,
         }
@@ -160,7 +160,7 @@ mod tests {
         let sympy = of(&found, "sympy");
         assert_eq!(
             (sympy.base, sympy.detail.as_str()),
-            (0.0, "asked for sympy")
+            (0.0, "imported at sympy.py")
         );
         assert!((sympy.new - 1.9).abs() < 1e-12);
         assert_eq!(of(&found, "numpy.extra").new, 0.05);

@@ -1,5 +1,5 @@
-//! Builds recordings by hand: programs whose costs are planted, so that the analysis can
-//! be held against them. Times are milliseconds.
+//! Builds recordings of programs with planted costs, to check the analysis against them.
+//! Times are in milliseconds.
 
 #![allow(dead_code, unused_imports)]
 
@@ -17,10 +17,10 @@ mod recorded;
 
 pub use recorded::*;
 
-/// How often threads are looked at.
+/// The interval between samples of threads.
 const EVERY: f64 = 5.0;
 
-/// A process in the making.
+/// A process under construction.
 pub struct Program {
     pub process: Process,
 }
@@ -260,7 +260,7 @@ impl Program {
         });
     }
 
-    /// Looks at a thread every 5 ms until `end`; it is on a processor in these stretches.
+    /// Samples a thread every 5 ms until `end`; it is on a processor in these intervals.
     pub fn busy(&mut self, thread: usize, stretches: &[(f64, f64)], end: f64) {
         let on = |until: f64| -> f64 {
             let parts = stretches.iter();
@@ -280,7 +280,7 @@ impl Program {
         }
     }
 
-    /// Puts the spans in order and says how deep they lie.
+    /// Sorts the spans and sets their depths.
     fn done(mut self, end: f64) -> Process {
         self.process.ended = ns(end);
         for thread in &mut self.process.threads {
@@ -289,7 +289,7 @@ impl Program {
         self.process
     }
 
-    /// This program alone, ending at `end`.
+    /// The start of this program alone, ending at `end`.
     pub fn alone(self, end: f64) -> StartTrace {
         start(vec![self.done(end)], end)
     }

@@ -1,4 +1,4 @@
-//! Recordings of programs, and what must hold of every report.
+//! Recordings of programs, and invariants of every report.
 
 use preheat_analyze::run::{Findings, analyze};
 use preheat_model::Machine;
@@ -63,14 +63,14 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
     }
 }
 
-/// Analyzes one start, and checks what must always hold.
+/// Analyzes one start, and checks the invariants.
 pub fn findings(iterations: &str, start: StartTrace) -> Findings {
     let findings = analyze(&recording(iterations, vec![start]));
     check(&findings);
     findings
 }
 
-/// What holds for every report.
+/// Checks the invariants of a report.
 pub fn check(findings: &Findings) {
     let report = &findings.report;
     let total = report.time_to_first.median;
@@ -102,7 +102,7 @@ pub fn of(report: &RunReport, cause: Cause) -> f64 {
     found.map_or(0.0, |found| found.seconds * 1e3)
 }
 
-/// Milliseconds of an item, which must be there.
+/// Milliseconds of an item, which must exist.
 pub fn item(report: &RunReport, cause: Cause, name: &str) -> f64 {
     let found = report.causes.iter().find(|found| found.cause == cause);
     let items = found.map_or(&[][..], |found| &found.items[..]);

@@ -110,7 +110,7 @@ impl Quantity {
             .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
         found.map(Quantity::Cause).ok_or_else(|| {
             format!(
-                "there is no cause {}{}; expected one of {}",
+                "unknown cause {}{}; expected one of {}",
                 quoted(name),
                 did_you_mean(name, names),
                 names.join(", ")

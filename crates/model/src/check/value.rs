@@ -47,7 +47,11 @@ pub fn scale(unit: Unit, name: &str) -> Option<f64> {
 pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     if trimmed.len() > LONGEST {
-        return Err(format!("{} is no number; {}", quoted(text), written(unit)));
+        return Err(format!(
+            "{} is not a number; {}",
+            quoted(text),
+            written(unit)
+        ));
     }
     // `2e3 s` has an exponent, `2 EB` a unit: use the longest prefix that is a number.
     let ends = trimmed.char_indices().map(|(at, _)| at);
@@ -55,7 +59,7 @@ pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
         .chain([trimmed.len()])
         .filter_map(|at| Some((parse_number(&trimmed[..at])?, trimmed[at..].trim())))
         .next_back()
-        .ok_or_else(|| format!("{} is no number; {}", quoted(text), written(unit)))?;
+        .ok_or_else(|| format!("{} is not a number; {}", quoted(text), written(unit)))?;
     let factor = match (unit, name) {
         (Unit::Ratio, "" | "x" | "×") => 1.0,
         (Unit::Iterations, "" | "iteration" | "iterations") | (Unit::ExitCode, "") => 1.0,
@@ -126,7 +130,11 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
         ));
     }
     match value {
-        none if none.is_nan() => Err(format!("{} is no number; {}", quoted(text), written(unit))),
+        none if none.is_nan() => Err(format!(
+            "{} is not a number; {}",
+            quoted(text),
+            written(unit)
+        )),
         fine if (least..=most).contains(&fine) => Ok(fine),
         low if low <= least => Err(match unit {
             Unit::Iterations | Unit::ExitCode => {
@@ -229,14 +237,14 @@ mod tests {
             (Unit::Seconds, "2", "has no unit"),
             (Unit::Seconds, "0 s", "not above zero"),
             (Unit::Seconds, "-1 s", "not above zero"),
-            (Unit::Seconds, "NaN s", "is no number"),
-            (Unit::Seconds, "inf", "is no number"),
+            (Unit::Seconds, "NaN s", "is not a number"),
+            (Unit::Seconds, "inf", "is not a number"),
             (Unit::Seconds, "1e99 s", "too large"),
             (Unit::Seconds, "1e999 s", "too large"),
             (Unit::Seconds, "1 GiB", "unit of sizes"),
             (Unit::Seconds, "2 sec", "not a unit of time"),
             (Unit::Seconds, "2 parsecs", "not a unit of time"),
-            (Unit::Seconds, "", "is no number"),
+            (Unit::Seconds, "", "is not a number"),
             (Unit::Bytes, "2 s", "unit of time"),
             (Unit::Bytes, "0", "has no unit"),
             (Unit::Bytes, "0 B", "not above zero"),

@@ -99,7 +99,7 @@ impl Format {
             Format::Pyperf => "pyperf JSON",
             Format::Jmh => "JMH JSON",
             Format::Json => "JSON list",
-            Format::Lines => "one number a line",
+            Format::Lines => "one number per line",
             Format::Run => "preheat run JSON",
         }
     }

@@ -283,7 +283,7 @@ impl Change {
             Change::New => "is new",
             Change::Gone => "is gone",
             Change::Grown => "takes longer",
-            Change::Shrunk => "takes less",
+            Change::Shrunk => "takes less time",
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Behind {
 pub struct Module {
     /// The module name.
     pub name: String,
-    /// The importer, such as `asked for by torch._compile inner:53, from train.py:12`; may
+    /// The importer, such as `imported by torch._compile inner:53, from train.py:12`; may
     /// be empty.
     pub detail: String,
     /// The module that imported it, as an index into [`Behind::modules`].

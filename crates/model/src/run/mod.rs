@@ -1,6 +1,6 @@
 //! A recorded program: the recording, and the document about it.
 //!
-//! - [`Recording`] is what was recorded, [`Manifest`] its head.
+//! - [`Recording`] holds the recorded data, [`Manifest`] its header.
 //! - [`RunReport`] is the document, [`RunView`] the data of its page, [`StartAnalysis`] the
 //!   data for exporters, [`Behind`] the details for comparisons.
 //! - [`Cause`] is the closed list of where time goes.

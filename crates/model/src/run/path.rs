@@ -3,10 +3,10 @@
 use super::Cause;
 use super::trace::{Process, Span};
 
-/// The cause of a span of one process; none for mere frames.
+/// The cause of a span of one process; none for spans that only group others.
 pub type SpanCause<'a> = Box<dyn Fn(&Span) -> Option<Cause> + 'a>;
 
-/// Judges the spans of a process.
+/// Returns the function that classifies the spans of a process.
 pub type SpanCauses = for<'a> fn(&'a Process) -> SpanCause<'a>;
 
 /// The analysis of one start, for exporters that also show the raw spans.

@@ -1,16 +1,16 @@
-//! Where a program reads clocks, and which readings it subtracts from each other. Found when
-//! a recording is made, and kept in its manifest.
+//! The clock readings of a program, and which of them it subtracts. Determined when a
+//! recording is made, and stored in its manifest.
 
 use serde::{Deserialize, Serialize};
 
-/// The program's clock readings, as its source and its debug information describe them.
+/// The program's clock readings, according to its source and debug information.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timers {
-    /// Which readings each source file subtracts from each other.
+    /// The differences of readings in each source file.
     pub files: Vec<TimedFile>,
-    /// Lines of the addresses that native programs read clocks at.
+    /// The lines of native addresses that read clocks.
     pub addresses: Vec<Address>,
-    /// Which regions have the same source text.
+    /// The source texts of regions, for comparison.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Body>,
 }
@@ -18,45 +18,45 @@ pub struct Timers {
 /// The source text between two lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
-    /// Its path.
+    /// The path of the file.
     pub file: String,
     /// The first line.
     pub from: u32,
     /// The last line.
     pub to: u32,
-    /// The number of the text: equal numbers have the same, apart from strings, comments and
+    /// The id of the text: regions with the same id differ only in strings, comments and
     /// the names of results.
     pub text: u32,
 }
 
-/// The clock readings of one source file that could be read.
+/// The clock readings of one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedFile {
-    /// Its path.
+    /// The path of the file.
     pub file: String,
-    /// A line whose reading is subtracted from that of another line: (earlier, later).
+    /// Pairs of lines (earlier, later) whose readings are subtracted.
     pub differences: Vec<(u32, u32)>,
-    /// For each difference, the number of the variable that is subtracted. Without numbers,
-    /// all are of one variable.
+    /// The id of the subtracted variable for each difference; empty if there is only one
+    /// variable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<u32>,
-    /// Lines with two readings of which the second is subtracted from the first.
+    /// Lines with two readings, where the second is subtracted from the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub one_line: Vec<u32>,
-    /// Lines that return a reading: the caller's line is what matters.
+    /// Lines that return a reading, so that the line of the caller counts.
     pub returns: Vec<u32>,
 }
 
-/// An address in an executable, and the line that it belongs to.
+/// An address in an executable and its source line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
-    /// The executable's path.
+    /// The path of the executable.
     pub program: String,
-    /// The address, relative to where the executable is loaded.
+    /// The address, relative to the load address of the executable.
     pub address: u64,
-    /// The source file; empty if it is not known.
+    /// The source file; empty if unknown.
     pub file: String,
-    /// The line; 0 if it is not known.
+    /// The line; 0 if unknown.
     pub line: u32,
     /// The function.
     pub function: String,
@@ -68,7 +68,7 @@ impl Timers {
         self.files.is_empty() && self.addresses.is_empty()
     }
 
-    /// The number of the text between two lines of a file.
+    /// The id of the text between two lines of a file.
     pub fn body(&self, file: &str, from: u32, to: u32) -> Option<u32> {
         let of = |body: &&Body| (&*body.file, body.from, body.to) == (file, from, to);
         self.bodies.iter().find(of).map(|body| body.text)

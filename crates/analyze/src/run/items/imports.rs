@@ -73,7 +73,7 @@ impl Tree {
 }
 
 /// The importer of a module: `torch._compile inner:53, from train.py:12`.
-pub(in crate::run) fn asked(import: &Import) -> String {
+pub(in crate::run) fn importer(import: &Import) -> String {
     let main = match import.main.rsplit_once('/') {
         Some((_, name)) => name,
         None => &import.main,
@@ -206,16 +206,16 @@ pub(super) fn modules(
 }
 
 fn sentence(import: &Import) -> String {
-    match asked(import) {
-        asked if asked.is_empty() => String::new(),
-        asked => format!("asked for {}", by(import, &asked)),
+    match importer(import) {
+        importer if importer.is_empty() => String::new(),
+        importer => format!("imported {}", by(import, &importer)),
     }
 }
 
-fn by(import: &Import, asked: &str) -> String {
+fn by(import: &Import, importer: &str) -> String {
     match import.importer.as_str() {
-        "" | "__main__" => format!("at {}", asked.trim_start_matches("from ")),
-        _ => format!("by {asked}"),
+        "" | "__main__" => format!("at {}", importer.trim_start_matches("from ")),
+        _ => format!("by {importer}"),
     }
 }
 
@@ -279,9 +279,9 @@ mod tests {
             ),
             (import("", "", ""), ""),
         ] {
-            assert_eq!(asked(&given), words);
+            assert_eq!(importer(&given), words);
         }
         let main = import("__main__", "<module>", "train.py:1");
-        assert_eq!(sentence(&main), "asked for at train.py:1");
+        assert_eq!(sentence(&main), "imported at train.py:1");
     }
 }

@@ -9,7 +9,7 @@ mod steady;
 
 pub(super) use bytecode::{Reasons, reasons};
 pub(super) use functions::Functions;
-pub(super) use imports::{Tree, asked, package};
+pub(super) use imports::{Tree, importer, package};
 pub(super) use names::kernel;
 
 use std::collections::HashMap;

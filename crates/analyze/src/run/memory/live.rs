@@ -1,4 +1,4 @@
-//! What a process has allocated through the driver at any time.
+//! The memory that a process has allocated through the driver, over time.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::super::trace::What;
 
 /// Allocations over time.
 pub(in crate::run) struct Live {
-    /// What was allocated after each change, in order of time.
+    /// The state after each change, in chronological order.
     pub steps: Vec<Step>,
 }
 
@@ -18,7 +18,7 @@ pub(in crate::run) struct Step {
     pub time: u64,
     /// On the device, by the program.
     pub program: u64,
-    /// On the device, while a library was set up.
+    /// On the device, during library set-up.
     pub libraries: u64,
     /// Page-locked on the host.
     pub pinned: u64,
@@ -50,7 +50,7 @@ impl Live {
             if some.map(|what| facts.count(index, *what)).sum::<u32>() == 0 {
                 continue;
             }
-            // Until when a library is being set up.
+            // The end of the current library set-up.
             let mut set_up = 0;
             for span in &thread.spans {
                 let at = span.detail as usize;
@@ -91,13 +91,13 @@ impl Live {
         }
     }
 
-    /// What is allocated before the change at this place.
+    /// The state before the change at this index.
     pub(in crate::run) fn before(&self, place: usize) -> Step {
         let before = place.checked_sub(1).and_then(|at| self.steps.get(at));
         before.copied().unwrap_or_default()
     }
 
-    /// What is allocated at an instant.
+    /// The state at an instant.
     pub(in crate::run) fn at(&self, time: u64) -> Step {
         self.before(self.steps.partition_point(|step| step.time <= time))
     }
@@ -118,7 +118,7 @@ fn steps(changes: Vec<(u64, u64, Change)>) -> Vec<Step> {
                 *now.of(kind) += bytes;
                 here.insert(pointer, (kind, bytes));
             }
-            // An address that was never allocated changes nothing.
+            // Freeing an address that was never allocated changes nothing.
             Change::Freed if gone.is_none() => continue,
             Change::Freed => {}
         }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_freed_is_gone_and_what_is_unknown_changes_nothing() {
+    fn frees_are_subtracted_and_unknown_ones_ignored() {
         let live = Live {
             steps: steps(vec![
                 (10, 1, Change::Made(Kind::Program, 100)),
@@ -151,7 +151,7 @@ mod tests {
                 (30, 3, Change::Made(Kind::Pinned, 7)),
                 (35, 9, Change::Freed),
                 (40, 1, Change::Freed),
-                // The same address again, without a free that was seen.
+                // The same address again, without a recorded free.
                 (50, 2, Change::Made(Kind::Program, 60)),
             ]),
         };

@@ -1,7 +1,7 @@
-//! Where memory went: the context, kernels, tensors, workspaces.
+//! Memory usage: the context, kernels, tensors, workspaces.
 //!
-//! The device only says how much is in use. What grew between two looks and was not
-//! allocated by the program belongs to the call that the later look follows.
+//! The device reports only its total usage. Growth between two samples that the program did
+//! not allocate belongs to the call before the later sample.
 
 mod live;
 
@@ -14,11 +14,11 @@ use super::trace::{AllocatorSample, DeviceMemory, Process};
 use super::{Cause, DeviceBytes, MemoryReport, Recording};
 use crate::run::calls::{Meaning, meaning};
 
-/// A framework speaks of its allocator shortly after an iteration has ended.
-const SHORTLY: u64 = 5_000_000;
+/// The time within which a framework reports on its allocator after an iteration.
+const REPORT_DELAY: u64 = 5_000_000;
 
-/// Where the memory of the shown start went. The resident peak is that of the largest
-/// process of the start, whichever it is: the kernel tells no sum of several.
+/// The memory usage of the shown start. The resident peak is that of the largest process of
+/// the start, because the kernel does not report a sum.
 pub(super) fn report(
     recording: &Recording,
     shown: usize,
@@ -27,9 +27,9 @@ pub(super) fn report(
 ) -> MemoryReport {
     let info = recording.manifest.starts.get(shown);
     let samples = start.trace.processes.iter().flat_map(|p| &p.samples);
-    let seen_peak = samples.map(|sample| sample.resident).max().unwrap_or(0);
+    let sampled_peak = samples.map(|sample| sample.resident).max().unwrap_or(0);
     let mut report = MemoryReport {
-        resident_peak: info.map_or(0, |info| info.peak_resident).max(seen_peak),
+        resident_peak: info.map_or(0, |info| info.peak_resident).max(sampled_peak),
         ..MemoryReport::default()
     };
     let Some((process, _)) = examined.thread else {
@@ -46,8 +46,7 @@ pub(super) fn report(
     report
 }
 
-/// The most that was in use on the device, from the start to the last iteration that is
-/// steady.
+/// The peak device memory in use until the end of the last steady iteration.
 pub(super) fn peak_device(start: &Seen, examined: &Examined) -> Option<u64> {
     let (process, _) = examined.thread?;
     let facts = &start.facts[process];
@@ -56,7 +55,7 @@ pub(super) fn peak_device(start: &Seen, examined: &Examined) -> Option<u64> {
     Some(bytes.first_peak.max(bytes.steady_peak.unwrap_or(0)))
 }
 
-/// The device memory that a cause took.
+/// The device memory attributed to a cause.
 pub(super) fn of_cause(report: &MemoryReport, cause: Cause) -> Option<u64> {
     let device = report.device.as_ref()?;
     let bytes = match cause {
@@ -69,38 +68,38 @@ pub(super) fn of_cause(report: &MemoryReport, cause: Cause) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// Looks at one device: the one that was looked at most often.
-pub(super) fn looks(process: &Process) -> impl Iterator<Item = &DeviceMemory> {
+/// Samples of one device: the one sampled most often.
+pub(super) fn device_samples(process: &Process) -> impl Iterator<Item = &DeviceMemory> {
     let device = devices(process).first().map(|(device, _)| *device);
     let all = process.memory.iter();
-    all.filter(move |look| Some(look.device) == device)
+    all.filter(move |sample| Some(sample.device) == device)
 }
 
-/// The devices that were looked at and how often, the most often first.
+/// The sampled devices and their number of samples, most samples first.
 fn devices(process: &Process) -> Vec<(u32, usize)> {
     let mut devices: Vec<(u32, usize)> = Vec::new();
-    for look in &process.memory {
+    for sample in &process.memory {
         match devices
             .iter_mut()
-            .find(|(device, _)| *device == look.device)
+            .find(|(device, _)| *device == sample.device)
         {
             Some((_, count)) => *count += 1,
-            None => devices.push((look.device, 1)),
+            None => devices.push((sample.device, 1)),
         }
     }
     devices.sort_by_key(|(device, count)| (std::cmp::Reverse(*count), *device));
     devices
 }
 
-/// What is to be said where a process uses several devices.
+/// A note for processes that use several devices.
 pub(super) fn note(start: &Seen, examined: &Examined) -> Option<String> {
     let (process, _) = examined.thread?;
     let devices = devices(start.facts[process].process);
     let (device, _) = devices.first().filter(|_| devices.len() > 1)?;
     Some(format!(
-        "The program uses {} devices: device memory is that of device {device}. Which device an \
-         allocation is on is not recorded, so that memory is divided no further than into the \
-         context and the rest.",
+        "The program uses {} devices: device memory is that of device {device}. preheat does not \
+         record which device an allocation is on, so device memory is only split into context and \
+         other.",
         devices.len()
     ))
 }
@@ -113,13 +112,13 @@ fn device(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Option
     }
 }
 
-/// With several devices only the looks at one of them can be told apart: allocations may
-/// be on any.
+/// With several devices, only the samples of one of them are used: allocations may be on
+/// any device.
 fn of_several(process: &Process, examined: &Examined, until: u64) -> DeviceBytes {
     let nothing = Live { steps: Vec::new() };
-    let mut looks = looks(process).take_while(|look| look.time <= until);
-    let first = looks.next().map_or(0, |look| look.used);
-    let total = looks.last().map_or(first, |look| look.used);
+    let mut device_samples = device_samples(process).take_while(|sample| sample.time <= until);
+    let first = device_samples.next().map_or(0, |sample| sample.used);
+    let total = device_samples.last().map_or(first, |sample| sample.used);
     DeviceBytes {
         total,
         context: first.min(total),
@@ -134,17 +133,17 @@ fn of_one(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Device
     let process = facts.process;
     let mut grown = Grown::default();
     let mut before: Option<(u64, u64)> = None;
-    for look in looks(process).take_while(|look| look.time <= until) {
-        let allocated = live.at(look.time).device();
+    for sample in device_samples(process).take_while(|sample| sample.time <= until) {
+        let allocated = live.at(sample.time).device();
         let (used_before, allocated_before) = before.unwrap_or((0, 0));
-        let grew = look.used as i64 - used_before as i64;
+        let grew = sample.used as i64 - used_before as i64;
         let own = allocated as i64 - allocated_before as i64;
         let after = match before {
             None => Cause::ContextCreation,
-            Some(_) => cause_of(process, look.after),
+            Some(_) => cause_of(process, sample.after),
         };
         grown.add(after, grew - own);
-        before = Some((look.used, allocated));
+        before = Some((sample.used, allocated));
     }
     let at_end = live.at(until);
     let sampled = before.map_or(0, |(used, allocated)| {
@@ -158,10 +157,12 @@ fn of_one(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Device
         workspaces: positive(grown.workspaces) + at_end.libraries,
         ..DeviceBytes::default()
     };
-    if let Some(said) = said(&process.allocator, until) {
-        bytes.used = said.used;
-        bytes.reserved = said.reserved.saturating_sub(said.used);
-        bytes.workspaces += at_end.program.saturating_sub(said.reserved);
+    if let Some(allocator_sample) = allocator_sample(&process.allocator, until) {
+        bytes.used = allocator_sample.used;
+        bytes.reserved = allocator_sample
+            .reserved
+            .saturating_sub(allocator_sample.used);
+        bytes.workspaces += at_end.program.saturating_sub(allocator_sample.reserved);
     }
     let parts = bytes.context + bytes.kernels + bytes.used + bytes.reserved + bytes.workspaces;
     bytes.total = sampled.max(parts);
@@ -171,9 +172,9 @@ fn of_one(facts: &Facts, live: &Live, examined: &Examined, until: u64) -> Device
     bytes
 }
 
-/// What the framework said of its allocator at the end of the first iteration.
-fn said(samples: &[AllocatorSample], until: u64) -> Option<&AllocatorSample> {
-    let until = until.saturating_add(SHORTLY);
+/// The sample of the framework's allocator at the end of the first iteration.
+fn allocator_sample(samples: &[AllocatorSample], until: u64) -> Option<&AllocatorSample> {
+    let until = until.saturating_add(REPORT_DELAY);
     let mut before = samples.iter().take_while(|sample| sample.time <= until);
     let first = before.next()?;
     Some(before.last().unwrap_or(first))
@@ -204,7 +205,7 @@ impl Grown {
     }
 }
 
-/// What a call that was followed by a look is about. A launch is only followed by one if
+/// The cause of a call that was followed by a sample. A launch is followed by one only if
 /// it was the first of its kernel.
 fn cause_of(process: &Process, symbol: u16) -> Cause {
     let name = process.symbols.get(usize::from(symbol));
@@ -216,29 +217,29 @@ fn cause_of(process: &Process, symbol: u16) -> Cause {
     }
 }
 
-/// The most that was in use in a stretch of time: between two looks at the device, what
-/// the program allocated since the last.
+/// The peak usage in an interval. Between two samples of the device, allocations by the
+/// program are added to the earlier one.
 fn peak(process: &Process, live: &Live, from: u64, to: u64) -> u64 {
     let mut peak = 0;
     let mut base = 0i64;
-    let mut looks = looks(process).peekable();
+    let mut device_samples = device_samples(process).peekable();
     let mut step = 0;
     loop {
-        let look = looks.peek().map_or(u64::MAX, |look| look.time);
+        let sample = device_samples.peek().map_or(u64::MAX, |sample| sample.time);
         let change = live.steps.get(step).map_or(u64::MAX, |step| step.time);
-        let time = look.min(change);
+        let time = sample.min(change);
         let now = base + live.before(step).device() as i64;
-        // What is in use when the stretch begins counts too.
+        // The usage at the begin of the interval counts too.
         if time > from {
             peak = peak.max(u64::try_from(now).unwrap_or(0));
         }
         if time > to || time == u64::MAX {
             return peak;
         }
-        if change <= look {
+        if change <= sample {
             step += 1;
-        } else if let Some(look) = looks.next() {
-            base = look.used as i64 - live.before(step).device() as i64;
+        } else if let Some(sample) = device_samples.next() {
+            base = sample.used as i64 - live.before(step).device() as i64;
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Numbers for the things that time goes to, so that sums need no names.
+//! Interns item names as integer ids, so that tallies need not hash strings.
 
 use std::collections::HashMap;
 
 use super::super::facts::{Facts, Thing};
 
-/// The number of an item within one start.
+/// The id of an item within one start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::run) struct ItemId(pub u32);
 
-/// What an item is.
+/// The meaning of an item id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum Meant<'a> {
-    /// Something of a process, by the process's place in the start.
+    /// An entry in a table of a process, given by its index in the start.
     Of(usize, Thing),
-    /// Something that has but a name: a thread, a phase.
+    /// An item known only by name: a thread, a phase.
     Named(&'a str),
 }
 
 /// All items of a start.
 pub(in crate::run) struct Catalogue {
     tables: Vec<Tables>,
-    /// What the first named item has; all before are the processes'.
+    /// The id of the first named item; all ids below refer to processes.
     named_from: u32,
     names: Vec<String>,
     by_name: HashMap<String, ItemId>,
 }
 
-/// Where the tables of a process begin.
+/// The id at which each table of a process begins.
 struct Tables {
     symbols: u32,
     functions: u32,
@@ -48,7 +48,7 @@ impl Catalogue {
         let tables = facts.iter().map(|facts| {
             let process = facts.process;
             Tables {
-                // One more, for a symbol that is not in the table.
+                // One extra id, for symbols that are missing from the table.
                 symbols: take(process.symbols.len() + 1),
                 functions: take(process.functions.len()),
                 imports: take(process.imports.len()),
@@ -67,8 +67,8 @@ impl Catalogue {
         }
     }
 
-    /// The number of something of a process. What is in no table counts as its last
-    /// entry before the next table, so that nothing is ever out of range.
+    /// The id of an entry of a process. An index outside its table is mapped to the last
+    /// entry before the next table, so that ids are never out of range.
     pub(in crate::run) fn id(&self, process: usize, thing: Thing) -> ItemId {
         let tables = &self.tables[process];
         let (from, at, to) = match thing {
@@ -85,7 +85,7 @@ impl Catalogue {
         ItemId(from.saturating_add(at).min(to - 1))
     }
 
-    /// The number of a name.
+    /// The id of a name.
     pub(in crate::run) fn named(&mut self, name: &str) -> ItemId {
         if let Some(id) = self.by_name.get(name) {
             return *id;
@@ -96,7 +96,7 @@ impl Catalogue {
         id
     }
 
-    /// What a number means.
+    /// The meaning of an id.
     pub(in crate::run) fn meant(&self, id: ItemId) -> Meant<'_> {
         if let Some(at) = id.0.checked_sub(self.named_from) {
             return Meant::Named(self.names.get(at as usize).map_or("", String::as_str));
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_there_and_back() {
+    fn ids_round_trip() {
         let empty = Process::default();
         let process = Process {
             symbols: vec![Symbol::default(); 2],

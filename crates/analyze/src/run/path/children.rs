@@ -42,10 +42,11 @@ const COMPILERS: &[&str] = &[
     "ccache",
 ];
 
-/// What a process is called that was only seen from outside.
+/// The name of a process that was sampled but has no recording.
 const UNKNOWN: &str = "a child process";
 
-/// The file name of a process's program, without Debian's and LLVM's decorations.
+/// The file name of a process's program, without the prefixes and suffixes of Debian and
+/// LLVM.
 pub(in crate::run) fn name(process: &Process) -> &str {
     let path = match process.program.as_str() {
         "" => process.arguments.first().map_or("", String::as_str),
@@ -54,7 +55,7 @@ pub(in crate::run) fn name(process: &Process) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a process compiles kernels for as long as it lives.
+/// Whether a process compiles kernels for its whole lifetime.
 pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     let name = name(process);
     // x86_64-linux-gnu-gcc-12 is gcc, clang-14 is clang.
@@ -65,7 +66,7 @@ pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     name.starts_with("triton-") || COMPILERS.contains(&name) || COMPILERS.contains(&plain)
 }
 
-/// Whether a process waits for kernels to compile, and compiles while it is busy.
+/// Whether a process is a worker that compiles kernels while it is busy.
 pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
     let mut arguments = process.arguments.iter();
     arguments.any(|a| a.contains("torch/_inductor/compile_worker"))
@@ -90,8 +91,8 @@ fn described(process: &Process) -> String {
     words
 }
 
-/// Whether a process imports PyTorch. Of one that was started with another PYTHONPATH, as
-/// torch.compile does, imports are not recorded, but the files that it opened are.
+/// Whether a process imports PyTorch. Imports of a process with a changed PYTHONPATH, such
+/// as those started by torch.compile, are not recorded, but the files it opened are.
 fn imports_torch(process: &Process) -> bool {
     let mut files = process.files.iter();
     process.imports.iter().any(|import| import.name == "torch")
@@ -100,15 +101,15 @@ fn imports_torch(process: &Process) -> bool {
         })
 }
 
-/// Goes along the processes beside the ones on the path. Times must not go back.
+/// Iterates over the processes next to those on the path. Times must not decrease.
 pub(super) struct Children<'a> {
-    /// Those to come, the next one last.
-    coming: Vec<&'a Process>,
+    /// Future processes, the next one last.
+    future: Vec<&'a Process>,
     stacks: &'a ByThread,
-    here: Vec<Child<'a>>,
+    present: Vec<Child<'a>>,
 }
 
-/// A process that is there, and what it does.
+/// A running process and its work.
 pub(super) struct Child<'a> {
     process: &'a Process,
     compiler: bool,
@@ -116,50 +117,51 @@ pub(super) struct Child<'a> {
     /// The sampled stacks of its threads.
     stacks: Vec<Cursor<'a>>,
     pub item: ItemId,
-    /// Its item where torch.compile waits for it.
+    /// Its item while torch.compile waits for it.
     pub for_torch_compile: ItemId,
     pub cause: Cause,
-    /// What its busiest thread does; a compiler is at work as long as it is there.
+    /// The load of its busiest thread; a compiler is always busy.
     pub load: Load,
 }
 
 impl<'a> Children<'a> {
-    /// All processes but those at `apart`.
+    /// All processes except those at `on_path`.
     pub(super) fn new(
         trace: &'a StartTrace,
-        apart: &[usize],
+        on_path: &[usize],
         stacks: &'a ByThread,
     ) -> Children<'a> {
         let all = trace.processes.iter().enumerate();
-        let mut coming: Vec<&Process> = all
-            .filter(|(index, _)| !apart.contains(index))
+        let mut future: Vec<&Process> = all
+            .filter(|(index, _)| !on_path.contains(index))
             .map(|(_, process)| process)
             .collect();
-        coming.sort_by_key(|process| std::cmp::Reverse(process.made));
+        future.sort_by_key(|process| std::cmp::Reverse(process.made));
         Children {
-            coming,
+            future,
             stacks,
-            here: Vec::new(),
+            present: Vec::new(),
         }
     }
 
-    /// Looks at them, and says until when it is so; looks that are closer than `apart`
-    /// are one.
-    pub(super) fn look(&mut self, now: u64, apart: u64, catalogue: &mut Catalogue) -> u64 {
-        self.here.retain(|child| child.process.ended > now);
-        while let Some(process) = self.coming.pop_if(|process| process.made <= now) {
+    /// Updates their loads to `now`, and returns until when they are valid; changes closer
+    /// than `apart` are merged.
+    pub(super) fn update(&mut self, now: u64, apart: u64, catalogue: &mut Catalogue) -> u64 {
+        self.present.retain(|child| child.process.ended > now);
+        while let Some(process) = self.future.pop_if(|process| process.made <= now) {
             if process.ended > now {
-                self.here.push(Child::new(process, self.stacks, catalogue));
+                self.present
+                    .push(Child::new(process, self.stacks, catalogue));
             }
         }
-        let next = self.coming.last();
+        let next = self.future.last();
         let mut until = next.map_or(u64::MAX, |process| process.made);
-        for child in &mut self.here {
-            let end = child.look(now).max(now.saturating_add(apart));
+        for child in &mut self.present {
+            let end = child.update(now).max(now.saturating_add(apart));
             until = until.min(end);
         }
         // Compilers first, then the busiest.
-        self.here.sort_by(|a, b| {
+        self.present.sort_by(|a, b| {
             let order = |child: &Child| child.cause != Cause::KernelCompilation;
             let busy = b.load.busy().total_cmp(&a.load.busy());
             order(a).cmp(&order(b)).then(busy)
@@ -167,10 +169,10 @@ impl<'a> Children<'a> {
         until
     }
 
-    /// Those that do something.
+    /// The processes that are busy.
     pub(super) fn at_work_mut(&mut self) -> impl Iterator<Item = &mut Child<'a>> {
-        let here = self.here.iter_mut();
-        here.filter(|child| child.load.busy() >= NOT_BUSY)
+        let present = self.present.iter_mut();
+        present.filter(|child| child.load.busy() >= NOT_BUSY)
     }
 }
 
@@ -204,8 +206,8 @@ impl<'a> Child<'a> {
         }
     }
 
-    /// Looks at its threads, and says until when it is so.
-    fn look(&mut self, now: u64) -> u64 {
+    /// Updates its load to `now`, and returns until when it is valid.
+    fn update(&mut self, now: u64) -> u64 {
         if self.compiler {
             self.load = Load {
                 cpu: 1.0,
@@ -227,13 +229,13 @@ impl<'a> Child<'a> {
         until
     }
 
-    /// Its sampled stacks in an interval: when, and the node.
+    /// Its sampled stacks in an interval, as time and node.
     pub(super) fn samples(&mut self, begin: u64, end: u64) -> impl Iterator<Item = (u64, u32)> {
         let threads = self.stacks.iter_mut();
         threads.flat_map(move |thread| thread.take(begin, end).iter().copied())
     }
 
-    /// From when to when it was there, of a stretch.
+    /// The part of an interval in which it was running.
     pub(super) fn within(&self, begin: u64, end: u64) -> (u64, u64) {
         (
             self.process.made.max(begin),

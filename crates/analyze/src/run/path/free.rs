@@ -1,56 +1,56 @@
-//! Time that nobody has accounted for yet.
+//! Time that is not accounted for yet.
 
 use super::samples::portion;
 
-/// Stretches of time, in order and apart.
+/// Disjoint intervals, in order.
 #[derive(Default)]
 pub(super) struct Free {
-    stretches: Vec<(u64, u64)>,
-    spare: Vec<(u64, u64)>,
+    intervals: Vec<(u64, u64)>,
+    scratch: Vec<(u64, u64)>,
 }
 
 impl Free {
-    /// Everything between two instants is free.
+    /// Makes everything between two instants free.
     pub(super) fn reset(&mut self, begin: u64, end: u64) {
-        self.stretches.clear();
-        self.stretches.push((begin, end));
+        self.intervals.clear();
+        self.intervals.push((begin, end));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.stretches.is_empty()
+        self.intervals.is_empty()
     }
 
-    /// What is left.
+    /// The free intervals.
     pub(super) fn rest(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.stretches.iter().copied()
+        self.intervals.iter().copied()
     }
 
-    /// Takes stretches, which are in order and apart, out of what is free; `taken` is
-    /// told of each part that was.
+    /// Removes disjoint, ordered intervals from the free time, and calls `taken` for each
+    /// removed part.
     pub(super) fn take<T: Copy>(
         &mut self,
-        stretches: impl Iterator<Item = (u64, u64, T)>,
+        intervals: impl Iterator<Item = (u64, u64, T)>,
         taken: impl FnMut(u64, u64, T),
     ) {
-        self.take_share(stretches, 1.0, taken);
+        self.take_share(intervals, 1.0, taken);
     }
 
-    /// Takes only a share of what is free of each stretch, and leaves the rest. Which
-    /// part of it was used is not known; it is the first.
+    /// Removes only a share of the free time in each interval. It is unknown which part was
+    /// used, so the first part is removed.
     pub(super) fn take_share<T: Copy>(
         &mut self,
-        stretches: impl Iterator<Item = (u64, u64, T)>,
+        intervals: impl Iterator<Item = (u64, u64, T)>,
         share: f64,
         mut taken: impl FnMut(u64, u64, T),
     ) {
-        let mut stretches = stretches.peekable();
-        if stretches.peek().is_none() {
+        let mut intervals = intervals.peekable();
+        if intervals.peek().is_none() {
             return;
         }
-        self.spare.clear();
-        for (from, to) in &self.stretches {
+        self.scratch.clear();
+        for (from, to) in &self.intervals {
             let mut now = *from;
-            while let Some((begin, end, what)) = stretches.peek().copied() {
+            while let Some((begin, end, what)) = intervals.peek().copied() {
                 if begin >= *to {
                     break;
                 }
@@ -62,22 +62,22 @@ impl Free {
                 };
                 if part > 0 {
                     if now < low {
-                        self.spare.push((now, low));
+                        self.scratch.push((now, low));
                     }
                     taken(low, low + part, what);
                     now = low + part;
                 }
-                // One that goes on may take of the next free stretch too.
+                // A longer interval may also overlap the next free one.
                 if end > *to {
                     break;
                 }
-                stretches.next();
+                intervals.next();
             }
             if now < *to {
-                self.spare.push((now, *to));
+                self.scratch.push((now, *to));
             }
         }
-        std::mem::swap(&mut self.stretches, &mut self.spare);
+        std::mem::swap(&mut self.intervals, &mut self.scratch);
     }
 }
 
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_share_the_rest_is_left() {
+    fn a_share_leaves_the_rest_free() {
         let mut free = Free::default();
         free.reset(0, 100);
         let mut taken = Vec::new();
-        let stretches = [(0, 40, 'a'), (60, 80, 'b')];
-        free.take_share(stretches.into_iter(), 0.5, |begin, end, what| {
+        let intervals = [(0, 40, 'a'), (60, 80, 'b')];
+        free.take_share(intervals.into_iter(), 0.5, |begin, end, what| {
             taken.push((begin, end, what));
         });
         assert_eq!(taken, [(0, 20, 'a'), (60, 70, 'b')]);
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_gone() {
+    fn used_time_is_removed() {
         let mut free = Free {
-            stretches: vec![(0, 10), (20, 30)],
-            spare: Vec::new(),
+            intervals: vec![(0, 10), (20, 30)],
+            scratch: Vec::new(),
         };
         let mut taken = Vec::new();
-        let stretches = [(1, 2, 'a'), (5, 25, 'b'), (25, 26, 'c')];
-        free.take(stretches.into_iter(), |begin, end, what| {
+        let intervals = [(1, 2, 'a'), (5, 25, 'b'), (25, 26, 'c')];
+        free.take(intervals.into_iter(), |begin, end, what| {
             taken.push((begin, end, what));
         });
         assert_eq!(

@@ -1,9 +1,9 @@
 //! The path: from `exec` on, one cause at each instant.
 //!
 //! The path follows the thread that runs the iterations ([`phases`]). Its innermost span
-//! decides ([`sweep`]); where there is none, how busy the thread was ([`samples`]) and
-//! what other threads and processes did meanwhile ([`others`]). Every nanosecond is
-//! counted once ([`sink`]), so that the causes add up to the time.
+//! determines the cause ([`sweep`]); if there is none, the load of the thread ([`samples`])
+//! and the work of other threads and processes ([`others`]) do. Every nanosecond is counted
+//! once ([`sink`]), so that the causes add up to the time.
 
 mod catalogue;
 mod children;
@@ -37,35 +37,35 @@ use sampled::ByThread;
 use sink::Sink;
 use sweep::Sweep;
 
-/// What is to be partitioned.
+/// The time to partition.
 pub(super) struct Request<'a> {
     /// The process and thread that the path leads to; none if nothing was recorded.
     pub thread: Option<(usize, usize)>,
-    /// Iterations, in order and apart.
+    /// The iterations; in order and disjoint.
     pub iterations: &'a [(u64, u64)],
-    /// Which of them beyond the first are summed too, in order.
+    /// The indices of iterations after the first that are also summed, in order.
     pub later: &'a [usize],
 }
 
-/// Where the time went.
+/// A start's time, partitioned by cause.
 pub(super) struct Partition {
-    /// Before the first iteration; everything, where there is none.
+    /// Before the first iteration; all time if there is none.
     pub before: Tally,
     /// In the first iteration.
     pub first: Tally,
-    /// In the later iterations that were asked for.
+    /// In the requested later iterations.
     pub later: Vec<[u64; CAUSES]>,
-    /// The path until the end of the third iteration; of everything without iterations.
+    /// The path until the end of the third iteration, or to the end without iterations.
     pub parts: Vec<Part>,
-    /// How long it waited for a processor until the end of the first iteration, also
-    /// within calls, in nanoseconds.
+    /// Nanoseconds until the end of the first iteration in which the path waited for a
+    /// processor, including time within calls.
     pub waited_for_processor: f64,
-    /// Samples of own CPU time until the end of the first iteration.
+    /// Samples of the program's own CPU time until the end of the first iteration.
     pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
 }
 
-/// Partitions a start's time.
+/// Partitions the time of a start.
 pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) -> Partition {
     let mut sink = Sink::new(request.iterations, request.later, trace.end);
     let mut catalogue = Catalogue::new(facts);
@@ -81,7 +81,7 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
     let threads = ByThread::of(&trace.stacks);
     let mut now = 0;
     for phase in &phases {
-        // A parent on the path is no child of its child, but workers of both are.
+        // Exclude ancestors on the path, but include the workers of all processes on it.
         let children = Children::new(trace, &on_path, &threads);
         let others = Others::new(facts, phase, (children, &threads), names, &mut catalogue);
         let own = &facts[phase.process];

@@ -1,9 +1,9 @@
-//! What people call the threads and processes of a path.
+//! Display names of the threads and processes on a path.
 
 use super::super::trace::{Process, Thread};
 use super::children;
 
-/// What people call a thread.
+/// The display name of a thread.
 pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
     match thread.name.as_str() {
         _ if thread.id == pid => "main thread".to_owned(),
@@ -12,13 +12,13 @@ pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
     }
 }
 
-/// The names of what lies on a path.
+/// Display names for a path.
 #[derive(Clone, Copy)]
 pub(super) struct Names {
-    /// Whether several processes lie on it, so that each needs its name and number.
+    /// Whether the path has several processes, so that names need a process id.
     several: bool,
-    /// When the last program of the path began. Earlier ones in the same process are
-    /// wrappers that became it by `exec`: `env`, or the shell script of a pyenv shim.
+    /// The begin of the last program on the path. Earlier programs in the same process are
+    /// wrappers that replaced themselves by `exec`: `env`, or a pyenv shim script.
     program_began: u64,
 }
 
@@ -33,7 +33,7 @@ impl Names {
         }
     }
 
-    /// A thread that is followed.
+    /// The name of a followed thread.
     pub(super) fn followed(self, process: &Process, thread: &Thread) -> String {
         let main = is_main(process, thread);
         let is_wrapper = process.began < self.program_began;
@@ -46,8 +46,8 @@ impl Names {
         }
     }
 
-    /// A thread that worked while the one that is followed waited. The main thread
-    /// needs no explanation: it was there before the one that is followed.
+    /// The name of a thread that worked while the followed thread waited. The main thread
+    /// needs no explanation: it existed before the followed thread.
     pub(super) fn beside(self, process: &Process, thread: &Thread, followed: &Thread) -> String {
         if is_main(process, thread) {
             return self.followed(process, thread);
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-/// Whether it is the thread that its process begins with; also where none is known.
+/// Whether this is the first thread of its process, or unknown.
 fn is_main(process: &Process, thread: &Thread) -> bool {
     thread.id == process.pid || thread.id == 0
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_told_apart() {
+    fn threads_have_distinct_names() {
         let process = Process {
             pid: 7,
             program: "/usr/bin/python3".to_owned(),
@@ -127,7 +127,7 @@ mod tests {
         );
     }
     #[test]
-    fn a_wrapper_that_became_the_program_is_named() {
+    fn a_wrapper_that_execs_the_program_is_named() {
         let began = |program: &str, began: u64| Process {
             pid: 7,
             program: program.to_owned(),

@@ -1,5 +1,5 @@
-//! What a program does while the thread that iterates does nothing: another thread may
-//! work for it (autograd's, a loader's), or another process, or nobody.
+//! Explains the time in which the followed thread was idle: another thread may have worked
+//! for it (autograd, a data loader), or another process, or none.
 
 use super::super::Cause;
 use super::super::calls;
@@ -14,35 +14,35 @@ use super::sampled::ByThread;
 use super::samples::{Load, NOT_BUSY, Reading};
 use super::sink::Piece;
 
-/// Something had to be done, but other programs had the processors.
+/// There was work to do, but other programs used the processors.
 pub(super) const PROCESSOR: &str = "waiting for a processor";
 const DISK: &str = "waiting for a disk";
 const WAITING: &str = "waiting";
-const UNKNOWN: &str = "not looked at";
-/// Threads are looked at one after the other: looks that are closer than this are one.
-const APART: u64 = 1_000_000;
+const UNKNOWN: &str = "not sampled";
+/// Threads are sampled one after the other: samples closer than this are merged.
+const MERGED: u64 = 1_000_000;
 
-/// Goes along the other threads and processes. Times must not go back.
+/// Iterates over the other threads and processes. Times must not decrease.
 pub(super) struct Others<'a> {
     process: usize,
     threads: Vec<Other<'a>>,
-    /// Those of them that are busy, the busiest first.
+    /// The indices of busy threads, busiest first.
     busy: Vec<usize>,
-    /// Whether any of them was looked at.
-    looked_at: bool,
+    /// Whether any of them was sampled.
+    sampled_from_outside: bool,
     children: Children<'a>,
     reading: Reading<'a>,
-    /// Until when all this is so.
+    /// The time until which all this is valid.
     known_until: u64,
-    /// What nobody has accounted for yet.
+    /// Time that is not accounted for yet.
     free: Free,
     found: Vec<Piece>,
-    /// Sampled stacks of what was found: of which item, when, and the node.
+    /// Sampled stacks of the explained time: item, time and node.
     sampled: Vec<(ItemId, (u64, u32))>,
     items: Items,
 }
 
-/// What has but a name.
+/// Items known only by name.
 struct Items {
     processor: ItemId,
     disk: ItemId,
@@ -50,19 +50,19 @@ struct Items {
     unknown: ItemId,
 }
 
-/// A stretch that is to be accounted for.
+/// An interval to explain.
 #[derive(Clone, Copy)]
 pub(super) struct Question {
     pub begin: u64,
     pub end: u64,
-    /// The part of it in which the thread that is followed did nothing.
+    /// The share of it in which the followed thread was idle.
     pub share: f64,
-    /// Whether that thread was looked at from outside.
-    pub looked_at: bool,
+    /// Whether the followed thread was sampled.
+    pub sampled_from_outside: bool,
 }
 
 impl<'a> Others<'a> {
-    /// Those beside the thread that a phase follows.
+    /// The threads and processes next to the one that a phase follows.
     pub(super) fn new(
         facts: &'a [Facts<'a>],
         phase: &Phase,
@@ -85,7 +85,7 @@ impl<'a> Others<'a> {
             process: phase.process,
             threads,
             busy: Vec::new(),
-            looked_at: false,
+            sampled_from_outside: false,
             children,
             reading: Reading::new(own.process),
             known_until: 0,
@@ -101,21 +101,21 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// What accounts for a stretch: pieces in order, without gaps.
-    pub(super) fn explain(&mut self, asked: Question, catalogue: &mut Catalogue) -> &[Piece] {
+    /// The explanation of an interval: pieces in order, without gaps.
+    pub(super) fn explain(&mut self, question: Question, catalogue: &mut Catalogue) -> &[Piece] {
         self.found.clear();
         self.sampled.clear();
-        let mut now = asked.begin;
-        while now < asked.end {
-            // How busy the others are changes where they were looked at.
+        let mut now = question.begin;
+        while now < question.end {
+            // Loads change only between samples.
             if now >= self.known_until {
-                self.look(now, catalogue);
+                self.update(now, catalogue);
             }
-            let end = asked.end.min(self.known_until);
+            let end = question.end.min(self.known_until);
             let part = Question {
                 begin: now,
                 end,
-                ..asked
+                ..question
             };
             self.explain_part(&part, catalogue);
             now = end;
@@ -127,16 +127,16 @@ impl<'a> Others<'a> {
     /// Attributes this time to processes that work for torch.compile; the rest is unexplained.
     pub(super) fn for_torch_compile(
         &mut self,
-        asked: Question,
+        question: Question,
         catalogue: &mut Catalogue,
     ) -> &[Piece] {
         self.found.clear();
-        let mut now = asked.begin;
-        while now < asked.end {
+        let mut now = question.begin;
+        while now < question.end {
             if now >= self.known_until {
-                self.look(now, catalogue);
+                self.update(now, catalogue);
             }
-            let end = asked.end.min(self.known_until);
+            let end = question.end.min(self.known_until);
             self.free.reset(now, end);
             for child in self.children.at_work_mut() {
                 let (from, to) = child.within(now, end);
@@ -157,15 +157,15 @@ impl<'a> Others<'a> {
         &self.found
     }
 
-    fn look(&mut self, now: u64, catalogue: &mut Catalogue) {
-        let soonest = now.saturating_add(APART);
+    fn update(&mut self, now: u64, catalogue: &mut Catalogue) {
+        let soonest = now.saturating_add(MERGED);
         let mut until = self.reading.at(now).max(soonest);
-        self.looked_at = false;
+        self.sampled_from_outside = false;
         for other in &mut self.threads {
-            until = until.min(other.look(now).max(soonest));
-            self.looked_at |= other.load.is_some();
+            until = until.min(other.update(now).max(soonest));
+            self.sampled_from_outside |= other.load.is_some();
         }
-        until = until.min(self.children.look(now, APART, catalogue));
+        until = until.min(self.children.update(now, MERGED, catalogue));
         self.known_until = until;
         let threads = &self.threads;
         let load = |index: usize| threads[index].load.map_or(0.0, Load::busy);
@@ -178,7 +178,7 @@ impl<'a> Others<'a> {
         let (begin, end) = (part.begin, part.end);
         self.free.reset(begin, end);
         for other in &mut self.threads {
-            other.ask(begin, end);
+            other.select(begin, end);
         }
         self.by_calls(false, catalogue);
         self.by_busy_threads(begin, end);
@@ -188,9 +188,9 @@ impl<'a> Others<'a> {
                 return;
             }
             let (from, to) = child.within(begin, end);
-            let stretch = [(from, to, ())].into_iter();
+            let interval = [(from, to, ())].into_iter();
             let processor = self.items.processor;
-            (self.free).take_share(stretch, child.load.busy(), |begin, end, ()| {
+            (self.free).take_share(interval, child.load.busy(), |begin, end, ()| {
                 let own = (child.cause, child.item);
                 split(&mut self.found, (begin, end), child.load, own, processor);
             });
@@ -200,7 +200,7 @@ impl<'a> Others<'a> {
             }
         }
         for (begin, end) in self.free.rest() {
-            if !(part.looked_at || self.looked_at) {
+            if !(part.sampled_from_outside || self.sampled_from_outside) {
                 let piece = plain(begin, end, Cause::Unexplained, self.items.unknown);
                 self.found.push(piece);
                 continue;
@@ -217,8 +217,8 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// Calls of other threads; those that wait for the device come last, because it is
-    /// the usual state of a thread that watches it.
+    /// Calls of other threads. Those that wait for the device come last, because that is
+    /// the normal state of a monitoring thread.
     fn by_calls(&mut self, waits: bool, catalogue: &Catalogue) {
         for other in &self.threads {
             if self.free.is_empty() {
@@ -230,7 +230,7 @@ impl<'a> Others<'a> {
             let mut last = u64::MAX;
             self.free.take(stretches, |begin, end, leaf| {
                 let judged = &leaf.judged;
-                // Its count and bytes belong to one piece of it.
+                // Count and bytes belong to its first piece only.
                 let first = leaf.first && last != leaf.begin;
                 last = leaf.begin;
                 self.found.push(Piece {
@@ -246,8 +246,8 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// Threads that were on a processor outside of any call, the busiest first: each
-    /// takes its share of what those before it left.
+    /// Threads that were on a processor outside of any call, busiest first. Each gets its
+    /// share of the remaining time.
     fn by_busy_threads(&mut self, begin: u64, end: u64) {
         for index in &self.busy {
             let other = &mut self.threads[*index];
@@ -274,8 +274,8 @@ impl<'a> Others<'a> {
             let own = (Cause::OwnCpu, other.item);
             self.free
                 .take_share(outside, load.busy(), |begin, end, ()| {
-                    let stretch = (begin, end);
-                    split(&mut self.found, stretch, load, own, self.items.processor);
+                    let interval = (begin, end);
+                    split(&mut self.found, interval, load, own, self.items.processor);
                 });
         }
     }
@@ -285,13 +285,13 @@ impl<'a> Others<'a> {
         &self.sampled
     }
 
-    /// The item of time in which another had the processor.
+    /// The item for waiting for a processor.
     pub(super) fn processor(&self) -> ItemId {
         self.items.processor
     }
 }
 
-/// A busy stretch as what was done and what was waited for a processor.
+/// Splits a busy interval into work and waiting for a processor.
 fn split(
     found: &mut Vec<Piece>,
     (begin, end): (u64, u64),
@@ -308,7 +308,7 @@ fn split(
     }
 }
 
-/// A piece about which nothing more is known.
+/// A piece without further details.
 pub(super) fn plain(begin: u64, end: u64, cause: Cause, item: ItemId) -> Piece {
     Piece {
         begin,

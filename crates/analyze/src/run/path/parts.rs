@@ -1,9 +1,9 @@
-//! The path as parts, never more than can be used, however long the recording is.
+//! The path as a bounded number of parts, regardless of the length of the recording.
 
 use super::super::Cause;
 use super::catalogue::ItemId;
 
-/// More parts than this are made coarser.
+/// With more parts than this, they are merged.
 const MOST: usize = 1 << 16;
 
 /// A part of the path.
@@ -15,11 +15,11 @@ pub(in crate::run) struct Part {
     pub item: ItemId,
 }
 
-/// Collects parts that follow each other without gaps.
+/// Collects consecutive parts without gaps.
 #[derive(Default)]
 pub(in crate::run) struct Parts {
     parts: Vec<Part>,
-    /// Parts shorter than this may have been put together.
+    /// Parts shorter than this may have been merged.
     grain: u64,
 }
 
@@ -35,7 +35,7 @@ impl Parts {
         self.parts.push(part);
         if self.parts.len() > MOST {
             self.grain = (self.grain * 2).max(part.end / MOST as u64).max(1);
-            self.parts = coarser(&self.parts, self.grain);
+            self.parts = merge_short(&self.parts, self.grain);
         }
     }
 
@@ -44,21 +44,21 @@ impl Parts {
     }
 }
 
-/// The same line with at most `most` parts.
+/// The same path with at most `most` parts.
 pub(in crate::run) fn at_most(most: usize, parts: &[Part]) -> Vec<Part> {
     let length = parts.last().map_or(0, |part| part.end);
     let mut grain = (2 * length / most.max(1) as u64).max(1);
     let mut result = parts.to_vec();
     while result.len() > most {
-        result = coarser(&result, grain);
+        result = merge_short(&result, grain);
         grain *= 2;
     }
     result
 }
 
-/// Puts neighbours that are shorter than `grain` together until they are not; the cause
-/// and item that take the most of them stand for all.
-fn coarser(parts: &[Part], grain: u64) -> Vec<Part> {
+/// Merges neighbours that are shorter than `grain`; the result has the cause and item with
+/// the most time.
+fn merge_short(parts: &[Part], grain: u64) -> Vec<Part> {
     let mut result: Vec<Part> = Vec::new();
     let mut add = |part: Part| match result.last_mut() {
         Some(last) if last.cause == part.cause && last.item == part.item => last.end = part.end,
@@ -68,22 +68,22 @@ fn coarser(parts: &[Part], grain: u64) -> Vec<Part> {
     for (at, part) in parts.iter().enumerate() {
         if part.end - part.begin >= grain {
             if from < at {
-                add(together(&parts[from..at]));
+                add(merged(&parts[from..at]));
             }
             add(*part);
             from = at + 1;
         } else if part.end - parts[from].begin >= grain {
-            add(together(&parts[from..=at]));
+            add(merged(&parts[from..=at]));
             from = at + 1;
         }
     }
     if from < parts.len() {
-        add(together(&parts[from..]));
+        add(merged(&parts[from..]));
     }
     result
 }
 
-fn together(parts: &[Part]) -> Part {
+fn merged(parts: &[Part]) -> Part {
     let mut sums: Vec<(Cause, ItemId, u64)> = Vec::new();
     for part in parts {
         let length = part.end - part.begin;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn few_parts_stay_as_they_are() {
+    fn few_parts_stay_unchanged() {
         let part = |begin, end, item| Part {
             begin,
             end,

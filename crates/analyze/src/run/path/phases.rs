@@ -1,22 +1,22 @@
-//! Which process, and which of its threads, the path follows when.
+//! Determines which process and thread the path follows at each time.
 //!
-//! A launcher or a shell may start the process that iterates. Until that one is made,
-//! the path is what its ancestors do.
+//! A launcher or a shell may start the process that iterates. Until that process is
+//! created, the path follows its ancestors.
 
 use super::super::Cause;
 use super::super::trace::{Process, StartTrace};
 
-/// What the kernel and the dynamic loader do before a program's own code.
+/// The kernel and the dynamic loader, before a program's own code.
 pub(in crate::run) const LOADER: &str = "kernel and dynamic loader";
-/// What libraries do before `main`.
+/// Initialization of libraries before `main`.
 pub(in crate::run) const CONSTRUCTORS: &str = "constructors of linked libraries";
-/// What Python does before the user's code.
+/// Python, before user code.
 pub(in crate::run) const PYTHON: &str = "Python's own start";
 
-/// What comes before a child of a process that was there before the start.
-pub(in crate::run) const FORKED: &str = "asking a warm parent";
+/// The time before a child of an already running process.
+pub(in crate::run) const FORKED: &str = "waiting for the warm parent";
 
-/// The path follows a thread of a process, from here to there.
+/// An interval in which the path follows a thread of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase {
     pub process: usize,
@@ -30,7 +30,7 @@ pub(super) fn phases(trace: &StartTrace, process: usize, thread: usize, until: u
     let all = &trace.processes;
     let mut phases = Vec::new();
     let (mut current, mut current_thread, mut to) = (process, thread, until);
-    // A process that ends before `until` leaves the rest to the one that was started.
+    // If a process ends before `until`, the rest follows the command itself.
     let ended = all[process].ended;
     let after = after(trace, process, ended, until);
     if !after.is_empty() {
@@ -56,15 +56,15 @@ pub(super) fn phases(trace: &StartTrace, process: usize, thread: usize, until: u
     phases
 }
 
-/// What follows the end of a process: the programs that ran one after the other in the
-/// process that was started, which may itself be the one that ended.
+/// The phases after the end of a process: the programs that ran one after the other in the
+/// process of the command, which may be the one that ended.
 fn after(trace: &StartTrace, process: usize, ended: u64, until: u64) -> Vec<Phase> {
     let all = &trace.processes;
     let mut programs: Vec<usize> = (0..all.len())
         .filter(|index| all[*index].pid == trace.pid)
         .collect();
     programs.sort_by_key(|index| all[*index].began);
-    // What the last one of them did is told to the end anyway.
+    // The last program of the command is followed to the end anyway.
     if programs.last() == Some(&process) {
         return Vec::new();
     }
@@ -89,14 +89,14 @@ fn after(trace: &StartTrace, process: usize, ended: u64, until: u64) -> Vec<Phas
     phases
 }
 
-/// When a program was replaced by another in the same process.
+/// The time at which a program was replaced by another in the same process.
 fn handed_over(program: &Process, next: &Process) -> u64 {
     program
         .ended
         .clamp(program.began, next.began.max(program.began))
 }
 
-/// The first program of the process that was started.
+/// The first program of the command.
 pub(in crate::run) fn root(trace: &StartTrace) -> Option<usize> {
     let processes = trace.processes.iter();
     processes
@@ -106,13 +106,13 @@ pub(in crate::run) fn root(trace: &StartTrace) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// The thread that a process begins with.
+/// The first thread of a process.
 pub(in crate::run) fn main_thread(process: &Process) -> usize {
     let main = |thread: &super::super::trace::Thread| thread.id == process.pid;
     process.threads.iter().position(main).unwrap_or(0)
 }
 
-/// Who led to a process, and when that one handed over.
+/// The predecessor of a process, and when it handed over.
 fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
     let process = &trace.processes[index];
     let earlier = |pid: u32, when: u64| {
@@ -132,15 +132,15 @@ fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
     Some((at, process.made.clamp(parent.began, process.began)))
 }
 
-/// Whether it was made before the command was started, and then became its program.
+/// Whether it was created before the command was started, and then became its program.
 fn was_there(process: &Process) -> bool {
     process.made == 0 && process.main.is_none() && process.python_began.is_some()
 }
 
-/// What a process does where no span says it, before its own code runs: the cause, the
-/// item, and until when. None afterwards.
+/// The work of a process before its own code runs, where it has no spans: the cause, the
+/// item, and its end. None afterwards.
 pub(super) fn starting(process: &Process, time: u64) -> Option<(Cause, &'static str, u64)> {
-    // A child that was forked and runs on has no start of its own.
+    // A forked child that continues has no start phase.
     let loaded = process.main.is_some() || process.python_began.is_some() || process.made == 0;
     if time < process.began && was_there(process) {
         return Some((Cause::ProcessStart, FORKED, process.began));
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_the_program_that_runs_then() {
-        // A shell whose last command replaces it, after the one that is followed.
+    fn the_running_program_is_followed_afterwards() {
+        // A shell that is replaced by its last command, after the followed process.
         let shell = trace(vec![
             process(1, 0, 0, 5, 310),
             process(2, 1, 100, 120, 300),
@@ -228,14 +228,14 @@ mod tests {
             found(&shell, 1, 1000),
             [(0, 0, 100), (1, 100, 300), (0, 300, 310), (2, 310, 1000)]
         );
-        // A program that is replaced when it is done.
+        // A program that is replaced at its end.
         let replaced = trace(vec![process(1, 0, 0, 5, 300), process(1, 0, 0, 310, 1000)]);
         assert_eq!(found(&replaced, 0, 1000), [(0, 0, 300), (1, 300, 1000)]);
         assert_eq!(found(&replaced, 0, 200), [(0, 0, 200)]);
     }
 
     #[test]
-    fn who_has_no_known_parent_follows_the_command_itself() {
+    fn a_process_without_known_parent_follows_the_command() {
         let trace = trace(vec![process(1, 0, 0, 5, 99), process(9, 8, 40, 45, 1000)]);
         assert_eq!(found(&trace, 1, 500), [(0, 0, 40), (1, 40, 500)]);
     }

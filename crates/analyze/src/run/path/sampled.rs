@@ -1,21 +1,21 @@
-//! Sampled stacks along a path: which sample lies in which item's own CPU time.
+//! Sampled stacks along a path: assigns samples to items of own CPU time.
 
 use std::collections::HashMap;
 
 use super::super::Stacks;
 use super::catalogue::ItemId;
 
-/// A sample that is part of an item's own CPU time.
+/// A sample in an item's own CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) struct Sampled {
     pub item: ItemId,
-    /// The innermost frame, in the nodes of [`Stacks`].
+    /// The innermost frame, as an index into the nodes of [`Stacks`].
     pub node: u32,
-    /// Whether it lies in the first iteration, not before it.
+    /// Whether it is in the first iteration rather than before.
     pub in_first: bool,
 }
 
-/// The samples of a start, by process and thread, each in order of time.
+/// The samples of a start by process and thread, in chronological order.
 pub(super) struct ByThread(HashMap<(u32, u32), Vec<(u64, u32)>>);
 
 impl ByThread {
@@ -28,7 +28,7 @@ impl ByThread {
         ByThread(threads)
     }
 
-    /// To go along the samples of a thread.
+    /// A cursor over the samples of a thread.
     pub(super) fn cursor(&self, process: u32, thread: u32) -> Cursor<'_> {
         Cursor {
             left: self.0.get(&(process, thread)).map_or(&[], Vec::as_slice),
@@ -36,14 +36,14 @@ impl ByThread {
     }
 }
 
-/// Goes along the samples of a thread. Times must not go back.
+/// Iterates over the samples of a thread. Times must not decrease.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     left: &'a [(u64, u32)],
 }
 
 impl<'a> Cursor<'a> {
-    /// The samples in an interval that were not asked for before: time and node.
+    /// The samples in an interval that were not returned before, as time and node.
     pub(super) fn take(&mut self, begin: u64, end: u64) -> &'a [(u64, u32)] {
         let skipped = self.left.partition_point(|(time, _)| *time < begin);
         let left = &self.left[skipped..];
@@ -59,7 +59,7 @@ mod tests {
     use preheat_model::run::StackSample;
 
     #[test]
-    fn every_sample_is_taken_once() {
+    fn every_sample_is_returned_once() {
         let sample = |time, thread| StackSample::from((time, 1, thread, time as u32));
         let stacks = Stacks {
             samples: vec![sample(5, 1), sample(6, 2), sample(10, 1), sample(20, 1)],

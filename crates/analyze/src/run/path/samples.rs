@@ -1,20 +1,20 @@
-//! How busy a thread was, as it was seen from outside.
+//! The load of a thread, sampled from outside.
 //!
-//! A thread that waits for a processor has something to do as well, but the program is
-//! not to blame for it. Between two looks only the shares are known.
+//! A thread that waits for a processor has work to do, but the program is not to blame for
+//! it. Between two samples, only the shares are known.
 
 use super::super::trace::{Process, ProcessSample, Thread, ThreadSample};
 
-/// What happened this long after the last look is not known any more.
+/// A load is unknown this long after the last sample.
 const REACH: u64 = 50_000_000;
-/// How often threads are looked at, at most.
+/// The shortest interval between samples.
 const EVERY: u64 = 5_000_000;
-/// A thread that was this busy did nothing else.
+/// A load above this counts as full.
 const BUSY: f64 = 0.95;
-/// A thread that was less busy than this was not.
+/// A load below this counts as idle.
 pub(super) const NOT_BUSY: f64 = 0.05;
 
-/// A share of a length. Nearly all is all, and nearly nothing is nothing.
+/// A share of a length, rounded to all or nothing if it is close.
 pub(super) fn portion(length: u64, share: f64) -> u64 {
     if share >= BUSY {
         length
@@ -25,29 +25,29 @@ pub(super) fn portion(length: u64, share: f64) -> u64 {
     }
 }
 
-/// What a thread did in a stretch of time, as shares of it.
+/// The load of a thread in an interval, as shares of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
-    /// It was on a processor.
+    /// On a processor.
     pub cpu: f64,
-    /// It waited for one.
+    /// Waiting for a processor.
     pub waited: f64,
 }
 
 impl Load {
-    /// It had something to do.
+    /// Either of them.
     pub(super) fn busy(self) -> f64 {
         self.cpu + self.waited
     }
 
-    /// The same in parts of the stretch that make it up in this proportion.
+    /// The load in a part of the interval, if all of it belongs to that part.
     pub(super) fn times(self, factor: f64) -> Load {
         let cpu = (self.cpu * factor).min(1.0);
         let waited = (self.waited * factor).min(1.0 - cpu);
         Load { cpu, waited }
     }
 
-    /// How much of a busy length was waiting; a little is not worth telling.
+    /// The waiting time within a busy length; 0 if negligible.
     pub(super) fn waited_of(self, length: u64) -> u64 {
         if self.waited < NOT_BUSY {
             return 0;
@@ -56,24 +56,24 @@ impl Load {
     }
 }
 
-/// A stretch of time in which a thread was equally busy, as far as is known.
+/// An interval in which a thread had a constant load, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Stretch {
-    /// From here.
+pub(super) struct LoadInterval {
+    /// Begin.
     pub begin: u64,
-    /// It ends here.
+    /// End.
     pub end: u64,
-    /// How busy; none if nobody looked.
+    /// The load; none if it was not sampled.
     pub load: Option<Load>,
 }
 
-/// Goes along a thread's samples. Times that are asked for must not go back.
+/// Iterates over the samples of a thread. Times must not decrease.
 pub(super) struct Samples<'a> {
     samples: &'a [ThreadSample],
-    /// By sample: what the thread waited for a processor since the one before; empty if
-    /// it never did.
+    /// Indexed by sample: the time the thread waited for a processor since the previous
+    /// one; empty if it never waited.
     waited: Vec<u64>,
-    /// When the thread had used nothing yet.
+    /// The time at which the thread had used no CPU time yet.
     origin: u64,
     next: usize,
 }
@@ -84,8 +84,8 @@ impl<'a> Samples<'a> {
         let origin = samples.first().map_or(0, |first| {
             let used = first.cpu.saturating_add(first.waited);
             let main = thread.id == process.pid && process.made < first.time;
-            // When a thread began is not known. It was not there at the look before, or
-            // it had used all the time until now.
+            // The begin of a thread is unknown. It did not exist at the previous sample, or
+            // its CPU time reaches further back.
             let since = first.time.saturating_sub(used.max(EVERY));
             if main {
                 process.made.min(since)
@@ -101,12 +101,12 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// The stretch that `time` lies in.
-    pub(super) fn at(&mut self, time: u64) -> Stretch {
+    /// The interval that contains `time`.
+    pub(super) fn at(&mut self, time: u64) -> LoadInterval {
         while (self.samples.get(self.next)).is_some_and(|sample| sample.time <= time) {
             self.next += 1;
         }
-        let unknown = |begin, end| Stretch {
+        let unknown = |begin, end| LoadInterval {
             begin,
             end,
             load: None,
@@ -118,7 +118,7 @@ impl<'a> Samples<'a> {
             return unknown(0, self.origin);
         }
         match self.samples.get(self.next) {
-            Some(sample) => Stretch {
+            Some(sample) => LoadInterval {
                 begin: before(self.samples, self.origin, self.next).time,
                 end: sample.time,
                 load: Some(self.between(self.next)),
@@ -126,7 +126,7 @@ impl<'a> Samples<'a> {
             None => {
                 let end = last.time.saturating_add(REACH);
                 if time < end {
-                    Stretch {
+                    LoadInterval {
                         begin: last.time,
                         end,
                         load: Some(self.between(self.samples.len() - 1)),
@@ -138,7 +138,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// How busy it was before sample `at`, since the one before.
+    /// The load between the previous sample and sample `at`.
     fn between(&self, at: usize) -> Load {
         let (time, cpu, _) = since(self.samples, self.origin, at);
         let waited = self.waited.get(at).copied().unwrap_or(0);
@@ -151,7 +151,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// The look before sample `at`; before the first, when the thread began.
+/// The sample before `at`; for the first one, the begin of the thread.
 fn before(samples: &[ThreadSample], origin: u64, at: usize) -> ThreadSample {
     match at.checked_sub(1) {
         Some(before) => samples[before],
@@ -162,8 +162,8 @@ fn before(samples: &[ThreadSample], origin: u64, at: usize) -> ThreadSample {
     }
 }
 
-/// Time, time on a processor and time of waiting for one, from one look to the next. A
-/// thread that waits for others of its own program is part of what that computes.
+/// The time, CPU time and waiting time between two samples. Waiting for other threads of
+/// the same program counts as computing.
 fn since(samples: &[ThreadSample], origin: u64, at: usize) -> (u64, u64, u64) {
     let (earlier, later) = (before(samples, origin, at), &samples[at]);
     (
@@ -173,9 +173,9 @@ fn since(samples: &[ThreadSample], origin: u64, at: usize) -> (u64, u64, u64) {
     )
 }
 
-/// What a thread waited for a processor before each sample. The kernel tells of waiting
-/// only when the thread runs again: what is more than the time since the look before was
-/// before that look, back to where the thread last ran.
+/// The time that a thread waited for a processor before each sample. The kernel reports
+/// waiting only when the thread runs again: an excess over the time since the previous
+/// sample belongs to earlier intervals, back to when the thread last ran.
 fn waited(samples: &[ThreadSample], origin: u64) -> Vec<u64> {
     if samples.last().is_none_or(|last| last.waited == 0) {
         return Vec::new();
@@ -183,27 +183,27 @@ fn waited(samples: &[ThreadSample], origin: u64) -> Vec<u64> {
     let mut result = vec![0; samples.len()];
     let mut carried = 0u64;
     for at in (0..samples.len()).rev() {
-        let (time, cpu, told) = since(samples, origin, at);
+        let (time, cpu, reported) = since(samples, origin, at);
         let room = time.saturating_sub(cpu);
-        let here = told.min(room);
+        let here = reported.min(room);
         let from_later = carried.min(room - here);
         result[at] = here + from_later;
         let beyond = if cpu == 0 { carried - from_later } else { 0 };
-        carried = (told - here).saturating_add(beyond);
+        carried = (reported - here).saturating_add(beyond);
     }
     result
 }
 
-/// A disk is hardly slower than this, in bytes a second.
+/// A lower bound for the speed of a disk, in bytes per second.
 const DISK: f64 = 50e6;
-/// A page fault hardly takes longer than this, in nanoseconds.
+/// An upper bound for the duration of a page fault, in nanoseconds.
 const FAULT: u64 = 1_000_000;
 
-/// Goes along a process's samples. Times that are asked for must not go back.
+/// Iterates over the samples of a process. Times must not decrease.
 pub(super) struct Reading<'a> {
     samples: &'a [ProcessSample],
     next: usize,
-    /// How much of the time around the last one that was asked for was reading.
+    /// The remaining reading time in the current interval, in nanoseconds.
     left: f64,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Goes to `time`, and says until when the same is known of it.
+    /// Advances to `time`, and returns until when the result is valid.
     pub(super) fn at(&mut self, time: u64) -> u64 {
         let before = self.next;
         while (self.samples.get(self.next)).is_some_and(|sample| sample.time <= time) {
@@ -229,7 +229,7 @@ impl<'a> Reading<'a> {
         next.map_or(u64::MAX, |sample| sample.time)
     }
 
-    /// How long what was read until the next look can have taken.
+    /// The longest time that the reads until the next sample can have taken.
     fn covered(&self) -> f64 {
         let earlier = self.next.checked_sub(1).and_then(|at| self.samples.get(at));
         let (Some(earlier), Some(later)) = (earlier, self.samples.get(self.next)) else {
@@ -242,7 +242,8 @@ impl<'a> Reading<'a> {
         covered.min(time as f64)
     }
 
-    /// Of an idle length, of which only a share counts: what was waiting for a disk.
+    /// The time within an idle length that was spent waiting for a disk, if only a share of
+    /// the length counts.
     pub(super) fn take(&mut self, length: u64, share: f64) -> u64 {
         if self.left < 1.0 || share <= 0.0 {
             return 0;
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_looks_the_share_is_known() {
+    fn shares_are_known_between_two_samples() {
         let process = Process {
             pid: 7,
             ..Process::default()
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_came_later_was_not_there_before() {
+    fn a_later_thread_has_no_earlier_load() {
         let process = Process {
             pid: 1,
             ..Process::default()
@@ -310,19 +311,20 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_when_the_thread_runs_again() {
-        // It runs until 10, waits until 30, and runs again: the look at 35 tells of it.
-        let looks = [(10, 10, 0), (20, 10, 0), (25, 10, 0), (35, 15, 20)];
-        let samples = looks.map(|(time, cpu, waited)| ThreadSample {
+    fn waiting_is_reported_when_the_thread_runs_again() {
+        // It runs until 10, waits until 30, and runs again; the sample at 35 reports the
+        // wait.
+        let values = [(10, 10, 0), (20, 10, 0), (25, 10, 0), (35, 15, 20)];
+        let samples = values.map(|(time, cpu, waited)| ThreadSample {
             time: time * MS,
             cpu: cpu * MS,
             waited: waited * MS,
             ..ThreadSample::default()
         });
         assert_eq!(waited(&samples, 0), [0, 10 * MS, 5 * MS, 5 * MS]);
-        // Never beyond where it ran.
-        let looks = [(10, 0, 0), (20, 5, 0), (30, 10, 40)];
-        let samples = looks.map(|(time, cpu, waited)| ThreadSample {
+        // The wait never extends into time when it ran.
+        let values = [(10, 0, 0), (20, 5, 0), (30, 10, 40)];
+        let samples = values.map(|(time, cpu, waited)| ThreadSample {
             time: time * MS,
             cpu: cpu * MS,
             waited: waited * MS,
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_waiting_for_a_disk_than_what_was_read_takes() {
+    fn waiting_for_a_disk_is_bounded_by_the_bytes_read() {
         let sample = |time: u64, read| ProcessSample {
             time: time * MS,
             read,

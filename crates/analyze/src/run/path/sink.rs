@@ -1,5 +1,5 @@
-//! Where the pieces of the path go: into the sums of the stretch that they lie in, and
-//! into the path itself as far as that is kept.
+//! Collects the pieces of the path: adds them to the tally of their region, and to the path
+//! itself up to its limit.
 
 use super::super::Cause;
 use super::catalogue::ItemId;
@@ -14,14 +14,14 @@ pub(super) struct Piece {
     pub end: u64,
     pub cause: Cause,
     pub item: ItemId,
-    /// The part of it that was waiting.
+    /// The share of it that was waiting.
     pub waiting: f32,
     pub bytes: u64,
     /// Whether it is the first piece of its span.
     pub first: bool,
 }
 
-/// A stretch of the path that is summed.
+/// A region of the path with a separate tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     /// Before the first iteration.
@@ -30,24 +30,24 @@ enum Region {
     First,
     /// One of the later iterations.
     Later(usize),
-    /// Nothing is wanted of this.
+    /// Not needed.
     Nothing,
 }
 
-/// Takes pieces in order of time.
+/// Receives pieces in chronological order.
 pub(super) struct Sink {
-    /// Until when which region goes.
+    /// The ends of the regions, in order.
     cuts: Vec<(u64, Region)>,
-    /// The cut that the next piece lies in, and the one of the last question.
+    /// The region of the next piece, and that of the last `wants` call.
     at: usize,
-    asked: usize,
+    queried: usize,
     path_until: u64,
     pub(super) before: Tally,
     pub(super) first: Tally,
     pub(super) later: Vec<[u64; CAUSES]>,
     pub(super) parts: Parts,
-    /// How long the path waited for a processor until the end of the first iteration,
-    /// also within calls, in nanoseconds.
+    /// Nanoseconds until the end of the first iteration in which the path waited for a
+    /// processor, including time within calls.
     pub(super) waited: f64,
     /// Samples of own CPU time until then.
     pub(super) sampled: Vec<Sampled>,
@@ -56,8 +56,8 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// For iterations of which some `later` ones are summed too. Without iterations
-    /// everything until `end` is before.
+    /// A sink for iterations, with separate tallies for those in `later`. Without
+    /// iterations, everything until `end` is `Before`.
     pub(super) fn new(iterations: &[(u64, u64)], later: &[usize], end: u64) -> Sink {
         let mut cuts = Vec::new();
         let mut path_until = end;
@@ -69,7 +69,7 @@ impl Sink {
                 cuts.push((iteration.1, Region::Later(place)));
             }
             path_until = iterations[iterations.len().min(3) - 1].1;
-            // The path may go on where nothing is summed any more.
+            // The path may extend beyond the last region.
             if cuts.last().is_some_and(|last| last.0 < path_until) {
                 cuts.push((path_until, Region::Nothing));
             }
@@ -79,7 +79,7 @@ impl Sink {
         Sink {
             cuts,
             at: 0,
-            asked: 0,
+            queried: 0,
             path_until,
             before: Tally::new(),
             first: Tally::new(),
@@ -92,13 +92,13 @@ impl Sink {
         }
     }
 
-    /// In a stretch, this share of the time was waiting for a processor.
+    /// Records that this share of an interval was spent waiting for a processor.
     pub(super) fn waited_for_processor(&mut self, begin: u64, end: u64, share: f64) {
         let length = end.min(self.first_until).saturating_sub(begin);
         self.waited += length as f64 * share;
     }
 
-    /// A stack was sampled in an item's own CPU time.
+    /// Records a stack sample in an item's own CPU time.
     pub(super) fn sampled(&mut self, item: ItemId, (time, node): (u64, u32)) {
         if time < self.first_until {
             self.sampled.push(Sampled {
@@ -109,21 +109,21 @@ impl Sink {
         }
     }
 
-    /// Until when pieces are wanted at all.
+    /// The time until which pieces are needed.
     pub(super) fn until(&self) -> u64 {
         let cuts = self.cuts.iter().map(|cut| cut.0);
         cuts.max().unwrap_or(0).max(self.path_until)
     }
 
-    /// Whether anything of this stretch is wanted. Must not go back in time.
+    /// Whether any of this interval is needed. Times must not decrease.
     pub(super) fn wants(&mut self, begin: u64, end: u64) -> bool {
-        while (self.cuts.get(self.asked)).is_some_and(|cut| cut.0 <= begin) {
-            self.asked += 1;
+        while (self.cuts.get(self.queried)).is_some_and(|cut| cut.0 <= begin) {
+            self.queried += 1;
         }
         if begin < self.path_until {
             return true;
         }
-        let cut = self.cuts.get(self.asked);
+        let cut = self.cuts.get(self.queried);
         cut.is_some_and(|(until, region)| *region != Region::Nothing || end > *until)
     }
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_sampled_iterations_is_not_wanted() {
+    fn time_between_summed_iterations_is_not_needed() {
         let iterations: Vec<(u64, u64)> = (0..100).map(|i| (i * 10, i * 10 + 10)).collect();
         let mut sink = Sink::new(&iterations, &[50], 1000);
         assert!(sink.wants(0, 5));

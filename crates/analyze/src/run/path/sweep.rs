@@ -1,5 +1,4 @@
-//! Follows one thread from here to there: what its spans say, and what explains the
-//! time between them.
+//! Follows one thread through a phase: explains its spans and the gaps between them.
 
 use super::super::Cause;
 use super::super::facts::Facts;
@@ -11,16 +10,15 @@ use super::other::waits;
 use super::others::{Others, Question, plain};
 use super::phases::{Phase, starting};
 use super::sampled::{ByThread, Cursor};
-use super::samples::{Load, Samples, Stretch, portion};
+use super::samples::{Load, LoadInterval, Samples, portion};
 use super::sink::{Piece, Sink};
 
-/// Idle time in a busy thread that is shorter than this many nanoseconds is not worth a
-/// look at the others.
-const WORTH_A_LOOK: f64 = 1000.0;
-/// What was done where calls are not recorded.
-const LEFT_OUT: &str = "iterations that were not recorded in detail";
-/// Pieces that are kept until a stretch is complete.
-const HELD: usize = 4096;
+/// Shorter idle time in a busy thread is not attributed to others, in nanoseconds.
+const ATTRIBUTED: f64 = 1000.0;
+/// The item for time in which calls are not recorded.
+const LEFT_OUT: &str = "iterations not recorded in detail";
+/// The number of pieces to buffer until an interval is complete.
+const MOST_PENDING: usize = 4096;
 
 /// One phase of the path.
 pub(super) struct Sweep<'a, 's> {
@@ -31,17 +29,17 @@ pub(super) struct Sweep<'a, 's> {
     stacks: Cursor<'a>,
     others: Others<'a>,
     item: ItemId,
-    /// What stretches without detail have in place of it.
+    /// The item for intervals without detail.
     left_out: ItemId,
     catalogue: &'s mut Catalogue,
     sink: &'s mut Sink,
-    stretch: Stretch,
-    held: Vec<Held>,
+    interval: LoadInterval,
+    pending: Vec<Pending>,
 }
 
-enum Held {
+enum Pending {
     Known(Piece),
-    /// torch.compile: other processes may work for it while it waits.
+    /// torch.compile, which may wait for other processes.
     Compiling(Piece),
     Gap(u64, u64),
 }
@@ -64,7 +62,7 @@ impl<'a, 's> Sweep<'a, 's> {
         let process = facts.process;
         let thread = process.threads.get(phase.thread).unwrap_or(&NO_THREAD);
         let mut samples = Samples::new(process, thread);
-        let stretch = samples.at(phase.from);
+        let interval = samples.at(phase.from);
         let item = catalogue.named(&names.followed(process, thread));
         let left_out = catalogue.named(LEFT_OUT);
         Sweep {
@@ -77,12 +75,12 @@ impl<'a, 's> Sweep<'a, 's> {
             left_out,
             catalogue,
             sink,
-            stretch,
-            held: Vec::with_capacity(HELD),
+            interval,
+            pending: Vec::with_capacity(MOST_PENDING),
         }
     }
 
-    /// Goes through the whole phase.
+    /// Processes the whole phase.
     pub(super) fn follow(mut self, facts: &'a Facts<'a>, phase: &Phase) {
         let mut now = phase.from;
         for leaf in Leaves::new(facts, phase.thread) {
@@ -117,9 +115,9 @@ impl<'a, 's> Sweep<'a, 's> {
                 bytes: leaf.bytes,
                 first: leaf.first,
             };
-            self.hold(match self.facts.is_torch_compile(leaf.judged.thing) {
-                true => Held::Compiling(piece),
-                false => Held::Known(piece),
+            self.push(match self.facts.is_torch_compile(leaf.judged.thing) {
+                true => Pending::Compiling(piece),
+                false => Pending::Known(piece),
             });
         }
     }
@@ -131,37 +129,37 @@ impl<'a, 's> Sweep<'a, 's> {
         while let Some((cause, name, until)) = starting(self.process, begin) {
             let until = until.min(end);
             let item = self.catalogue.named(name);
-            self.hold(Held::Known(plain(begin, until, cause, item)));
+            self.push(Pending::Known(plain(begin, until, cause, item)));
             begin = until;
             if begin == end {
                 return;
             }
         }
-        // Cut where detail ends or begins again.
+        // Cut where detail ends or resumes.
         while let Some(border) = self.border(begin).filter(|border| *border < end) {
-            self.hold(Held::Gap(begin, border));
+            self.push(Pending::Gap(begin, border));
             begin = border;
         }
-        self.hold(Held::Gap(begin, end));
+        self.push(Pending::Gap(begin, end));
     }
 
-    /// The next border of a stretch without detail.
+    /// The next border of an interval without detail.
     fn border(&self, after: u64) -> Option<u64> {
         let sparse = &self.process.sparse;
-        let next = sparse.get(sparse.partition_point(|stretch| stretch.1 <= after))?;
+        let next = sparse.get(sparse.partition_point(|interval| interval.1 <= after))?;
         Some(if next.0 > after { next.0 } else { next.1 })
     }
 
-    /// Keeps something until it is known how busy the thread was, cut where that changes.
-    fn hold(&mut self, held: Held) {
-        let (mut begin, end) = held.span();
+    /// Buffers a piece until the load of the thread is known, cut where the load changes.
+    fn push(&mut self, pending: Pending) {
+        let (mut begin, end) = pending.span();
         let mut first = true;
         while begin < end {
-            if begin >= self.stretch.end {
+            if begin >= self.interval.end {
                 self.flush();
-                self.stretch = self.samples.at(begin);
+                self.interval = self.samples.at(begin);
             }
-            let until = end.min(self.stretch.end);
+            let until = end.min(self.interval.end);
             let part = |piece: Piece| Piece {
                 begin,
                 end: until,
@@ -169,53 +167,53 @@ impl<'a, 's> Sweep<'a, 's> {
                 first: first && piece.first,
                 ..piece
             };
-            self.held.push(match held {
-                Held::Gap(..) => Held::Gap(begin, until),
-                Held::Known(piece) => Held::Known(part(piece)),
-                Held::Compiling(piece) => Held::Compiling(part(piece)),
+            self.pending.push(match pending {
+                Pending::Gap(..) => Pending::Gap(begin, until),
+                Pending::Known(piece) => Pending::Known(part(piece)),
+                Pending::Compiling(piece) => Pending::Compiling(part(piece)),
             });
             (begin, first) = (until, false);
         }
-        if self.held.len() >= HELD {
+        if self.pending.len() >= MOST_PENDING {
             self.flush();
         }
     }
 
-    /// Hands on what is held. The time that the thread was busy is shared between the
-    /// gaps and the calls that compute; calls that wait get nothing of it.
+    /// Emits the buffered pieces. The busy time of the thread is divided among gaps and
+    /// calls that compute; calls that wait get none of it.
     fn flush(&mut self) {
         let (mut gaps, mut work, mut all) = (0.0, 0.0, 0.0);
-        for held in &self.held {
-            let (begin, end) = held.span();
+        for pending in &self.pending {
+            let (begin, end) = pending.span();
             let length = (end - begin) as f64;
             all += length;
-            match held {
-                Held::Gap(..) | Held::Compiling(_) => gaps += length,
-                Held::Known(piece) if waits(piece.cause) => {}
-                Held::Known(piece) => work += length * f64::from(1.0 - piece.waiting),
+            match pending {
+                Pending::Gap(..) | Pending::Compiling(_) => gaps += length,
+                Pending::Known(piece) if waits(piece.cause) => {}
+                Pending::Known(piece) => work += length * f64::from(1.0 - piece.waiting),
             }
         }
-        let load = self.stretch.load;
+        let load = self.interval.load;
         let share = load.map(|load| load.times(all / (gaps + work).max(1.0)));
         let waited = load.map_or(0.0, |load| load.waited);
         if waited > 0.0 {
-            for held in &self.held {
-                let (begin, end) = held.span();
+            for pending in &self.pending {
+                let (begin, end) = pending.span();
                 self.sink.waited_for_processor(begin, end, waited);
             }
         }
-        for at in 0..self.held.len() {
-            match self.held[at] {
-                Held::Known(piece) => self.sink.add(piece),
-                Held::Compiling(piece) => self.explain_compiling(piece, share),
-                Held::Gap(begin, end) => self.explain(begin, end, share),
+        for at in 0..self.pending.len() {
+            match self.pending[at] {
+                Pending::Known(piece) => self.sink.add(piece),
+                Pending::Compiling(piece) => self.explain_compiling(piece, share),
+                Pending::Gap(begin, end) => self.explain(begin, end, share),
             }
         }
-        self.held.clear();
+        self.pending.clear();
     }
 
-    /// Splits a part of torch.compile in which the thread was busy for a share of the time:
-    /// the rest is what other processes did, as far as they did anything.
+    /// Splits a part of torch.compile in which the thread was busy for a share of the time.
+    /// The rest is attributed to other processes, as far as they were busy.
     fn explain_compiling(&mut self, piece: Piece, share: Option<Load>) {
         let (begin, end) = (piece.begin, piece.end);
         let length = end - begin;
@@ -231,7 +229,7 @@ impl<'a, 's> Sweep<'a, 's> {
             begin,
             end,
             share: (length - own) as f64 / length as f64,
-            looked_at: share.is_some(),
+            sampled_from_outside: share.is_some(),
         };
         for found in self.others.for_torch_compile(question, self.catalogue) {
             let by_child = found.cause != Cause::Unexplained;
@@ -247,19 +245,19 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 
     /// Explains a gap in which the thread was busy for a share of the time. The order of
-    /// the busy part and the rest is not known; the sums are right.
+    /// busy and idle time is unknown, but the sums are correct.
     fn explain(&mut self, begin: u64, end: u64, share: Option<Load>) {
         let length = end - begin;
         let load = share.unwrap_or_default();
         let busy = load.busy();
-        let own = if busy >= 0.5 && (1.0 - busy) * (length as f64) < WORTH_A_LOOK {
+        let own = if busy >= 0.5 && (1.0 - busy) * (length as f64) < ATTRIBUTED {
             length
         } else {
             portion(length, busy)
         };
         let waited = begin + own - load.waited_of(own);
         let sparse = !self.process.is_in_detail((begin, end));
-        // Without detail nobody knows what of it were calls, and of what kind.
+        // Without detail, the calls within this time are unknown.
         let left_out = self.left_out;
         let judged = |piece: Piece| match sparse && piece.cause == Cause::OwnCpu {
             true => Piece {
@@ -286,7 +284,7 @@ impl<'a, 's> Sweep<'a, 's> {
             begin,
             end,
             share: (length - own) as f64 / length as f64,
-            looked_at: share.is_some(),
+            sampled_from_outside: share.is_some(),
         };
         let pieces = self.others.explain(question, self.catalogue);
         for piece in pieces {
@@ -308,18 +306,18 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 }
 
-/// Where a time of an interval lies when the interval's first part is something else.
+/// Maps a time into an interval whose first part is already used.
 fn scaled(time: u64, (begin, end): (u64, u64), first: u64) -> u64 {
     let length = u128::from(end - begin);
     let part = u128::from(time - begin) * (length - u128::from(first)) / length.max(1);
     begin + first + part as u64
 }
 
-impl Held {
+impl Pending {
     fn span(&self) -> (u64, u64) {
         match self {
-            Held::Known(piece) | Held::Compiling(piece) => (piece.begin, piece.end),
-            Held::Gap(begin, end) => (*begin, *end),
+            Pending::Known(piece) | Pending::Compiling(piece) => (piece.begin, piece.end),
+            Pending::Gap(begin, end) => (*begin, *end),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Sums by cause and by item. Exact: whole nanoseconds.
+//! Sums by cause and by item, in exact nanoseconds.
 
 use std::collections::HashMap;
 
 use super::super::Cause;
 use super::catalogue::ItemId;
 
-/// How many causes there are.
+/// The number of causes.
 pub(in crate::run) const CAUSES: usize = Cause::ALL.len();
 
-/// What one thing adds up to.
+/// The totals of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::run) struct Sum {
     pub nanoseconds: u64,
-    /// The part of it that was waiting.
+    /// The waiting time within it.
     pub waiting: f64,
     pub bytes: u64,
     pub count: u64,
@@ -27,12 +27,12 @@ impl Sum {
     }
 }
 
-/// Sums of a stretch of the path.
+/// The sums of a region of the path.
 pub(in crate::run) struct Tally {
     pub causes: [u64; CAUSES],
-    /// By item: the cause that it was first seen with.
+    /// Indexed by item: its first cause.
     items: Vec<Option<(Cause, Sum)>>,
-    /// Items that have several causes, which is rare.
+    /// Items with several causes, which are rare.
     more: HashMap<(ItemId, Cause), Sum>,
 }
 
@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// Every item with its cause, in the order of their numbers.
+    /// All items with their causes, by id.
     pub(in crate::run) fn items(&self) -> impl Iterator<Item = (Cause, ItemId, Sum)> {
         let first = self.items.iter().enumerate().filter_map(|(at, entry)| {
             let (cause, sum) = (*entry)?;

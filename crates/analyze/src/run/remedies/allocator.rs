@@ -1,14 +1,15 @@
-//! How device memory is allocated: all of it at once, or piece by piece.
+//! Device memory allocated all at once, or piece by piece.
 //!
-//! A framework that takes most of the device at its start pays for one large allocation,
-//! and keeps the memory from others. The allocator of JAX and TensorFlow then also fills a
-//! table on the host, with 8 bytes for each 256 bytes of it: 3.3 GiB and 1.8 s on an H200. One that takes memory as it needs it pays for many
-//! driver calls, most of them in the first iteration. Each is the remedy for the other, so
-//! one remedy covers both. `preheat start` has the same id for the settings that it tries.
+//! A framework that allocates most of the device at its start pays for one large
+//! allocation, and keeps the memory from others. The allocator of JAX and TensorFlow then
+//! also fills a table on the host, with 8 bytes for each 256 bytes of device memory: 3.3
+//! GiB and 1.8 s on an H200. One that allocates memory as needed pays for many driver
+//! calls, most of them in the first iteration. Each is the remedy for the other, so one
+//! remedy covers both. `preheat start` uses the same id for the settings it tries.
 
 use super::super::trace::{Span, What};
 use super::super::{Cause, Later};
-use super::{Case, Told, length, remedy};
+use super::{Case, Suggestion, length, remedy};
 use crate::units;
 
 const ID: &str = "allocator";
@@ -20,20 +21,20 @@ const ALLOCATE: f64 = 130e-6;
 /// Seconds for each byte of a large one: 1 GiB takes 117 to 204 µs.
 const ALLOCATE_BYTE: f64 = 0.1e-3 / (1u64 << 30) as f64;
 
-/// One allocation of this part of the device's memory takes all of it: JAX takes 75 %.
+/// One allocation of this share of the device memory counts as all of it: JAX uses 75 %.
 const ALL_OF_IT: f64 = 0.5;
-/// JAX and TensorFlow keep a table of the memory that they hold. One byte of it stands for so
-/// many on the device.
+/// JAX and TensorFlow keep a table of their device memory. One byte of it represents this
+/// many bytes on the device.
 const DEVICE_BYTES_OF_TABLE: u64 = 32;
-/// Bytes a second at which the table is filled, at the least: 1.8 GB/s on an H200 machine. CPU
-/// time beyond that is something else.
+/// A lower bound for the speed at which the table is filled, in bytes per second: 1.8 GB/s
+/// on an H200 machine. Further CPU time has another cause.
 const TABLE_SPEED: f64 = 0.5e9;
-/// PyTorch has separate segments of this size for tensors of at most 1 MiB. A large block in
-/// its pool does not serve them.
+/// PyTorch has separate segments of this size for tensors of at most 1 MiB, which cannot
+/// use a large block in its pool.
 const SMALL_SEGMENT: u64 = 2 << 20;
-/// Calls that take less than this together, in seconds, are not worth a sentence.
+/// Calls that take less than this in total, in seconds, are not reported.
 const LEAST: f64 = 100e-6;
-/// Allocation that is this part of the first iteration is worth removing from it.
+/// Allocation of at least this share of the first iteration is worth removing.
 const MUCH_OF_FIRST: f64 = 0.05;
 
 /// The allocator behind the calls.
@@ -65,8 +66,8 @@ impl Calls {
     }
 }
 
-/// Another way of allocating device memory.
-pub(super) fn allocator(case: &Case) -> Option<Told> {
+/// A different way of allocating device memory.
+pub(super) fn allocator(case: &Case) -> Option<Suggestion> {
     let facts = case.facts()?;
     let spans: Vec<&Span> = (case.spans(What::Allocate))
         .filter(|span| {
@@ -101,8 +102,8 @@ fn who(case: &Case) -> Allocator {
     }
 }
 
-/// One allocation holds most of the device's memory.
-fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
+/// One allocation holds most of the device memory.
+fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Suggestion> {
     let facts = case.facts()?;
     // Memory that is created separately from its addresses is mapped by further calls.
     let created = facts.process.symbol(span).starts_with("cuMemCreate");
@@ -121,7 +122,7 @@ fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
     let saving = (seconds - ALLOCATE).max(0.0) + table;
     let on_the_host = match table >= LEAST {
         true => format!(
-            ", and the allocator then takes {} of CPU time to set up a table of it, {} of host \
+            ", and the allocator then needs {} of CPU time to set up a table for it, {} of host \
              memory",
             units::duration(table),
             units::bytes(table_bytes(case, span)),
@@ -129,21 +130,21 @@ fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
         false => String::new(),
     };
     let setting = match who(case) {
-        Allocator::Jax => "XLA_PYTHON_CLIENT_PREALLOCATE=false takes memory as it is needed",
-        Allocator::TensorFlow => "TF_FORCE_GPU_ALLOW_GROWTH=true takes memory as it is needed",
-        Allocator::Torch | Allocator::Own => "Allocating what is needed takes less",
+        Allocator::Jax => "XLA_PYTHON_CLIENT_PREALLOCATE=false allocates memory as needed",
+        Allocator::TensorFlow => "TF_FORCE_GPU_ALLOW_GROWTH=true allocates memory as needed",
+        Allocator::Torch | Allocator::Own => "Allocating only what is needed takes less time",
     };
     let tried = match who(case) {
         Allocator::Jax | Allocator::TensorFlow => " `preheat start --measure` tries it.",
         Allocator::Torch | Allocator::Own => "",
     };
-    let mut told = remedy(
+    let mut suggestion = remedy(
         ID,
-        "Allocate device memory as it is needed",
+        "Allocate device memory as needed",
         format!(
-            "One allocation takes {} of the device's {}, in {}{on_the_host}. {setting}: that saves {} of the \
-             start and leaves memory to other programs, and iterations that need more memory \
-             then wait for the driver. A long run that has the device to itself may keep the \
+            "One allocation takes {} of the device's {}, in {}{on_the_host}. {setting}: that saves {} at \
+             startup and leaves memory to other programs, but iterations that need more memory wait \
+             for the driver. A long run that has the device to itself may keep the \
              preallocation.{tried}",
             units::bytes(bytes(case, span)),
             units::bytes(device),
@@ -157,15 +158,15 @@ fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Told> {
             false => &[Cause::DeviceAllocation],
         },
     );
-    told.remedy.helps = case.is_enough(saving);
-    Some(told)
+    suggestion.remedy.helps = case.is_enough(saving);
+    Some(suggestion)
 }
 
 fn table_bytes(case: &Case, span: &Span) -> u64 {
     bytes(case, span) / DEVICE_BYTES_OF_TABLE
 }
 
-/// Whether a call gives memory that exists an address.
+/// Whether a call maps existing memory to an address.
 fn maps_memory(case: &Case, call: &Span) -> bool {
     let name = case.facts().map_or("", |facts| facts.process.symbol(call));
     ["cuMemMap", "cuMemSetAccess", "cuMemAddressReserve"]
@@ -173,8 +174,8 @@ fn maps_memory(case: &Case, call: &Span) -> bool {
         .any(|begin| name.starts_with(begin))
 }
 
-/// The program's own CPU time on the path from the end of an allocation to the next call of
-/// its thread that is not part of it, in seconds.
+/// The program's own CPU time on the path from the end of an allocation to the next
+/// unrelated call of its thread, in seconds.
 fn cpu_time_after(case: &Case, allocation: &Span) -> f64 {
     let threads = case.facts().map_or(&[][..], |facts| &facts.process.threads);
     let spans = (threads.iter())
@@ -199,7 +200,7 @@ fn cpu_time_after(case: &Case, allocation: &Span) -> f64 {
 }
 
 /// Memory is allocated as needed.
-fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Told> {
+fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
     let who = who(case);
     let served = spans.iter().copied().filter(|span| match who {
         Allocator::Torch => bytes(case, span) > SMALL_SEGMENT,
@@ -241,14 +242,14 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Told> {
     let assumption = match helps {
         true => {
             what.push_str(&advice(who, all.bytes));
-            "one allocation takes as long as on an H200, and all of it is needed again and again"
+            "one allocation takes as long as on an H200, and all of it is needed repeatedly"
         }
         false => {
             what.push_str(&of_the_start(case, saving));
             "one allocation takes as long as on an H200"
         }
     };
-    let mut told = remedy(
+    let mut suggestion = remedy(
         ID,
         "Allocate device memory in one piece",
         what,
@@ -256,16 +257,16 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Told> {
         assumption,
         &[Cause::DeviceAllocation],
     );
-    told.remedy.helps = helps;
-    told.remedy.later = (within.number > 0 && saving > 0.0).then(|| Later {
+    suggestion.remedy.helps = helps;
+    suggestion.remedy.later = (within.number > 0 && saving > 0.0).then(|| Later {
         of: "the first iteration".to_owned(),
         seconds: within.seconds,
         after: 0,
     });
-    Some(told)
+    Some(suggestion)
 }
 
-/// How little it saves.
+/// The small share that it saves.
 fn of_the_start(case: &Case, saving: f64) -> String {
     let (whole, name) = match case.report.first {
         Some(first) => (first, "first iteration"),
@@ -277,22 +278,22 @@ fn of_the_start(case: &Case, saving: f64) -> String {
     }
 }
 
-/// How to allocate in one piece.
+/// Instructions for allocating in one piece.
 fn advice(who: Allocator, bytes: u64) -> String {
     match who {
         Allocator::Torch => format!(
             "Before the loop, allocate that much and release it to the pool of PyTorch: \
              `del torch.empty({bytes}, dtype=torch.uint8, device='cuda')`. \
-             PYTORCH_ALLOC_CONF=expandable_segments:True has segments grow in place instead; \
+             PYTORCH_ALLOC_CONF=expandable_segments:True makes segments grow in place instead; \
              `preheat start --measure` tries whether that is faster."
         ),
-        Allocator::Jax => "XLA takes most of the device in one piece unless \
+        Allocator::Jax => "XLA allocates most of the device in one piece unless \
                            XLA_PYTHON_CLIENT_PREALLOCATE=false or another allocator is set: that \
-                           is faster where the program has the device to itself."
+                           is faster if the program has the device to itself."
             .to_owned(),
-        Allocator::TensorFlow => "TensorFlow takes most of the device in one piece unless \
+        Allocator::TensorFlow => "TensorFlow allocates most of the device in one piece unless \
                                   TF_FORCE_GPU_ALLOW_GROWTH=true or another allocator is set: \
-                                  that is faster where the program has the device to itself."
+                                  that is faster if the program has the device to itself."
             .to_owned(),
         Allocator::Own => "Allocate it before the loop and divide it, or use a memory pool \
                            (cudaMallocAsync)."

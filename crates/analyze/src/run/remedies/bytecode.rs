@@ -1,25 +1,25 @@
-//! Source that is compiled in every start: bytecode that outlives it.
+//! Source that is compiled in every start: keep its bytecode.
 
 use super::super::items::{Reasons, reasons};
 use super::super::{Cause, Temperature};
-use super::{Case, Told, ladder, remedy};
+use super::{Case, Suggestion, ladder, remedy};
 use crate::units;
 
-/// Reading bytecode takes this part of compiling the source: 0.03 to 0.08 of the CPU time of
-/// `import torch` with CPython 3.11 and PyTorch 1.13 and 2.8.
+/// The time to read bytecode, relative to compiling the source: 0.03 to 0.08 of the CPU
+/// time of `import torch` with CPython 3.11 and PyTorch 1.13 and 2.8.
 const READ: f64 = 0.05;
 
-/// Less is not worth a remedy, in seconds.
+/// Smaller savings are not reported, in seconds.
 const LEAST: f64 = 0.05;
 
 /// Bytecode that outlives the start. The first evidence that applies is reported.
-pub(super) fn kept_bytecode(case: &Case) -> Option<Told> {
+pub(super) fn kept_bytecode(case: &Case) -> Option<Suggestion> {
     by_ladder(case)
         .or_else(|| in_every_start(case))
         .or_else(|| by_first_start(case))
 }
 
-fn told(what: String, saving: f64, assumption: &str) -> Told {
+fn suggestion(what: String, saving: f64, assumption: &str) -> Suggestion {
     remedy(
         "kept-bytecode",
         "Keep Python bytecode",
@@ -30,21 +30,21 @@ fn told(what: String, saving: f64, assumption: &str) -> Told {
     )
 }
 
-/// What to do about it.
+/// Instructions.
 fn keep(case: &Case) -> String {
     let drop = match case.environment("PYTHONDONTWRITEBYTECODE") {
-        Some(value) if !value.is_empty() => " and drop PYTHONDONTWRITEBYTECODE",
+        Some(value) if !value.is_empty() => " and unset PYTHONDONTWRITEBYTECODE",
         _ => "",
     };
     format!(
         "In a Dockerfile, after the packages are installed: `RUN python -m compileall -q \
          --invalidation-mode checked-hash $(python -c 'import site; \
          print(*site.getsitepackages())')`{drop}. Without changing the image: `preheat start \
-         --measure` tries keeping it in its cache directory."
+         --measure` tries a cache directory for it."
     )
 }
 
-/// Modules that were compiled until the first iteration, with the reasons.
+/// The modules compiled until the first iteration, with the reasons.
 fn compiled(case: &Case) -> (u64, Reasons) {
     let until = case.examined.time_to_first.unwrap_or(u64::MAX);
     let mut all = Reasons::default();
@@ -54,8 +54,8 @@ fn compiled(case: &Case) -> (u64, Reasons) {
     (all.missing + all.stale + all.unreadable, all)
 }
 
-/// Starts without bytecode were made.
-fn by_ladder(case: &Case) -> Option<Told> {
+/// Evidence from starts without bytecode.
+fn by_ladder(case: &Case) -> Option<Suggestion> {
     let without = ladder::rung(case, Temperature::Bytecode)?;
     let with = ladder::rung(case, Temperature::Process)?;
     let compiled = ladder::seconds(without, Cause::BytecodeCompilation)
@@ -64,31 +64,31 @@ fn by_ladder(case: &Case) -> Option<Told> {
     if compiled < LEAST || compiled <= saving / 2.0 {
         return None;
     }
-    let told = told(
+    let suggestion = suggestion(
         format!(
-            "{} Bytecode saves, {}.",
+            "{} Saving with bytecode, {}.",
             keep(case),
             ladder::base(without, with)
         ),
         saving,
-        "a start would else find no bytecode, as at the temperature `bytecode`",
+        "starts without this find no bytecode, as at temperature `bytecode`",
     );
-    Some(Told {
+    Some(Suggestion {
         base: Some(without.time_to_first.median),
-        ..told
+        ..suggestion
     })
 }
 
-/// Bytecode is missing and is not written either.
-fn in_every_start(case: &Case) -> Option<Told> {
+/// Bytecode is missing and not written either.
+fn in_every_start(case: &Case) -> Option<Suggestion> {
     let seconds = case.seconds(Cause::BytecodeCompilation);
     let (modules, why) = compiled(case);
     let because = if why.turned_off > 0 {
         match case.environment("PYTHONDONTWRITEBYTECODE") {
             Some(value) if !value.is_empty() => {
-                format!("PYTHONDONTWRITEBYTECODE={value} keeps Python from writing it")
+                format!("PYTHONDONTWRITEBYTECODE={value} prevents Python from writing it")
             }
-            _ => "`-B` or `sys.dont_write_bytecode` keeps Python from writing it".to_owned(),
+            _ => "`-B` or `sys.dont_write_bytecode` prevents Python from writing it".to_owned(),
         }
     } else if why.not_writable > 0 {
         "the directories of the modules are not writable".to_owned()
@@ -98,7 +98,7 @@ fn in_every_start(case: &Case) -> Option<Told> {
     if seconds < LEAST {
         return None;
     }
-    Some(told(
+    Some(suggestion(
         format!(
             "Every start compiles {modules} modules from source, which takes {}: they have no \
              usable bytecode, and {because}. {}",
@@ -110,8 +110,9 @@ fn in_every_start(case: &Case) -> Option<Told> {
     ))
 }
 
-/// The first start found none and wrote it, as a new container would in every start.
-fn by_first_start(case: &Case) -> Option<Told> {
+/// The first start found no bytecode and wrote it, as the first start in a new container
+/// would.
+fn by_first_start(case: &Case) -> Option<Suggestion> {
     let now = case.seconds(Cause::BytecodeCompilation);
     let first = case
         .report
@@ -124,19 +125,19 @@ fn by_first_start(case: &Case) -> Option<Told> {
         .map(|part| part.seconds)
         .sum();
     (compiled > 2.0 * now && compiled - now > LEAST).then(|| {
-        let told = told(
+        let suggestion = suggestion(
             format!(
-                "The first start compiled Python modules for {} and wrote their bytecode; the \
-                 first start in a new container does it again. {}",
+                "The first start spent {} compiling Python modules and wrote their bytecode; the first \
+                 start in a new container does this again. {}",
                 units::duration(compiled),
                 keep(case)
             ),
             (compiled - now) * (1.0 - READ),
-            "a start would else find no bytecode, as the first one did",
+            "starts without this find no bytecode, like the first one",
         );
-        Told {
+        Suggestion {
             base: first.time_to_first,
-            ..told
+            ..suggestion
         }
     })
 }

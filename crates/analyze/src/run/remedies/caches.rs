@@ -1,19 +1,20 @@
-//! Kernels that are compiled again and again: a cache that outlives the start.
+//! Kernels that are compiled in every start: keep the compile caches.
 
 use super::super::items::BY_XLA;
 use super::super::{Cause, Item, Temperature, torch_compile};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
-use super::{Case, Told, ladder, remedy};
+use super::{Case, Suggestion, ladder, remedy};
 use crate::units;
 
-/// Variables that say where compiled kernels are kept.
+/// Variables that set the cache directories for compiled kernels.
 const CACHES: &str = "CUDA_CACHE_PATH, TORCHINDUCTOR_CACHE_DIR, TRITON_CACHE_DIR, \
                       JAX_COMPILATION_CACHE_DIR, CUPY_CACHE_DIR";
-/// Of what torch.compile takes, this part is left with filled caches: Dynamo still traces.
+/// The share of the time of torch.compile that remains with filled caches: Dynamo still
+/// traces.
 const TRACED_AGAIN: f64 = 0.5;
 
-/// Compile caches that outlive the start. The first evidence that applies is told.
-pub(super) fn compile_caches(case: &Case) -> Option<Told> {
+/// Compile caches that outlive the start. The first evidence that applies is reported.
+pub(super) fn compile_caches(case: &Case) -> Option<Suggestion> {
     disabled(case)
         .or_else(|| by_ladder(case))
         .or_else(|| by_first_start(case))
@@ -22,7 +23,7 @@ pub(super) fn compile_caches(case: &Case) -> Option<Told> {
         .or_else(|| at_run_time(case))
 }
 
-fn told(what: String, saving: f64, assumption: &str) -> Told {
+fn suggestion(what: String, saving: f64, assumption: &str) -> Suggestion {
     let causes = [Cause::KernelCompilation];
     remedy(
         "kept-caches",
@@ -36,9 +37,9 @@ fn told(what: String, saving: f64, assumption: &str) -> Told {
 
 fn keep() -> String {
     format!(
-        "Keep the caches where the next start finds them, outside of /tmp and of the container's \
-         own layers: `preheat start --caches DIR` does that, and `--pack` carries them elsewhere. \
-         By hand: {CACHES}."
+        "Keep the caches where the next start finds them, outside of /tmp and the container \
+         layers: `preheat start --caches DIR` does that, and `--pack` copies them elsewhere. \
+         Manually: set {CACHES}."
     )
 }
 
@@ -47,22 +48,22 @@ fn seconds(case: &Case, is: fn(&Item) -> bool) -> f64 {
     items.filter(|item| is(item)).map(|item| item.seconds).sum()
 }
 
-/// The driver's own cache is switched off.
-fn disabled(case: &Case) -> Option<Told> {
+/// The cache of the driver is disabled.
+fn disabled(case: &Case) -> Option<Suggestion> {
     let jit = driver_compiles(case);
     let disabled = case.environment("CUDA_CACHE_DISABLE") == Some("1");
     (disabled && jit > 0.0).then(|| {
-        told(
-            "CUDA_CACHE_DISABLE=1 is set: every start compiles its PTX again. Unset it.".to_owned(),
+        suggestion(
+            "CUDA_CACHE_DISABLE=1 is set: every start compiles PTX again. Unset it.".to_owned(),
             jit * (1.0 - FROM_CACHE),
             "loading from the driver's cache takes a tenth of compiling",
         )
     })
 }
 
-/// Starts with empty caches were made. They show what the caches save only if it is
-/// compiling that they take longer for: else the difference is chance.
-fn by_ladder(case: &Case) -> Option<Told> {
+/// Evidence from starts with empty caches. It counts only if compilation explains the
+/// difference; otherwise it is chance.
+fn by_ladder(case: &Case) -> Option<Suggestion> {
     let empty = ladder::rung(case, Temperature::Caches)?;
     let filled = ladder::rung(case, Temperature::Process)?;
     let saving = ladder::difference(empty, filled);
@@ -72,23 +73,23 @@ fn by_ladder(case: &Case) -> Option<Told> {
         return None;
     }
     let what = format!(
-        "{} Filled caches save, {}.",
+        "{} Saving with filled caches, {}.",
         keep(),
         ladder::base(empty, filled)
     );
-    let told = told(
+    let suggestion = suggestion(
         what,
         saving,
-        "a start would else find its caches empty, as at the temperature `caches`",
+        "starts without this find empty caches, as at temperature `caches`",
     );
-    Some(Told {
+    Some(Suggestion {
         base: Some(empty.time_to_first.median),
-        ..told
+        ..suggestion
     })
 }
 
-/// The first start may have found them empty: then the others show what they save.
-fn by_first_start(case: &Case) -> Option<Told> {
+/// Evidence from the first start, which may have found the caches empty.
+fn by_first_start(case: &Case) -> Option<Suggestion> {
     let now = case.seconds(Cause::KernelCompilation);
     let first = case.report.starts.first().filter(|start| start.first_start);
     let first = first?;
@@ -96,38 +97,38 @@ fn by_first_start(case: &Case) -> Option<Told> {
     let compiled = causes.filter(|part| part.cause == Cause::KernelCompilation);
     let compiled: f64 = compiled.map(|part| part.seconds).sum();
     (compiled > 2.0 * now && compiled - now > COMPILED).then(|| {
-        let told = told(
+        let suggestion = suggestion(
             keep(),
             compiled - now,
-            "a start would else find its caches empty, as the first one did",
+            "starts without this find empty caches, like the first one",
         );
-        Told {
+        Suggestion {
             base: first.time_to_first,
-            ..told
+            ..suggestion
         }
     })
 }
 
-/// What XLA compiles in every start has no cache at all.
-fn xla(case: &Case) -> Option<Told> {
+/// XLA has no cache by default.
+fn xla(case: &Case) -> Option<Suggestion> {
     let xla = seconds(case, |item| item.detail == BY_XLA);
     if xla <= COMPILED || case.environment("JAX_COMPILATION_CACHE_DIR").is_some() {
         return None;
     }
-    Some(told(
+    Some(suggestion(
         format!(
-            "XLA compiles for {} in every start. Set JAX_COMPILATION_CACHE_DIR to a directory \
-             that outlives it, and JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 so that small \
-             functions are kept too.",
+            "XLA compilation takes {} in every start. Set JAX_COMPILATION_CACHE_DIR to a directory \
+             that outlives it, and JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 to keep small \
+             functions too.",
             units::duration(xla)
         ),
         xla * (1.0 - FROM_CACHE),
-        "loading what was compiled takes a tenth of compiling it",
+        "loading compiled code takes a tenth of compiling it",
     ))
 }
 
-/// torch.compile keeps its caches in /tmp, unless it is told another place.
-fn by_torch_compile(case: &Case) -> Option<Told> {
+/// torch.compile keeps its caches in /tmp by default.
+fn by_torch_compile(case: &Case) -> Option<Suggestion> {
     let variables = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"];
     let compiled = seconds(case, |item| {
         item.name.starts_with(torch_compile::COMPILE) || item.name.contains("TorchInductor")
@@ -138,21 +139,21 @@ fn by_torch_compile(case: &Case) -> Option<Told> {
     if kept || !case.is_much(compiled) || are_filled(case) {
         return None;
     }
-    Some(told(
+    Some(suggestion(
         format!(
-            "torch.compile takes {} here. It keeps what it compiles in /tmp: set \
+            "torch.compile takes {} here. It keeps its caches in /tmp: set \
              TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to directories that outlive the machine \
              or container, and fill them once.",
             units::duration(compiled)
         ),
         compiled * (1.0 - TRACED_AGAIN),
-        "the caches were not filled yet, and a filled cache halves what torch.compile takes: it \
-         still traces the program",
+        "the caches were empty, and filled caches halve the time of torch.compile, which still \
+         traces the program",
     ))
 }
 
-/// Whether the shown start found the caches of torch.compile filled: by an earlier start of
-/// the same recording, or by what it read.
+/// Whether the shown start found the caches of torch.compile filled, by an earlier start of
+/// the same recording or according to the files it read.
 fn are_filled(case: &Case) -> bool {
     let first = case.report.starts.iter().any(|start| start.first_start);
     let others = case.report.starts.iter().any(|start| !start.first_start);
@@ -161,20 +162,20 @@ fn are_filled(case: &Case) -> bool {
         || processes.any(|process| process.files.iter().any(|f| f.contains("/fxgraph/")))
 }
 
-/// Source that is compiled while the program runs.
-fn at_run_time(case: &Case) -> Option<Told> {
+/// Source that is compiled at run time.
+fn at_run_time(case: &Case) -> Option<Suggestion> {
     let compiled = seconds(case, |item| {
         item.name.starts_with("nvrtc") || item.name.starts_with("clBuild")
     });
     (compiled > 0.0).then(|| {
-        told(
+        suggestion(
             format!(
-                "{} go into compiling from source in every start. Keep what the compiler gives \
-                 (nvrtcGetCUBIN, clGetProgramInfo with CL_PROGRAM_BINARIES) and load that.",
+                "Compiling from source takes {} in every start. Keep the compiled binaries \
+                 (nvrtcGetCUBIN, clGetProgramInfo with CL_PROGRAM_BINARIES) and load those.",
                 units::duration(compiled)
             ),
             compiled * (1.0 - FROM_CACHE),
-            "loading what was compiled takes a tenth of compiling it",
+            "loading compiled code takes a tenth of compiling it",
         )
     })
 }

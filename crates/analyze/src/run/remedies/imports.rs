@@ -1,21 +1,21 @@
-//! Imports that a library asks for and works without.
+//! Imports that a library can do without.
 
 use super::super::Cause;
-use super::super::items::asked;
+use super::super::items::importer;
 use super::super::trace::Import;
 use super::stdlib::is_standard;
-use super::{Case, Told, remedy};
+use super::{Case, Suggestion, remedy};
 use crate::units;
 
-/// An import must take this part of the time to first.
+/// An import must take at least this share of the time to first.
 const WORTH_AVOIDING: f64 = 0.1;
-/// And this many seconds.
+/// And at least this many seconds.
 const LEAST: f64 = 0.1;
-/// So many are told by name.
-const TOLD: usize = 3;
+/// The number of imports to name.
+const NAMED: usize = 3;
 
-/// Large imports that a library asked for and works without.
-pub(super) fn avoidable(case: &Case) -> Option<Told> {
+/// Large imports that a library can do without.
+pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
     let (place, _) = case.examined.thread?;
     let process = case.start.facts[place].process;
     let tree = &case.trees[place];
@@ -43,10 +43,14 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
         .iter()
         .map(|(_, import)| import.name.as_str())
         .collect();
-    let sentences: Vec<String> = (found.iter().take(TOLD))
+    let sentences: Vec<String> = (found.iter().take(NAMED))
         .map(|(seconds, import)| {
             let time = units::duration(*seconds);
-            format!("{} ({time}) is asked for by {}", import.name, asked(import))
+            format!(
+                "{} ({time}) is imported by {}",
+                import.name,
+                importer(import)
+            )
         })
         .collect();
     let title = format!("Avoid importing {}", names.first()?);
@@ -54,13 +58,13 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
         "avoidable-imports",
         &title,
         format!(
-            "{}. The library works without it: it catches that the import fails, or asks whether the \
-             package is installed, and the program's own files do not mention it. Leave the package \
-             out of the environment (`pip uninstall`) if nothing else needs it.",
+            "{}. The library works without it: it handles a failed import, or checks whether the \
+             package is installed, and the program's own files do not mention it. Remove the package \
+             from the environment (`pip uninstall`) if nothing else needs it.",
             sentences.join("; ")
         ),
         found.iter().map(|(seconds, _)| seconds).sum(),
-        "the library does not use it for the first result",
+        "the library does not need it for the first result",
         &[
             Cause::PythonImports,
             Cause::BytecodeCompilation,
@@ -69,7 +73,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Told> {
     ))
 }
 
-/// Whether a library asked for an installed package that it works without.
+/// Whether a library imported an installed package that it can do without.
 fn is_avoidable(import: &Import, optional: &[String]) -> bool {
     !matches!(import.importer.as_str(), "" | "__main__")
         && !is_standard(&import.name)
@@ -81,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_library_works_without_is_avoidable() {
+    fn only_optional_imports_are_avoidable() {
         let import = |name: &str, importer: &str| Import {
             name: name.to_owned(),
             importer: importer.to_owned(),

@@ -1,18 +1,18 @@
-//! Kernels: without machine code for the card, loaded before they are used, or tried out.
+//! Kernels without machine code for the device, loaded eagerly, or autotuned.
 
 use super::super::Cause;
 use super::super::trace::What;
-use super::{Case, Told, length, remedy};
+use super::{Case, Suggestion, length, remedy};
 use crate::units;
 
-/// What is loaded from a cache takes about this part of compiling it.
+/// The time to load from a cache, relative to compiling.
 pub(super) const FROM_CACHE: f64 = 0.1;
-/// Code that takes this many seconds to load was compiled.
+/// Code that takes at least this many seconds to load was compiled.
 pub(super) const COMPILED: f64 = 0.02;
-/// Of kernels that are loaded eagerly, this part is not used.
+/// The share of eagerly loaded kernels that are not used.
 const NOT_USED: f64 = 0.8;
 
-/// Seconds that the driver compiled code which has only PTX.
+/// Seconds that the driver spent compiling code that has only PTX.
 pub(super) fn driver_compiles(case: &Case) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
@@ -25,9 +25,9 @@ pub(super) fn driver_compiles(case: &Case) -> f64 {
     case.on_path(Cause::KernelCompilation, slow.map(length).sum())
 }
 
-/// Code without machine code for the card. Where the driver's cache is switched off, that
-/// is the nearer reason, and told instead.
-pub(super) fn machine_code(case: &Case) -> Option<Told> {
+/// Code without machine code for the device. If the cache of the driver is disabled, that
+/// is reported instead.
+pub(super) fn machine_code(case: &Case) -> Option<Suggestion> {
     if case.environment("CUDA_CACHE_DISABLE") == Some("1") {
         return None;
     }
@@ -45,11 +45,11 @@ pub(super) fn machine_code(case: &Case) -> Option<Told> {
     }
     Some(remedy(
         "machine-code-missing",
-        "Build machine code for this card",
+        "Build machine code for this GPU",
         format!(
-            "The driver compiles PTX for {} when it is loaded. Build for this card too: nvcc \
-             -gencode arch=compute_XY,code=sm_XY, TORCH_CUDA_ARCH_LIST for extensions of PyTorch, \
-             with the card's compute capability X.Y.",
+            "The driver compiles PTX for {} as it is loaded. Build for this GPU too: nvcc \
+             -gencode arch=compute_XY,code=sm_XY, or TORCH_CUDA_ARCH_LIST for PyTorch extensions, \
+             with the compute capability X.Y of the GPU.",
             from.join(", ")
         ),
         compiled * (1.0 - FROM_CACHE),
@@ -58,8 +58,8 @@ pub(super) fn machine_code(case: &Case) -> Option<Told> {
     ))
 }
 
-/// Kernels loaded before they are used.
-pub(super) fn lazy_loading(case: &Case) -> Option<Told> {
+/// Kernels that are loaded eagerly.
+pub(super) fn lazy_loading(case: &Case) -> Option<Suggestion> {
     let setting = case.environment("CUDA_MODULE_LOADING")?;
     if !setting.eq_ignore_ascii_case("eager") {
         return None;
@@ -67,12 +67,12 @@ pub(super) fn lazy_loading(case: &Case) -> Option<Told> {
     let kernels = case.report.memory.device.as_ref().map(|d| d.kernels);
     let mut remedy = remedy(
         "lazy-loading",
-        "Load kernels when they are used",
+        "Load kernels lazily",
         "CUDA_MODULE_LOADING=EAGER is set: all kernels of all libraries are loaded at once. \
          Unset it, or set it to LAZY."
             .to_owned(),
         NOT_USED * case.seconds(Cause::KernelLoading),
-        "four of five kernels that are loaded are not used before the first result",
+        "four of five loaded kernels are not used before the first result",
         &[Cause::KernelLoading],
     );
     remedy.remedy.saving_bytes = kernels
@@ -81,8 +81,8 @@ pub(super) fn lazy_loading(case: &Case) -> Option<Told> {
     Some(remedy)
 }
 
-/// Algorithms that are tried out.
-pub(super) fn autotuning(case: &Case) -> Option<Told> {
+/// Algorithms that are benchmarked.
+pub(super) fn autotuning(case: &Case) -> Option<Suggestion> {
     let facts = case.facts()?;
     let calls = case.spans(What::Heavy).chain(case.spans(What::Call));
     let tried: Vec<f64> = calls
@@ -92,16 +92,16 @@ pub(super) fn autotuning(case: &Case) -> Option<Told> {
     let all = case.on_path(Cause::LibrarySetUp, tried.iter().sum());
     Some(remedy(
         "autotuning",
-        "Do not try out algorithms",
+        "Disable autotuning",
         format!(
-            "cuDNN tries out algorithms in {} calls, {} in all. Let it choose by heuristics: \
+            "cuDNN benchmarks algorithms in {} calls, {} in total. Let it choose by heuristics: \
              torch.backends.cudnn.benchmark = False, or cudnn_conv_algo_search = HEURISTIC in \
-             ONNX Runtime; or keep what was found.",
+             ONNX Runtime; or save the results.",
             tried.len(),
             units::duration(all)
         ),
         all,
-        "the heuristics choose at once, and as well for the first result",
+        "heuristics take no time, and choose as well for the first result",
         &[Cause::LibrarySetUp],
     ))
     .filter(|_| !tried.is_empty())

@@ -1,14 +1,14 @@
-//! What would remove a part of the cold start.
+//! Suggests changes that would remove part of the cold start.
 //!
-//! Each remedy looks for its evidence in the recording and predicts what it would save,
-//! with what the prediction assumes. Remedies that do not apply are omitted. Those that
-//! people often try (page-locked memory, preallocation) are reported where they would not
-//! help too, with the reason ([`Remedy::helps`]).
+//! Each remedy looks for its evidence in the recording, predicts a saving and states the
+//! assumptions. Remedies that do not apply are omitted. Those that people often try
+//! (page-locked memory, preallocation) are also reported if they would not help, with the
+//! reason ([`Remedy::helps`]).
 //!
-//! A saving is never more than its causes take on the path: calls of several threads at
-//! once last longer together than anyone waits. Only what a ladder of temperatures shows
-//! has another base, the colder start, and says so. A remedy that shortens something other
-//! than the time to first reports that as [`Remedy::later`].
+//! A saving never exceeds the time of its causes on the path: concurrent calls of several
+//! threads have a larger total. Only evidence from other temperatures has another base, the
+//! colder start, and states it. A remedy that shortens something other than the time to
+//! first reports that as [`Remedy::later`].
 
 mod allocator;
 mod bytecode;
@@ -28,34 +28,34 @@ use super::iterations::Seen;
 use super::trace::{Span, What};
 use super::{Cause, Item, Manifest, Remedy, RunReport};
 
-/// A remedy must save this part of the time to first, and this many seconds.
+/// A remedy must save at least this share of the time to first, and this many seconds.
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_SECONDS: f64 = 0.005;
 
-/// What is this part of the time to first is worth changing how a program is run.
+/// This share of the time to first justifies changing how a program is run.
 const MUCH: f64 = 0.05;
 
-/// What remedies look at.
+/// The data that remedies are derived from.
 pub(super) struct Case<'a> {
     /// The report so far: times, causes, items, memory.
     pub report: &'a RunReport,
-    /// The start that is shown.
+    /// The shown start.
     pub start: &'a Seen<'a>,
     pub examined: &'a Examined,
     pub trees: &'a [Tree],
     pub manifest: &'a Manifest,
-    /// What a second of the shown start is in the report.
+    /// The ratio of the reported time to first to that of the shown start.
     pub scale: f64,
 }
 
-/// What applies, and what its saving is a part of.
-struct Told {
+/// A remedy that applies, and the base of its saving.
+struct Suggestion {
     remedy: Remedy,
-    /// A colder start's time to first; the report's where there is none.
+    /// The time to first of a colder start; none for that of the report.
     base: Option<f64>,
 }
 
-impl Told {
+impl Suggestion {
     fn within(self, case: &Case) -> Remedy {
         let mut remedy = self.remedy;
         let most = self.base.unwrap_or_else(|| {
@@ -67,13 +67,13 @@ impl Told {
     }
 }
 
-impl From<Remedy> for Told {
-    fn from(remedy: Remedy) -> Told {
-        Told { remedy, base: None }
+impl From<Remedy> for Suggestion {
+    fn from(remedy: Remedy) -> Suggestion {
+        Suggestion { remedy, base: None }
     }
 }
 
-const ALL: &[fn(&Case) -> Option<Told>] = &[
+const ALL: &[fn(&Case) -> Option<Suggestion>] = &[
     starting::warm_parent,
     starting::overlapped_init,
     starting::prefetch,
@@ -88,12 +88,12 @@ const ALL: &[fn(&Case) -> Option<Told>] = &[
     warm_up::warm_up,
 ];
 
-/// The remedies that apply: those that shorten the time to first, the largest saving first,
-/// those that shorten something else, and those that would not help.
+/// The remedies that apply: first those that shorten the time to first, largest saving
+/// first; then those that shorten something else; then those that would not help.
 pub(super) fn remedies(case: &Case) -> Vec<Remedy> {
     let mut remedies: Vec<Remedy> = (ALL.iter())
         .filter_map(|remedy| remedy(case))
-        .map(|told| told.within(case))
+        .map(|suggestion| suggestion.within(case))
         .filter_map(|remedy| worth_reporting(remedy, case))
         .collect();
     let later = |remedy: &Remedy| remedy.later.as_ref().map_or(0.0, |later| later.seconds);
@@ -105,8 +105,8 @@ pub(super) fn remedies(case: &Case) -> Vec<Remedy> {
     remedies
 }
 
-/// A remedy that helps only the time to first has to save enough of it. Of others a saving
-/// that is not enough counts as none.
+/// A remedy that shortens only the time to first must save enough of it. For others, a
+/// small saving counts as none.
 fn worth_reporting(mut remedy: Remedy, case: &Case) -> Option<Remedy> {
     let enough = case.is_enough(remedy.saving);
     if remedy.helps && !enough {
@@ -123,18 +123,18 @@ impl<'a> Case<'a> {
         found.map_or(0.0, |found| found.seconds)
     }
 
-    /// Seconds of calls of the shown start, of all threads, as a part of their cause on
-    /// the path.
+    /// Scales the seconds of calls of the shown start, on all threads, and limits them to
+    /// their cause on the path.
     fn on_path(&self, cause: Cause, seconds: f64) -> f64 {
         (seconds * self.scale).min(self.seconds(cause))
     }
 
-    /// Whether a saving of the time to first is worth a remedy.
+    /// Whether a saving of the time to first justifies a remedy.
     fn is_enough(&self, saving: f64) -> bool {
         saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.median)
     }
 
-    /// Whether a cause or a part of one is large enough for a remedy of its own.
+    /// Whether a cause, or part of one, is large enough for a separate remedy.
     fn is_much(&self, seconds: f64) -> bool {
         seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.median
     }
@@ -145,7 +145,7 @@ impl<'a> Case<'a> {
         found.map_or(&[], |found| &found.items)
     }
 
-    /// What an environment variable was set to by the user.
+    /// The value of an environment variable set by the user.
     fn environment(&self, name: &str) -> Option<&'a str> {
         let variables = self.report.environment.iter();
         let found = variables.rev().find(|(variable, _)| variable == name);
@@ -158,12 +158,12 @@ impl<'a> Case<'a> {
         self.start.facts.get(process)
     }
 
-    /// The spans of a kind, of all threads, that began before the first iteration ended.
+    /// The spans of a type, on all threads, that began before the first iteration ended.
     fn spans(&self, what: What) -> impl Iterator<Item = &'a Span> + use<'a> {
         self.spans_until(what, self.examined.time_to_first.unwrap_or(0))
     }
 
-    /// The spans of a kind, of all threads, that began before this time.
+    /// The spans of a type, on all threads, that began before this time.
     fn spans_until(&self, what: What, until: u64) -> impl Iterator<Item = &'a Span> + use<'a> {
         let facts = self.facts();
         let threads = facts.map_or(&[][..], |facts| &facts.process.threads[..]);
@@ -176,7 +176,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// How long a span took, in seconds.
+/// The duration of a span, in seconds.
 fn length(span: &Span) -> f64 {
     span.end.saturating_sub(span.begin) as f64 * 1e-9
 }
@@ -188,8 +188,8 @@ fn remedy(
     saving: f64,
     assumption: &str,
     causes: &[Cause],
-) -> Told {
-    Told::from(Remedy {
+) -> Suggestion {
+    Suggestion::from(Remedy {
         id: id.to_owned(),
         title: title.to_owned(),
         what,

@@ -1,38 +1,38 @@
-//! Page-locked memory: what copies from ordinary memory would take from it, what locking
-//! costs, and after how many copies it pays off.
+//! Page-locked memory: the saving for copies from pageable memory, the cost of locking, and
+//! the break-even point.
 //!
-//! A copy from ordinary memory goes through a buffer of the driver. Page-locked memory is
-//! read by the device directly, but locking takes longer than many copies. So it pays off
-//! only for a buffer that is copied from repeatedly. Copies within iterations can share one
-//! buffer with others of their size, because a program fills it anew for each. Before the
-//! iterations a buffer is what lies at one address.
+//! A copy from pageable memory goes through a buffer of the driver. The device reads
+//! page-locked memory directly, but locking takes longer than many copies. So it pays off
+//! only for a buffer that is copied from repeatedly. Copies of the same size within
+//! iterations can share one buffer, because a program refills it for each. Before the
+//! iterations, a buffer is identified by its address.
 
 use std::collections::HashMap;
 
 use super::super::trace::{Span, What};
 use super::super::{Cause, Later};
-use super::{Case, Told, length, remedy};
+use super::{Case, Suggestion, length, remedy};
 use crate::stats::median;
 use crate::units;
 
 // Measured on an H200 with PCIe 5 ×16: docs/results/h200/lab.json, experiment `transfer`.
 
-/// A copy from page-locked memory, at any size: 8 µs for 4 KiB, 11 µs for 64 KiB.
+/// The fixed cost of a copy from page-locked memory: 8 µs for 4 KiB, 11 µs for 64 KiB.
 const COPY: f64 = 10e-6;
-/// Bytes a second that it copies: 256 MiB in 4.87 ms.
+/// Its speed in bytes per second: 256 MiB in 4.87 ms.
 const COPY_SPEED: f64 = 55e9;
-/// Locking memory, at any size: 0.8 to 1.3 ms for 4 KiB to 1 MiB.
+/// The fixed cost of locking memory: 0.8 to 1.3 ms for 4 KiB to 1 MiB.
 const LOCK: f64 = 0.8e-3;
-/// Bytes a second that it locks: 64 MiB in 34 ms, 256 MiB in 132 ms.
+/// Its speed in bytes per second: 64 MiB in 34 ms, 256 MiB in 132 ms.
 const LOCK_SPEED: f64 = 2e9;
 
-/// Faster than this, in bytes a second, memory was page-locked: ordinary memory is copied at
-/// 7 to 17 GB/s there. Known only of copies of at least `LARGE` bytes: smaller ones may return
-/// before they are done.
+/// A faster copy, in bytes per second, is from page-locked memory: pageable memory is
+/// copied at 7 to 17 GB/s there. Only for copies of at least `LARGE` bytes: smaller ones
+/// may return before they are done.
 const LOCKED: f64 = 20e9;
 const LARGE: u64 = 1 << 20;
 
-/// Copies that take less than this together, in seconds, are not worth a sentence.
+/// Copies that take less than this in total, in seconds, are not reported.
 const LEAST: f64 = 100e-6;
 
 /// Copies from one buffer.
@@ -40,22 +40,22 @@ const LEAST: f64 = 100e-6;
 struct Buffer {
     bytes: u64,
     seconds: Vec<f64>,
-    /// How many of them began before the first iteration ended.
+    /// The number of copies that began before the first iteration ended.
     before: usize,
 }
 
 impl Buffer {
-    /// A typical copy.
+    /// The duration of a typical copy.
     fn copy(&self) -> f64 {
         median(&self.seconds).unwrap_or(0.0)
     }
 
-    /// The saving of each copy from page-locked memory.
+    /// The saving per copy with page-locked memory.
     fn saved(&self) -> f64 {
         (self.copy() - from_locked(self.bytes)).max(0.0)
     }
 
-    /// How many copies pay for locking it; none if no number does.
+    /// The number of copies that pay for locking it; none if no number does.
     fn break_even(&self) -> Option<u64> {
         break_even(lock(self.bytes), self.saved())
     }
@@ -64,7 +64,7 @@ impl Buffer {
         (self.break_even()).is_some_and(|least| self.seconds.len() as u64 >= least)
     }
 
-    /// The saving of so many copies, less the cost of locking.
+    /// The saving of this many copies, minus the cost of locking.
     fn net(&self, copies: usize) -> f64 {
         copies as f64 * self.saved() - lock(self.bytes)
     }
@@ -80,12 +80,12 @@ fn lock(bytes: u64) -> f64 {
 
 fn break_even(cost: f64, saved: f64) -> Option<u64> {
     let copies = (cost / saved).ceil();
-    // Below a microsecond a copy the difference is noise.
+    // A difference below a microsecond per copy is noise.
     (saved >= 1e-6 && copies.is_finite()).then_some(copies.max(1.0) as u64)
 }
 
 /// Copies from page-locked buffers.
-pub(super) fn pinned_buffers(case: &Case) -> Option<Told> {
+pub(super) fn pinned_buffers(case: &Case) -> Option<Suggestion> {
     let buffers = buffers(case);
     let all: f64 = buffers.iter().flat_map(|buffer| &buffer.seconds).sum();
     if all < LEAST {
@@ -101,7 +101,7 @@ pub(super) fn pinned_buffers(case: &Case) -> Option<Told> {
     }
 }
 
-/// The buffers that are copied to the device from ordinary memory.
+/// The buffers that are copied to the device from pageable memory.
 fn buffers(case: &Case) -> Vec<Buffer> {
     let Some(facts) = case.facts() else {
         return Vec::new();
@@ -141,22 +141,22 @@ fn is_fast(span: &Span, bytes: u64) -> bool {
     bytes >= LARGE && bytes as f64 >= LOCKED * length(span)
 }
 
-/// A buffer is copied from often enough.
-fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Told {
+/// One buffer is copied from often enough.
+fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Suggestion {
     let in_time = buffers.iter().filter(|buffer| buffer.pays_off());
     let saving: f64 = in_time
         .map(|buffer| buffer.net(buffer.before).max(0.0))
         .sum();
     let after = best.break_even().unwrap_or(0);
     let size = units::bytes(best.bytes);
-    let mut told = remedy(
+    let mut suggestion = remedy(
         "pinned-buffers",
         "Copy from page-locked memory",
         format!(
-            "{} copies of {size} go to the device from ordinary memory, {} each; from \
+            "{} copies of {size} go to the device from pageable memory, {} each; from \
              page-locked memory each takes about {}. Locking {size} takes about {} once and pays \
-             off after {}. Fill one locked buffer again and again: pin_memory=True in \
-             PyTorch's DataLoader, cudaHostAlloc elsewhere, and copy with non_blocking=True.",
+             off after {}. Reuse one locked buffer: pin_memory=True in the PyTorch DataLoader, \
+             cudaHostAlloc elsewhere, and copy with non_blocking=True.",
             best.seconds.len(),
             units::duration(best.copy()),
             units::duration(from_locked(best.bytes)),
@@ -168,16 +168,16 @@ fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Told {
          produced in the locked buffer",
         &[Cause::HostToDevice],
     );
-    told.remedy.later = Some(Later {
+    suggestion.remedy.later = Some(Later {
         of: "each copy".to_owned(),
         seconds: best.saved(),
         after,
     });
-    told
+    suggestion
 }
 
-/// No buffer is copied from often enough alone: all of them, locked in one piece.
-fn once(buffers: &[Buffer]) -> Told {
+/// No single buffer is copied from often enough: lock all of them in one piece.
+fn once(buffers: &[Buffer]) -> Suggestion {
     let bytes: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let number: usize = buffers.iter().map(|buffer| buffer.seconds.len()).sum();
     let now: f64 = buffers.iter().map(Buffer::copy).sum();
@@ -189,8 +189,8 @@ fn once(buffers: &[Buffer]) -> Told {
     let after = break_even(cost, saved);
     let size = units::bytes(bytes);
     let what = match number {
-        1 => format!("1 copy brings {size} to the device from ordinary memory in"),
-        _ => format!("{number} copies bring {size} to the device from ordinary memory in"),
+        1 => format!("1 copy moves {size} to the device from pageable memory in"),
+        _ => format!("{number} copies move {size} to the device from pageable memory in"),
     };
     let what = match after {
         Some(after) => format!(
@@ -203,13 +203,13 @@ fn once(buffers: &[Buffer]) -> Told {
             copies(after),
         ),
         None => format!(
-            "{what} {}. Copies of this size take as long from page-locked memory, and locking it \
+            "{what} {}. Copies of this size are not faster from page-locked memory, and locking it \
              takes about {}.",
             units::duration(now),
             units::duration(cost),
         ),
     };
-    let mut told = remedy(
+    let mut suggestion = remedy(
         "pinned-buffers",
         "Copy from page-locked memory",
         what,
@@ -217,13 +217,13 @@ fn once(buffers: &[Buffer]) -> Told {
         "locking and copying take as long as on an H200 (2 GB/s and 55 GB/s)",
         &[Cause::HostToDevice],
     );
-    told.remedy.helps = in_all > cost;
-    told.remedy.later = after.map(|after| Later {
+    suggestion.remedy.helps = in_all > cost;
+    suggestion.remedy.later = after.map(|after| Later {
         of: "each copy of all of it".to_owned(),
         seconds: saved,
         after,
     });
-    told
+    suggestion
 }
 
 fn copies(number: u64) -> String {

@@ -1,5 +1,5 @@
-//! Before the program's own work: a parent that is warm, a driver that starts meanwhile,
-//! files that are there before they are needed.
+//! Remedies before the program's own work: a warm parent, overlapped driver initialization,
+//! files that are read ahead.
 
 use super::super::examine::seconds;
 use super::super::facts::{Thing, usage};
@@ -7,19 +7,19 @@ use super::super::items::file_name;
 use super::super::path::Meant;
 use super::super::trace::What;
 use super::super::{Cause, Temperature};
-use super::{Case, Told, ladder, remedy};
+use super::{Case, Suggestion, ladder, remedy};
 use crate::units;
 
-/// What a fork costs, in seconds.
+/// The cost of a fork, in seconds.
 const FORK: f64 = 0.01;
-/// From this part of waiting on, the disk is the reason.
+/// Above this share of waiting, the disk is the reason.
 const MUCH_WAITING: f64 = 0.1;
-/// Bytes a second that even a slow disk, or one far away, gives.
+/// The speed of a slow or remote disk, in bytes per second.
 const SLOW_DISK: f64 = 50e6;
 
-/// Imports done once, in a parent that is forked. Counts only what happens in the process that
-/// `preheat start` serves: a launcher's workers start as ever.
-pub(super) fn warm_parent(case: &Case) -> Option<Told> {
+/// Imports done once, in a parent that is forked. Counts only the process that `preheat
+/// start` serves: the workers of a launcher start as usual.
+pub(super) fn warm_parent(case: &Case) -> Option<Suggestion> {
     let all = case.seconds(Cause::PythonImports) + case.seconds(Cause::BytecodeCompilation);
     if !case.is_much(all) {
         return None;
@@ -50,28 +50,28 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
         ""
     };
     let only = if imports < MOST_OF * all {
-        " Other processes that the command starts import as ever."
+        " Other processes of the command still import as usual."
     } else {
         ""
     };
     let fork = units::duration(FORK);
-    let told = match is_start(&case.report.command) {
+    let suggestion = match is_start(&case.report.command) {
         true => format!(
-            "This start was a plain one: `preheat start -v` says why. From a warm parent it saves \
-             {sum} − a fork {fork}."
+            "This start was a plain one: run `preheat start -v` to see why. A warm parent would \
+             save {sum} − a fork {fork}."
         ),
         false => format!(
-            "Start it with `preheat start`: a process that has imported the modules forks each \
-             start.{careful} That saves {sum} − a fork {fork}.{only} `preheat start --measure` \
-             shows whether it does."
+            "Start it with `preheat start`: a process that has already imported the modules is \
+             forked for each start.{careful} That saves {sum} − a fork {fork}.{only} Run `preheat \
+             start --measure` to verify it."
         ),
     };
     Some(remedy(
         "warm-parent",
         WARM_PARENT,
-        told,
+        suggestion,
         saving,
-        "the parent is there and has done the imports; a fork costs about 10 ms",
+        "the parent is running and has done the imports; a fork costs about 10 ms",
         &[
             Cause::PythonImports,
             Cause::BytecodeCompilation,
@@ -83,28 +83,28 @@ pub(super) fn warm_parent(case: &Case) -> Option<Told> {
 
 const WARM_PARENT: &str = "Start from a warm parent";
 
-/// From this part of the imports on, those of other processes are not worth a sentence.
+/// Above this share of all imports, those of other processes are not mentioned.
 const MOST_OF: f64 = 0.95;
 
-/// The remedy where `preheat start` would start the command plainly.
-fn not_served(why: &str) -> Told {
-    let mut told = remedy(
+/// The remedy if `preheat start` would start the command plainly.
+fn not_served(why: &str) -> Suggestion {
+    let mut suggestion = remedy(
         "warm-parent",
         WARM_PARENT,
         format!("`preheat start` starts this command plainly: {why}."),
         0.0,
-        "the command is started as it was recorded",
+        "the command is started as in the recording",
         &[Cause::PythonImports],
     );
-    told.remedy.helps = false;
-    told
+    suggestion.remedy.helps = false;
+    suggestion
 }
 
-/// Programs that run one other program as their child, which `preheat start` serves then, as
-/// `crates/shim/src/chain.rs` decides.
+/// Programs that run one other program as their child, which `preheat start` then serves;
+/// see `crates/shim/src/chain.rs`.
 const RUN_ONE_CHILD: [&str; 3] = ["uv", "uvx", "timeout"];
 
-/// The process that `preheat start` serves: the Python that the command becomes, or that a
+/// The process that `preheat start` serves: the Python that the command execs, or that a
 /// launcher runs as its only child.
 fn served(case: &Case) -> Option<usize> {
     let trace = case.start.trace;
@@ -113,7 +113,7 @@ fn served(case: &Case) -> Option<usize> {
         .iter()
         .all(|process| process.python_began.is_none())
     {
-        // Without a mark of Python's begin, as without our sitecustomize.
+        // There is no mark of Python's begin, for example without our sitecustomize.
         return case.examined.thread.map(|(process, _)| process);
     }
     let first = |is: &dyn Fn(u32, u32) -> bool| {
@@ -122,7 +122,7 @@ fn served(case: &Case) -> Option<usize> {
     };
     let own = first(&|pid, _| pid == trace.pid);
     own.or_else(|| {
-        // A launcher that is linked statically leaves no process file.
+        // A statically linked launcher leaves no process file.
         let mut all = trace.processes.iter().rev();
         let root = all.find(|process| process.pid == trace.pid);
         let program = root.map(|process| &process.program);
@@ -132,7 +132,7 @@ fn served(case: &Case) -> Option<usize> {
     })
 }
 
-/// The part of a cause on the path that lies in this process, 0 to 1.
+/// The share of a cause on the path that lies in this process, 0 to 1.
 fn share_of(case: &Case, cause: Cause, process: usize) -> f64 {
     let tallies = [&case.examined.before, &case.examined.first];
     let (mut own, mut all) = (0, 0);
@@ -147,13 +147,13 @@ fn share_of(case: &Case, cause: Cause, process: usize) -> f64 {
     own as f64 / (all as f64).max(1.0)
 }
 
-/// Whether the command is `preheat start` with another.
+/// Whether the command is itself a `preheat start`.
 fn is_start(command: &[String]) -> bool {
     let program = command.first().map(|word| word.rsplit('/').next());
     program == Some(Some("preheat")) && command.get(1).is_some_and(|word| word == "start")
 }
 
-/// Whether a GPU's driver was called.
+/// Whether a GPU driver was called.
 fn used_a_driver(case: &Case) -> bool {
     let causes = [Cause::DriverInit, Cause::ContextCreation];
     let launches = |what| {
@@ -165,7 +165,8 @@ fn used_a_driver(case: &Case) -> bool {
         || case.report.memory.device.is_some()
 }
 
-/// The part of library loading on the path that imports of this process asked for, 0 to 1.
+/// The share of library loading on the path that was triggered by imports of this process,
+/// 0 to 1.
 fn loaded_by_imports(case: &Case, place: usize) -> f64 {
     let process = case.start.facts[place].process;
     let mut within = vec![false; process.loads.len()];
@@ -199,7 +200,7 @@ fn loaded_by_imports(case: &Case, place: usize) -> f64 {
 }
 
 /// Driver and context in the background, while the imports run.
-pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
+pub(super) fn overlapped_init(case: &Case) -> Option<Suggestion> {
     let init = case.seconds(Cause::DriverInit) + case.seconds(Cause::ContextCreation);
     let mut calls =
         (case.items(Cause::DriverInit).iter()).chain(case.items(Cause::ContextCreation));
@@ -223,7 +224,7 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
     let hidden_behind = seconds(hidden_behind) * case.scale;
     Some(remedy(
         "overlapped-init",
-        "Start the driver during the imports",
+        "Initialize the driver during the imports",
         format!(
             "`preheat start --measure` tries it: cuInit and cuDevicePrimaryCtxRetain are called \
              in a background thread while the program imports. Driver and context take {} here, \
@@ -238,30 +239,29 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Told> {
 }
 
 /// Files read ahead.
-pub(super) fn prefetch(case: &Case) -> Option<Told> {
+pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
     let causes = [Cause::LibraryLoading, Cause::PythonImports];
-    let what = "Read the program's libraries and modules ahead, before they are needed and in \
-                large pieces: when the image or container is started (`vmtouch -t`, or `cat` of \
-                the files to /dev/null), or beside the first imports, which `preheat start \
-                --measure` tries.";
+    let what = "Read the program's libraries and modules ahead, in large blocks: when the image or \
+                container is started (`vmtouch -t`, or `cat` of the files to /dev/null), or in \
+                parallel with the first imports, which `preheat start --measure` tries.";
     let disk = ladder::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
     let process = ladder::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
-        let told = remedy(
+        let suggestion = remedy(
             "prefetch",
             "Read files ahead",
             format!(
-                "{what} Files that are there save, {}.",
+                "{what} Saving with cached files, {}.",
                 ladder::base(disk, process)
             ),
             ladder::difference(disk, process),
-            "the start finds a cold disk, as at the temperature `disk`, and reading ahead is \
-             done by the time that it begins",
+            "the start finds a cold disk, as at temperature `disk`, and reading ahead is done \
+             before it begins",
             &causes,
         );
-        return Some(Told {
+        return Some(Suggestion {
             base: Some(disk.time_to_first.median),
-            ..told
+            ..suggestion
         });
     }
     let (mut waiting, mut all) = (0.0, 0.0);
@@ -271,7 +271,8 @@ pub(super) fn prefetch(case: &Case) -> Option<Told> {
             all += item.seconds;
         }
     }
-    // Not all waiting is for a disk: never more than a slow one would take for what was read.
+    // Not all waiting is for a disk: at most the time that a slow disk needs for the bytes
+    // read.
     let waiting = waiting.min(bytes_read(case) / SLOW_DISK);
     if waiting < MUCH_WAITING * all {
         return None;
@@ -281,18 +282,18 @@ pub(super) fn prefetch(case: &Case) -> Option<Told> {
         "Read files ahead",
         what.to_owned(),
         waiting,
-        "what imports and libraries waited was for a disk, and reading ahead is done in time",
+        "imports and libraries waited for a disk, and reading ahead is done in time",
         &causes,
     ))
 }
 
-/// Bytes that imports and loads read from a disk, as far as the kernel says so.
+/// Bytes that imports and loads read from a disk, as reported by the kernel.
 fn bytes_read(case: &Case) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };
     let spans = case.spans(What::Import).chain(case.spans(What::Load));
-    // What lies within another is in its number already.
+    // Nested spans are already included.
     let outermost = spans.filter(|span| span.depth == 0);
     let usages = outermost.filter_map(|span| usage(facts.process, span));
     usages.map(|usage| usage.bytes_read as f64).sum()

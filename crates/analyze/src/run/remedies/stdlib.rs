@@ -1,13 +1,13 @@
-//! The names of Python's standard library: nobody leaves it out.
+//! The modules of Python's standard library, which cannot be removed.
 
-/// Whether a module belongs to the standard library. Those that begin with an underscore
-/// and are no package's are its own too.
+/// Whether a module belongs to the standard library, including top-level modules with a
+/// leading underscore.
 pub(super) fn is_standard(module: &str) -> bool {
     let package = module.split('.').next().unwrap_or(module);
     package.starts_with('_') || NAMES.binary_search(&package).is_ok()
 }
 
-/// Its packages and modules, of all versions in use, in order.
+/// Its packages and modules in all supported versions, sorted.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
     "abc", "aifc", "annotationlib", "antigravity", "argparse", "array", "ast", "asynchat",

@@ -1,26 +1,26 @@
-//! A warm-up before the real work: what it takes off the first real iteration.
+//! A warm-up before the real work, and what it saves in the first real iteration.
 //!
 //! It does not shorten the time to first: the slow iteration still runs, only earlier. So
-//! its saving of the time to first is 0, and [`Later`] has what the first real iteration
-//! gains.
+//! its saving of the time to first is 0, and [`Later`] has the gain of the first real
+//! iteration.
 
 use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport};
-use super::{Case, Told, remedy};
+use super::{Case, Suggestion, remedy};
 use crate::stats::Interval;
 use crate::units;
 
-/// The first iteration has to take so much longer than later ones, in seconds and as a part
-/// of a later one.
+/// The minimum excess of the first iteration over later ones, in seconds and as a share of
+/// a later one.
 const LEAST: f64 = 100e-6;
 const LEAST_PART: f64 = 0.1;
-/// A cause of this part of the difference is one of its causes.
-const WORTH_NAMING: f64 = 0.1;
+/// A cause is listed if it has at least this share of the excess.
+const LISTED: f64 = 0.1;
 
-/// A repeated execution that is slower at first.
+/// Repeated work that is slower at first.
 struct Repeated {
     /// The display name of the first real one.
     of: String,
-    /// How many warm-up iterations make the next one take `later`.
+    /// The number of warm-up iterations until the next one takes `later`.
     number: u64,
     first: f64,
     later: f64,
@@ -44,7 +44,7 @@ impl Repeated {
 }
 
 /// Iterations before those that matter.
-pub(super) fn warm_up(case: &Case) -> Option<Told> {
+pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
     let report = case.report;
     let regions = report.regions.iter().filter_map(of_region);
     let repeated = (of_iterations(report).into_iter())
@@ -65,20 +65,20 @@ pub(super) fn warm_up(case: &Case) -> Option<Told> {
     let alone = repeated.second.map(|second| repeated.first - second);
     if let Some(alone) = alone.filter(|alone| repeated.number > 1 && *alone > 0.0) {
         what.push_str(&format!(
-            "; one alone takes {} off",
+            "; a single one takes {} off",
             units::duration(alone.min(saved))
         ));
     }
     what.push_str(
-        ". The slow one still runs, only earlier: the time to first stays. Warm up before a loop that is timed, \
-         or before a server reports that it is ready. `preheat compare` shows what the timed \
-         regions of the changed program gain.",
+        ". The slow one still runs, only earlier, so the time to first does not change. Warm up \
+         before a timed loop, or before a server reports that it is ready. `preheat compare` \
+         shows the gain in the timed regions of the changed program.",
     );
     let causes: Vec<Cause> = (repeated.beyond.iter())
-        .filter(|part| part.seconds >= WORTH_NAMING * saved)
+        .filter(|part| part.seconds >= LISTED * saved)
         .map(|part| part.cause)
         .collect();
-    let mut told = remedy(
+    let mut suggestion = remedy(
         "warm-up",
         "Warm up before the real work",
         what,
@@ -86,15 +86,15 @@ pub(super) fn warm_up(case: &Case) -> Option<Told> {
         "the warm-up does the same work, on inputs of the same shapes",
         &causes,
     );
-    told.remedy.later = Some(Later {
+    suggestion.remedy.later = Some(Later {
         of: repeated.of,
         seconds: saved,
         after: repeated.number,
     });
-    Some(told)
+    Some(suggestion)
 }
 
-/// The iterations of the program: against a steady one, else against the second.
+/// The iterations of the program, against a steady one or else the second.
 fn of_iterations(report: &RunReport) -> Option<Repeated> {
     let first = report.first?;
     let second = report.second.map(|second| second.median);

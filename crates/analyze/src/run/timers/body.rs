@@ -1,8 +1,8 @@
-//! The source text of a region, for comparing it with that of others.
+//! The normalized source text of a region, for comparison with other regions.
 //!
-//! A program that does something twice without a loop repeats its text: `first =
-//! model(x)`, later `second = model(x)`. Texts are compared without comments, white space,
-//! strings, the names that they assign to, and the digits at the end of names.
+//! A program that does something twice without a loop repeats its text: `first = model(x)`,
+//! later `second = model(x)`. Texts are compared without comments, white space, string
+//! contents, the names of assigned variables, and digits at the end of names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use regex_lite::{Captures, Regex};
 
 use super::source::expression;
 
-/// Names of files in which two slashes begin a comment.
+/// Extensions of files in which two slashes begin a comment.
 const WITH_SLASHES: [&str; 9] = ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp"];
 
-/// Names that a line assigns to, at its beginning.
+/// Names that a line assigns to.
 static TARGETS: LazyLock<Regex> = LazyLock::new(|| {
     expression(
         r"(?m)^\s*(?:(?:auto|const|double|float|int|long)\s+)*(NAME(?:\s*,\s*NAME)*)\s*(?::[^=\n]+)?=[^=]",
@@ -23,8 +23,8 @@ static TARGETS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static WORD: LazyLock<Regex> = LazyLock::new(|| expression(r"[A-Za-z_]\w*"));
 
-/// The text of what lies between two lines (from 1), in a form that can be compared. The
-/// lines themselves belong to it, with the block or the brackets that the last one opens.
+/// The normalized text between two lines (counted from 1). It includes both lines, and the
+/// block or brackets that the last one opens.
 pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
     let lines: Vec<&str> = source.lines().collect();
     let (from, to) = (
@@ -42,7 +42,7 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
         let open: i32 = (text.chars())
             .map(|c| i32::from("([{".contains(c)) - i32::from(")]}".contains(c)))
             .sum();
-        // Braces of C may close what was opened before.
+        // In C, a brace may close a block opened before.
         if open <= 0 || end + 1 == lines.len() || end - to == LONGEST {
             break text;
         }
@@ -59,20 +59,20 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
     Some(normalized(&text))
 }
 
-/// Lines that brackets may stay open for.
+/// The maximum number of lines for which brackets may stay open.
 const LONGEST: usize = 100;
 
 fn indentation(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// How many lines belong to the block of a line with this indentation.
+/// The number of lines in the block of a line with this indentation.
 fn block(lines: &[&str], indentation_of_head: usize) -> usize {
     let inside = |line: &&&str| line.trim().is_empty() || indentation(line) > indentation_of_head;
     lines.iter().take_while(inside).count()
 }
 
-/// The text without the content of strings and without comments.
+/// Removes comments and the contents of strings.
 fn without_strings(text: &str, slashes: bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,9 +1,9 @@
 //! Regions that a program times itself: between two clock readings of its own code.
 //!
-//! The recorder has every reading with its place. Which of them the program subtracts is
-//! read from its source ([`source`]) when the recording is made and kept in the manifest as
-//! [`Timers`]; [`regions`] pairs the readings of a start by it, and [`summary`] reports each
-//! region over all starts, with its causes.
+//! The recorder stores every reading with its location. The source shows which of them are
+//! subtracted ([`source`]); this is determined when the recording is made and stored in the
+//! manifest as [`Timers`]. [`regions`] pairs the readings of a start accordingly, and
+//! [`summary`] reports each region over all starts, with its causes.
 
 mod body;
 mod place;
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use super::{Recording, Timers};
 
-/// The lines of all regions of a recording, as file, first and last line.
+/// The lines of all regions of a recording: file, first and last line.
 pub fn timed_lines(recording: &Recording, timers: &Timers) -> BTreeSet<(String, u32, u32)> {
     let starts = recording.starts.iter();
     let regions = starts.flat_map(|start| regions(start, timers).all);

@@ -1,21 +1,21 @@
-//! The place of a clock reading: frames of the program's own code.
+//! The location of a clock reading: frames of the program's own code.
 
 use super::Timers;
 
 /// A line of the program's own code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The file; of native code without debug information the executable.
+    /// The file, or the executable for native code without debug information.
     pub file: String,
-    /// The line; 0 if it is not known.
+    /// The line; 0 if unknown.
     pub line: u32,
     /// The function; `<module>` at the top level of a Python file.
     pub function: String,
 }
 
-/// The frames that a recorded place consists of, innermost first. Native code has an
-/// address in the executable `program`; of several, which may lie in a library that is part
-/// of it, the first that has a line counts.
+/// The frames of a recorded location, innermost first. Native code has addresses in the
+/// executable `program`; if there are several (some may be in a statically linked library),
+/// the first one with a line counts.
 pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
     if place.starts_with('+') {
         let all: Vec<Frame> = addresses(place)
@@ -50,7 +50,7 @@ fn is_launch_stub(frame: &Frame) -> bool {
     frame.file.contains(".cudafe1.") || frame.function.contains("__device_stub_")
 }
 
-/// The addresses of a place in native code.
+/// The addresses of a native location.
 pub fn addresses(place: &str) -> impl Iterator<Item = u64> {
     let numbers = place.strip_prefix('+').unwrap_or_default().split('+');
     numbers.filter_map(|number| number.parse().ok())
@@ -65,7 +65,7 @@ fn native(address: u64, program: &str, timers: &Timers) -> Frame {
             line: known.line,
             function: known.function.clone(),
         },
-        // The address tells places in one function apart.
+        // The address distinguishes locations in one function.
         known => Frame {
             file: program.to_owned(),
             line: 0,
@@ -77,7 +77,7 @@ fn native(address: u64, program: &str, timers: &Timers) -> Frame {
     }
 }
 
-/// The frames without those that only return the reading to their caller.
+/// Drops frames that only return the reading to their caller.
 pub(super) fn without_returns(mut frames: Vec<Frame>, timers: &Timers) -> Vec<Frame> {
     let returns = |frame: &Frame| {
         let file = timers.file(&frame.file);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_python_has_a_frame_for_every_three_fields() {
+    fn a_python_location_has_a_frame_per_three_fields() {
         let timers = Timers::default();
         let found = frames("a.py\x003\0now\0b.py\x009\0<module>", "python", &timers);
         assert_eq!(
@@ -136,7 +136,7 @@ mod tests {
             [frame("/bin/x", 0, "0x11")]
         );
         assert_eq!(frames("+x", "/bin/x", &timers), []);
-        // A library that is part of the executable has no lines.
+        // A library linked into the executable has no lines.
         assert_eq!(
             frames("+17+16+20", "/bin/x", &timers),
             [frame("x.cpp", 7, "main")]
@@ -145,7 +145,7 @@ mod tests {
             frames("+17+20", "/bin/x", &timers),
             [frame("/bin/x", 0, "0x11")]
         );
-        // A kernel was launched before: addresses on the stack of an H200's program.
+        // A kernel was launched before: addresses on the stack of a program on an H200.
         let line = |address, file: &str, line, function: &str| Address {
             program: "/bin/x".into(),
             address,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_only_returns_a_reading_is_not_its_place() {
+    fn functions_that_only_return_a_reading_are_skipped() {
         let timers = Timers {
             files: vec![TimedFile {
                 file: "a.py".into(),

@@ -2,13 +2,13 @@
 //!
 //! Programs often read clocks in a helper: a decorator, a context manager, `tic()` and
 //! `toc()`. Such a region belongs to the lines that use the helper. Readings in two
-//! functions lie in a helper if one function calls both; readings in one function do if it
+//! functions are in a helper if one function calls both; readings in one function are if it
 //! is called from several lines.
 
 use super::place::Frame;
 use super::regions::Region;
 
-/// How many frames of the two readings of a region are its helper's.
+/// The number of helper frames in the two readings of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::run) struct Site {
     from: usize,
@@ -16,7 +16,7 @@ pub(in crate::run) struct Site {
 }
 
 impl Region {
-    /// The line that begins the region: of the code that uses its helper.
+    /// The line that begins the region, in the code that uses the helper.
     pub(in crate::run) fn begins(&self) -> &Frame {
         &self.from[self.site.from.min(self.from.len() - 1)]
     }
@@ -38,7 +38,7 @@ pub(super) fn locate(regions: &mut [Region]) {
     for region in regions.iter_mut() {
         region.site = common_function(&region.from, &region.key.to);
     }
-    // A helper may be used by another one.
+    // A helper may be used by another helper.
     let deepest = regions.iter().map(|region| region.from.len()).max();
     for _ in 1..deepest.unwrap_or(0) {
         let callers: Vec<bool> = (regions.iter())
@@ -59,15 +59,14 @@ pub(super) fn locate(regions: &mut [Region]) {
     }
 }
 
-/// The two lines that call what the region belongs to.
+/// The two lines that call the current location of the region.
 fn caller(region: &Region) -> Option<(&Frame, &Frame)> {
     let from = region.from.get(region.site.from + 1)?;
     let to = region.key.to.get(region.site.to + 1)?;
     Some((from, to))
 }
 
-/// The innermost function that both readings were made in or for; their own lines where
-/// there is none.
+/// The innermost function common to both readings; their own lines if there is none.
 fn common_function(from: &[Frame], to: &[Frame]) -> Site {
     let common = |site: &Site| {
         let (begin, end) = (&from[site.from], &to[site.to]);
@@ -162,13 +161,13 @@ mod tests {
     fn two_helpers_belong_to_the_lines_that_call_them() {
         let timed = region(&[(3, "tic"), (20, "run")], &[(6, "toc"), (22, "run")]);
         assert_eq!(located(vec![timed]), [(20, 22, true)]);
-        // Only the beginning lies in one.
+        // Only the begin is in a helper.
         let timed = region(&[(3, "__init__"), (20, MODULE)], &[(25, MODULE)]);
         assert_eq!(located(vec![timed]), [(20, 25, true)]);
     }
 
     #[test]
-    fn a_helper_of_a_helper_is_not_what_is_asked_about() {
+    fn a_helper_of_a_helper_is_skipped() {
         let measured = |line| {
             region(
                 &[(3, "tic"), (12, "measure"), (line, MODULE)],

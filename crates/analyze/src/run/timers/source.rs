@@ -1,9 +1,9 @@
-//! Which clock readings a source file subtracts from each other.
+//! Finds the clock readings that a source file subtracts from each other.
 //!
-//! `start = time.time()` on one line and `time.time() - start` on another make a region;
-//! so do `auto t0 = steady_clock::now()` and `t1 - t0`. This is a search in lines of text,
-//! not a parser: it needs to understand only assignments and differences, and does so in
-//! Python and C++ alike. Readings that it does not understand are not part of any region.
+//! `start = time.time()` on one line and `time.time() - start` on another make a region; so
+//! do `auto t0 = steady_clock::now()` and `t1 - t0`. This searches lines of text and is not
+//! a parser: it needs to understand only assignments and differences, in Python and C++
+//! alike. Readings that it does not understand are not part of any region.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -13,11 +13,11 @@ use regex_lite::{Captures, Regex};
 /// The clock readings of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceTimers {
-    /// A line whose reading is subtracted from that of another line: (earlier, later).
+    /// Pairs of lines (earlier, later) whose readings are subtracted.
     pub differences: Vec<(u32, u32)>,
-    /// For each difference, the number of the variable that is subtracted.
+    /// The id of the subtracted variable for each difference.
     pub variables: Vec<u32>,
-    /// Lines with two readings of which the second is subtracted from the first.
+    /// Lines with two readings, where the second is subtracted from the first.
     pub one_line: Vec<u32>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
@@ -40,7 +40,7 @@ static FILLED: LazyLock<Regex> =
 /// `time.time() - start`.
 static READING_LESS: LazyLock<Regex> =
     LazyLock::new(|| expression(r"\)\s*-\s*(NAME)(?:\s*\(|\b)?"));
-/// `end - start`, also of fields of C's structures.
+/// `end - start`, including fields of C structs.
 static LESS: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*-\s*(NAME)"));
 /// `last = now`.
 static COPIED: LazyLock<Regex> = LazyLock::new(|| {
@@ -52,7 +52,7 @@ static COLLECTED: LazyLock<Regex> =
 /// `report(start, time.time())`.
 static PASSED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\((.*)$"));
 static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"));
-/// Statements of Python that may have another one on their line, after a colon.
+/// Python statements that may be followed by another one on their line, after a colon.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
 });
@@ -63,14 +63,14 @@ static INITIALIZED: LazyLock<Regex> =
 static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+="));
 static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
 
-/// A regular expression in which `NAME` is a variable or a field of one.
+/// A regular expression in which `NAME` stands for a variable or field.
 pub(super) fn expression(pattern: &str) -> Regex {
-    // The patterns are constants, and a test runs all of them.
+    // The patterns are constants, and a test compiles all of them.
     #[expect(clippy::unwrap_used, reason = "a constant")]
     Regex::new(&pattern.replace("NAME", NAME)).unwrap()
 }
 
-/// Finds which of the readings on `lines` (from 1) a source subtracts.
+/// Finds the readings on `lines` (counted from 1) that a source subtracts.
 pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     let texts: Vec<&str> = source.lines().collect();
     let mut found = Found::default();
@@ -103,7 +103,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
 
 /// The statements of a line.
 fn statements(text: &str) -> Vec<&str> {
-    // Braces separate statements only where semicolons do, in C and C++.
+    // In C and C++, braces and semicolons both separate statements.
     let braces = text.contains(';');
     let mut statements = Vec::new();
     let mut quote = None;
@@ -140,12 +140,12 @@ fn statements(text: &str) -> Vec<&str> {
     statements
 }
 
-/// Whether a statement that is not alone on its line may read a clock.
+/// Whether one of several statements on a line may read a clock.
 fn may_read(statement: &str) -> bool {
     statement.contains("()") || FILLED.is_match(statement)
 }
 
-/// The parts between commas that are not within brackets.
+/// Splits at commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let split = text.split(|c: char| {
@@ -159,13 +159,13 @@ fn parts(text: &str) -> Vec<&str> {
     split.map(str::trim).collect()
 }
 
-/// A captured name, as variables are known.
+/// A captured name in the form used for variables.
 fn variable(names: &Captures, at: usize) -> String {
     plain(names.get(at).map_or("", |found| found.as_str()))
 }
 
-/// A name without the field of a C structure that holds a time, and without indices: which
-/// element is meant is not known.
+/// A name without the time field of a C struct, and without indices, since the element is
+/// unknown.
 fn plain(name: &str) -> String {
     let ends = [".tv_sec", ".tv_nsec", ".tv_usec"];
     let name = ends
@@ -184,7 +184,7 @@ fn plain(name: &str) -> String {
     plain
 }
 
-/// A statement that reads a clock: its line, and its place among those of that line.
+/// A statement that reads a clock: its line, and its index within the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Site {
     line: u32,
@@ -193,22 +193,23 @@ struct Site {
 
 #[derive(Default)]
 struct Found {
-    /// By variable: the readings that it holds.
+    /// The readings that each variable holds.
     variables: BTreeMap<String, BTreeSet<Site>>,
-    /// A reading from which a variable is subtracted at once.
+    /// Readings from which a variable is subtracted immediately.
     closing: Vec<(Site, String)>,
-    /// A reading that goes into a list or a call, with the list and the other arguments.
+    /// Readings that are appended to a list or passed to a call, with the list and the
+    /// other arguments.
     passed: Vec<(Site, Option<String>, Vec<String>)>,
-    /// Each difference, with the number of the variable that is subtracted.
+    /// Each difference, with the id of the subtracted variable.
     differences: BTreeMap<(u32, u32), u32>,
     one_line: BTreeSet<u32>,
     returns: Vec<u32>,
-    /// The variables that are subtracted, by their numbers.
+    /// The subtracted variables, by id.
     numbers: Vec<String>,
 }
 
 impl Found {
-    /// A line that reads a clock.
+    /// Adds a line that reads a clock.
     fn line(&mut self, line: u32, text: &str) {
         let statements = statements(text);
         let alone = statements.len() == 1;
@@ -223,7 +224,7 @@ impl Found {
         }
     }
 
-    /// A statement that reads a clock.
+    /// Adds a statement that reads a clock.
     fn reading(&mut self, site: Site, text: &str) {
         let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
             .map(|names| variable(&names, 1))
@@ -301,7 +302,7 @@ impl Found {
             let known = |name: &&String| self.readings_of(name).is_some();
             let earlier: Vec<String> = arguments.iter().filter(known).cloned().collect();
             match list {
-                // The differences of neighbours are what is wanted.
+                // The differences of neighbouring elements are regions.
                 Some(list) if earlier.is_empty() => {
                     self.ends(to, &list);
                     let number = self.number(&list);
@@ -316,7 +317,7 @@ impl Found {
         }
     }
 
-    /// The readings that a variable holds, as an element of it or as a whole.
+    /// The readings that a variable holds, as a whole or as one of its elements.
     fn readings_of(&self, variable: &str) -> Option<&BTreeSet<Site>> {
         let whole = variable.strip_suffix("[]").unwrap_or(variable);
         let variables = &self.variables;
@@ -332,8 +333,8 @@ impl Found {
         number as u32
     }
 
-    /// The variable is subtracted from the reading at `to`: it was assigned on the nearest
-    /// line before, or, in a loop, on the nearest one after.
+    /// Pairs the reading at `to` with the variable subtracted from it, which was assigned
+    /// on the nearest line before, or, in a loop, on the nearest line after.
     fn ends(&mut self, to: Site, variable: &str) {
         let Some(sites) = self.readings_of(variable) else {
             return;
@@ -351,7 +352,7 @@ impl Found {
     }
 }
 
-/// The names among what is passed.
+/// The names among the arguments.
 fn arguments(names: &Captures) -> Vec<String> {
     let text = names.get(2).map_or("", |arguments| arguments.as_str());
     let names = ANY_NAME.captures_iter(text);
@@ -362,7 +363,7 @@ fn arguments(names: &Captures) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The lines that read a clock are those that end with a mark.
+    /// The result for a source whose lines with clock readings end with a mark.
     fn found(source: &str) -> SourceTimers {
         let marked = source.lines().enumerate();
         let lines: Vec<u32> = marked
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_less_a_variable_is_a_region() {
+    fn a_reading_minus_a_variable_is_a_region() {
         let source = "start = time.time()\nwork\nprint(f'{time.time() - start:.4f}')\n";
         assert_eq!(found(source).differences, [(1, 3)]);
         let source = "t0: float = perf_counter()\nx = (perf_counter() - t0) * 1000\n";
@@ -447,7 +448,7 @@ mod tests {
     fn a_list_begins_with_its_first_reading() {
         let source = "times = [time()]\nfor x in y:\n  times.append(time())\n";
         assert_eq!(found(source).differences, [(1, 3), (3, 3)]);
-        // With its beginning, each reading is a region.
+        // A reading with its begin is a region.
         let source = "for x in y:\n  begin = time()\n  events.append((begin, time()))\n";
         assert_eq!(found(source).differences, [(2, 3)]);
         let source = "t0 = time()\nwork\nreport(t0, time())\n";

@@ -1,5 +1,5 @@
-//! Each timed region over all starts that count, with the causes of its first two
-//! executions in the start that is shown.
+//! Summarizes each timed region over all counted starts, with the causes of its first two
+//! executions in the shown start.
 
 use std::collections::HashMap;
 
@@ -13,24 +13,24 @@ use super::place::Frame;
 use super::regions::{Execution, Region, Regions, TIMEIT};
 use crate::stats::{Interval, interval, paired_ratio};
 
-/// The regions that are reported: the first so many.
+/// The number of regions to report.
 const MOST_REPORTED: usize = 24;
 
 /// The input of [`summarize`].
 pub(in crate::run) struct Case<'a> {
-    /// By start.
+    /// Indexed by start.
     pub regions: &'a [Regions],
-    /// The starts that count.
+    /// The counted starts.
     pub counted: &'a [usize],
-    /// The start that is shown.
+    /// The shown start.
     pub shown: usize,
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
     pub seed: u64,
 }
 
-/// Reports the regions of the shown start, in the order in which they were first executed,
-/// and how many more there are.
+/// Reports the regions of the shown start, in order of first execution, and the number of
+/// further regions.
 pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
     let Some(shown) = case.regions.get(case.shown) else {
         return (Vec::new(), 0);
@@ -82,8 +82,8 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
     })
 }
 
-/// The numbers of what was executed for so many seconds in each start, and its causes in
-/// the shown one, where its first executions were in these windows.
+/// The statistics of executions, given their seconds in each start, with their causes in
+/// the shown start, where the first executions were in these windows.
 fn measured(
     case: &Case,
     times: &[Vec<f64>],
@@ -106,7 +106,7 @@ fn measured(
     let second = of(|times| times.get(1).copied());
     let mut found = causes(case, thread, windows);
     if cpu_time {
-        // A thread that waits uses none.
+        // A thread that waits uses no CPU time.
         for causes in &mut found {
             causes[Cause::Idle.index()] = 0.0;
             causes[Cause::WaitingForDevice.index()] = 0.0;
@@ -148,7 +148,7 @@ fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
     case.regions.iter().map(first).collect()
 }
 
-/// Seconds by cause, stretched to what was measured over all starts.
+/// Scales seconds by cause to a given sum.
 fn adding_up(mut causes: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
     let sum: f64 = causes.iter().sum();
     if sum > 0.0 {
@@ -157,7 +157,7 @@ fn adding_up(mut causes: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
     causes
 }
 
-/// Where the time of the first two windows went.
+/// The causes of the first two windows.
 fn causes(case: &Case, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f64; CAUSES]> {
     if windows.is_empty() || thread.0 >= case.trace.processes.len() {
         return Vec::new();
@@ -178,10 +178,10 @@ fn causes(case: &Case, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f
     all
 }
 
-/// Device work that was begun in a region and not waited for when its clock was read: of
-/// the first execution.
+/// Device work launched in the first execution of a region and not waited for when its
+/// clock was read.
 fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
-    // The device itself takes the time of an event.
+    // The device itself timestamps events.
     if region.key.clock == Clock::CudaEvent {
         return None;
     }
@@ -211,14 +211,15 @@ fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
                     false => next_launch = next_launch.min(span.begin),
                 }
             }
-            // What this thread did after a wait says nothing of before it.
+            // Calls of this thread after a synchronization are irrelevant.
             if span.begin > end && facts.waits_for_device(span) {
                 break;
             }
         }
     }
     let launches = launches.iter().filter(|begin| **begin > waited).count() as u64;
-    // If nothing else was begun before the next wait, its end is when the device was done.
+    // If nothing else was launched before the next synchronization, the device was done at
+    // its end.
     let done = next_wait.filter(|wait| wait.0 < next_launch);
     (launches > 0).then(|| Unfinished {
         launches,
@@ -226,7 +227,7 @@ fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
     })
 }
 
-/// Epochs of Keras' `fit`: what repeats above its steps.
+/// Epochs of a Keras `fit` call, the level above its steps.
 fn epochs(case: &Case) -> Option<RegionReport> {
     let (process, thread) = (case.facts.iter().enumerate()).find_map(|(process, facts)| {
         let mut threads = 0..facts.process.threads.len();
@@ -253,8 +254,8 @@ fn epochs(case: &Case) -> Option<RegionReport> {
     })
 }
 
-/// A name for each region: file and lines; those of its helper too where several regions
-/// have the same lines.
+/// The names of regions: file and lines, with those of the helper if several regions have
+/// the same lines.
 fn names(regions: &Regions) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for region in &regions.all {
@@ -285,7 +286,7 @@ fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The lines with readings that no region has.
+/// The lines with readings that are not part of any region.
 pub(in crate::run) fn unpaired(regions: &Regions) -> Vec<String> {
     let named = regions
         .unpaired
@@ -307,9 +308,9 @@ fn lines(from: &Frame, to: &Frame) -> String {
     }
 }
 
-/// Names of regions as a list, in which the file is named once: `a.py:3–5 and 9–11`.
+/// A list of region names, with each file named once: `a.py:3–5 and 9–11`.
 pub(in crate::run) fn listed(names: &[String]) -> String {
-    /// So many are named.
+    /// The number of regions to name.
     const NAMED: usize = 3;
     let mut words: Vec<String> = Vec::new();
     for (at, name) in names.iter().enumerate().take(NAMED) {

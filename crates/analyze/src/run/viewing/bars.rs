@@ -1,5 +1,5 @@
-//! A thread's spans as bars. Spans that are too short to be seen are put together with
-//! their neighbours of the same cause and depth.
+//! The spans of a thread as bars. Spans too short to be visible are merged with neighbours
+//! of the same cause and depth.
 
 use super::super::examine::seconds;
 use super::super::facts::{Facts, Judged, Thing};
@@ -9,17 +9,17 @@ use super::super::trace::{Span, What};
 use super::super::{Bar, Cause};
 use crate::units;
 
-/// What is shorter than one part in so many cannot be seen.
+/// Bars shorter than one n-th of the total are not visible.
 const VISIBLE: u64 = 2000;
 
-/// A bar before it has words.
+/// A bar without labels.
 #[derive(Clone, Copy)]
 struct Raw {
     begin: u64,
     end: u64,
     depth: u8,
     cause: Option<Cause>,
-    /// The longest span in it, and how long that is.
+    /// The longest span in it, and its length.
     longest: usize,
     length: u64,
     spans: u64,
@@ -29,28 +29,28 @@ struct Raw {
 pub(super) fn bars(facts: &Facts, thread: usize, until: u64, most: usize) -> Vec<Bar> {
     let spans = &facts.process.threads[thread].spans;
     let mut grain = (until / VISIBLE).max(1);
-    let mut raw = together(judged(facts, spans, until), grain, false);
+    let mut raw = merged(judged(facts, spans, until), grain, false);
     while raw.len() > most && grain <= until {
         grain *= 2;
-        raw = together(raw.into_iter(), grain, true);
+        raw = merged(raw.into_iter(), grain, true);
     }
-    // Very deep ones may still be too many.
+    // Deep nesting may still give too many.
     raw.sort_by_key(|bar| std::cmp::Reverse(bar.length));
     raw.truncate(most);
     raw.sort_by_key(|bar| (bar.begin, bar.depth));
-    raw.iter().map(|bar| in_words(facts, spans, bar)).collect()
+    raw.iter().map(|bar| labelled(facts, spans, bar)).collect()
 }
 
-/// Each span as a bar of its own.
+/// Each span as a separate bar.
 fn judged<'a>(
     facts: &'a Facts,
     spans: &'a [Span],
     until: u64,
 ) -> impl Iterator<Item = Raw> + use<'a> {
     let mut open: Vec<(u64, Option<Judged>)> = Vec::new();
-    let seen = spans.iter().enumerate();
-    let seen = seen.take_while(move |(_, span)| span.begin < until);
-    seen.map(move |(index, span)| {
+    let visible = spans.iter().enumerate();
+    let visible = visible.take_while(move |(_, span)| span.begin < until);
+    visible.map(move |(index, span)| {
         while open.pop_if(|(end, _)| *end <= span.begin).is_some() {}
         let outer = open.last().and_then(|(_, judged)| *judged);
         let own = facts.judge(span, outer.as_ref());
@@ -68,9 +68,9 @@ fn judged<'a>(
     })
 }
 
-/// Puts bars shorter than `grain` together with the one before them at the same depth;
-/// with `any`, whatever their causes are: that of the longest stands for all.
-fn together(bars: impl Iterator<Item = Raw>, grain: u64, any: bool) -> Vec<Raw> {
+/// Merges bars shorter than `grain` with the previous one at the same depth; with `any`,
+/// regardless of their causes: the longest determines the cause.
+fn merged(bars: impl Iterator<Item = Raw>, grain: u64, any: bool) -> Vec<Raw> {
     let mut result: Vec<Raw> = Vec::new();
     let mut last_at: Vec<Option<usize>> = vec![None; 256];
     let small = |bar: &Raw| bar.end - bar.begin < grain || bar.spans > 1;
@@ -96,7 +96,7 @@ fn together(bars: impl Iterator<Item = Raw>, grain: u64, any: bool) -> Vec<Raw> 
     result
 }
 
-fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
+fn labelled(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     let span = &spans[bar.longest];
     let process = facts.process;
     let at = span.detail as usize;
@@ -119,10 +119,10 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     };
     let mut detail: Vec<String> = Vec::new();
     if bar.spans > 1 {
-        detail.push(format!("{} together", bar.spans));
+        detail.push(format!("{} merged", bar.spans));
     }
     match span.what {
-        What::Import => detail.extend(process.imports.get(at).map(items::asked)),
+        What::Import => detail.extend(process.imports.get(at).map(items::importer)),
         What::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
         What::Bytecode => detail.extend(process.bytecode.get(at).map(|made| made.path.clone())),
         _ if bar.spans == 1 && facts.bytes(span) > 0 => {
@@ -143,7 +143,7 @@ fn in_words(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     }
 }
 
-/// What a call is called: its kernel's, module's or library's name, or its own.
+/// The name of a call: that of its kernel, module or library, or of the function itself.
 fn call(facts: &Facts, span: &Span) -> String {
     let tables = facts.process;
     let at = span.detail as usize;

@@ -1,14 +1,14 @@
-//! The imports as a tree, without what is too small to be seen.
+//! The imports as a tree, without modules too small to be visible.
 
 use super::super::FlameNode;
 use super::super::examine::seconds;
-use super::super::items::{Tree, asked};
+use super::super::items::{Tree, importer};
 use super::super::trace::Process;
 
-/// A module below this part of all imports is left out.
+/// Modules below this share of all imports are omitted.
 const VISIBLE: f64 = 0.003;
 
-/// The imports that no other import asked for, each with what lies within it.
+/// The top-level imports, each with its nested imports.
 pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
     let count = process.imports.len();
     let wall = |at: usize| tree.spans[at].1.saturating_sub(tree.spans[at].0);
@@ -23,7 +23,7 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
     let least = VISIBLE * all as f64;
     let mut children: Vec<Vec<FlameNode>> = vec![Vec::new(); count];
     let mut roots = Vec::new();
-    // Children come after their parents, so from the end each has its own already.
+    // Children come after their parents, so that in reverse order each node is complete.
     for at in tree.order.iter().rev() {
         let index = *at as usize;
         if (wall(index) as f64) < least {
@@ -34,7 +34,7 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
         inner.reverse();
         let node = FlameNode {
             name: import.name.clone(),
-            detail: asked(import),
+            detail: importer(import),
             begin: seconds(tree.spans[index].0),
             seconds: seconds(wall(index)),
             own: seconds(wall(index).saturating_sub(within[index])),

@@ -3,13 +3,13 @@
 use super::super::MemoryPoint;
 use super::super::examine::seconds;
 use super::super::facts::Facts;
-use super::super::memory::{Live, Step, looks};
+use super::super::memory::{Live, Step, device_samples};
 
-/// So many points at most.
+/// The maximum number of points.
 const POINTS: usize = 600;
 
-/// All looks at memory until `until`, in order. Of too many, those that lie closest
-/// together are left out, and of these never the largest.
+/// All memory samples until `until`, in order. If there are too many, close ones are
+/// merged, keeping the largest.
 pub(super) fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
     let process = facts.process;
     let mut points: Vec<(u64, MemoryPoint)> = Vec::new();
@@ -25,11 +25,11 @@ pub(super) fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
             ));
         }
     };
-    for look in looks(process) {
+    for sample in device_samples(process) {
         add(
-            look.time,
+            sample.time,
             MemoryPoint {
-                device: Some(look.used),
+                device: Some(sample.used),
                 ..MemoryPoint::default()
             },
         );
@@ -66,7 +66,7 @@ pub(super) fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
     fewer(points, until)
 }
 
-/// One point for each stretch of time, with the largest of each kind in it.
+/// One point per interval, with the maximum of each quantity in it.
 fn fewer(points: Vec<(u64, MemoryPoint)>, until: u64) -> Vec<MemoryPoint> {
     if points.len() <= POINTS {
         return points.into_iter().map(|(_, point)| point).collect();

@@ -1,4 +1,4 @@
-//! What the page shows of one start: as much as can be seen, and never more.
+//! The data of one start for the HTML page, bounded by what can be visible.
 
 mod bars;
 mod imports;
@@ -12,12 +12,12 @@ use super::path::{at_most, is_compiler, program_name, thread_name};
 use super::trace::Process;
 use super::{Bar, Cause, Row, RunView, Segment};
 
-/// So many rows, bars and parts of the path at most.
+/// The maximum numbers of rows, bars and parts of the path.
 const ROWS: usize = 12;
 const BARS: usize = 3000;
 const SEGMENTS: usize = 1500;
 
-/// The pictures of a start.
+/// The charts of a start.
 pub(super) fn view(shown: usize, start: &Seen, examined: &Examined, trees: &[Tree]) -> RunView {
     let until = examined.parts.last().map_or(0, |part| part.end);
     let path = at_most(SEGMENTS, &examined.parts).into_iter();
@@ -49,7 +49,7 @@ pub(super) fn view(shown: usize, start: &Seen, examined: &Examined, trees: &[Tre
     }
 }
 
-/// What a process is called: `python3 train.py (4711)`.
+/// The display name of a process: `python3 train.py (4711)`.
 fn process_name(process: &Process) -> String {
     let mut name = program_name(process).to_owned();
     let mut arguments = process.arguments.iter().skip(1);
@@ -61,7 +61,7 @@ fn process_name(process: &Process) -> String {
     format!("{name} ({})", process.pid)
 }
 
-/// The threads that did the most, that of the iterations first, and compilers.
+/// The most active threads, starting with the one that iterates, and compilers.
 fn rows(start: &Seen, examined: &Examined, until: u64) -> Vec<Row> {
     let mut threads: Vec<(u64, usize, usize)> = Vec::new();
     let mut compilers: Vec<usize> = Vec::new();
@@ -111,7 +111,7 @@ fn time_in_spans(facts: &Facts, thread: usize, until: u64) -> u64 {
         .sum()
 }
 
-/// The compilers that ran, side by side where they overlap.
+/// The compilers, side by side where they overlap.
 fn compiler_row(start: &Seen, compilers: &[usize], until: u64, most: usize) -> Row {
     let mut lanes: Vec<u64> = Vec::new();
     let mut bars: Vec<Bar> = Vec::new();
@@ -138,7 +138,7 @@ fn compiler_row(start: &Seen, compilers: &[usize], until: u64, most: usize) -> R
     }
     Row {
         name: "compilers".to_owned(),
-        process: "processes of their own".to_owned(),
+        process: "separate processes".to_owned(),
         bars,
     }
 }
