@@ -70,7 +70,8 @@ fn report(p: Program) -> RunReport {
     findings("auto", p.alone(begin_of(ITERATIONS))).report
 }
 
-/// Whether two reports agree in everything that must not depend on the omitted calls.
+/// Returns true if two reports agree in everything that must not depend on the omitted
+/// calls.
 fn same(a: &RunReport, b: &RunReport) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
     let causes = a.causes.len() == b.causes.len()

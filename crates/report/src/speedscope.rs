@@ -183,7 +183,7 @@ impl Stack {
         self.latest = self.latest.max(end);
     }
 
-    /// Whether this is the outermost open frame, with no gap before `time`.
+    /// Returns true if this is the outermost open frame, with no gap before `time`.
     fn is_open(&self, frame: usize, time: u64) -> bool {
         self.open.first().is_some_and(|(open, _)| *open == frame) && self.latest >= time
     }

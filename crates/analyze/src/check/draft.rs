@@ -78,7 +78,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
 /// the next run would fail or pass by chance.
 const WIDEST: f64 = 5.0;
 
-/// Whether the interval of a quantity is too wide for a limit.
+/// Returns true if the interval of a quantity is too wide for a limit.
 fn is_uncertain(measured: &Measured) -> bool {
     let high = measured.value.high;
     high.is_some_and(|high| high > WIDEST * measured.value.median)

@@ -143,7 +143,8 @@ pub(super) fn base(name: &str) -> &str {
     }
 }
 
-/// Whether calls with this cause return only after the device has finished its work.
+/// Returns true if calls with this cause return only after the device has finished its
+/// work.
 pub(super) fn waits(cause: Cause) -> bool {
     matches!(cause, Cause::WaitingForDevice | Cause::DeviceToHost)
 }

@@ -11,7 +11,7 @@ pub(crate) struct Counted<'a> {
     pub starts: Vec<&'a StartReport>,
     /// Their indices among all starts.
     pub places: Vec<usize>,
-    /// Whether they reached their first iteration. If no start of the temperature did, its
+    /// True if they reached their first iteration. If no start of the temperature did, its
     /// starts count by their total time.
     pub recorded: bool,
 }

@@ -188,7 +188,7 @@ pub(super) fn seconds(nanoseconds: u64) -> f64 {
 }
 
 impl Examined {
-    /// Whether its iterations reach a steady state.
+    /// Returns true if its iterations reach a steady state.
     pub(super) fn settles(&self) -> bool {
         let summary = self.summary.as_ref();
         summary.is_some_and(|summary| summary.steady.is_some())

@@ -164,7 +164,7 @@ impl<'a> Facts<'a> {
         counts.map(|counts| u64::from(counts[what as usize])).sum()
     }
 
-    /// Whether the span is a call to a driver or library.
+    /// Returns true if the span is a call to a driver or library.
     pub(super) fn is_call(&self, span: &Span) -> bool {
         match span.what {
             What::Call
@@ -194,13 +194,13 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether this launch is the first of its kernel.
+    /// Returns true if this launch is the first of its kernel.
     pub(super) fn is_first_launch(&self, span: &Span) -> bool {
         span.what == What::Launch
             && self.first_launch.get(span.detail as usize) == Some(&span.begin)
     }
 
-    /// Whether the span returns only after the device has finished its work.
+    /// Returns true if the span returns only after the device has finished its work.
     pub(super) fn waits_for_device(&self, span: &Span) -> bool {
         match span.what {
             What::Call | What::Heavy => self.meaning(span) == Meaning::Is(Cause::WaitingForDevice),
@@ -281,7 +281,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether this is torch.compile, which delegates work to other processes.
+    /// Returns true if this is torch.compile, which delegates work to other processes.
     pub(super) fn is_torch_compile(&self, thing: Thing) -> bool {
         match thing {
             Thing::Text(at) => matches!(self.torch_compile.get(at as usize), Some(Some(_))),
@@ -330,8 +330,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether a range with this name is a compilation. XLA emits such NVTX ranges itself; the
-/// recorder's Python code names those of PyTorch.
+/// Returns true if a range with this name is a compilation. XLA emits such NVTX ranges
+/// itself; the recorder's Python code names those of PyTorch.
 fn is_compiling(name: &str) -> bool {
     [
         "torch.compile",

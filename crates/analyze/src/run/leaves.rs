@@ -11,7 +11,7 @@ pub(super) struct Leaf {
     pub judged: Judged,
     /// The bytes of the span; 0 except in its first interval.
     pub bytes: u64,
-    /// Whether this is the first interval of the span.
+    /// True if this is the first interval of the span.
     pub first: bool,
 }
 

@@ -173,7 +173,7 @@ const WRAPPERS: [&str; 8] = [
     "env", "setpriv", "su", "sudo", "runuser", "gosu", "su-exec", "chpst",
 ];
 
-/// Whether a process did anything after the recorder was loaded into it.
+/// Returns true if a process did anything after the recorder was loaded into it.
 fn at_work(process: &Process) -> bool {
     process.main.is_some()
 }

@@ -37,7 +37,7 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Whether one of the ranges contains the address.
+    /// Returns true if one of the ranges contains the address.
     pub(super) fn holds(&self, address: u64) -> bool {
         let after = self.ranges.partition_point(|range| range.0 <= address);
         after > 0 && address < self.ranges[after - 1].1

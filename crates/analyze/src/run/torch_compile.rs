@@ -94,7 +94,7 @@ pub(super) fn phase(range: &str) -> Option<&'static str> {
     found.map(|(phase, _)| *phase)
 }
 
-/// Whether a range is torch.compile or a part of it.
+/// Returns true if a range is torch.compile or a part of it.
 pub(super) fn is_part(range: &str) -> bool {
     range
         .strip_prefix(COMPILE)

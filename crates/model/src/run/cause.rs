@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where time or memory went.
+/// The cause of a use of time or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cause {
     /// From `exec` to the first code of the program.

@@ -55,7 +55,7 @@ pub struct RunSettings {
     pub seed: u64,
     /// The size limit of a process file, in bytes.
     pub limit: u64,
-    /// Whether each iteration ended with a device synchronization.
+    /// True if each iteration ended with a device synchronization.
     pub synchronize: bool,
     /// Why fewer starts were run than requested.
     pub ended_early: Option<String>,
@@ -95,7 +95,7 @@ pub struct Evicted {
     pub left: u64,
 }
 
-/// How cold a start is, ordered from the warmest.
+/// The temperature of a start, ordered from the warmest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Temperature {

@@ -50,7 +50,7 @@ pub struct RunReport {
     pub ratio: Option<Interval>,
     /// The class of the iterations.
     pub class: Option<Class>,
-    /// Whether all starts have this class.
+    /// The agreement of the starts on this class.
     pub consistency: Option<Consistency>,
     /// Iterations before the steady state, median over the starts.
     pub warmup: Option<f64>,
@@ -166,7 +166,7 @@ pub struct RegionReport {
     pub second_causes: Vec<CauseSeconds>,
     /// Device work that the first execution did not wait for; none if there was none.
     pub unfinished: Option<Unfinished>,
-    /// Whether the readings were paired by their order alone, because the source was not
+    /// True if the readings were paired by their order alone, because the source was not
     /// available. Such a region is never an iteration.
     #[serde(default)]
     pub paired_by_order: bool,
@@ -181,7 +181,7 @@ pub struct RegionReport {
 pub struct MarkReport {
     /// The name given by the program.
     pub name: String,
-    /// How often it was reached, in the start that reached it most often.
+    /// The number of times it was reached, in the start with the most.
     pub count: usize,
     /// From `exec` to the first occurrence.
     pub first: Interval,
@@ -339,7 +339,7 @@ pub struct Remedy {
     /// A saving outside the time to first; none if there is none.
     #[serde(default)]
     pub later: Option<Later>,
-    /// Whether it would help. A common remedy that would not is reported with the reason.
+    /// True if it would help. A common remedy that would not is reported with the reason.
     #[serde(default = "helps")]
     pub helps: bool,
 }
@@ -387,7 +387,7 @@ pub struct Later {
 pub struct StartReport {
     /// The temperature of the start.
     pub temperature: Temperature,
-    /// Whether it was the very first start, which is reported separately.
+    /// True if it was the very first start, which is reported separately.
     pub first_start: bool,
     /// The exit code; 128 + n for signal n.
     pub exit_code: i32,
@@ -407,7 +407,7 @@ pub struct StartReport {
     pub peak_device: Option<u64>,
     /// The page cache eviction before it.
     pub evicted: Option<Evicted>,
-    /// Whether part of its recording could not be read; the notes list which.
+    /// True if part of its recording could not be read; the notes list which.
     #[serde(default)]
     pub damaged: bool,
 }

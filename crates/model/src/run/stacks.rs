@@ -72,7 +72,7 @@ impl From<StackSample> for Quadruple {
 }
 
 impl Stacks {
-    /// Whether every index is valid and callers come first.
+    /// Returns true if every index is valid and callers come first.
     pub fn is_valid(&self) -> bool {
         let nodes = self.nodes.iter().enumerate().all(|(at, (caller, frame))| {
             caller.is_none_or(|caller| (caller as usize) < at)

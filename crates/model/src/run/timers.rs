@@ -63,7 +63,7 @@ pub struct Address {
 }
 
 impl Timers {
-    /// Whether nothing is known.
+    /// Returns true if nothing is known.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.addresses.is_empty()
     }

@@ -228,7 +228,7 @@ pub struct Import {
     pub line: u32,
     /// `file:line` of the main program that led to the import; empty if none did.
     pub main: String,
-    /// Whether it raised an exception.
+    /// True if it raised an exception.
     pub failed: bool,
     /// Its resource usage.
     pub usage: Usage,
@@ -241,7 +241,7 @@ pub struct Bytecode {
     pub path: String,
     /// Why its bytecode was not used.
     pub why: NoBytecode,
-    /// Whether its bytecode is written for the next start.
+    /// The attempt to write its bytecode for the next start.
     pub write: BytecodeWrite,
     /// The resource usage of compiling it.
     pub usage: Usage,
@@ -258,10 +258,10 @@ pub enum NoBytecode {
     Unreadable,
 }
 
-/// Whether Python writes a `.pyc` file after compiling a module.
+/// The attempt to write a `.pyc` file after compiling a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BytecodeWrite {
-    /// It writes the file.
+    /// Python writes the file.
     Writes,
     /// `sys.dont_write_bytecode` is set.
     TurnedOff,
@@ -274,7 +274,7 @@ pub enum BytecodeWrite {
 pub struct Load {
     /// The path as requested.
     pub path: String,
-    /// Whether loading it failed.
+    /// True if loading it failed.
     pub failed: bool,
     /// Its resource usage.
     pub usage: Usage,
@@ -399,7 +399,7 @@ impl Clock {
         }
     }
 
-    /// Whether it counts CPU time instead of wall-clock time.
+    /// Returns true if it counts CPU time instead of wall-clock time.
     pub fn is_cpu_time(self) -> bool {
         match self {
             Clock::ProcessTime | Clock::ThreadTime | Clock::ClockGettimeCpu => true,
@@ -473,7 +473,7 @@ pub struct ThreadSample {
 }
 
 impl Process {
-    /// Whether every call in this interval was recorded.
+    /// Returns true if every call in this interval was recorded.
     pub fn is_in_detail(&self, (begin, end): (u64, u64)) -> bool {
         let before = self.sparse.partition_point(|stretch| stretch.0 < end);
         self.sparse[..before]

@@ -172,8 +172,8 @@ fn add(
     }
 }
 
-/// Whether the bytes of an item are meaningful: for allocations, copies and loaded code.
-/// The bytes of a cheap call do not count for its outer call.
+/// Returns true if the bytes of an item are meaningful: for allocations, copies and loaded
+/// code. The bytes of a cheap call do not count for its outer call.
 fn has_bytes(cause: Cause, meant: Meant) -> bool {
     match cause {
         Cause::DeviceAllocation
@@ -189,7 +189,7 @@ fn has_bytes(cause: Cause, meant: Meant) -> bool {
     }
 }
 
-/// Whether the waiting time of an item was recorded.
+/// Returns true if the waiting time of an item was recorded.
 fn waits(cause: Cause, meant: Meant) -> bool {
     matches!(meant, Meant::Of(_, Thing::Load(_)))
         || matches!(

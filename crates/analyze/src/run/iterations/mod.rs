@@ -113,7 +113,7 @@ pub(super) struct Seen<'a> {
     pub facts: &'a [Facts<'a>],
     /// Regions that the program times itself.
     pub regions: &'a Regions,
-    /// Whether the program succeeded.
+    /// True if the program succeeded.
     pub succeeded: bool,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Seen<'a> {
 pub(super) struct Decision {
     pub by: IterationsBy,
     pub rule: Option<Rule>,
-    /// Whether a number distinguishes the optimizer from others of its class.
+    /// True if a number distinguishes the optimizer from others of its class.
     numbered: bool,
     /// The names of timed regions.
     timed: Vec<String>,

@@ -116,7 +116,7 @@ fn ends_rounds<'a>(all: &[Steps<'a>]) -> Option<&'a str> {
     Some(in_round.last().unwrap_or(leader).name)
 }
 
-/// Whether optimizers of the same class also step, so that its number is needed.
+/// Returns true if optimizers of the same class also step, so that its number is needed.
 pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
     let class = class_of(optimizer);
     let mut facts = starts.iter().flat_map(|start| start.facts);

@@ -19,7 +19,7 @@ pub(in crate::run) struct Doubts<'a> {
     /// The shown start.
     pub start: &'a Seen<'a>,
     pub shown: &'a Examined,
-    /// Whether every iteration ended with a device synchronization.
+    /// True if every iteration ended with a device synchronization.
     pub synchronized: bool,
 }
 

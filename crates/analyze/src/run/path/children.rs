@@ -55,7 +55,7 @@ pub(in crate::run) fn name(process: &Process) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a process compiles kernels for its whole lifetime.
+/// Returns true if a process compiles kernels for its whole lifetime.
 pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     let name = name(process);
     // x86_64-linux-gnu-gcc-12 is gcc, clang-14 is clang.
@@ -66,7 +66,7 @@ pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     name.starts_with("triton-") || COMPILERS.contains(&name) || COMPILERS.contains(&plain)
 }
 
-/// Whether a process is a worker that compiles kernels while it is busy.
+/// Returns true if a process is a worker that compiles kernels while it is busy.
 pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
     let mut arguments = process.arguments.iter();
     arguments.any(|a| a.contains("torch/_inductor/compile_worker"))
@@ -91,8 +91,9 @@ fn described(process: &Process) -> String {
     words
 }
 
-/// Whether a process imports PyTorch. Imports of a process with a changed PYTHONPATH, such
-/// as those started by torch.compile, are not recorded, but the files it opened are.
+/// Returns true if a process imports PyTorch. Imports of a process with a changed
+/// PYTHONPATH, such as those started by torch.compile, are not recorded, but the files it
+/// opened are.
 fn imports_torch(process: &Process) -> bool {
     let mut files = process.files.iter();
     process.imports.iter().any(|import| import.name == "torch")

@@ -15,7 +15,7 @@ pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
 /// Display names for a path.
 #[derive(Clone, Copy)]
 pub(super) struct Names {
-    /// Whether the path has several processes, so that names need a process id.
+    /// True if the path has several processes, so that names need a process id.
     several: bool,
     /// The begin of the last program on the path. Earlier programs in the same process are
     /// wrappers that replaced themselves by `exec`: `env`, or a pyenv shim script.
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-/// Whether this is the first thread of its process, or unknown.
+/// Returns true for the first thread of a process, and for an unknown thread.
 fn is_main(process: &Process, thread: &Thread) -> bool {
     thread.id == process.pid || thread.id == 0
 }

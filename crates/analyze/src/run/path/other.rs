@@ -128,7 +128,7 @@ impl<'a> Other<'a> {
     }
 }
 
-/// Whether calls with this cause wait rather than compute.
+/// Returns true if calls with this cause wait rather than compute.
 pub(super) fn waits(cause: Cause) -> bool {
     calls::waits(cause) || cause == Cause::HostToDevice
 }

@@ -28,7 +28,7 @@ pub(super) struct Others<'a> {
     threads: Vec<Other<'a>>,
     /// The indices of busy threads, busiest first.
     busy: Vec<usize>,
-    /// Whether any of them was sampled.
+    /// True if any of them was sampled.
     sampled_from_outside: bool,
     children: Children<'a>,
     reading: Reading<'a>,
@@ -57,7 +57,7 @@ pub(super) struct Question {
     pub end: u64,
     /// The share of it in which the followed thread was idle.
     pub share: f64,
-    /// Whether the followed thread was sampled.
+    /// True if the followed thread was sampled.
     pub sampled_from_outside: bool,
 }
 

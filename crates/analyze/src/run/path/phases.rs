@@ -132,7 +132,8 @@ fn before(trace: &StartTrace, index: usize) -> Option<(usize, u64)> {
     Some((at, process.made.clamp(parent.began, process.began)))
 }
 
-/// Whether it was created before the command was started, and then became its program.
+/// Returns true if it was created before the command was started, and then became its
+/// program.
 fn was_there(process: &Process) -> bool {
     process.made == 0 && process.main.is_none() && process.python_began.is_some()
 }

@@ -11,7 +11,7 @@ pub(in crate::run) struct Sampled {
     pub item: ItemId,
     /// The innermost frame, as an index into the nodes of [`Stacks`].
     pub node: u32,
-    /// Whether it is in the first iteration rather than before.
+    /// True if it is in the first iteration rather than before.
     pub in_first: bool,
 }
 

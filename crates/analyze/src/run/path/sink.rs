@@ -17,7 +17,7 @@ pub(super) struct Piece {
     /// The share of it that was waiting.
     pub waiting: f32,
     pub bytes: u64,
-    /// Whether it is the first piece of its span.
+    /// True if it is the first piece of its span.
     pub first: bool,
 }
 
@@ -115,7 +115,7 @@ impl Sink {
         cuts.max().unwrap_or(0).max(self.path_until)
     }
 
-    /// Whether any of this interval is needed. Times must not decrease.
+    /// Returns true if any of this interval is needed. Times must not decrease.
     pub(super) fn wants(&mut self, begin: u64, end: u64) -> bool {
         while (self.cuts.get(self.queried)).is_some_and(|cut| cut.0 <= begin) {
             self.queried += 1;

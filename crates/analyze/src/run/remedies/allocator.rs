@@ -166,7 +166,7 @@ fn table_bytes(case: &Case, span: &Span) -> u64 {
     bytes(case, span) / DEVICE_BYTES_OF_TABLE
 }
 
-/// Whether a call maps existing memory to an address.
+/// Returns true if a call maps existing memory to an address.
 fn maps_memory(case: &Case, call: &Span) -> bool {
     let name = case.facts().map_or("", |facts| facts.process.symbol(call));
     ["cuMemMap", "cuMemSetAccess", "cuMemAddressReserve"]

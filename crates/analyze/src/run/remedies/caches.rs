@@ -152,8 +152,8 @@ fn by_torch_compile(case: &Case) -> Option<Suggestion> {
     ))
 }
 
-/// Whether the shown start found the caches of torch.compile filled, by an earlier start of
-/// the same recording or according to the files it read.
+/// Returns true if the shown start found the caches of torch.compile filled, by an earlier
+/// start of the same recording or according to the files it read.
 fn are_filled(case: &Case) -> bool {
     let first = case.report.starts.iter().any(|start| start.first_start);
     let others = case.report.starts.iter().any(|start| !start.first_start);

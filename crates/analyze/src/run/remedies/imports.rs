@@ -73,7 +73,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
     ))
 }
 
-/// Whether a library imported an installed package that it can do without.
+/// Returns true if a library imported an installed package that it can do without.
 fn is_avoidable(import: &Import, optional: &[String]) -> bool {
     !matches!(import.importer.as_str(), "" | "__main__")
         && !is_standard(&import.name)

@@ -129,12 +129,12 @@ impl<'a> Case<'a> {
         (seconds * self.scale).min(self.seconds(cause))
     }
 
-    /// Whether a saving of the time to first justifies a remedy.
+    /// Returns true if a saving of the time to first justifies a remedy.
     fn is_enough(&self, saving: f64) -> bool {
         saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.median)
     }
 
-    /// Whether a cause, or part of one, is large enough for a separate remedy.
+    /// Returns true if a cause, or part of one, is large enough for a separate remedy.
     fn is_much(&self, seconds: f64) -> bool {
         seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.median
     }

@@ -147,13 +147,13 @@ fn share_of(case: &Case, cause: Cause, process: usize) -> f64 {
     own as f64 / (all as f64).max(1.0)
 }
 
-/// Whether the command is itself a `preheat start`.
+/// Returns true if the command is itself a `preheat start`.
 fn is_start(command: &[String]) -> bool {
     let program = command.first().map(|word| word.rsplit('/').next());
     program == Some(Some("preheat")) && command.get(1).is_some_and(|word| word == "start")
 }
 
-/// Whether a GPU driver was called.
+/// Returns true if a GPU driver was called.
 fn used_a_driver(case: &Case) -> bool {
     let causes = [Cause::DriverInit, Cause::ContextCreation];
     let launches = |what| {

@@ -1,7 +1,7 @@
 //! The modules of Python's standard library, which cannot be removed.
 
-/// Whether a module belongs to the standard library, including top-level modules with a
-/// leading underscore.
+/// Returns true if a module belongs to the standard library, including top-level modules
+/// with a leading underscore.
 pub(super) fn is_standard(module: &str) -> bool {
     let package = module.split('.').next().unwrap_or(module);
     package.starts_with('_') || NAMES.binary_search(&package).is_ok()

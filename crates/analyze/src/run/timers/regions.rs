@@ -36,7 +36,7 @@ pub(in crate::run) struct Region {
     pub from: Vec<Frame>,
     /// The frames that belong to a helper, such as a decorator.
     pub site: Site,
-    /// Whether the source shows that the two readings are subtracted; otherwise, they are
+    /// True if the source shows that the two readings are subtracted; otherwise, they are
     /// paired by order.
     pub known: bool,
     /// The id of its source text; equal ids mean the same work.

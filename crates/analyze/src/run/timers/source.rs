@@ -140,7 +140,7 @@ fn statements(text: &str) -> Vec<&str> {
     statements
 }
 
-/// Whether one of several statements on a line may read a clock.
+/// Returns true if one of several statements on a line may read a clock.
 fn may_read(statement: &str) -> bool {
     statement.contains("()") || FILLED.is_match(statement)
 }

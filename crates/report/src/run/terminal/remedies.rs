@@ -111,7 +111,7 @@ fn minus(padded: &str) -> String {
     format!("{}−{number}", " ".repeat(spaces))
 }
 
-/// Whether two of them concern the same cause.
+/// Returns true if two of them concern the same cause.
 fn overlap(remedies: &[&Remedy]) -> bool {
     remedies.iter().enumerate().any(|(at, remedy)| {
         let others = remedies[at + 1..].iter().flat_map(|other| &other.causes);

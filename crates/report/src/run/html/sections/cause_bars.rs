@@ -18,7 +18,7 @@ pub(super) struct Bar {
     pub total: f64,
     /// The interval of its length.
     pub sure: String,
-    /// Whether it begins a new group.
+    /// True if it begins a new group.
     pub new: bool,
 }
 
