@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use preheat_device::Kind;
-use preheat_lab::{BytecodeFound, Framework, find_bytecode, find_python, machine, probe_device};
+use preheat_host::{interrupt, machine};
+use preheat_lab::{BytecodeFound, Framework, find_bytecode, find_python, probe_device};
 use preheat_model::Machine;
 use preheat_model::lab::MeasuredDevice;
 use preheat_model::units::bytes;
@@ -67,9 +68,9 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
         .as_ref()
         .map(|path| Target::open("--json", path))
         .transpose()?;
-    preheat_lab::install_interrupt();
+    interrupt::install();
     let found = examine(arguments);
-    if preheat_lab::interrupted() {
+    if interrupt::interrupted() {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     let shown = text(&found, terminal::of_stdout().width);
@@ -193,8 +194,7 @@ fn pinning_advice() -> Option<String> {
     };
     // SAFETY: getrlimit writes one rlimit, which `limit` is.
     let answered = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } == 0;
-    // SAFETY: geteuid takes nothing and cannot fail.
-    let root = unsafe { libc::geteuid() } == 0;
+    let root = preheat_host::user() == 0;
     (answered && !root && limit.rlim_cur < LOCKED).then(|| {
         format!(
             "only {} may be page-locked: pinned copies on the cpu device stop there; raise it with `ulimit -l`",

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use preheat_analyze::lab::{CLAIMS, analyze};
+use preheat_host::interrupt;
 use preheat_lab::{Plan, Request};
 use preheat_model::lab::{ExperimentId, LabReport};
 
@@ -20,9 +21,9 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     }
     let targets = Targets::open(&arguments.show, None)?;
 
-    preheat_lab::install_interrupt();
+    interrupt::install();
     let plan = Plan::new(&request(arguments));
-    if preheat_lab::interrupted() {
+    if interrupt::interrupted() {
         return Ok(nothing_yet());
     }
     let plan = plan?;
@@ -33,7 +34,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
         let bar = Bar::new();
         preheat_lab::run(&plan, command(), |progress| bar.draw(&progress.into()))?
     };
-    if preheat_lab::interrupted() && measured.units.iter().all(|unit| unit.starts.is_empty()) {
+    if interrupt::interrupted() && measured.units.iter().all(|unit| unit.starts.is_empty()) {
         return Ok(nothing_yet());
     }
     let Some(report) = analyze(&measured, env!("CARGO_PKG_VERSION")) else {
@@ -51,7 +52,7 @@ fn nothing_yet() -> ExitCode {
 }
 
 fn code(report: &LabReport) -> ExitCode {
-    if preheat_lab::interrupted() {
+    if interrupt::interrupted() {
         ExitCode::from(exit::INTERRUPTED)
     } else if report
         .experiments

@@ -228,9 +228,9 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
         synchronize: arguments.synchronize,
         seed: arguments.seed,
         output_of_all: arguments.all_output,
-        machine: preheat_lab::machine(),
+        machine: preheat_host::machine(),
         preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_lab::now_rfc3339(),
+        created: preheat_host::now_rfc3339(),
         files_of: &preheat_trace::files,
     }
 }

@@ -14,7 +14,7 @@ use preheat_model::lab::MeasuredDevice;
 use serde::{Deserialize, Serialize};
 
 use crate::process::{Ended, last_lines, run_limited};
-use crate::scratch::Scratch;
+use preheat_host::Scratch;
 
 /// The first argument that makes this program probe one device.
 pub const PROBE_ARGUMENT: &str = "__lab-device";
@@ -33,7 +33,7 @@ pub struct FoundDevice {
 
 /// Probes the device of this kind; the error is a message saying why it cannot be used.
 pub fn probe_device(kind: Kind) -> Result<FoundDevice, String> {
-    let scratch = Scratch::new().map_err(|why| why.to_string())?;
+    let scratch = Scratch::new("lab").map_err(|why| why.to_string())?;
     let output = scratch.path().join("device");
     let printed = scratch.path().join("printed");
     let program = std::env::current_exe()

@@ -14,25 +14,20 @@ mod clock;
 mod devices;
 mod experiments;
 mod frameworks;
-mod interrupt;
 mod job;
 mod line;
-mod machine;
 mod native;
 mod plan;
 mod process;
 mod recorder;
 mod run;
 mod schedule;
-mod scratch;
 
 pub use child::{CHILD_ARGUMENT, child_main};
 pub use clock::timed;
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
 pub use frameworks::{BytecodeFound, Framework, PythonFound, find_bytecode, find_python};
-pub use interrupt::{install as install_interrupt, interrupted};
 
-pub use machine::{machine, now_rfc3339};
 pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
 
 pub use run::{Progress, run};

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use preheat_model::lab::{Outcome, Start};
 
-use crate::interrupt::interrupted;
 use crate::line::{self, Line};
+use preheat_host::interrupt::interrupted;
 
 /// The way a process ended.
 #[derive(Debug)]
@@ -193,10 +193,10 @@ pub fn last_lines(printed: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use preheat_host::Scratch;
 
     fn shell(script: &str, limit: Duration) -> Start {
-        let scratch = Scratch::new().expect("a scratch directory");
+        let scratch = Scratch::new("lab").expect("a scratch directory");
         let output = scratch.path().join("lines");
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh"]).arg(&output);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn background_processes_of_a_start_are_killed() {
-        let scratch = Scratch::new().expect("a scratch directory");
+        let scratch = Scratch::new("lab").expect("a scratch directory");
         let printed = scratch.path().join("printed");
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1000 & echo $!"]);

@@ -9,13 +9,12 @@ use preheat_device::{Cache, Kind};
 use preheat_model::lab::{Measured, Outcome, Settings, Start, Unit, names};
 
 use crate::child::CHILD_ARGUMENT;
-use crate::interrupt::interrupted;
 use crate::job::Job;
-use crate::machine::{machine, now_rfc3339};
 use crate::plan::{Plan, PlannedUnit};
 use crate::process;
 use crate::schedule::{Priority, Wanted, schedule};
-use crate::scratch::Scratch;
+use preheat_host::interrupt::interrupted;
+use preheat_host::{Scratch, machine, now_rfc3339};
 
 /// A unit is abandoned after this many consecutive failures.
 const FAILURES_IN_A_ROW: usize = 2;
@@ -161,7 +160,7 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(plan: &'a Plan) -> io::Result<Runner<'a>> {
-        let scratch = Scratch::new()?;
+        let scratch = Scratch::new("lab")?;
         let scripts: io::Result<_> = plan
             .units
             .iter()

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn value(user: &[(&str, &str)], unbuffered: bool, name: &str) -> Option<String> {
-        let installed = Installed::at("/installed".into(), false);
+        let installed = Installed::at("/installed".into(), None);
         let options = Options {
             directory: Path::new("/recording/start-1"),
             limit: 7,
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn is_set_by_recording_covers_all_variables() {
-        let installed = Installed::at("/installed".into(), false);
+        let installed = Installed::at("/installed".into(), None);
         let options = Options {
             directory: Path::new("/recording/start-1"),
             limit: 7,

@@ -6,16 +6,22 @@
 //! before each use, because they are loaded into programs. If the cache directory is not
 //! usable, a new temporary directory is created instead.
 
-use std::ffi::{CString, OsString};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::hash::Hasher;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::trusted::trusted;
-use crate::{LaunchError, clock};
+use rustix::fs::StatVfsMountFlags;
+use twox_hash::XxHash64;
+
+use preheat_host::files::{Readers, own, put};
+use preheat_host::{Scratch, trusted};
+
+use crate::LaunchError;
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libpreheat.so"));
 const SITECUSTOMIZE: &[u8] = include_bytes!("python/sitecustomize.py");
@@ -35,26 +41,18 @@ pub(crate) struct Installed {
     pub shim: PathBuf,
     /// The directory of `sitecustomize.py`.
     pub python: PathBuf,
-    temporary: bool,
+    /// Removes the directory with this value, if it is a temporary one.
+    _scratch: Option<Scratch>,
 }
 
 impl Installed {
     /// The paths in a directory.
-    pub(crate) fn at(directory: PathBuf, temporary: bool) -> Installed {
+    pub(crate) fn at(directory: PathBuf, scratch: Option<Scratch>) -> Installed {
         Installed {
             shim: directory.join("libpreheat.so"),
             python: directory.join("python"),
             directory,
-            temporary,
-        }
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        if self.temporary {
-            // Anything that cannot be removed is left to the system's cleanup.
-            let _ = fs::remove_dir_all(&self.directory);
+            _scratch: scratch,
         }
     }
 }
@@ -77,9 +75,7 @@ const SYSTEM_CACHE: &str = "/var/cache";
 /// switch to another user, whose loader would complain about an unreadable library. Not if
 /// `XDG_CACHE_HOME` is set.
 fn for_all_users() -> Option<Installed> {
-    // SAFETY: geteuid has no arguments and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    if !is_root || std::env::var_os("XDG_CACHE_HOME").is_some() {
+    if preheat_host::user() != 0 || std::env::var_os("XDG_CACHE_HOME").is_some() {
         return None;
     }
     in_cache(Path::new(SYSTEM_CACHE), Readers::All).ok()
@@ -131,34 +127,15 @@ fn install_in(cache: Option<&Path>, temporary: &[PathBuf]) -> Result<Installed, 
     )))
 }
 
-/// The users that may read the recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Readers {
-    /// Only this user.
-    User,
-    /// All users.
-    All,
-}
-
-impl Readers {
-    /// The permissions of directories.
-    fn directories(self) -> u32 {
-        match self {
-            Readers::User => 0o700,
-            Readers::All => 0o755,
-        }
-    }
-}
-
 fn in_cache(cache: &Path, readers: Readers) -> io::Result<Installed> {
     usable(cache)?;
     let cache = trusted(cache)?;
     fs::create_dir_all(&cache)?;
     let ours = cache.join("preheat");
     own(&ours, readers)?;
-    let directory = ours.join(format!("{PREFIX}{:016x}", hash(&[SHIM, SITECUSTOMIZE])));
+    let directory = ours.join(format!("{PREFIX}{:016x}", content_hash()));
     own(&directory, readers)?;
-    let installed = fill(directory, false, readers)?;
+    let installed = fill(directory, None, readers)?;
     // The modification time is the time of the last use. This and the cleanup are optional.
     let _ = File::open(&installed.directory)
         .and_then(|directory| directory.set_modified(SystemTime::now()));
@@ -168,10 +145,8 @@ fn in_cache(cache: &Path, readers: Readers) -> io::Result<Installed> {
 
 fn in_temporary(below: &Path) -> io::Result<Installed> {
     usable(below)?;
-    let name = format!("preheat-{}-{}", std::process::id(), clock::now());
-    let directory = trusted(below)?.join(name);
-    DirBuilder::new().mode(0o700).create(&directory)?;
-    fill(directory, true, Readers::User)
+    let scratch = Scratch::below(&trusted(below)?, "recorder")?;
+    fill(scratch.path().to_owned(), Some(scratch), Readers::User)
 }
 
 /// Checks that a path is usable in `LD_PRELOAD`, where spaces and colons separate entries
@@ -189,60 +164,15 @@ fn usable(directory: &Path) -> io::Result<()> {
     // The directory may not exist yet; its closest existing parent is on the same file
     // system.
     let existing = directory.ancestors().find(|path| path.exists());
-    let Some(path) = existing.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok())
-    else {
-        return Ok(());
-    };
-    // SAFETY: a zeroed statvfs is a valid value; the path ends with a NUL and statvfs
-    // writes one struct.
-    let no_execution = unsafe {
-        let mut system: libc::statvfs = std::mem::zeroed();
-        libc::statvfs(path.as_ptr(), &mut system) == 0 && system.f_flag & libc::ST_NOEXEC != 0
-    };
-    if no_execution {
+    let system = existing.and_then(|path| rustix::fs::statvfs(path).ok());
+    if system.is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::NOEXEC)) {
         return Err(io::Error::other("it is mounted noexec"));
     }
     Ok(())
 }
 
-/// Creates or checks a private directory of this user. Links are not followed.
-pub fn private(directory: &Path) -> io::Result<()> {
-    own(directory, Readers::User)
-}
-
-/// Creates or checks a directory that belongs to this user, with the permissions for these
-/// readers. Links are not followed.
-fn own(directory: &Path, readers: Readers) -> io::Result<()> {
-    let mode = readers.directories();
-    // Not if it exists: a sandbox may forbid the creation of directories.
-    if fs::symlink_metadata(directory).is_err() {
-        match DirBuilder::new().mode(mode).create(directory) {
-            Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
-            _ => {}
-        }
-    }
-    let is = fs::symlink_metadata(directory)?;
-    // SAFETY: geteuid has no arguments and cannot fail.
-    let us = unsafe { libc::geteuid() };
-    if !is.is_dir() || is.uid() != us {
-        return Err(io::Error::other(format!(
-            "{} is not a directory that belongs to this user",
-            directory.display()
-        )));
-    }
-    // The umask may have removed some permissions.
-    let wrong = match readers {
-        Readers::User => is.mode() & 0o077 != 0,
-        Readers::All => is.mode() & 0o777 != mode,
-    };
-    if wrong {
-        fs::set_permissions(directory, Permissions::from_mode(mode))?;
-    }
-    Ok(())
-}
-
-fn fill(directory: PathBuf, temporary: bool, readers: Readers) -> io::Result<Installed> {
-    let installed = Installed::at(directory, temporary);
+fn fill(directory: PathBuf, scratch: Option<Scratch>, readers: Readers) -> io::Result<Installed> {
+    let installed = Installed::at(directory, scratch);
     own(&installed.python, readers)?;
     let script = installed.python.join("sitecustomize.py");
     for (path, bytes) in [(&installed.shim, SHIM), (&script, SITECUSTOMIZE)] {
@@ -253,32 +183,6 @@ fn fill(directory: PathBuf, temporary: bool, readers: Readers) -> io::Result<Ins
         }
     }
     Ok(installed)
-}
-
-/// Ensures that a file has this content. A file with the right content is not touched,
-/// since programs may have it mapped; any other is replaced atomically.
-pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
-    if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    replace(path, bytes)
-}
-
-/// Replaces a file atomically, readable only by this user.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension(format!("new-{}-{}", std::process::id(), clock::now()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
 }
 
 fn remove_unused(ours: &Path, but: &Path) {
@@ -297,13 +201,12 @@ fn remove_unused(ours: &Path, but: &Path) {
     }
 }
 
-/// FNV-1a: only for naming. The content is compared completely.
-fn hash(parts: &[&[u8]]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for &byte in parts.iter().copied().flatten() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    }
-    hash
+/// A hash of the content, only for naming: installed files are compared completely.
+fn content_hash() -> u64 {
+    let mut hash = XxHash64::default();
+    hash.write(SHIM);
+    hash.write(SITECUSTOMIZE);
+    hash.finish()
 }
 
 #[cfg(test)]

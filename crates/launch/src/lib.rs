@@ -10,7 +10,6 @@
 //! This crate reads no recordings, analyses nothing and prints nothing.
 
 pub mod caches;
-mod clock;
 mod ending;
 mod error;
 pub mod inherited;
@@ -30,18 +29,15 @@ mod signals;
 mod stacks;
 mod start;
 mod temperature;
-mod trusted;
 mod turns;
 
 pub use error::LaunchError;
 pub use inject::is_set_by_recording;
 pub use install::kept_recorder;
-pub use install::{private as private_directory, put as put_file, replace as replace_file};
 pub use manifest::save as save_manifest;
 pub use optional::locate_optional_imports;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
-pub use signals::{interrupted, sender};
+pub use signals::sender;
 pub use temperature::cached_parts;
-pub use trusted::trusted as trusted_directory;
 pub use turns::{record, record_in_turn};

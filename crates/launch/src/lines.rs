@@ -14,7 +14,8 @@ use std::process::Stdio;
 use std::thread::JoinHandle;
 
 use crate::samples::Samples;
-use crate::{clock, inherited, signals};
+use crate::{inherited, signals};
+use preheat_host::clock;
 
 mod matcher;
 mod pattern;

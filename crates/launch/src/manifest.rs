@@ -2,10 +2,10 @@
 //! its results.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::Path;
 
+use preheat_host::files::{Readers, replace};
 use preheat_model::run::Manifest;
 
 /// The file name in the directory of the recording.
@@ -79,14 +79,9 @@ pub(crate) fn environment(
 
 /// Writes the manifest atomically; on errors the previous one stays.
 pub fn save(manifest: &Manifest, recording: &Path) -> io::Result<()> {
-    let new = recording.join(".recording.json.new");
     let mut text = serde_json::to_vec_pretty(manifest)?;
     text.push(b'\n');
-    let saved = fs::write(&new, text).and_then(|()| fs::rename(&new, recording.join(NAME)));
-    if saved.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    saved
+    replace(&recording.join(NAME), &text, Readers::All)
 }
 
 #[cfg(test)]

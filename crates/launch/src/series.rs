@@ -17,10 +17,11 @@ use crate::install::{self, Installed};
 use crate::lines::{Pattern, Through};
 use crate::program::{self, Program};
 use crate::recording::{Left, cannot_create, describe, prepare};
-use crate::signals::{self, Signals};
+use crate::signals::Signals;
 use crate::start::{Ended, Start};
 use crate::temperature::{self, Caches};
 use crate::{LaunchError, Request, manifest, plan};
+use preheat_host::interrupt::interrupted;
 
 /// The file in the directory of a start with its standard error.
 pub const STDERR: &str = "stderr.txt";
@@ -128,7 +129,7 @@ impl<'a> Series<'a> {
         match self.start(number, temperature, signals) {
             Ok(start) => self.manifest.starts.push(start),
             Err(why) => {
-                self.end_early(match signals::interrupted() {
+                self.end_early(match interrupted() {
                     true => Ending::Interrupted,
                     false => Ending::NotMade(why.to_string()),
                 });
@@ -174,7 +175,7 @@ impl<'a> Series<'a> {
         };
         let budget = self.request.budget();
         let late = |budget: &Duration| turn.began.elapsed() + turn.longest > *budget;
-        let ending = if signals::interrupted() {
+        let ending = if interrupted() {
             Ending::Interrupted
         } else if failed >= enough {
             let last = self.manifest.starts.last();

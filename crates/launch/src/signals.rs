@@ -8,8 +8,10 @@
 //! that it would have had.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use preheat_host::interrupt;
 
 use crate::inherited;
 
@@ -22,8 +24,6 @@ static OWNER: AtomicI32 = AtomicI32::new(0);
 static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Our end of the terminal of the command's output; −1 if there is none.
 static TERMINAL: AtomicI32 = AtomicI32::new(-1);
-/// True if a signal asked preheat to end.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Signal handlers are per process: one series of starts at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -52,7 +52,7 @@ impl Signals {
     pub(crate) fn install() -> Signals {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         OWNER.store(std::process::id() as i32, Ordering::Relaxed);
-        INTERRUPTED.store(false, Ordering::Relaxed);
+        interrupt::clear();
         let mut before = Vec::new();
         for signal in HANDLED {
             let old = action(signal, None);
@@ -147,11 +147,6 @@ pub(crate) fn forget_terminal() {
     TERMINAL.store(-1, Ordering::Relaxed);
 }
 
-/// Returns whether a signal asked preheat to end since the handlers were installed.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
 /// Stops preheat after the command was stopped by this signal, so that a shell sees its job
 /// stopped. When preheat is continued, the handler continues the command.
 pub(crate) fn stop_too(child: u32, signal: libc::c_int) {
@@ -205,7 +200,7 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut li
             signal,
             libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP
         ) {
-            INTERRUPTED.store(true, Ordering::Relaxed);
+            interrupt::request();
         }
         let child = CHILD.load(Ordering::Relaxed);
         let terminal = TERMINAL.load(Ordering::Relaxed);

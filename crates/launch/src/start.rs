@@ -12,8 +12,11 @@ use crate::inject::Variables;
 use crate::lines::{Pattern, Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Summary};
+use preheat_host::clock;
+use preheat_host::interrupt::interrupted;
+
 use crate::signals::{self, Blocked, Signals};
-use crate::{LaunchError, clock, inherited};
+use crate::{LaunchError, inherited};
 
 mod wait;
 
@@ -58,7 +61,7 @@ impl Start<'_> {
         // From before the child exists until signals can be forwarded to it. The threads
         // that are started here never receive any.
         let blocked = Blocked::new();
-        if signals::interrupted() {
+        if interrupted() {
             // The signal came when there was no process to forward it to.
             let why = "preheat was interrupted before the command was started";
             return Err(LaunchError::Failed(why.into()));

@@ -12,7 +12,7 @@
 //!   remedies.
 //! - [`classify`]: iteration times of other tools ([`classify::Times`]) and their classes.
 //! - [`stats`]: estimates, classes, and the random numbers that all crates share.
-//! - [`units`]: numbers with units, as text.
+//! - [`units`]: numbers with units, as text. [`time`]: times of documents.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub mod lab;
 mod machine;
 pub mod run;
 pub mod stats;
+pub mod time;
 pub mod tried;
 pub mod units;
 

@@ -5,6 +5,8 @@
 //! iteration, with a span for each cause in order, and the iterations.
 
 use preheat_model::run::{Recording, StartAnalysis, StartReport};
+use preheat_model::time::unix_seconds;
+use twox_hash::XxHash64;
 
 use crate::html::command::command_line;
 use crate::proto::Message;
@@ -29,7 +31,9 @@ pub fn run_otlp(
     let mut spans = Spans {
         trace_id: trace_id(&identity),
         // Only whole seconds are known; the distances between starts are exact.
-        zero: unix_nanoseconds(&manifest.created)?.checked_add(info.exec - first)?,
+        zero: unix_seconds(&manifest.created)?
+            .checked_mul(1_000_000_000)?
+            .checked_add(info.exec - first)?,
         count: 0,
         scope: Message::default(),
     };
@@ -180,14 +184,9 @@ impl Spans {
     }
 }
 
-/// An identifier that is the same for the same start: FNV-1a, twice.
+/// An identifier that is the same for the same start.
 fn trace_id(identity: &str) -> [u8; 16] {
-    let hash = |seed: u64| {
-        identity.bytes().fold(seed, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
-    };
-    let (high, low) = (hash(0xcbf2_9ce4_8422_2325), hash(0x9ae1_6a3b_2f90_404f));
+    let [high, low] = [0, 1].map(|seed| XxHash64::oneshot(seed, identity.as_bytes()));
     let mut id = [0; 16];
     id[..8].copy_from_slice(&high.to_be_bytes());
     // Never all zeros, which would be invalid.
@@ -195,39 +194,9 @@ fn trace_id(identity: &str) -> [u8; 16] {
     id
 }
 
-/// An RFC 3339 time in UTC (`2026-03-01T12:34:56Z`) in nanoseconds since 1970.
-fn unix_nanoseconds(time: &str) -> Option<u64> {
-    let part = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years that begin in March have the leap day at their end.
-    let (y, m) = match month {
-        1 | 2 => (year - 1, month + 9),
-        _ => (year, month - 3),
-    };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
-    // The days from March of the year 0 to 1970.
-    let days = days.checked_sub(719_468)?;
-    (((days * 24 + hour) * 60 + minute) * 60 + second).checked_mul(1_000_000_000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_counted_from_1970() {
-        let seconds = |time| unix_nanoseconds(time).map(|time| time / 1_000_000_000);
-        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(seconds("2000-03-01T00:00:00Z"), Some(951_868_800));
-        assert_eq!(seconds("2024-02-29T23:59:59Z"), Some(1_709_251_199));
-        assert_eq!(seconds("2026-03-01T12:34:56Z"), Some(1_772_368_496));
-        assert_eq!(seconds(""), None);
-        assert_eq!(seconds("2026-13-01T12:34:56Z"), None);
-    }
 
     #[test]
     fn a_trace_has_an_identifier_that_depends_on_the_start() {

@@ -26,7 +26,7 @@ pub(crate) fn write(directory: &Path, name: &str, remedies: &Remedies) -> io::Re
         .iter()
         .map(|remedy| format!("{remedy}\n"))
         .collect();
-    preheat_launch::put_file(&file(directory, name), text.as_bytes())
+    preheat_host::files::put(&file(directory, name), text.as_bytes())
 }
 
 fn file(directory: &Path, name: &str) -> PathBuf {

@@ -13,6 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use twox_hash::XxHash64;
+
 use crate::invocation::{Invocation, Main, Why};
 use crate::warm_parent::root;
 
@@ -89,11 +91,7 @@ pub(crate) fn name_of(invocation: &Result<Invocation, Why>, path: &Path) -> Stri
 
 /// A name for a text; who finds something under it compares the text.
 pub(crate) fn name(text: &[u8]) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for &byte in text {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    }
-    format!("{hash:016x}")
+    format!("{:016x}", XxHash64::oneshot(0, text))
 }
 
 /// Changes when the file does; empty if there is none. As Python writes it for us.

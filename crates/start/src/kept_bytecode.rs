@@ -11,7 +11,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use preheat_launch::{caches, trusted_directory};
+use preheat_host::trusted;
+use preheat_launch::caches;
 
 use crate::case::Case;
 use crate::invocation::{self, Why};
@@ -33,7 +34,7 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Why> {
     }
     let directory = kept_caches::directory(user)?.join(caches::BYTECODE.directory());
     // Code is loaded from there.
-    let directory = trusted_directory(&directory)
+    let directory = trusted(&directory)
         .map_err(|why| format!("bytecode is code, and another user could change it: {why}"))?;
     kept_caches::make_directory(&directory)
         .map_err(|why| format!("{}: {why}", directory.display()))?;

@@ -12,7 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use preheat_launch::{private_directory as private, put_file, trusted_directory as trusted};
+use preheat_host::files::{private, put};
+use preheat_host::{trusted, user};
 
 /// What Python loads, by name.
 const PYTHON: [(&str, &[u8]); 19] = [
@@ -168,7 +169,7 @@ fn places_by(
     let python = run.join(format!("python-{}", version()));
     private(&python)?;
     for (name, bytes) in PYTHON {
-        put_file(&python.join(name), bytes)?;
+        put(&python.join(name), bytes)?;
     }
     if python.as_os_str().as_bytes().contains(&b':') {
         return Err(io::Error::other(
@@ -182,11 +183,6 @@ fn places_by(
 pub(crate) fn version() -> String {
     let bytes = PYTHON.iter().flat_map(|(_, bytes)| bytes.iter().copied());
     crate::identity::name(&bytes.collect::<Vec<u8>>())
-}
-
-fn user() -> libc::uid_t {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 /// Whether it is a directory of this user that is open to nobody else.

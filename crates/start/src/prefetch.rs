@@ -9,7 +9,7 @@
 
 mod read;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
     if is_there(seen) {
         return Err("what it reads is in memory already".into());
     }
-    let budget = available_memory() / 2;
+    let budget = preheat_host::memory::available().unwrap_or(0) / 2;
     let program = std::process::id();
     let begun = background::run(|| {
         background::detach(&[], false);
@@ -106,21 +106,12 @@ fn at(parts: &[Range<u64>], mut number: u64) -> Option<u64> {
     None
 }
 
-/// How much memory could be had.
-fn available_memory() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kilobytes.unwrap_or(0) << 10
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::tests::sample as sample_case;
     use std::collections::BTreeMap;
+    use std::fs;
     use std::path::PathBuf;
     use std::time::{Duration, Instant};
 
@@ -220,6 +211,6 @@ mod tests {
         for seen in [None, Some(Seen::default())] {
             assert!(apply(&sample_case(&[], seen).case()).is_err());
         }
-        assert!(available_memory() > 0);
+        assert!(preheat_host::memory::available().unwrap_or(0) > 0);
     }
 }

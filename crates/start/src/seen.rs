@@ -63,7 +63,7 @@ impl Seen {
 
     /// Keep it for later starts.
     pub(crate) fn write(&self, directory: &Path, name: &str) -> io::Result<()> {
-        preheat_launch::put_file(&file(directory, name), &self.text())
+        preheat_host::files::put(&file(directory, name), &self.text())
     }
 
     fn text(&self) -> Vec<u8> {

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use preheat_analyze::run::analyze;
-use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, interrupted, record_in_turn};
+use preheat_host::interrupt::interrupted;
+use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, record_in_turn};
 use preheat_model::run::{Manifest, Temperature};
 use preheat_model::stats::FEWEST;
 use preheat_report::{compare_html, run_html};
@@ -188,9 +189,9 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
         synchronize: live.synchronize,
         seed: live.seed.unwrap_or(1),
         output_of_all: live.all_output,
-        machine: preheat_lab::machine(),
+        machine: preheat_host::machine(),
         preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_lab::now_rfc3339(),
+        created: preheat_host::now_rfc3339(),
         files_of: &preheat_trace::files,
     }
 }

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use preheat_device::Kind;
-use preheat_lab::{install_interrupt, interrupted, now_rfc3339, probe_device};
+use preheat_host::interrupt::{install as install_interrupt, interrupted};
+use preheat_host::now_rfc3339;
+use preheat_lab::probe_device;
 use preheat_model::units::bytes;
 use preheat_start::kept_caches::{self, BundleError, Card, Machine, Step};
 

@@ -15,7 +15,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, analyze};
 use preheat_analyze::tried::{Variant, try_out};
-use preheat_launch::{LaunchError, Request, interrupted, record, record_in_turn};
+use preheat_host::interrupt::interrupted;
+use preheat_launch::{LaunchError, Request, record, record_in_turn};
 use preheat_model::run::{Manifest, RunReport, Temperature};
 use preheat_model::stats::FEWEST;
 use preheat_model::tried::{NotTried, TriedReport};
@@ -388,9 +389,9 @@ fn request<'a>(arguments: &StartArguments, command: Vec<OsString>, output: &Path
         synchronize: false,
         seed: 1,
         output_of_all: false,
-        machine: preheat_lab::machine(),
+        machine: preheat_host::machine(),
         preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_lab::now_rfc3339(),
+        created: preheat_host::now_rfc3339(),
         files_of: &preheat_trace::files,
     }
 }

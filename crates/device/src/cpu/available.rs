@@ -7,15 +7,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::host::table_bytes;
-
 /// The mount point of control groups on all common distributions.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Bytes that can be allocated now; `None` if the system does not report it.
 pub(crate) fn available_memory() -> Option<u64> {
-    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let machine = table_bytes(&table, "MemAvailable:");
+    let machine = preheat_host::memory::available();
     let membership = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = group_headroom(Path::new(GROUPS), &membership);
     machine.into_iter().chain(groups).min()

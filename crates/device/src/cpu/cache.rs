@@ -13,13 +13,14 @@
 //! Any problem with a file is a cache miss: the kernels are recompiled and the file is
 //! replaced. A cache that cannot be written stays empty.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cranelift_codegen::isa::TargetIsa;
+use preheat_host::files::{Readers, replace};
+use twox_hash::XxHash64;
 
 use super::object::Object;
 
@@ -81,30 +82,12 @@ impl Entry {
 
     /// Stores `object` in the cache.
     pub fn write(&self, object: &Object) -> io::Result<()> {
-        static TEMPORARY: AtomicU64 = AtomicU64::new(0);
         let directory = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(directory)?;
-        // Another process, or another thread of this one, may write at the same time.
-        let temporary = self.path.with_extension(format!(
-            "{}-{}.new",
-            std::process::id(),
-            TEMPORARY.fetch_add(1, Ordering::Relaxed)
-        ));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
-            .and_then(|mut file| file.write_all(&self.encode(object)))
-            .and_then(|()| fs::rename(&temporary, &self.path));
-        if written.is_err() {
-            // Report the first error; a failed cleanup adds nothing.
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        replace(&self.path, &self.encode(object), Readers::User)
     }
 
     fn encode(&self, object: &Object) -> Vec<u8> {
@@ -122,23 +105,21 @@ impl Entry {
 /// Returns true if the open file is a regular file that only this user can have written.
 /// Checks the open file instead of its path, so that it cannot be swapped in between.
 fn is_ours(file: &File) -> bool {
-    // SAFETY: geteuid has no arguments, cannot fail and touches no memory of ours.
-    let user = unsafe { libc::geteuid() };
+    let user = preheat_host::user();
     let writable_by_others = 0o022;
     file.metadata().is_ok_and(|metadata| {
         metadata.is_file() && metadata.uid() == user && metadata.mode() & writable_by_others == 0
     })
 }
 
-/// 64-bit FNV-1a, to detect damage.
+/// Detects damage.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    XxHash64::oneshot(0, bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cranelift_codegen::isa::OwnedTargetIsa;
+use preheat_host::memory;
 
 use super::buffer::{Allocated, Pooled};
 use super::code::Call;
-use super::host;
 use super::memory::Mapping;
 use super::module::CpuModule;
 use super::object::ParameterKind;
@@ -259,7 +259,7 @@ impl Context for CpuContext {
     /// On this device, memory in use is the resident memory of this process: kernels,
     /// buffers and the program share it.
     fn memory(&self) -> Result<Memory> {
-        let used = host::resident_memory().ok_or_else(|| {
+        let used = memory::resident().ok_or_else(|| {
             Error::failed(
                 "reading /proc/self/statm",
                 "it does not contain the resident memory",
@@ -267,7 +267,7 @@ impl Context for CpuContext {
         })?;
         Ok(Memory {
             used,
-            total: host::total_memory(),
+            total: memory::total().unwrap_or(0),
         })
     }
 }

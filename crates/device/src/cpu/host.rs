@@ -7,6 +7,8 @@ use std::thread::available_parallelism;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 
+use preheat_host::memory;
+
 use crate::{Error, Info, Kind, Result};
 
 /// This processor as a compilation target, with all its instruction set extensions.
@@ -40,41 +42,13 @@ pub(crate) fn cores() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }
 
-/// This machine's total memory in bytes; 0 if the system does not report it.
-pub(crate) fn total_memory() -> u64 {
-    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    table_bytes(&table, "MemTotal:").unwrap_or(0)
-}
-
-/// The value of a line `Name:   123 kB` in bytes.
-pub(crate) fn table_bytes(table: &str, name: &str) -> Option<u64> {
-    let rest = table.lines().find_map(|line| line.strip_prefix(name))?;
-    let number: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    number.checked_mul(1024)
-}
-
-/// The page size in bytes.
-pub(crate) fn page_size() -> usize {
-    // SAFETY: sysconf takes a number, returns one and touches no memory of ours.
-    let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    // Negative only for a name unknown to the system.
-    usize::try_from(answer).unwrap_or(4096)
-}
-
-/// This process's resident memory in bytes.
-pub(crate) fn resident_memory() -> Option<u64> {
-    let table = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = table.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * page_size() as u64)
-}
-
 /// Describes this machine as a device.
 pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = vec![
         fact("target", isa.triple().to_string()),
         fact("cores", cores().to_string()),
-        fact("page size", format!("{} bytes", page_size())),
+        fact("page size", format!("{} bytes", memory::page_size())),
     ];
     let huge_pages = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if let Some(chosen) = huge_pages.ok().as_deref().and_then(chosen) {
@@ -88,7 +62,7 @@ pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
         name: processor_name(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
             .unwrap_or_else(|| format!("{} processor", isa.triple().architecture)),
         driver: format!("embedded, Cranelift {}", cranelift_codegen::VERSION),
-        memory: total_memory(),
+        memory: memory::total().unwrap_or(0),
         is_gpu: false,
         facts,
     }
@@ -124,9 +98,6 @@ mod tests {
 
     #[test]
     fn tables_are_read() {
-        let table = "MemTotal:       24682416 kB\nMemFree: 1 kB\n";
-        assert_eq!(table_bytes(table, "MemTotal:"), Some(24_682_416 * 1024));
-        assert_eq!(table_bytes(table, "MemAvailable:"), None);
         let cpuinfo = "processor\t: 0\nmodel name\t: Some: Processor @ 2 GHz\n";
         let name = processor_name(cpuinfo);
         assert_eq!(name.as_deref(), Some("Some: Processor @ 2 GHz"));
@@ -141,7 +112,5 @@ mod tests {
         assert!(!info.name.is_empty());
         assert!(info.driver.starts_with("embedded, Cranelift 0."));
         assert!(info.memory > 0);
-        assert!(page_size().is_power_of_two());
-        assert!(resident_memory().is_some_and(|bytes| bytes > 0 && bytes < info.memory));
     }
 }

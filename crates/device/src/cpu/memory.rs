@@ -7,8 +7,8 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use super::host::page_size;
 use crate::{Error, Result};
+use preheat_host::memory::page_size;
 
 /// Private pages, unmapped on drop.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::host::resident_memory;
+    use preheat_host::memory::resident as resident_memory;
 
     #[test]
     fn touched_pages_are_resident() {

@@ -4,6 +4,8 @@
 //! driver must be at least as new as the NVRTC that generated it. Its first line has a
 //! fingerprint of its source, so that a test detects stale PTX.
 
+use twox_hash::XxHash64;
+
 use super::nvrtc::Nvrtc;
 use crate::{KERNEL_SOURCE, Result};
 
@@ -43,26 +45,16 @@ pub(super) fn make() -> Result<String> {
 
 /// The beginning of the first line.
 fn head() -> String {
-    format!("// Made from preheat.c {:016x}", fingerprint(&program()))
-}
-
-/// 64-bit FNV-1a.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    format!(
+        "// Made from preheat.c {:016x}",
+        XxHash64::oneshot(0, program().as_bytes())
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::KernelName;
-
-    #[test]
-    fn the_fingerprint_is_fnv_1a() {
-        assert_eq!(fingerprint(""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fingerprint("a"), 0xaf63_dc4c_8601_ec8c);
-    }
 
     #[test]
     fn the_embedded_ptx_matches_the_source() {

@@ -4,7 +4,6 @@
 //! allocations: its buffers and the segments of its pool.
 
 use std::cell::{Cell, RefCell};
-use std::fs;
 use std::ptr;
 use std::rc::Rc;
 
@@ -180,9 +179,7 @@ impl Scope {
             return Err(out_of_memory(bytes, detail));
         }
         if self.target.is_cpu && bytes >= LARGE {
-            let left = fs::read_to_string("/proc/meminfo")
-                .ok()
-                .and_then(|text| available(&text));
+            let left = preheat_host::memory::available();
             if let Some(left) = left.filter(|&left| bytes as u64 > left) {
                 let detail = format!("{left} bytes of main memory are available");
                 return Err(out_of_memory(bytes, detail));
@@ -214,25 +211,4 @@ fn new_queue(driver: &Driver, context: Opaque, device: Opaque) -> Result<Opaque>
     let queue = unsafe { (driver.cl.create_queue)(context, device, 0, &raw mut code) };
     check("clCreateCommandQueue", code)?;
     Ok(queue)
-}
-
-/// The available memory in `/proc/meminfo`, in bytes.
-fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn available_memory_is_parsed() {
-        let text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\n";
-        assert_eq!(available(text), Some(1_024_000));
-        assert_eq!(available("MemTotal: 1 kB"), None);
-    }
 }

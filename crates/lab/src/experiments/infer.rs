@@ -11,7 +11,6 @@ use preheat_device::Kind;
 use preheat_model::lab::names;
 
 use super::{Bench, Result};
-use crate::machine::resident_bytes;
 use crate::native::network::{Loaded, Network};
 use crate::native::ops::{HostFloats, Ops};
 
@@ -151,4 +150,9 @@ fn inference(ops: &Ops, loaded: &Loaded, fresh: Option<&HostFloats>) -> Result<P
 
 fn used(ops: &Ops) -> Option<f64> {
     Some(ops.context().memory().ok()?.used as f64)
+}
+
+/// The resident memory of this process, in bytes; 0 if the system does not report it.
+fn resident_bytes() -> f64 {
+    preheat_host::memory::resident().unwrap_or(0) as f64
 }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::experiments;
 use crate::process::{Ended, last_lines, run_limited};
-use crate::scratch::Scratch;
+use preheat_host::Scratch;
 
 /// A framework that the lab supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -215,7 +215,7 @@ const IMPORT_LIMIT: Duration = Duration::from_secs(120);
 /// Runs a short script and returns its output.
 fn ask(python: &Path, script: &str, limit: Duration) -> Result<String, String> {
     let shown = python.display();
-    let scratch = Scratch::new().map_err(|why| why.to_string())?;
+    let scratch = Scratch::new("lab").map_err(|why| why.to_string())?;
     let printed = scratch.path().join("printed");
     let mut command = Command::new(python);
     // Not in the user's directory, whose files Python could import as modules.

@@ -3,32 +3,19 @@
 use super::*;
 
 /// A directory for one test, which removes it at its end.
-struct Scratch(PathBuf);
+struct Scratch(preheat_host::Scratch);
 
 impl Scratch {
     fn new(name: &str) -> Scratch {
-        let name = format!(
-            "preheat-scratch-{name}-{}-{}",
-            std::process::id(),
-            clock::now()
-        );
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).expect("a directory");
-        Scratch(path)
+        Scratch(preheat_host::Scratch::new(name).expect("a directory"))
     }
 
     fn cache(&self) -> PathBuf {
-        self.0.join("cache")
+        self.0.path().join("cache")
     }
 
     fn install(&self) -> Installed {
-        install_in(Some(&self.cache()), std::slice::from_ref(&self.0)).expect("it is installed")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        install_in(Some(&self.cache()), &[self.0.path().to_owned()]).expect("it is installed")
     }
 }
 
@@ -64,7 +51,7 @@ fn modified_or_truncated_files_are_replaced() {
     other[SHIM.len() / 2] ^= 1;
     fs::write(&installed.shim, other).expect("a modified file");
     is_whole(&scratch.install());
-    let elsewhere = scratch.0.join("elsewhere");
+    let elsewhere = scratch.0.path().join("elsewhere");
     fs::write(&elsewhere, SHIM).expect("a copy");
     fs::remove_file(&installed.shim).expect("gone");
     std::os::unix::fs::symlink(&elsewhere, &installed.shim).expect("a link");
@@ -77,7 +64,7 @@ fn modified_or_truncated_files_are_replaced() {
 fn a_cache_that_is_a_link_or_a_file_is_not_used() {
     let scratch = Scratch::new("link");
     fs::create_dir(scratch.cache()).expect("a cache");
-    let elsewhere = scratch.0.join("elsewhere");
+    let elsewhere = scratch.0.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("another directory");
     std::os::unix::fs::symlink(&elsewhere, scratch.cache().join("preheat")).expect("a link");
     let installed = scratch.install();
@@ -109,11 +96,11 @@ fn a_public_directory_is_made_private() {
 #[test]
 fn paths_that_ld_preload_cannot_contain_are_not_used() {
     let scratch = Scratch::new("separators");
-    let spaced = scratch.0.join("with space");
+    let spaced = scratch.0.path().join("with space");
     let installed =
-        install_in(Some(&spaced), std::slice::from_ref(&scratch.0)).expect("the fallback is used");
+        install_in(Some(&spaced), &[scratch.0.path().to_owned()]).expect("the fallback is used");
     assert!(!installed.directory.starts_with(&spaced));
-    let colon = scratch.0.join("a:b");
+    let colon = scratch.0.path().join("a:b");
     let error = install_in(Some(&spaced), &[colon]).expect_err("nowhere to go");
     assert_eq!(error.exit_code(), 125);
     assert!(error.to_string().contains("XDG_CACHE_HOME"), "{error}");

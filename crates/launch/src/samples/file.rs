@@ -14,8 +14,8 @@ use preheat_wire::{
     Record, SLOT_BYTES, Sampled, State,
 };
 
-use crate::clock;
 use crate::samples::proc;
+use preheat_host::clock;
 
 const CHUNK_HEADER: u64 = size_of::<ChunkHeader>() as u64;
 const SMALLEST_CHUNK: u64 = 4 << 10;

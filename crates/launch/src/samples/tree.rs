@@ -10,8 +10,8 @@ use preheat_wire::Sampled;
 use super::Summary;
 use super::file::Writer;
 use super::proc::{self, Source};
-use crate::clock;
 use crate::stacks::Collector;
+use preheat_host::clock;
 
 /// The maximum number of threads sampled per process.
 const THREADS: usize = 64;

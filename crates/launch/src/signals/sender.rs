@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::clock;
+use preheat_host::clock;
 
 /// Two equal signals from one sender within this time, in nanoseconds, count as one:
 /// `timeout` sends the first to us and the second to the group.

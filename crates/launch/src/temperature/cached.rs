@@ -49,8 +49,7 @@ fn add(parts: &mut Vec<Range<u64>>, part: Range<u64>) {
 }
 
 fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
-    // SAFETY: geteuid has no arguments and cannot fail.
-    let us = unsafe { libc::geteuid() };
+    let us = preheat_host::user();
     // For files of other users the kernel reports all pages as resident.
     let exact = if us == 0 || is.uid() == us {
         resident(file, is.len())
@@ -63,8 +62,7 @@ fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
 /// Queries `mincore`, page by page.
 fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
     let bytes = usize::try_from(length).ok()?;
-    // SAFETY: sysconf gets only a number.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+    let page = preheat_host::memory::page_size();
     let mut pages = vec![0u8; bytes.div_ceil(page)];
     // SAFETY: a new mapping that nothing reads, so a file that is truncated meanwhile does
     // no harm. mincore writes one byte for each of its pages, and `pages` has as many. The

@@ -12,6 +12,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use preheat_host::files;
+
 use crate::invocation::{Main, Why};
 
 /// What was learned of a program.
@@ -231,7 +233,7 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     for name in names {
         put(&mut bytes, [b"varies", name, b"", b""]);
     }
-    preheat_launch::replace_file(path, &bytes)
+    files::replace(path, &bytes, files::Readers::User)
 }
 
 /// Add a file that had changed before a parent served two starts.
@@ -239,7 +241,7 @@ pub(crate) fn note_changing(path: &Path, changed: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     let name = changed.as_os_str().as_bytes();
     put(&mut bytes, [b"changing", name, b"", b""]);
-    preheat_launch::replace_file(path, &bytes)
+    files::replace(path, &bytes, files::Readers::User)
 }
 
 /// Add a record.

@@ -10,6 +10,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use preheat_host::files;
+
 use super::learned::put;
 use super::make::Wish;
 use crate::invocation::{Main, Why};
@@ -27,7 +29,7 @@ pub(crate) fn learn_from(wish: &Wish<'_>, names: &[String], files: &[PathBuf]) -
         return Err("no imports are in the recording".into());
     }
     let bytes = records(names, files, &wish.invocation.main);
-    let written = preheat_launch::replace_file(&wish.learned(), &bytes);
+    let written = files::replace(&wish.learned(), &bytes, files::Readers::User);
     written.map_err(|why| format!("what was recorded of it cannot be kept: {why}"))
 }
 

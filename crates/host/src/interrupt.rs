@@ -1,4 +1,7 @@
-//! Ctrl-C ends the run and keeps the results so far.
+//! Ctrl-C ends a run and keeps the results so far.
+//!
+//! `preheat lab` installs the handlers here. The recorder of commands has its own, because it
+//! forwards signals to the command; it sets the same flag.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,7 +35,7 @@ pub fn install() {
 }
 
 extern "C" fn handle(_signal: libc::c_int) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
+    request();
     for signal in SIGNALS {
         // SAFETY: a zeroed sigaction is a valid value and means the default action;
         // sigaction is async-signal-safe. Only our own handler is removed.
@@ -45,6 +48,16 @@ extern "C" fn handle(_signal: libc::c_int) {
             }
         }
     }
+}
+
+/// Notes that the run was requested to end. Async-signal-safe.
+pub fn request() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Forgets earlier requests.
+pub fn clear() {
+    INTERRUPTED.store(false, Ordering::Relaxed);
 }
 
 /// Returns true if the run was requested to end.

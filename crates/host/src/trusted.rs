@@ -36,8 +36,7 @@ pub fn trusted(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn check(directory: &Path, is: &fs::Metadata) -> io::Result<()> {
-    // SAFETY: geteuid has no arguments and cannot fail.
-    let us = unsafe { libc::geteuid() };
+    let us = crate::user();
     let fails = |why: String| {
         let shown = directory.display();
         Err(io::Error::other(format!("{shown} {why}")))
