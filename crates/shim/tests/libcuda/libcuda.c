@@ -19,6 +19,12 @@
  *
  * FAKE_GATE=FILE: cuInit creates FILE.reached, and continues when FILE exists.
  *
+ * FAKE_STATE=DIR: the state of processes that are checkpointed, and the script of errors.
+ * While DIR/PID.locked exists, calls of that process block. DIR/NAME.error has the number
+ * that cuCheckpointProcessNAME or cuDevicePrimaryCtxRetain returns. DIR/calls lists all calls
+ * of checkpoint functions. If DIR/Restore.gate exists, a restore creates DIR/Restore.reached
+ * and continues when the gate is gone. DIR/exclusive puts the device into an exclusive mode.
+ *
  * Memory of the one device: 8 GiB in total. A context uses 256 MiB, each loaded image
  * 8 MiB, the first launch of a function 2 MiB, an allocation its size.
  * cuMemGetInfo fails with 900 during the capture of a stream, as a real driver may.
@@ -52,8 +58,41 @@ struct log { const char *name; word calls, sum; };
 static struct log logs[512];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A path in the directory of FAKE_STATE; an empty one without it. */
+static const char *state_path(char *path, const char *name) {
+    const char *directory = getenv("FAKE_STATE");
+    snprintf(path, 4096, directory ? "%s/%s" : "", directory, name);
+    return path;
+}
+
+static int is_in_state(const char *name) {
+    char path[4096];
+    return !access(state_path(path, name), F_OK);
+}
+
+/* The scripted error of a function. */
+static int scripted_error(const char *name) {
+    char path[4096], file[64];
+    int error = 0;
+    snprintf(file, sizeof file, "%s.error", name);
+    FILE *script = fopen(state_path(path, file), "r");
+    if (!script) return 0;
+    if (fscanf(script, "%d", &error) != 1) error = 999;
+    fclose(script);
+    return error;
+}
+
+/* A locked process waits. */
+static void wait_until_unlocked(void) {
+    char file[64];
+    if (!getenv("FAKE_STATE")) return;
+    snprintf(file, sizeof file, "%d.locked", getpid());
+    while (is_in_state(file)) usleep(1000);
+}
+
 static void note(const char *name, const word *words, size_t count) {
     word sum = 0;
+    wait_until_unlocked();
     for (size_t i = 0; i < count; i++) sum = sum * 31 + words[i];
     pthread_mutex_lock(&lock);
     struct log *at = logs;
@@ -155,13 +194,14 @@ API int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return ordina
 API int cuDeviceGetName(char *name, int length, int device) { snprintf(name, length, "Scripted %d", device); return OK; }
 
 API int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    *value = attribute == 75 ? 9 : 0;
+    *value = attribute == 75 ? 9 : attribute == 20 && is_in_state("exclusive") ? 3 : 0;
     return device ? 101 : OK;
 }
 
 API int cuDevicePrimaryCtxRetain(word *context, int device) {
     NOTE(device);
     if (!initialized) return NOT_INITIALIZED;
+    if (scripted_error(__func__)) return scripted_error(__func__);
     pthread_mutex_lock(&initializing);
     if (!primary) {
         take("FAKE_CONTEXT_MS");
@@ -209,6 +249,41 @@ API int cuCtxSynchronize(void) {
     if (captures) return CAPTURING;
     take("FAKE_SYNC_MS");
     return current() ? OK : NO_CONTEXT;
+}
+
+/* Checkpoints: a process is locked, checkpointed, restored and unlocked by another one. */
+
+static int checkpoint(const char *name, int process, const char *requires, const char *makes, const char *removes) {
+    char path[4096], file[64];
+    FILE *calls = fopen(state_path(path, "calls"), "a");
+    if (!calls) return 801;
+    fprintf(calls, "%s %d\n", name, process);
+    fclose(calls);
+    if (scripted_error(name)) return scripted_error(name);
+    snprintf(file, sizeof file, "%d.%s", process, requires);
+    if (*requires && !is_in_state(file)) return 401;
+    if (*makes) {
+        snprintf(file, sizeof file, "%d.%s", process, makes);
+        fclose(fopen(state_path(path, file), "w"));
+    }
+    if (*removes) {
+        snprintf(file, sizeof file, "%d.%s", process, removes);
+        unlink(state_path(path, file));
+    }
+    return OK;
+}
+
+API int cuCheckpointProcessLock(int process, void *arguments) { return checkpoint("Lock", process, "", "locked", ""); }
+API int cuCheckpointProcessCheckpoint(int process, void *arguments) { return checkpoint("Checkpoint", process, "locked", "parked", ""); }
+API int cuCheckpointProcessUnlock(int process, void *arguments) { return checkpoint("Unlock", process, "locked", "", "locked"); }
+
+API int cuCheckpointProcessRestore(int process, void *arguments) {
+    char path[4096];
+    if (is_in_state("Restore.gate")) {
+        fclose(fopen(state_path(path, "Restore.reached"), "w"));
+        while (is_in_state("Restore.gate")) usleep(1000);
+    }
+    return checkpoint("Restore", process, "parked", "", "parked");
 }
 
 /* Memory. */
