@@ -89,6 +89,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         patience: arguments.patience.unwrap_or(DEFAULT_PATIENCE),
         remedies: arguments.remedies(),
         strictly: arguments.strictly,
+        standby: arguments.standby(),
         became: arguments.became.as_deref(),
         again: &arguments.again(),
         told: &told,
@@ -129,6 +130,7 @@ fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<Exit
         imports,
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         limit: arguments.patience.unwrap_or(PREPARATION),
+        standby: arguments.standby(),
         told: &told,
     });
     Ok(match prepared {
@@ -196,6 +198,18 @@ fn table(running: &[Running], verbose: bool) -> String {
             parent.program,
             parent.place.display()
         );
+        for standby in &parent.standbys {
+            let memory = format!("{} MiB", standby.memory >> 20);
+            let _ = writeln!(
+                text,
+                "{:>8}  {:>7}  {memory:>8}  {:>6}  standby {}, {} MiB on the GPU",
+                "",
+                "",
+                "",
+                standby.state,
+                standby.device_memory >> 20
+            );
+        }
         for (module, why) in parent.left_out.iter().filter(|_| verbose) {
             let _ = writeln!(text, "{:>37}not ahead: {module}, which {why}", "");
         }
@@ -214,6 +228,7 @@ fn age(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use preheat_start::RunningStandby;
 
     #[test]
     fn parents_are_listed_a_line_each() {
@@ -226,10 +241,20 @@ mod tests {
             memory: 64 << 20,
             served: Some(3),
             left_out: vec![("this".into(), "prints when it is imported".into())],
+            standbys: vec![RunningStandby {
+                process: 9,
+                state: "hot".into(),
+                memory: 1 << 30,
+                device_memory: 700 << 20,
+            }],
         };
         let text = table(std::slice::from_ref(&parent), false);
         assert!(
-            text.ends_with("7    5 min    64 MiB       3  python train.py  in /home/me\n"),
+            text.contains("7    5 min    64 MiB       3  python train.py  in /home/me\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("  1024 MiB          standby hot, 700 MiB on the GPU\n"),
             "{text}"
         );
         let text = table(&[parent], true);

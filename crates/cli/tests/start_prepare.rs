@@ -58,6 +58,7 @@ fn main() {
         imports,
         idle: Duration::from_secs(60),
         limit: Duration::from_secs(seconds),
+        standby: None,
         told: &tell,
     };
     let why = prepare(&preparation(None, 60)).expect_err("nothing is known of it");

@@ -28,6 +28,7 @@ mod prepare;
 mod remedy;
 mod seen;
 mod settings;
+mod standby;
 mod warm_parent;
 
 use std::convert::Infallible;
@@ -44,12 +45,14 @@ use identity::Identity;
 use invocation::{Invocation, Why};
 use place::Places;
 use preheat_launch::{LaunchError, program};
-use warm_parent::{End, Inherited, Learns, Program, Refused, Wish};
+use standby::Standbys;
+use warm_parent::{End, Inherited, Learns, Parent, Program, Refused, Wish};
 
 pub use prepare::{Imports, Preparation, learn, prepare};
 pub use remedy::{Remedies, Remedy};
 pub use seen::Seen;
-pub use warm_parent::{Running, list, stop};
+pub use standby::{Form, MOST_STANDBYS, Standby};
+pub use warm_parent::{Running, RunningStandby, list, stop};
 
 /// How long a warm parent may be idle, where nothing else is asked for.
 pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);
@@ -69,6 +72,8 @@ pub struct Request<'a> {
     pub remedies: Option<Remedies>,
     /// Fail rather than leave out a remedy.
     pub strictly: bool,
+    /// The standbys to use and to keep ready.
+    pub standby: Option<Standby>,
     /// The Python that a chain of `exec` became, as the kernel found it; the command is then
     /// its arguments.
     pub became: Option<&'a Path>,
@@ -110,7 +115,7 @@ fn start_program(
     }
     let tried = begun.and_then(|begun| warm(request, program, begun));
     let mut variables = match tried {
-        Ok(Tried::Warm(program, inherited)) => return Ok(finish(*program, &inherited)),
+        Ok(Tried::Warm(warm)) => return Ok(finish(*warm)),
         Ok(Tried::Plain(variables)) => variables,
         Err(plain) => {
             (request.told)(&format!("started plainly: {}", plain.why));
@@ -222,8 +227,18 @@ fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), W
     }
 }
 
+/// A program that runs.
+struct Warm {
+    program: Program,
+    inherited: Inherited,
+    /// The parent that it comes from.
+    parent: Parent,
+    /// The standbys that it is to have when the program has ended.
+    standbys: Option<Standbys>,
+}
+
 enum Tried {
-    Warm(Box<Program>, Inherited),
+    Warm(Box<Warm>),
     Plain(Vec<(&'static str, OsString)>),
 }
 
@@ -251,6 +266,10 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
     let of_process = |why| Advice::Process.on(why);
     let inherited = Inherited::look().map_err(of_process)?;
     let identity = Identity::of(&invocation).map_err(of_process)?;
+    let standbys = request.standby.map(|asked| {
+        let environment = &inherited.environment;
+        Standbys::of(asked, &invocation, &identity, &begun.places, environment)
+    });
     let wish = Wish {
         invocation: &invocation,
         identity: &identity,
@@ -260,9 +279,15 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         bytecode: begun.bytecode.as_deref(),
         idle: request.idle,
         patience: request.patience,
+        standbys: standbys.as_ref(),
     };
     match warm_parent::apply(&wish, &inherited, request.told) {
-        Ok(program) => Ok(Tried::Warm(Box::new(program), inherited)),
+        Ok((program, parent)) => Ok(Tried::Warm(Box::new(Warm {
+            program,
+            parent,
+            inherited,
+            standbys,
+        }))),
         Err(why) if request.strictly => Err(Plain::for_now(why)),
         Err(why) => {
             let learns = warm_parent::prepare(&wish).map_err(|refused| match refused {
@@ -272,7 +297,12 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
             (request.told)(&format!("started plainly: {why}"));
             Ok(Tried::Plain(match learns {
                 Learns::No => wish.injected().variables_if_needed(),
-                Learns::Into(path) => wish.injected().variables("learn", path.as_os_str()),
+                Learns::Into(path) => {
+                    let mut variables = wish.injected().variables("learn", path.as_os_str());
+                    let learning = standbys.as_ref().and_then(Standbys::learning);
+                    variables.extend(learning.map(|value| (standby::VARIABLE, value)));
+                    variables
+                }
             }))
         }
     }
@@ -387,7 +417,14 @@ impl Known {
             let identity = Identity::of(&invocation).map_err(io::Error::other)?;
             warm_parent::forget(&self.places, &identity);
         }
-        for ending in ["seen", "decision", "modules", hint::ENDING] {
+        for ending in [
+            "seen",
+            "decision",
+            "modules",
+            "standby",
+            "standby.forks",
+            hint::ENDING,
+        ] {
             let path = self.places.kept.join(format!("{}.{ending}", self.name));
             match fs::remove_file(path) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
@@ -398,9 +435,23 @@ impl Known {
     }
 }
 
-/// Stand for a program that runs, and end as it does.
-fn finish(program: Program, inherited: &Inherited) -> ExitCode {
-    match program.follow(&inherited.descriptors) {
+/// Stand for a program that runs, and end as it does. Standbys beyond the first are prepared
+/// at once, and the one that it was started from when it has ended: before that it could take
+/// device memory from the program.
+fn finish(warm: Warm) -> ExitCode {
+    let prepare = |count: usize| {
+        if let Some(standbys) = &warm.standbys
+            && count > 0
+        {
+            // The next start shows why there is none.
+            let _ = background::run(|| drop(standbys.prepare(&warm.parent, count)));
+        }
+    };
+    let count = warm.standbys.as_ref().map_or(0, |it| it.asked.count);
+    prepare(count.saturating_sub(1));
+    let end = warm.program.follow(&warm.inherited.descriptors);
+    prepare(count);
+    match end {
         End::Code(code) => ExitCode::from((code & 0xff) as u8),
         End::Signal(signal) => {
             warm_parent::die(signal);

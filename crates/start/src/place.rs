@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 19] = [
+const PYTHON: [(&str, &[u8]); 23] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -39,10 +39,14 @@ const PYTHON: [(&str, &[u8]); 19] = [
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
     ("end.py", include_bytes!("python/end.py")),
+    ("device_use.py", include_bytes!("python/device_use.py")),
+    ("operations.py", include_bytes!("python/operations.py")),
+    ("standby.py", include_bytes!("python/standby.py")),
+    ("parking.py", include_bytes!("python/parking.py")),
 ];
 
 /// The longest path of a directory in which a socket can be named: `sockaddr_un` has room
-/// for 107 bytes, and a name is `/`, 16 digits, `-`, a process and `.socket`.
+/// for 107 bytes, and a name is `/`, 16 digits, `-`, a process and `.standby`.
 const LONGEST: usize = 72;
 
 /// Where directories for temporary files are if TMPDIR does not name one that can be used.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::identity::Identity;
+use crate::standby::{Standby, Standbys};
 use crate::warm_parent::{self, Inherited, Wish};
 use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, invocation, place};
 
@@ -29,6 +30,8 @@ pub struct Preparation<'a> {
     pub idle: Duration,
     /// How long to wait for it.
     pub limit: Duration,
+    /// The standbys to prepare and wait for.
+    pub standby: Option<Standby>,
     /// Told how far it is.
     pub told: &'a dyn Fn(&str),
 }
@@ -42,7 +45,22 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
         if let Some(imports) = preparation.imports {
             warm_parent::learn_from(&wish, &imports.names, &imports.files)?;
         }
-        warm_parent::prepare_now(&wish, preparation.limit, preparation.told)
+        let parent = warm_parent::prepare_now(&wish, preparation.limit, preparation.told)?;
+        let Some(asked) = preparation.standby else {
+            return Ok(());
+        };
+        let Wish {
+            invocation,
+            identity,
+            places,
+            environment,
+            ..
+        } = wish;
+        let standbys = Standbys::of(asked, invocation, identity, places, environment);
+        standbys
+            .prepare(&parent, asked.count)
+            .and_then(|()| standbys.wait(&parent, preparation.limit))
+            .map_err(|why| format!("no standby: {why}"))
     })
 }
 
@@ -76,5 +94,6 @@ fn wished<R>(
         bytecode: None,
         idle: DEFAULT_IDLE,
         patience: DEFAULT_PATIENCE,
+        standbys: None,
     })
 }

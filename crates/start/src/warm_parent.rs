@@ -19,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::identity::Identity;
 use crate::invocation::{Invocation, Main, Why};
 use crate::place::Places;
+use crate::standby::Standbys;
 
 mod follow;
 mod group;
@@ -35,13 +36,14 @@ mod socket;
 mod state;
 mod trial;
 mod variables;
+mod waiting;
 mod wanted;
 
 pub(crate) use follow::{End, Program, die};
 
 pub(crate) use learned::{Ahead, Learned};
 pub(crate) use ledger::terminals;
-pub use list::{Running, list, stop};
+pub use list::{Running, RunningStandby, list, stop};
 pub(crate) use make::{Injected, Wish};
 pub(crate) use now::prepare_now;
 pub(crate) use recorded::learn_from;
@@ -51,7 +53,8 @@ pub(crate) use variables::Environment;
 
 use follow::Child;
 use socket::Connection;
-use state::{Parent, parents};
+pub(crate) use state::{Parent, parents};
+use waiting::Waiting;
 
 /// How long it counts that a parent could not be made.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
@@ -62,13 +65,13 @@ const FEW_STARTS: usize = 2;
 /// Why a parent is not used whose answer makes no sense.
 const STRANGE: &str = "the process that answered is not a warm parent of this version";
 
-/// Start the program from a parent that is right for it; or why not. `told` hears of it
-/// before the program begins.
+/// Start the program from a parent that is right for it, which is returned too; or why not.
+/// `told` hears of it before the program begins.
 pub(crate) fn apply(
     wish: &Wish<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
-) -> Result<Program, Why> {
+) -> Result<(Program, Parent), Why> {
     let began = Instant::now();
     let prefix = crate::identity::name(&wish.identity.whole);
     let mut why = String::from("there is no warm parent yet");
@@ -86,13 +89,19 @@ pub(crate) fn apply(
             why = "one of its standard streams is closed".into();
             continue;
         }
-        match ask(&parent, wish, inherited, told, began) {
+        if let Some(standbys) = wish.standbys {
+            match from_standby(&parent, standbys, wish, inherited, told, began) {
+                Ok(program) => return Ok((program, parent)),
+                Err(why) => told(&format!("no standby: {why}")),
+            }
+        }
+        match ask(&parent, None, wish, inherited, told, began) {
             Ok(program) => {
                 if parent.knows_less() && refused(wish).is_none() {
                     // A better one for the next start; this one runs.
                     let _ = wish.make(false);
                 }
-                return Ok(program);
+                return Ok((program, parent));
             }
             Err(said) => why = said,
         }
@@ -178,26 +187,64 @@ pub(crate) fn forget(places: &Places, identity: &Identity) {
     let _ = fs::remove_file(places.run.join(name + ".plain"));
 }
 
+/// Start the program from a standby of a parent; or why there is none. One that does not
+/// answer takes at most half of the patience.
+fn from_standby(
+    parent: &Parent,
+    standbys: &Standbys,
+    wish: &Wish<'_>,
+    inherited: &Inherited,
+    told: &dyn Fn(&str),
+    began: Instant,
+) -> Result<Program, Why> {
+    standbys.known()?;
+    let mut why_not = None;
+    for waiting in standbys.ready(parent) {
+        match ask(parent, Some(&waiting), wish, inherited, told, began) {
+            Ok(program) => return Ok(program),
+            Err(why) => why_not = Some(why),
+        }
+    }
+    Err(why_not.unwrap_or_else(|| standbys.why_none(parent)))
+}
+
+/// Start the program from the parent's spare child, or from a standby.
 fn ask(
     parent: &Parent,
+    standby: Option<&Waiting>,
     wish: &Wish<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Why> {
     let gone = |why: io::Error| {
+        if standby.is_some() {
+            return format!("another start has taken it ({why})");
+        }
         // Nobody listens there any more, or somebody else does, and that will not change.
         if why.kind() != io::ErrorKind::WouldBlock {
             list::forget(parent);
         }
         format!("the warm parent is gone ({why})")
     };
-    let until = began + wish.patience;
-    let mut connection = Connection::open(&parent.socket, until).map_err(gone)?;
-    if !connection.is_with(parent.process) {
+    let (socket, listener, patience) = match standby {
+        Some(it) => (&it.socket, it.process, wish.patience / 2),
+        None => (&parent.socket, parent.process, wish.patience),
+    };
+    let mut connection = Connection::open(socket, began + patience).map_err(gone)?;
+    if !connection.is_with(listener) {
         return Err(gone(io::Error::other("another process is in its place")));
     }
     let silent = |why: io::Error| {
+        if let Some(standby) = standby {
+            return match why.kind() {
+                io::ErrorKind::TimedOut => {
+                    standby.discard_if_stopped(parent);
+                    "it does not answer".to_owned()
+                }
+                _ => format!("another start has taken it, or it has exited ({why})"),
+            };
+        }
         // One that is stopped will not answer the next start either, and one that talks
         // nonsense is none of ours.
         let nonsense = why.kind() == io::ErrorKind::InvalidData;
@@ -222,13 +269,16 @@ fn ask(
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
     let Some(child) = child.and_then(|child| Child::new(child, parent.process)) else {
-        list::leave(parent);
+        if standby.is_none() {
+            list::leave(parent);
+        }
         return Err(STRANGE.into());
     };
     // Before anything is sent.
     sandbox::is_shared_with(child.process())?;
     group::join(&[child.supervisor(), child.process()])?;
-    let request = inherited.request(wish.invocation, wish.identity.terminal);
+    let learning = wish.standbys.and_then(Standbys::learning);
+    let request = inherited.request(wish.invocation, wish.identity.terminal, learning);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
     // The child gets ready in the meantime.
@@ -255,9 +305,12 @@ fn ask(
     }
     let mut program = Program::ready(connection, child, wish.identity.terminal)
         .map_err(|why| format!("signals cannot be passed on ({why})"))?;
+    let from = match standby {
+        Some(it) => format!("from the {} standby {}", it.state, it.process),
+        None => format!("warm by process {}", parent.process),
+    };
     told(&format!(
-        "started warm by process {} in {:.1} ms{}",
-        parent.process,
+        "started {from} in {:.1} ms{}",
         began.elapsed().as_secs_f64() * 1e3,
         parent.influenced()
     ));

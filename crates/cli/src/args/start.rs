@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use preheat_start::{Remedies, Remedy};
+use preheat_start::{Form, MOST_STANDBYS, Remedies, Remedy, Standby};
 
 use super::{TEMPLATE, iterations, seconds, starts};
 
@@ -20,6 +20,7 @@ With --measure, this and other remedies (the driver initialized during imports, 
   preheat start -v -- python -m mypackage.serve  says how it was started
   preheat start --measure -- python train.py     keeps what is shown to pay
   preheat start --prepare --from REC -- python serve.py
+  preheat start --standby -- python train.py     on a GPU that is ready
   preheat start --list                           warm parents that run
   preheat start --stop                           they leave, programs stay
   preheat start --caches /mnt/kept -- python serve.py
@@ -55,6 +56,21 @@ pub struct StartArguments {
     /// Start plainly if a warm parent has not answered after so long [default: 0.2]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
+
+    /// Start from a standby, a process that has the GPU ready and has rehearsed the program's operations, and prepare the next one; parked: it holds no device memory while it waits; hot: it does, and starts faster [default: parked]
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "parked",
+        conflicts_with_all = ["list", "stop", "measure"]
+    )]
+    pub standby: Option<Form>,
+
+    /// With --standby: how many to keep ready, 1 to 64 [default: 1]
+    #[arg(long, value_name = "N", value_parser = standbys, requires = "standby")]
+    pub standby_count: Option<usize>,
 
     /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
@@ -146,6 +162,12 @@ impl StartArguments {
         Some(only.iter().flatten().copied().collect())
     }
 
+    /// The standbys that are asked for.
+    pub fn standby(&self) -> Option<Standby> {
+        let count = self.standby_count.unwrap_or(1);
+        self.standby.map(|form| Standby { form, count })
+    }
+
     /// The options that apply as well to the Python that the command becomes.
     pub fn again(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
@@ -155,6 +177,12 @@ impl StartArguments {
         }
         if let Some(patience) = self.patience {
             put("--patience", patience.as_secs_f64().to_string());
+        }
+        if let Some(form) = self.standby {
+            put("--standby", form.to_string());
+        }
+        if let Some(count) = self.standby_count {
+            put("--standby-count", count.to_string());
         }
         if let Some(only) = &self.only {
             let name = |remedy: &Option<Remedy>| remedy.map_or("none", Remedy::id).to_owned();
@@ -175,6 +203,14 @@ impl StartArguments {
     pub fn contradicts_itself(&self) -> bool {
         let only = self.only.as_deref().unwrap_or_default();
         only.len() > 1 && only.contains(&None)
+    }
+}
+
+/// A number of standbys.
+fn standbys(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (1..=MOST_STANDBYS).contains(&count) => Ok(count),
+        _ => Err(format!("expected a number from 1 to {MOST_STANDBYS}")),
     }
 }
 

@@ -33,8 +33,16 @@ def become(parent, link):
 class Child:
     def __init__(self, parent, link):
         self.parent, self.tools, self.link = parent, parent.tools, link
+        self.standby = self.wanted = None
 
     def wait(self):
+        """Until a client wants a start; the last step."""
+        while True:
+            done = self.wait_for_client()
+            if done:
+                return done
+
+    def wait_for_client(self):
         select = self.tools.select
         poll = select.poll()
         poll.register(self.link.fileno(), select.POLLIN)
@@ -42,12 +50,17 @@ class Child:
         # Not at once: it would take time from the program that was just started.
         meanwhile, patience = None, IDLE_AFTER
         while True:
-            ready = dict(poll.poll(patience))
+            ready = dict(poll.poll(self.standby.period() if self.standby else patience))
+            if not ready and self.standby:
+                self.standby.look()
+                continue
             if not ready:
                 meanwhile = meanwhile or self.parent.copy_pages()
                 patience = next(meanwhile, FOR_EVER) or 0
                 continue
             if self.link.fileno() in ready:
+                if self.standby:
+                    self.standby.leave()
                 os._exit(0)  # The supervisor has gone, or the parent.
             try:
                 client = self.tools.socket.socket(fileno=self.parent.listener._accept()[0])
@@ -57,6 +70,10 @@ class Child:
             if go_on:
                 return go_on
             client.close()
+            if self.wanted:
+                self.standby = self.parent.load("standby.py")["become"](self, self.wanted)
+                self.wanted = None
+                return None  # It listens elsewhere now.
 
     def hear(self, client):
         """What a client wants; the last step if it is a start."""
@@ -76,6 +93,9 @@ class Child:
             fields, received = self.read(client)
             if fields[:1] == [b"served"]:
                 client.send(b"served %d\n" % self.parent.served)
+            if fields[:1] == [b"standby"] and not self.standby:
+                client.send(b"standby\n")
+                self.wanted = fields
         except OSError:
             return None
         try:
@@ -123,13 +143,17 @@ class Child:
         os.set_blocking(client.fileno(), True)
         self.client = client.detach()
         try:
+            if self.standby:
+                self.standby.wake()
             self.take_descriptors(request, received)
             self.take_process(request)
             take_environment(request, self.parent.base, self.parent.telling)
             take_arguments(request)
             take_streams()
             self.parent.renew.before()
-            self.parent.learn()
+            self.parent.learn(request.learning)
+            if self.standby:
+                self.standby.check()
         except Exception as error:
             os.write(self.client, ("no %s\n" % error).encode("utf-8", "replace"))
             os._exit(0)
@@ -137,8 +161,10 @@ class Child:
         if os.read(self.client, 1) != b"g":
             os._exit(0)
         os.close(self.client)
+        if self.standby:
+            self.standby.go()
         self.parent.renew.after()
-        if request.ahead:
+        if request.ahead and not self.standby:
             initialize_ahead(request.ahead)
 
         def go_on():
@@ -226,11 +252,15 @@ class Request:
         self.numbers = numbers()
         self.arguments = texts()
         self.environment = texts()
-        # That is for us, and no part of what the program gets.
-        name = b"PREHEAT_AHEAD="
-        asked = [entry for entry in self.environment if entry.startswith(name)]
-        self.ahead = asked[0][len(name) :] if asked else None
-        self.environment = [entry for entry in self.environment if entry not in asked]
+        # These are for us, and no part of what the program gets.
+        self.ahead = self.remove(b"PREHEAT_AHEAD=")
+        self.learning = self.remove(b"PREHEAT_STANDBY=")
+
+    def remove(self, name):
+        """The value of a variable, which is not in the environment from then on."""
+        found = [entry for entry in self.environment if entry.startswith(name)]
+        self.environment = [entry for entry in self.environment if entry not in found]
+        return found[0][len(name) :] if found else None
 
     def name_process(self, client):
         """Service managers name the process that is meant: that is this one now."""

@@ -27,8 +27,9 @@ PROCESS = {"__main__", "__mp_main__", "sitecustomize", "usercustomize"}
 MANY = 50
 
 
-def begin(path):
-    """Has `path` written when the program ends, and before."""
+def begin(path, learning=None):
+    """Has `path` written when the program ends, and before. `learning` is the recorder of
+    the use of GPUs, in a start that learns it."""
     import _thread
 
     process = os.getpid()
@@ -46,7 +47,9 @@ def begin(path):
                 one.release()
 
     at_exit(tell)
-    watch_imports(tell, _thread._local)
+    if learning:
+        at_exit(learning.end)
+    watch_imports(tell, _thread._local, learning)
 
 
 # So many installed modules that were not known are worth a new parent.
@@ -95,7 +98,7 @@ def at_exit(tell):
         sys.modules.pop("atexit", None)
 
 
-def watch_imports(tell, local):
+def watch_imports(tell, local, learning):
     """Calls `tell` after an import by the program that has brought many modules."""
     import _frozen_importlib as bootstrap
 
@@ -105,6 +108,8 @@ def watch_imports(tell, local):
     depth, modules, told = Depth(), sys.modules, [len(sys.modules)]
 
     def ended():
+        if learning:
+            learning.see_imports()
         if len(modules) >= told[0] + MANY:
             told[0] = len(modules)
             tell()

@@ -65,8 +65,10 @@ def serve(plan, base, found, load, renew, telling):
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
-        parent.renew = renew
-        parent.learn = lambda: add(plan.one["learned"], seen, end.prepare, plan.last)
+        parent.renew, parent.load = renew, load
+        parent.learn = lambda use: learn(
+            lambda: add(plan.one["learned"], seen, end.prepare, plan.last), use, plan, load
+        )
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # It says that there is no parent.
         for replaced in plan.replaces:
@@ -83,12 +85,22 @@ def serve(plan, base, found, load, renew, telling):
                     return pair.go_on
             if pair and parent.is_taken(pair):
                 pair = None
+            parent.see_standbys()
     except BaseException:
         if pair is None or not pair.go_on:
             remove(ours)
         raise
     remove(ours)
     os._exit(0)
+
+
+def learn(imports, use, plan, load):
+    """In a child that becomes the program: has its imports learned, and its use of GPUs."""
+    if use:
+        learning = load("device_use.py")["Learning"](os.fsdecode(use), load)
+        learning.see_imports()
+        plan.last.append(learning.end)
+    imports()
 
 
 def remove(paths):
@@ -133,6 +145,8 @@ class Parent:
         )
         self.failed = 0
         self.served = 0
+        # Pairs whose child has become a standby.
+        self.standbys, self.ready = [], []
         self.last = tools.time.monotonic()
         self.idle = float(plan.one["idle"])
         self.leader = os.getsid(0) if plan.one["terminal"] == "yes" else 0
@@ -174,24 +188,47 @@ class Parent:
             theirs.close()
             return Pair(ours, process)
         ours.close()
+        # Only this parent's end may tell their supervisors that it has gone.
+        for each in self.standbys:
+            each.control.close()
         return Pair(go_on=supervise(self, theirs))
 
     def is_taken(self, pair):
         """Waits a while; whether another pair is needed."""
         poll = self.tools.select.poll()
-        poll.register(pair.control.fileno(), self.tools.select.POLLIN)
-        if not poll.poll(min(LOOK_EVERY, self.idle * 1000 + 1)):
+        for each in [pair] + self.standbys:
+            poll.register(each.control.fileno(), self.tools.select.POLLIN)
+        ready = dict(poll.poll(min(LOOK_EVERY, self.idle * 1000 + 1)))
+        self.ready = [each for each in self.standbys if each.control.fileno() in ready]
+        if pair.control.fileno() not in ready:
             return False
         said = pair.control.recv(1)
+        if said == b"s":
+            # Its supervisor leaves when this end is closed.
+            self.standbys.append(pair)
+            return True
         pair.control.close()
         if said == b"t":
-            self.failed = 0
-            self.served += 1
-            self.last = self.tools.time.monotonic()
-            touch(self.state)
+            self.count()
         else:
             self.failed += 1
         return True
+
+    def see_standbys(self):
+        """Those that a start has taken, and those that have exited."""
+        for each in self.ready:
+            if each.control.recv(1) == b"t":
+                self.count()
+            each.control.close()
+            self.standbys.remove(each)
+        self.ready = []
+
+    def count(self):
+        """A start was served."""
+        self.failed = 0
+        self.served += 1
+        self.last = self.tools.time.monotonic()
+        touch(self.state)
 
 
 def supervise(parent, control):
@@ -215,7 +252,7 @@ def supervise(parent, control):
         ours.send(b"g")
         theirs.close()
         parent.listener.close()
-        Supervisor(tools, control, ours, process).run()
+        Supervisor(tools, control, ours, process, parent.load).run()
     finally:
         os._exit(0)
 
@@ -223,8 +260,9 @@ def supervise(parent, control):
 class Supervisor:
     """Stays behind a child; knows its end."""
 
-    def __init__(self, tools, control, child, process):
+    def __init__(self, tools, control, child, process, load):
         self.tools, self.control, self.child, self.process = tools, control, child, process
+        self.load, self.is_standby = load, False
         self.client = None
         self.is_alone = False
 
@@ -259,23 +297,44 @@ class Supervisor:
                 elif fd != child:
                     # The client is gone, and so is what it stands for.
                     os.kill(self.process, 9)
-                elif self.take_client():
+                elif not self.take_client():
+                    if self.is_standby:
+                        poll.register(child, tools.select.POLLIN)
+                        self.is_standby = False
+                else:
                     self.is_alone = False
                     poll.register(self.client.fileno(), 0)
 
     def take_client(self):
         """From the child: the client that has come."""
         tools = self.tools
-        said, extra, _, _ = self.child.recvmsg(1, tools.socket.CMSG_SPACE(4))
-        if said != b"t" or not extra:
+        said, extra, _, _ = self.child.recvmsg(4096, tools.socket.CMSG_SPACE(4))
+        if said[:1] not in (b"t", b"s") or not extra:
             return False
         fd = int.from_bytes(extra[0][2][:4], sys.byteorder)
+        if said[:1] == b"s":
+            self.is_standby = True
+            self.make_helper(fd, os.fsdecode(said[1:]))
+            return False
         self.client = tools.socket.socket(fileno=fd)
         try:
             self.control.send(b"t")
         except OSError:
             pass  # The parent is gone; the program is not.
         return True
+
+    def make_helper(self, fd, driver):
+        """Forks the process that parks a standby; the child has its commands."""
+        self.control.send(b"s")
+        socket = self.tools.socket.socket(fileno=fd)
+        if os.fork() == 0:
+            try:
+                self.control.close()
+                self.child.close()
+                self.load("parking.py")["help"](socket, self.process, driver)
+            finally:
+                os._exit(0)
+        socket.close()
 
     def is_over(self):
         """Tells of what happened to the child; whether it has ended."""

@@ -18,6 +18,7 @@ def begin(os):
     """Does what the environment asks for, and takes that out of it."""
     asked = os.environ.pop("PREHEAT_START", None)
     bytecode = os.environ.pop("PREHEAT_BYTECODE", None)
+    standby = os.environ.pop("PREHEAT_STANDBY", None)
     here = os.path.dirname(os.path.abspath(__file__))
     leave_path(os, here)
     if not asked:
@@ -30,10 +31,11 @@ def begin(os):
         os.environ.pop("PYTHONPATH", None)
     if bytecode:
         part(os, here, "bytecode.py")["begin"](bytecode)
+    load = lambda name: part(os, here, name)  # noqa: E731
     if kind == "learn":
-        part(os, here, "learn.py")["begin"](rest)
+        learning = standby and load("device_use.py")["Learning"](standby, load)
+        load("learn.py")["begin"](rest, learning)
     elif kind == "template":
-        load = lambda name: part(os, here, name)  # noqa: E731
         load("template.py")["begin"](rest, load)
 
 

@@ -63,6 +63,11 @@ impl Child {
         self.supervisor.unsigned_abs()
     }
 
+    /// Leaves it alone, though it was not told to go: it was only looked up.
+    pub(crate) fn spare(&mut self) {
+        self.goes = true;
+    }
+
     /// Its number.
     pub(crate) fn process(&self) -> u32 {
         self.process.unsigned_abs()

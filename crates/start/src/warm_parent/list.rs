@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::request::word;
 use super::socket::{Connection, peer};
 use super::state::{Parent, parents};
+use super::waiting::{Waiting, of_parent};
 use crate::place;
 
 /// How long a parent may take to answer, where nobody waits for a start.
@@ -37,6 +38,21 @@ pub struct Running {
     pub served: Option<u64>,
     /// Modules that it does not import, and why.
     pub left_out: Vec<(String, String)>,
+    /// Its standbys.
+    pub standbys: Vec<RunningStandby>,
+}
+
+/// A standby that waits for a start, or is being prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningStandby {
+    /// Its process.
+    pub process: u32,
+    /// `preparing`, `hot` or `parked`.
+    pub state: String,
+    /// Host memory, in bytes.
+    pub memory: u64,
+    /// Device memory, in bytes.
+    pub device_memory: u64,
 }
 
 /// All warm parents of this user that run.
@@ -53,10 +69,23 @@ pub fn list() -> io::Result<Vec<Running>> {
             memory: memory(parent.process),
             served: served(&parent),
             left_out: parent.not_ahead(),
+            standbys: standbys(&parent),
             program: parent.program,
             place: parent.place,
         })
         .collect())
+}
+
+fn standbys(parent: &Parent) -> Vec<RunningStandby> {
+    let waiting = of_parent(parent).into_iter();
+    waiting
+        .map(|it| RunningStandby {
+            process: it.process,
+            memory: it.memory(),
+            device_memory: it.device_memory,
+            state: it.state,
+        })
+        .collect()
 }
 
 /// Make parents leave: that of this id, or all. Programs that run are not harmed. How
@@ -82,7 +111,10 @@ fn tidy(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)?.flatten() {
         let path = entry.path();
         let ending = path.extension().unwrap_or_default();
-        if ending == "plain" || ending == "lock" {
+        if ["plain", "lock", "nostandby", "waits", "standby"]
+            .iter()
+            .any(|it| ending == *it)
+        {
             let _ = fs::remove_file(&path);
         } else if entry.file_name().as_bytes().starts_with(b"python-") {
             let _ = fs::remove_dir_all(&path);
@@ -142,8 +174,9 @@ pub(crate) fn leave(parent: &Parent) {
     forget(parent);
 }
 
-/// From here on nobody finds it.
+/// From here on nobody finds it, or its standbys.
 pub(crate) fn forget(parent: &Parent) {
+    of_parent(parent).iter().for_each(Waiting::remove);
     let _ = fs::remove_file(&parent.path);
     let _ = fs::remove_file(&parent.socket);
 }
@@ -183,7 +216,7 @@ fn children(process: u32) -> Vec<u32> {
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-fn memory_of(process: u32) -> u64 {
+pub(super) fn memory_of(process: u32) -> u64 {
     let path = format!("/proc/{process}/smaps_rollup");
     let text = fs::read_to_string(Path::new(&path)).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));

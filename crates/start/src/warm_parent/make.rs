@@ -25,6 +25,7 @@ use crate::identity::{Identity, name, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::kept_bytecode;
 use crate::place::Places;
+use crate::standby::Standbys;
 
 /// The variable by which our `sitecustomize` is told what to do.
 const TOLD: &str = "PREHEAT_START";
@@ -55,6 +56,8 @@ pub(crate) struct Wish<'a> {
     pub idle: Duration,
     /// How long a start waits for it before it goes on without.
     pub patience: Duration,
+    /// The standbys that it is to have.
+    pub standbys: Option<&'a Standbys>,
 }
 
 /// Our `sitecustomize`, which Python loads before a program.
@@ -175,13 +178,29 @@ impl Wish<'_> {
             let plan = self.plan(&ahead, &replaced, progress.is_some(), runs_prefix);
             match self.trace(&ahead, &lock, progress.as_ref(), &plan)? {
                 Outcome::Discarded => {}
-                Outcome::Left => return Ok(()),
+                Outcome::Left => {
+                    self.prepare_standbys();
+                    return Ok(());
+                }
                 Outcome::Acted(why) => {
                     return fs::write(self.refusal(), format!("one of its modules {why}"));
                 }
             }
         }
         Ok(())
+    }
+
+    /// In the background, for a parent that comes up.
+    fn prepare_standbys(&self) {
+        if let Some(standbys) = self.standbys {
+            // The next start shows why there is none.
+            let _ = standbys.prepare_soon(&|parent| {
+                parent.identity == self.identity.whole
+                    && parent
+                        .suits(self.environment, self.arguments(), &self.terminals)
+                        .is_ok()
+            });
+        }
     }
 
     /// Start a parent, and trace it until it serves or is gone.

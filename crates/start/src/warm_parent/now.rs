@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::make::Wish;
 use super::sandbox::is_shared_with;
-use super::state::parents;
+use super::state::{Parent, parents};
 use crate::identity::name;
 use crate::invocation::Why;
 
@@ -17,7 +17,7 @@ pub(crate) fn prepare_now(
     wish: &Wish<'_>,
     limit: Duration,
     told: &dyn Fn(&str),
-) -> Result<(), Why> {
+) -> Result<Parent, Why> {
     if !wish.learned().exists() {
         return Err("what it imports is not known before it was started once".into());
     }
@@ -34,13 +34,16 @@ pub(crate) fn prepare_now(
     }
     let there = parents(&wish.places.run, &name(&wish.identity.whole));
     let mut why_not = None;
-    for parent in there.iter().filter(|it| it.identity == wish.identity.whole) {
+    for parent in there {
+        if parent.identity != wish.identity.whole {
+            continue;
+        }
         let suits = parent
             .suits(wish.environment, wish.arguments(), &wish.terminals)
             .and_then(|()| is_shared_with(parent.process))
             .and_then(|()| parent.is_right_for(wish.invocation));
         match suits {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(parent),
             Err(why) => why_not = Some(why),
         }
     }

@@ -98,9 +98,14 @@ impl Inherited {
     }
 
     /// The request for a start, as the child reads it.
-    pub(crate) fn request(&self, invocation: &Invocation, terminal: bool) -> Vec<u8> {
-        let mut fields = Fields(vec![0; 4]);
-        fields.put(b"start");
+    /// `learning` is the value of the variable with which the child records its use of GPUs.
+    pub(crate) fn request(
+        &self,
+        invocation: &Invocation,
+        terminal: bool,
+        learning: Option<OsString>,
+    ) -> Vec<u8> {
+        let mut fields = Fields::new(b"start");
         // Only who shares a session can be in one group. Elsewhere the program leads a
         // group (-1), or is a member of one that nobody else is in (0).
         let leads = self.group.unsigned_abs() == std::process::id();
@@ -118,8 +123,15 @@ impl Inherited {
         fields.numbers(self.ignored.iter().map(|&number| i64::from(number)));
         fields.numbers(self.descriptors.iter().map(|&number| i64::from(number)));
         fields.texts(invocation.words.iter().map(|word| word.as_bytes().to_vec()));
-        let entries = self.environment.iter();
-        fields.texts(entries.map(|(name, value)| [&name[..], b"=", value].concat()));
+        let learning = learning.map(|value| {
+            let name = crate::standby::VARIABLE.as_bytes().to_vec();
+            (name, value.into_encoded_bytes())
+        });
+        let entries = self.environment.iter().chain(&learning);
+        let entries: Vec<_> = entries
+            .map(|(name, value)| [&name[..], b"=", value].concat())
+            .collect();
+        fields.texts(entries.into_iter());
         fields.finish()
     }
 
@@ -138,16 +150,21 @@ impl Inherited {
 
 /// A request without anything: `served`.
 pub(crate) fn word(word: &[u8]) -> Vec<u8> {
-    let mut fields = Fields(vec![0; 4]);
-    fields.put(word);
-    fields.finish()
+    Fields::new(word).finish()
 }
 
 /// Fields that are ended by NULs, after the length of them all.
-struct Fields(Vec<u8>);
+pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
-    fn put(&mut self, field: &[u8]) {
+    /// A request of this name.
+    pub(super) fn new(name: &[u8]) -> Fields {
+        let mut fields = Fields(vec![0; 4]);
+        fields.put(name);
+        fields
+    }
+
+    pub(super) fn put(&mut self, field: &[u8]) {
         self.0.extend_from_slice(field);
         self.0.push(0);
     }
@@ -160,14 +177,14 @@ impl Fields {
         self.put(texts.join(" ").as_bytes());
     }
 
-    fn texts(&mut self, texts: impl ExactSizeIterator<Item = Vec<u8>>) {
+    pub(super) fn texts(&mut self, texts: impl ExactSizeIterator<Item = Vec<u8>>) {
         self.put(texts.len().to_string().as_bytes());
         for text in texts {
             self.put(&text);
         }
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_le_bytes());
         self.0

@@ -1,0 +1,428 @@
+//! `preheat start --standby` with a scripted driver: who is started from a standby, what
+//! becomes of one that cannot be used, and that nothing stays.
+
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+mod support;
+use support::{Directory, Said, preheat, python, require, run};
+
+/// Uses the driver, and shows the state in which it found the card.
+const PROGRAM: &str = r#"
+import ctypes, json, os, sys
+driver = ctypes.CDLL("libcuda.so.1")
+flags, active, context = ctypes.c_uint(), ctypes.c_int(-1), ctypes.c_void_p()
+driver.cuDevicePrimaryCtxGetState(0, ctypes.byref(flags), ctypes.byref(active))
+open("ran", "a").write("x")
+assert driver.cuInit(0) == 0
+code = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+print("context", active.value, "result", code, sys.argv[1:], "PREHEAT_STANDBY" in os.environ)
+"#;
+
+/// The memory of the card as NVML reports it.
+const NVML: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) { *device = 0; return 0; }
+int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory) {
+    char path[4096];
+    unsigned long long free = 8ull << 30;
+    snprintf(path, sizeof path, "%s/free", getenv("FAKE_STATE"));
+    FILE *file = fopen(path, "r");
+    if (file) { if (fscanf(file, "%llu", &free) != 1) free = 0; fclose(file); }
+    memory[0] = 8ull << 30; memory[1] = free; memory[2] = memory[0] - free;
+    return 0;
+}
+"#;
+
+struct Card {
+    directory: Directory,
+    python: PathBuf,
+}
+
+impl Card {
+    /// A program that was started once, plainly, in a directory with a scripted driver.
+    fn learned(program: &str) -> Option<Card> {
+        let gcc = Command::new("gcc").arg("--version").output().is_ok();
+        require("gcc", gcc.then_some(()))?;
+        let python = require("python", python())?;
+        let directory = Directory::new();
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shim/tests/libcuda/libcuda.c");
+        fs::write(directory.join("nvml.c"), NVML).unwrap();
+        for (source, library) in [
+            (driver, "libcuda.so.1"),
+            (directory.join("nvml.c"), "libnvidia-ml.so.1"),
+        ] {
+            let built = Command::new("gcc")
+                .args(["-O1", "-w", "-shared", "-fPIC", "-pthread"])
+                .arg(format!("-Wl,-soname,{library}"))
+                .arg(source)
+                .arg("-o")
+                .arg(directory.join(library))
+                .status();
+            assert!(built.is_ok_and(|status| status.success()), "gcc builds it");
+        }
+        for name in ["run", "cache", "state"] {
+            use std::os::unix::fs::PermissionsExt;
+            let path = directory.join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        fs::write(directory.join("program.py"), program).unwrap();
+        let card = Card { directory, python };
+        // The parent and a first standby are made in the background then.
+        let said = card.start("parked", &[]);
+        assert!(said.err.contains("started plainly"), "{}", said.err);
+        Some(card)
+    }
+
+    fn command(&self, options: &[&str], arguments: &[&str]) -> Command {
+        let mut command = preheat();
+        command
+            .args(["start", "--patience", "20"])
+            .args(options)
+            .arg("--")
+            .arg(&self.python)
+            .arg("program.py")
+            .args(arguments);
+        self.with_environment(&mut command);
+        command
+    }
+
+    fn with_environment(&self, command: &mut Command) {
+        command
+            .current_dir(self.directory.path())
+            .env("LD_LIBRARY_PATH", self.directory.path())
+            .env("XDG_RUNTIME_DIR", self.directory.join("run"))
+            .env("XDG_CACHE_HOME", self.directory.join("cache"))
+            .env("FAKE_STATE", self.directory.join("state"))
+            .env_remove("LD_PRELOAD");
+    }
+
+    fn start(&self, form: &str, arguments: &[&str]) -> Said {
+        let form = format!("--standby={form}");
+        run(&mut self.command(&["-v", &form], arguments))
+    }
+
+    fn prepare(&self, form: &str, count: usize) -> Said {
+        let (form, count) = (format!("--standby={form}"), count.to_string());
+        run(&mut self.command(&["--prepare", &form, "--standby-count", &count], &[]))
+    }
+
+    fn list(&self) -> String {
+        let mut command = preheat();
+        command.args(["start", "--list"]);
+        self.with_environment(&mut command);
+        run(&mut command).out
+    }
+
+    /// The processes of standbys in this state; of all with an empty one.
+    fn standbys(&self, state: &str) -> Vec<i32> {
+        let files = fs::read_dir(self.directory.join("run/preheat")).unwrap();
+        let texts = files
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|is| is == "waits"))
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok());
+        let field = |text: &str, name: &str| {
+            let mut fields = text.split('\0');
+            fields.find(|field| *field == name);
+            fields.next().unwrap_or_default().to_owned()
+        };
+        texts
+            .filter(|text| state.is_empty() || field(text, "state") == state)
+            .map(|text| field(&text, "process").parse().unwrap())
+            .collect()
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        fs::write(self.directory.join("state").join(name), text).unwrap();
+    }
+
+    fn unscript(&self, name: &str) {
+        fs::remove_file(self.directory.join("state").join(name)).unwrap();
+    }
+
+    /// How often the program ran since the last time.
+    fn runs(&self) -> usize {
+        let path = self.directory.join("ran");
+        let runs = fs::read(&path).map_or(0, |bytes| bytes.len());
+        let _ = fs::remove_file(path);
+        runs
+    }
+
+    /// Stops everything, and waits until all standbys have gone.
+    fn stop(&self) {
+        let processes = self.standbys("");
+        let handles: Vec<_> = processes.iter().filter_map(|it| handle(*it)).collect();
+        let mut command = preheat();
+        command.args(["start", "--stop", "all"]);
+        self.with_environment(&mut command);
+        assert_eq!(run(&mut command).code, Some(0));
+        handles.iter().for_each(wait);
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        let mut command = preheat();
+        command.args(["start", "--stop", "all"]);
+        self.with_environment(&mut command);
+        let _ = command.output();
+    }
+}
+
+/// By which the end of a process is seen; `None` if it has gone already.
+fn handle(process: i32) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, process, 0) as i32;
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn wait(handle: &OwnedFd) {
+    let mut poll = libc::pollfd {
+        fd: handle.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: poll reads and writes one struct.
+    let ready = unsafe { libc::poll(&mut poll, 1, 60_000) };
+    assert_eq!(ready, 1, "it has not exited after a minute");
+}
+
+fn kill(process: i32, signal: i32) {
+    // SAFETY: kill takes numbers; the process is one of this test.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+}
+
+const WARM: &str = "context 0 result 0 [] False\n";
+const STANDBY: &str = "context 1 result 0 [] False\n";
+
+#[test]
+fn a_hot_standby_serves_one_start() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    let said = card.prepare("hot", 1);
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.out
+    );
+    let standby = card.standbys("hot");
+    assert_eq!(standby.len(), 1);
+    assert!(card.list().contains("standby hot, "), "{}", card.list());
+    card.runs();
+    let said = card.start("hot", &["a", "b c"]);
+    let from = format!("from the hot standby {}", standby[0]);
+    assert!(said.err.contains(&from), "{}", said.err);
+    assert_eq!(said.out, "context 1 result 0 ['a', 'b c'] False\n");
+    assert_eq!((said.code, card.runs()), (Some(0), 1));
+    // Another one is prepared when the program has ended; it is another process.
+    assert_eq!(card.prepare("hot", 2).code, Some(0));
+    let next = card.standbys("hot");
+    assert_eq!(next.len(), 2);
+    assert!(!next.contains(&standby[0]));
+    // Without the flag, and with other variables, it is an ordinary warm start.
+    let said = run(&mut card.command(&["-v"], &[]));
+    assert!(said.err.contains("started warm"), "{}", said.err);
+    assert_eq!(said.out, WARM);
+    let mut other = card.command(&["-v", "--standby=hot"], &[]);
+    let said = run(other.env("CUDA_VISIBLE_DEVICES", "0"));
+    assert!(
+        said.err.contains("other devices, variables"),
+        "{}",
+        said.err
+    );
+    assert_eq!(said.out, WARM);
+    // So that none is being prepared.
+    assert_eq!(card.prepare("hot", 2).code, Some(0));
+    card.stop();
+    let left = fs::read_dir(card.directory.join("run/preheat")).unwrap();
+    let names: Vec<_> = left.flatten().map(|entry| entry.file_name()).collect();
+    let is_ours = |name: &&std::ffi::OsString| name.to_string_lossy().contains(".standby");
+    assert_eq!(names.iter().find(is_ours), None, "{names:?}");
+}
+
+#[test]
+fn a_parked_standby_is_restored_behind_the_program() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    assert_eq!(card.prepare("parked", 1).code, Some(0));
+    let standby = card.standbys("parked")[0];
+    assert!(card.list().contains("standby parked, 0 MiB on the GPU"));
+    card.script("Restore.gate", "");
+    card.runs();
+    let mut started = card.command(&["-v", "--standby"], &[]);
+    let child = started
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    let reached = card.directory.join("state/Restore.reached");
+    // The program has run its first lines when the card is still away.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !(reached.exists() && card.directory.join("ran").exists()) {
+        assert!(std::time::Instant::now() < until, "it does not run");
+        std::thread::yield_now();
+    }
+    card.unscript("Restore.gate");
+    let done = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert!(error.contains("from the parked standby"), "{error}");
+    assert_eq!(String::from_utf8_lossy(&done.stdout), STANDBY);
+    assert_eq!(card.runs(), 1);
+    let calls = fs::read_to_string(card.directory.join("state/calls")).unwrap();
+    let own: Vec<_> = calls
+        .lines()
+        .filter_map(|line| line.strip_suffix(&format!(" {standby}")))
+        .collect();
+    assert_eq!(own, ["Lock", "Checkpoint", "Restore", "Unlock"]);
+}
+
+#[test]
+fn two_starts_that_race_for_a_standby_run_once_each() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    for _ in 0..5 {
+        assert_eq!(card.prepare("hot", 1).code, Some(0));
+        card.runs();
+        let racing: Vec<_> = (0..3)
+            .map(|_| {
+                card.command(&["-v", "--standby=hot"], &[])
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        let done: Vec<_> = racing
+            .into_iter()
+            .map(|child| child.wait_with_output().unwrap())
+            .collect();
+        for one in &done {
+            let out = String::from_utf8_lossy(&one.stdout);
+            assert!(out == WARM || out == STANDBY, "{one:?}");
+        }
+        assert_eq!(card.runs(), 3);
+    }
+}
+
+#[test]
+fn a_killed_or_stopped_standby_costs_a_warm_start() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    for signal in [libc::SIGKILL, libc::SIGSTOP] {
+        assert_eq!(card.prepare("hot", 1).code, Some(0));
+        let standby = card.standbys("hot")[0];
+        let handle = handle(standby).unwrap();
+        kill(standby, signal);
+        card.runs();
+        let said = card.start("hot", &[]);
+        assert_eq!((said.out.as_str(), card.runs()), (WARM, 1), "{}", said.err);
+        assert!(said.err.contains("no standby: "), "{}", said.err);
+        wait(&handle);
+        assert!(!card.standbys("hot").contains(&standby));
+    }
+}
+
+#[test]
+fn each_error_of_the_driver_leads_to_one_warm_start() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    for (function, code, name) in [
+        ("Lock", 600, "timeout (600)"),
+        ("Lock", 801, "not supported (801)"),
+        ("Checkpoint", 2, "out of memory (2)"),
+        ("Checkpoint", 304, "operating system call failed (304)"),
+    ] {
+        card.stop();
+        let script = format!("{function}.error");
+        card.script(&script, &code.to_string());
+        let said = card.prepare("parked", 1);
+        assert_eq!(said.code, Some(125), "{}", said.err);
+        let why = format!("cuCheckpointProcess{function} failed: {name}");
+        assert!(said.err.contains(&why), "{}", said.err);
+        card.runs();
+        let said = card.start("parked", &[]);
+        assert_eq!((said.out.as_str(), card.runs()), (WARM, 1), "{}", said.err);
+        assert!(said.err.contains(&why), "{}", said.err);
+        card.unscript(&script);
+    }
+    card.stop();
+    for (script, text, why) in [
+        ("cuDevicePrimaryCtxRetain.error", "2", "CUDA error 2"),
+        ("exclusive", "", "exclusive mode"),
+    ] {
+        card.script(script, text);
+        let said = card.prepare("hot", 1);
+        assert!(said.err.contains(why), "{}", said.err);
+        card.unscript(script);
+        assert!(card.standbys("hot").is_empty());
+    }
+}
+
+#[test]
+fn a_standby_that_cannot_be_restored_does_not_run_the_program_twice() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    // Too little memory is seen before.
+    assert_eq!(card.prepare("parked", 1).code, Some(0));
+    card.script("free", "1000000");
+    card.runs();
+    let said = card.start("parked", &[]);
+    assert!(
+        said.err.contains("only 0 MiB of device memory"),
+        "{}",
+        said.err
+    );
+    assert_eq!((said.out.as_str(), card.runs()), (WARM, 1), "{}", said.err);
+    card.unscript("free");
+    for function in ["Restore", "Unlock"] {
+        assert_eq!(card.prepare("parked", 1).code, Some(0));
+        let standby = handle(card.standbys("parked")[0]).unwrap();
+        let script = format!("{function}.error");
+        card.script(&script, "2");
+        card.runs();
+        let said = card.start("parked", &[]);
+        // As a rule the failure comes before the program may begin.
+        if said.code == Some(0) {
+            assert_eq!((said.out.as_str(), card.runs()), (WARM, 1), "{}", said.err);
+        } else {
+            assert!(said.err.contains("could not be restored"), "{}", said.err);
+            assert!(card.runs() <= 1);
+        }
+        wait(&standby);
+        card.unscript(&script);
+    }
+}
+
+#[test]
+fn programs_that_could_differ_have_no_standby() {
+    let cpu = "print('context', 0)\nimport json";
+    let sets = format!("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{PROGRAM}");
+    for (program, why) in [
+        (cpu, "not seen to use CUDA"),
+        (&sets, "mentions CUDA_VISIBLE_DEVICES"),
+    ] {
+        let Some(card) = Card::learned(program) else {
+            return;
+        };
+        let said = card.prepare("hot", 1);
+        assert_eq!(said.code, Some(125));
+        assert!(said.err.contains(why), "{}", said.err);
+        let said = card.start("hot", &[]);
+        assert!(said.err.contains(why), "{}", said.err);
+        assert!(said.out.starts_with("context 0"), "{}", said.out);
+    }
+}

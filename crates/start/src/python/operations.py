@@ -1,0 +1,413 @@
+"""Records the distinct PyTorch operations of a program, and executes each of them once more
+on scratch tensors.
+
+A learning start records with a `TorchDispatchMode`: it receives every operation after
+autograd and autocast, also those of backward passes, with its exact arguments, and passes
+them on unchanged. Only the description of the arguments is kept: shapes, strides, types
+and small values, never the contents of a tensor.
+
+A standby executes the recorded operations. It executes only operators of the namespace
+`aten` that compute a result from their arguments. Contents are chosen so that all of them
+are valid: indices are 0, masks true, probabilities one half.
+"""
+
+# The most operations of a program, variants of one operator, and bytes of one description.
+MOST_OPERATIONS = 4096
+MOST_VARIANTS = 256
+MOST_TEXT = 4096
+
+# The steady state has begun after this many operations without a new one, and this many
+# times as many as there are distinct ones.
+SETTLED, TIMES = 1000, 4
+
+# The most bytes of the scratch tensors of one operation.
+MOST_BYTES = 4 << 30
+
+# Operators that act beyond their arguments, check values that a scratch tensor does not
+# have, or refer to a stream or storage of the program.
+DENIED = {
+    "_assert_async",
+    "_assert_scalar",
+    "_async_error",
+    "_cudnn_rnn",
+    "_cudnn_rnn_backward",
+    "_debug_has_internal_overlap",
+    "_fake_quantize_learnable_per_tensor_affine",
+    "_functional_assert_async",
+    "_print",
+    "from_file",
+    "miopen_rnn",
+    "miopen_rnn_backward",
+    "record_stream",
+    "resize_",
+    "resize_as_",
+    "set_",
+    "set_data",
+    "sym_constrain_range",
+}
+
+# Types of indices.
+INTEGERS = {"torch.int64", "torch.int32"}
+
+# Values for which operators have separate kernels; others are alike.
+SPECIAL = {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 0.5, -0.5}
+
+# The settings that choose between kernels: functions of torch._C, without and with a value.
+FLAGS = (
+    ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
+    ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
+    ("_get_cudnn_benchmark", "_set_cudnn_benchmark"),
+    ("_get_cudnn_deterministic", "_set_cudnn_deterministic"),
+    ("_get_cudnn_enabled", "_set_cudnn_enabled"),
+    ("_get_deterministic_algorithms", "_set_deterministic_algorithms"),
+    ("_get_cublas_allow_fp16_reduced_precision_reduction",
+     "_set_cublas_allow_fp16_reduced_precision_reduction"),
+    ("_get_cublas_allow_bf16_reduced_precision_reduction",
+     "_set_cublas_allow_bf16_reduced_precision_reduction"),
+)
+
+
+class Unknown(Exception):
+    """An argument that cannot be described."""
+
+
+def getters(torch):
+    """The functions that read the settings, as far as this version has them."""
+    found = [getattr(torch._C, get, None) for get, _ in FLAGS]
+    return [get for get in found if get]
+
+
+def read_flags(reading):
+    """The settings as numbers; one that cannot be read is -1."""
+    values = []
+    for get in reading:
+        try:
+            value = get()
+            # Newer versions return pairs.
+            values.append(int(value[0]) if isinstance(value, tuple) else int(value))
+        except Exception:
+            values.append(-1)
+    return tuple(values)
+
+
+def write_flags(torch, values):
+    """Sets what differs."""
+    now = read_flags(getters(torch))
+    names = [pair for pair in FLAGS if hasattr(torch._C, pair[0])]
+    for (_, name), value, is_now in zip(names, values, now):
+        if value != is_now and value >= 0:
+            try:
+                getattr(torch._C, name)(bool(value))
+            except Exception:
+                pass
+
+
+class Recorder:
+    """Collects descriptions of operations on the given type of device."""
+
+    def __init__(self, torch, device_type, settled):
+        """`settled` is called once, when the steady state has begun."""
+        self.torch, self.device_type, self.settled = torch, device_type, settled
+        self.known, self.variants, self.operations = set(), {}, []
+        self.in_fork = lambda args: None
+        self.since, self.is_active, self.runs_backward = 0, True, False
+        self.plain = (torch.Tensor, torch.nn.Parameter)
+        self.reading = getters(torch)
+
+    def see(self, operator, args, kwargs, is_main):
+        """Called before each operation."""
+        found = self.found = [False]
+        try:
+            key = (
+                operator,
+                tuple([self.key(each) for each in args]),
+                tuple([(name, self.key(kwargs[name])) for name in sorted(kwargs)]),
+            )
+        except Unknown:
+            return
+        if not found[0]:
+            return  # Not on the device.
+        if not is_main:
+            self.runs_backward = True
+        key += (read_flags(self.reading),)
+        if key in self.known:
+            self.since += 1
+            if self.since >= max(SETTLED, TIMES * len(self.known)):
+                self.stop()
+            return
+        self.since = 0
+        count = self.variants.get(operator, 0)
+        if len(self.operations) >= MOST_OPERATIONS:
+            self.stop()
+        elif count < MOST_VARIANTS:
+            self.known.add(key)
+            self.variants[operator] = count + 1
+            named = {name: args_of(self, value) for name, value in kwargs.items()}
+            self.operations.append((operator, args_of(self, args), named, key[3]))
+
+    def stop(self):
+        if self.is_active:
+            self.is_active = False
+            self.settled()
+
+    def key(self, value):
+        """Equal for arguments that are alike."""
+        torch = self.torch
+        if isinstance(value, torch.Tensor):
+            if type(value) not in self.plain or value.layout is not torch.strided:
+                raise Unknown
+            device = value.device
+            if device.type == self.device_type:
+                self.found[0] = True
+            return (value.shape, value.stride(), value.dtype, device.type, device.index)
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, float):
+            return value if value in SPECIAL else "float"
+        if isinstance(value, int):
+            return value
+        if isinstance(value, (list, tuple)):
+            return tuple([self.key(each) for each in value])
+        if isinstance(value, torch.device):
+            if value.type == self.device_type:
+                self.found[0] = True
+            return value
+        if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return value
+        if isinstance(value, torch.Generator):
+            return ("generator", value.device)
+        raise Unknown
+
+    def lines(self):
+        """Each operation as a line of JSON; those that are too long are left out."""
+        import json
+
+        for operator, args, kwargs, flags in self.operations:
+            name = operator._schema.name
+            text = json.dumps([name, operator._overloadname, args, kwargs, flags])
+            if len(text) <= MOST_TEXT and is_permitted(name):
+                yield text
+
+
+def args_of(recorder, value):
+    """The description of arguments that is stored."""
+    torch = recorder.torch
+    if isinstance(value, torch.Tensor):
+        shape, stride = list(value.shape), list(value.stride())
+        return {"tensor": [shape, stride, str(value.dtype), str(value.device)]}
+    if isinstance(value, (list, tuple)):
+        return [args_of(recorder, each) for each in value]
+    if isinstance(value, float):
+        # JSON has no infinity.
+        return {"float": repr(value)}
+    for kind in ("device", "dtype", "layout", "memory_format"):
+        if isinstance(value, getattr(torch, kind)):
+            return {kind: str(value)}
+    if isinstance(value, torch.Generator):
+        return {"generator": str(value.device)}
+    return value
+
+
+def is_permitted(name):
+    namespace, _, operator = name.partition("::")
+    return namespace == "aten" and operator not in DENIED
+
+
+def mode(torch, recorder, os, thread):
+    """The dispatch mode that records; it is entered by whoever makes it."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    process, main = os.getpid(), thread.get_ident()
+
+    class Operations(TorchDispatchMode):
+        # A learning start may compile: those functions are to be compiled as ever.
+        @classmethod
+        def ignore_compile_internals(cls):
+            return True
+
+        def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if recorder.is_active:
+                try:
+                    if os.getpid() != process:
+                        recorder.in_fork(args)
+                    else:
+                        recorder.see(operator, args, kwargs, thread.get_ident() == main)
+                except Exception:
+                    recorder.is_active = False
+            return operator(*args, **kwargs)
+
+    return Operations()
+
+
+class Rehearsal:
+    """Executes recorded operations."""
+
+    def __init__(self, torch, free):
+        """`free` returns how many bytes of the device are free."""
+        self.torch, self.free = torch, free
+        self.done, self.failed, self.skipped = 0, [], 0
+
+    def run(self, lines, denied=()):
+        """Executes each operation once. An error of the device, after which nothing works
+        any more, is raised as `Broken`."""
+        import json
+
+        torch = self.torch
+        before = read_flags(getters(torch))
+        try:
+            with torch.no_grad():
+                for line in lines:
+                    name, overload, args, kwargs, flags = json.loads(line)
+                    if not is_permitted(name) or name in denied:
+                        self.skipped += 1
+                        continue
+                    write_flags(torch, flags)
+                    self.execute(name, overload, args, kwargs)
+        finally:
+            write_flags(torch, before)
+
+    def execute(self, name, overload, args, kwargs):
+        torch = self.torch
+        try:
+            packet = getattr(torch.ops.aten, name.partition("::")[2])
+            operator = getattr(packet, overload or "default")
+        except AttributeError:
+            self.skipped += 1  # Another version of PyTorch.
+            return
+        try:
+            limit = min(MOST_BYTES, self.free() // 4)
+            if not is_suitable([args, list(kwargs.values())], limit):
+                self.skipped += 1
+                return
+            named = {key: self.make(value) for key, value in kwargs.items()}
+            result = operator(*self.make(args), **named)
+            del result
+            self.done += 1
+        except Exception as error:
+            if is_broken(error):
+                raise Broken(name, error)
+            self.failed.append((name, str(error)))
+        try:
+            self.synchronize()
+        except Exception as error:
+            raise Broken(name, error)
+
+    def synchronize(self):
+        if self.torch.cuda.is_initialized():
+            self.torch.cuda.synchronize()
+
+    def make(self, value):
+        torch = self.torch
+        if isinstance(value, list):
+            return [self.make(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        ((kind, what),) = value.items()
+        if kind == "tensor":
+            return self.tensor(*what)
+        if kind == "float":
+            return float(what)
+        if kind == "device":
+            return torch.device(what)
+        if kind == "generator":
+            return generator(torch, what)
+        return getattr(torch, what.rpartition(".")[2])
+
+    def tensor(self, shape, stride, dtype, device):
+        torch = self.torch
+        dtype = getattr(torch, dtype.rpartition(".")[2])
+        if dtype.is_floating_point or dtype.is_complex:
+            value = 0.5
+        else:
+            value = dtype == torch.bool
+        whole = torch.empty(length(shape, stride), dtype=dtype, device=device)
+        if dtype.itemsize >= 2 if hasattr(dtype, "itemsize") else True:
+            whole.fill_(value)
+        else:
+            whole.view(torch.uint8).fill_(int(bool(value)))
+        return whole.as_strided(shape, stride)
+
+
+class Broken(Exception):
+    """The device has failed; with the operator."""
+
+
+def is_broken(error):
+    text = str(error)
+    kind = type(error).__name__
+    if kind == "OutOfMemoryError" or "out of memory" in text:
+        return False
+    return kind == "AcceleratorError" or "CUDA error" in text
+
+
+def generator(torch, device):
+    device = torch.device(device)
+    if device.type == "cpu":
+        return torch.default_generator
+    return torch.cuda.default_generators[device.index or 0]
+
+
+def length(shape, stride):
+    """Elements of the storage of a tensor."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((count - 1) * step for count, step in zip(shape, stride))
+
+
+def is_suitable(arguments, limit):
+    """Whether the tensors together are small enough. Where one of them is empty, an index
+    into it would be out of range."""
+    tensors = []
+
+    def visit(value):
+        if isinstance(value, dict) and "tensor" in value:
+            tensors.append(value["tensor"])
+        elif isinstance(value, list):
+            for each in value:
+                visit(each)
+
+    visit(arguments)
+    lengths = [length(shape, stride) for shape, stride, *_ in tensors]
+    has_indices = any(dtype in INTEGERS for _, _, dtype, _ in tensors)
+    # At most sixteen bytes each: a complex number of two doubles.
+    return sum(lengths) * 16 <= limit and not (0 in lengths and has_indices)
+
+
+def shield(torch):
+    """The state that a rehearsal changes; calling the result restores it."""
+    cpu = torch.get_rng_state()
+    devices = []
+    if torch.cuda.is_initialized():
+        devices = [
+            (each, each.get_state()) for each in getattr(torch.cuda, "default_generators", ())
+        ]
+
+    def restore():
+        torch.set_rng_state(cpu)
+        for each, state in devices:
+            each.set_state(state)
+
+    return restore
+
+
+def start_autograd(torch, device):
+    """Starts the threads in which backward passes run."""
+    with torch.enable_grad():
+        value = torch.ones(1, device=device, requires_grad=True)
+        (value * value).sum().backward()
+
+
+def clean(torch):
+    """Gives all memory back, and sets the statistics to what a fresh process has."""
+    for name in ("_cuda_clearCublasWorkspaces", "_host_emptyCache", "_accelerator_emptyHostCache"):
+        function = getattr(torch._C, name, None)
+        if function:
+            try:
+                function()
+            except Exception:
+                pass
+    torch.cuda.empty_cache()
+    for device in range(torch.cuda.device_count()):
+        torch.cuda.reset_peak_memory_stats(device)
+        torch.cuda.reset_accumulated_memory_stats(device)

@@ -1,0 +1,312 @@
+"""A child of the warm parent that prepares the GPU before a start asks for it.
+
+It brings up the context of the GPUs that the program was seen to use, rehearses the
+program's operations, cleans up and waits. Then it becomes the program as any other child
+does. It serves one start. Every failure ends it: the next start is an ordinary warm one.
+
+The state file beside its socket has records of three fields, each ended by a NUL.
+"""
+
+import os
+import sys
+
+# Descriptors below this number are left to the program: the driver's are above.
+LOWEST_DESCRIPTOR = 256
+# Between two looks at the memory of the card, in milliseconds.
+LOOK_EVERY = 5000
+# How long a helper may take to answer, in seconds.
+PATIENCE = 400
+# A restore that fails does so at its beginning, within this time in seconds.
+FAILS_WITHIN = 0.02
+COMPUTE_MODE = 20
+
+
+class Unsuitable(Exception):
+    """Why there is no standby; a sentence."""
+
+
+class Wanted:
+    """The request for a standby."""
+
+    def __init__(self, fields):
+        (self.form, self.key, devices, self.driver, self.learned) = map(os.fsdecode, fields[1:6])
+        self.devices = [int(each) for each in devices.split()]
+        self.environment = fields[7 : 7 + int(fields[6])]
+        if self.form not in ("hot", "parked") or not self.devices:
+            raise ValueError
+
+
+class Standby:
+    """The part of a child that belongs to the card."""
+
+    def __init__(self, child, wanted, load):
+        self.child, self.wanted, self.load = child, wanted, load
+        self.plan, self.tools = child.parent.plan, child.tools
+        self.path = self.plan.path("-%d.standby" % os.getpid())
+        self.file = self.plan.path("-%d.waits" % os.getpid())
+        self.held, self.helper, self.query = 0, None, None
+
+    def prepare(self):
+        """Until it can serve a start."""
+        filled = fill_descriptors()
+        try:
+            self.make_helper()
+            self.write("preparing")
+            self.adopt_environment()
+            mask = self.tools.signal.pthread_sigmask
+            # The driver's and autograd's threads inherit this: signals are for the program.
+            before = mask(self.tools.signal.SIG_SETMASK, self.tools.signal.valid_signals())
+            self.bring_up()
+            mask(self.tools.signal.SIG_SETMASK, before)
+            if self.wanted.form == "parked":
+                self.ask("park")
+            self.listen()
+        finally:
+            for fd in filled:
+                os.close(fd)
+        self.ask("ready", False)
+        self.write(self.wanted.form)
+
+    def make_helper(self):
+        """Has the supervisor fork the helper, and keep the parent from waiting for us."""
+        socket = self.tools.socket
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        fd = theirs.fileno().to_bytes(4, sys.byteorder)
+        word = b"s" + os.fsencode(self.wanted.driver)
+        self.child.link.sendmsg([word], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
+        theirs.close()
+        ours.settimeout(PATIENCE)
+        self.helper = ours
+
+    def ask(self, line, answers=True):
+        self.helper.send(line.encode() + b"\n")
+        if answers:
+            return self.hear()
+
+    def hear(self):
+        answer = b""
+        while not answer.endswith(b"\n"):
+            more = self.helper.recv(512)
+            if not more:
+                raise Unsuitable("the helper process has exited")
+            answer += more
+        word, _, rest = answer.decode().rstrip().partition(" ")
+        if word != "ok":
+            raise Unsuitable(rest)
+        return int(rest)
+
+    def adopt_environment(self):
+        for name in list(os.environ):
+            del os.environ[name]
+        for entry in self.wanted.environment:
+            name, _, value = entry.partition(b"=")
+            os.environ[os.fsdecode(name)] = os.fsdecode(value)
+        for name, value in self.child.parent.base.changes.items():
+            if value is not None:
+                os.environ[os.fsdecode(name)] = os.fsdecode(value)
+
+    def bring_up(self):
+        """Context and rehearsal, by the frameworks that are there."""
+        known = set(sys.modules)
+        driver = Driver(self.wanted)
+        self.ask("bus " + driver.bus.decode())
+        before = self.ask("measure")
+        driver.make_contexts()
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            self.rehearse(torch)
+        self.query = driver.free
+        # As the driver counts it, without what others have taken meanwhile, if possible.
+        self.held = max(before - self.ask("measure"), 0)
+        for name in set(sys.modules) - known:
+            # The program may import these itself, and then they are the same.
+            if name not in self.plan.modules:
+                del sys.modules[name]
+        self.tools.gc.collect()
+
+    def rehearse(self, torch):
+        operations = self.load("operations.py")
+        records = read(self.wanted.learned)
+        lines = [name for kind, name, _ in records if kind == "operation"]
+        denied = {name for kind, name, _ in records if kind == "denied"}
+        try:
+            torch.cuda.init()
+            for device in self.wanted.devices:
+                torch.zeros(1, device="cuda:%d" % device)
+            restore = operations["shield"](torch)
+            rehearsal = operations["Rehearsal"](torch, lambda: torch.cuda.mem_get_info()[0])
+            rehearsal.run(lines, denied)
+            if any(kind == "backward" for kind, _, _ in records):
+                for device in self.wanted.devices:
+                    operations["start_autograd"](torch, "cuda:%d" % device)
+            restore()
+            operations["clean"](torch)
+        except operations["Broken"] as broken:
+            operator, error = broken.args
+            with open(self.wanted.learned, "ab") as file:
+                file.write(b"denied\0" + operator.encode() + b"\0\0")
+            raise Unsuitable("%s failed in the rehearsal: %s" % (operator, error))
+        except Exception as error:
+            raise Unsuitable("PyTorch cannot use the GPU: %s" % error)
+
+    def listen(self):
+        """For clients of the standby, in place of the parent's own."""
+        socket = self.tools.socket
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.setblocking(False)
+        discard(self.path)
+        listener.bind(self.path)
+        listener.listen(16)
+        self.child.parent.listener.close()
+        # This process has its own copy of the parent's object.
+        self.child.parent.listener = listener
+
+    def write(self, state):
+        device = self.held if state == "hot" else 0
+        records = [
+            ("parent", str(self.plan.process), ""),
+            ("process", str(os.getpid()), ""),
+            ("key", self.wanted.key, ""),
+            ("state", state, ""),
+            ("device-memory", str(device), ""),
+            ("needs", str(self.held), ""),
+            ("socket", self.path, ""),
+        ]
+        self.load("learn.py")["write"](self.file, records)
+
+    def leave(self, why=None):
+        """Removes the files; the reason is for the next start."""
+        discard(self.path)
+        discard(self.file)
+        if why is not None:
+            try:
+                with open(self.plan.path(".nostandby"), "w", errors="replace") as file:
+                    file.write("%s\n%s" % (self.wanted.key, why))
+            except OSError:
+                pass
+
+    def period(self):
+        """How long to wait for a client before the next look, in milliseconds; -1: forever."""
+        return LOOK_EVERY if self.wanted.form == "hot" else -1
+
+    def look(self):
+        """Leaves if less than a twentieth of the card is free, while this standby holds some."""
+        free, total = self.query()
+        if free * 20 < total:
+            self.leave("the GPU has little free memory")
+            os._exit(0)
+
+    def wake(self):
+        """A client has come."""
+        self.leave()
+        if self.wanted.form == "parked":
+            self.helper.send(b"wake %d\n" % self.held)
+
+    def check(self):
+        """Before the client hears that this child is ready; `Unsuitable` if the card cannot
+        be restored. The restore itself may still be under way."""
+        if self.wanted.form != "parked":
+            return
+        self.helper.settimeout(FAILS_WITHIN)
+        try:
+            self.hear()
+        except OSError:  # It takes longer, as a restore does.
+            pass
+
+    def go(self):
+        """The program runs from here on: failures are reported to its standard error."""
+        socket = self.tools.socket
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, (2).to_bytes(4, sys.byteorder))]
+            self.helper.sendmsg([b"go\n"], rights)
+        except OSError:
+            pass  # Standard error may be closed.
+        self.helper.close()
+
+
+class Driver:
+    """The driver library."""
+
+    def __init__(self, wanted):
+        self.ctypes = __import__("ctypes")
+        self.wanted = wanted
+        try:
+            self.library = self.ctypes.CDLL(wanted.driver)
+        except OSError as error:
+            raise Unsuitable("the driver library cannot be loaded: %s" % error)
+        self.call("cuInit", 0)
+        self.devices = [self.find(number) for number in wanted.devices]
+        text = self.ctypes.create_string_buffer(64)
+        try:
+            self.call("cuDeviceGetPCIBusId", text, 64, self.devices[0])
+        except (AttributeError, Unsuitable):
+            pass
+        self.bus = text.value
+
+    def find(self, number):
+        device, mode = self.ctypes.c_int(0), self.ctypes.c_int(0)
+        self.call("cuDeviceGet", self.ctypes.byref(device), number)
+        self.call("cuDeviceGetAttribute", self.ctypes.byref(mode), COMPUTE_MODE, device)
+        if mode.value != 0:
+            raise Unsuitable("the GPU is in an exclusive mode, which a standby would occupy")
+        return device
+
+    def make_contexts(self):
+        for device in self.devices:
+            context = self.ctypes.c_void_p()
+            self.call("cuDevicePrimaryCtxRetain", self.ctypes.byref(context), device)
+
+    def call(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code != 0:
+            raise Unsuitable("%s failed with CUDA error %d" % (name, code))
+
+    def free(self):
+        """Free bytes and all bytes of the first GPU."""
+        ctypes = self.ctypes
+        free, total, context = ctypes.c_size_t(1), ctypes.c_size_t(1), ctypes.c_void_p()
+        self.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), self.devices[0])
+        self.library.cuCtxPushCurrent_v2(context)
+        self.library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+        self.library.cuCtxPopCurrent_v2(ctypes.byref(context))
+        self.library.cuDevicePrimaryCtxRelease_v2(self.devices[0])
+        return free.value, total.value
+
+
+def become(child, fields):
+    """Makes the child a standby; ends the process if that cannot be."""
+    standby = None
+    try:
+        standby = Standby(child, Wanted(fields), child.parent.load)
+        standby.prepare()
+    except BaseException as error:
+        known = isinstance(error, (Unsuitable, OSError))
+        if standby is not None:
+            standby.leave(str(error) if known else "it failed: %r" % error)
+        os._exit(1)
+    return standby
+
+
+def fill_descriptors():
+    """Opens all low numbers, so that the driver gets others."""
+    filled = []
+    try:
+        filled.append(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC))
+        while filled[-1] < LOWEST_DESCRIPTOR:
+            filled.append(os.dup(filled[0]))
+    except OSError:
+        pass  # Fewer are allowed.
+    return filled
+
+
+def read(path):
+    with open(path, "rb") as file:
+        fields = os.fsdecode(file.read()).split("\0")
+    return list(zip(*[iter(fields)] * 3))
+
+
+def discard(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
