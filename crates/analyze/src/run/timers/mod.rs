@@ -6,6 +6,10 @@
 //! [`summary`] reports each region over all starts, with its causes.
 
 mod body;
+mod events;
+#[cfg(test)]
+mod fixture;
+mod pairs;
 mod place;
 mod regions;
 mod site;

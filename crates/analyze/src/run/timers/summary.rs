@@ -9,8 +9,9 @@ use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::in_order;
 use super::super::trace::{Clock, StartTrace, What};
 use super::super::{Cause, CauseSeconds, RegionReport, Unfinished};
+use super::pairs::TIMEIT;
 use super::place::Frame;
-use super::regions::{Execution, Region, Regions, TIMEIT};
+use super::regions::{Execution, Region, Regions};
 use crate::stats::{Interval, interval, paired_ratio};
 
 /// The number of regions to report.
