@@ -9,7 +9,7 @@ mod catalogue;
 mod children;
 mod free;
 mod names;
-mod other;
+mod other_thread;
 mod others;
 mod parts;
 mod phases;

@@ -8,7 +8,7 @@ use super::catalogue::{Catalogue, ItemId};
 use super::children::Children;
 use super::free::Free;
 use super::names::Names;
-use super::other::Other;
+use super::other_thread::Other;
 use super::phases::Phase;
 use super::sampled::ByThread;
 use super::samples::{Load, NOT_BUSY, Reading};

@@ -35,12 +35,12 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Either of them.
+    /// The total: on a processor, or waiting for one.
     pub(super) fn busy(self) -> f64 {
         self.cpu + self.waited
     }
 
-    /// The load in a part of the interval, if all of it belongs to that part.
+    /// The load multiplied by a factor, limited to full load.
     pub(super) fn times(self, factor: f64) -> Load {
         let cpu = (self.cpu * factor).min(1.0);
         let waited = (self.waited * factor).min(1.0 - cpu);

@@ -6,7 +6,7 @@ use super::super::leaves::{Leaf, Leaves};
 use super::super::trace::{Process, Thread};
 use super::catalogue::{Catalogue, ItemId};
 use super::names::Names;
-use super::other::waits;
+use super::other_thread::waits;
 use super::others::{Others, Question, plain};
 use super::phases::{Phase, starting};
 use super::sampled::{ByThread, Cursor};
