@@ -216,7 +216,7 @@ fn one_iteration_has_no_steady_one() {
 #[test]
 fn modules_are_counted_and_little_waiting_is_not_shown() {
     let html = page();
-    assert!(html.contains(">modules</th>") && html.contains(">times</th>"));
+    assert!(html.contains(">modules</th>") && html.contains(">count</th>"));
     assert!(html.contains(">waiting</th>"));
     let mut report = common::run::report();
     for item in report.causes.iter_mut().flat_map(|cause| &mut cause.items) {

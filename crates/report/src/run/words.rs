@@ -102,7 +102,7 @@ pub(crate) fn pinned(bytes: u64) -> Option<u64> {
 pub(crate) fn own_line(detail: &str) -> Option<&str> {
     match detail.rsplit_once(", from ") {
         Some((_, line)) => Some(line),
-        // Documents of version 0.1.0 have the longer form.
+        // Older documents have the second form.
         None => {
             (detail.strip_prefix("imported at ")).or_else(|| detail.strip_prefix("asked for at "))
         }

@@ -142,15 +142,15 @@ fn items(cause: &CauseReport) -> String {
         has(|item| waited(item.waiting, item.seconds).is_some()),
         has(|item| item.bytes.is_some()),
     );
-    let mut head = vec!["what", "time"];
+    let mut head = vec!["item", if nested { "own" } else { "time" }];
     head.extend(nested.then_some("total"));
     head.extend(waiting.then_some("waiting"));
     head.push(match cause.cause {
         Cause::PythonImports | Cause::BytecodeCompilation => "modules",
-        _ => "times",
+        _ => "count",
     });
     head.extend(sized.then_some("bytes"));
-    head.push("about");
+    head.push("details");
     let mut table = Table::new(&head);
     table.words = vec![head.len() - 1];
     for item in &cause.items {

@@ -45,7 +45,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         row("kernel", machine.kernel.clone()),
     ];
     let mut cards = facts("machine", &machine.cpu, &where_);
-    cards.push_str(&facts("settings", "Settings of the run", &how));
+    cards.push_str(&facts("settings", "How it was run", &how));
     if !report.environment.is_empty() {
         cards.push_str(&facts(
             "environment",

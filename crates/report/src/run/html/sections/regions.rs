@@ -73,7 +73,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
 }
 
 fn marks(marks: &[MarkReport]) -> Table {
-    let mut data = Table::new(&["mark", "reached after", "95 % interval", "times"]);
+    let mut data = Table::new(&["mark", "reached after", "95 % interval", "count"]);
     for mark in marks {
         data.rows.push(vec![
             mark.name.clone(),
@@ -104,7 +104,7 @@ fn table(regions: &[RegionReport]) -> Table {
         "first",
         "second",
         "first ÷ second",
-        "fastest later",
+        "fastest",
         "first, in the first start",
     ]);
     data.words = vec![1, 2];
