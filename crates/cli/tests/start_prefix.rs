@@ -278,6 +278,41 @@ out.write(b'from the buffer: ' + given.readline())
     }
 }
 
+/// Objects of the first lines are finalized when a plain start would finalize them: by the
+/// program's own garbage collection, or before others that came later.
+#[test]
+fn finalizers_run_in_the_same_order() {
+    let program = "import os, sys
+sys.path.append('more')
+import numpy
+class Ring:
+    def __init__(self, name, is_ring=True):
+        self.name, self.me = name, self if is_ring else None
+    def __del__(self, write=os.write):
+        write(1, self.name.encode() + b'\\n')
+Ring('garbage of the first lines')
+kept = Ring('kept by the first lines')
+first = Ring('in a variable of the first lines', False)
+number = sys.argv[2:]
+Ring('garbage')
+print('collects', number, flush=True)
+import gc
+gc.collect()
+print('ends', flush=True)
+later = Ring('kept')
+second = Ring('in a variable', False)
+";
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    runs_up_to(
+        &warm,
+        &PROGRAM,
+        "program.py:5, which reads the arguments",
+        &as_is,
+    );
+}
+
 /// Each of these must happen in every start, so the lines before it are all that runs ahead.
 #[test]
 fn acts_end_the_first_lines() {

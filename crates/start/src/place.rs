@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// What Python loads, by name.
-const PYTHON: [(&str, &[u8]); 23] = [
+const PYTHON: [(&str, &[u8]); 24] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -34,6 +34,7 @@ const PYTHON: [(&str, &[u8]); 23] = [
     ("chance.py", include_bytes!("python/chance.py")),
     ("serve.py", include_bytes!("python/serve.py")),
     ("memory.py", include_bytes!("python/memory.py")),
+    ("collector.py", include_bytes!("python/collector.py")),
     ("pages.py", include_bytes!("python/pages.py")),
     ("title.py", include_bytes!("python/title.py")),
     ("state.py", include_bytes!("python/state.py")),

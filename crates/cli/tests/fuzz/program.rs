@@ -517,18 +517,6 @@ pub const FIRST: &[Statement] = &[
 /// only be ahead if the program itself runs ahead.
 const BEFORE: &str = "seen = []\nsys.path.append('more')\nimport csv, fractions, statistics\n";
 
-/// Statements that leave something to finalize. A program that begins with one has no other: in
-/// which order they come depends on when the garbage collector ran.
-const FINALIZE: [&str; 7] = [
-    "f_finalizes",
-    "f_cycle",
-    "f_generator",
-    "finalizes",
-    "cycle",
-    "m_finalizes",
-    "m_cycle",
-];
-
 /// How many of the last statements end a program.
 const ENDS: usize = 6;
 
@@ -563,16 +551,6 @@ impl Program {
         }
         if random.below(3) == 0 {
             chosen.push(&ends[random.below(ends.len())]);
-        }
-        let finalize = |one: &&Statement| FINALIZE.contains(&one.name);
-        if first
-            .iter()
-            .chain(&chosen)
-            .filter(|&one| finalize(one))
-            .count()
-            > 1
-        {
-            first.retain(|one| !finalize(one));
         }
         let before = first.len();
         let statements = first.into_iter().chain(chosen).map(|statement| {

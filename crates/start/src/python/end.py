@@ -5,10 +5,10 @@ several times, and frees whatever modules refer to. Most of that was made by imp
 parent, and to free it the kernel first has to copy it. None of it can be observed, but for
 objects that do something when they are finalized.
 
-So the parent exempts its objects from garbage collection (`gc.freeze`). At the end of the
-program, after all functions of `atexit`, the exemption stays only if nothing is finalized
-that a plain start would finalize: neither the parent nor the program may have such an object.
-Otherwise it is undone, and Python ends the program as ever.
+So the parent exempts its objects from garbage collection (`gc.freeze`), unless one of them has
+a finalizer: exempt objects would be finalized later than others, and in another order. At the
+end of the program, after all functions of `atexit`, the exemption stays only if the program has
+not made such an object either. Otherwise it is undone, and Python ends the program as ever.
 """
 
 import _weakref
@@ -37,22 +37,21 @@ class End:
     def __init__(self, gc, plan):
         """Before serving has made objects of its own."""
         self.gc = gc
-        self.is_observed = is_observed(plan)
-        self.has_finalizers = self.is_observed or any_acts(gc.get_objects(), Streams())
+        self.is_exempt = not is_observed(plan) and not any_acts(gc.get_objects(), Streams())
         # Nothing frees a list that holds itself and is exempt.
         self.kept = []
         self.kept.append(self.kept)
 
     def freeze(self):
         """In the parent, before it forks."""
-        if not self.is_observed:
+        if self.is_exempt:
             self.gc.freeze()
 
     def prepare(self):
         """At the end of a child, after everything else."""
-        if self.is_observed:
+        if not self.is_exempt:
             return
-        if self.has_finalizers or self.has_new_finalizers():
+        if self.has_new_finalizers():
             self.gc.unfreeze()
         else:
             # Python clears modules that are still there, and so frees what the program has

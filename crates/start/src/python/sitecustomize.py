@@ -36,7 +36,8 @@ def begin(os):
         learning = standby and load("device_use.py")["Learning"](standby, load)
         load("learn.py")["begin"](rest, learning)
     elif kind == "template":
-        load("template.py")["begin"](rest, load)
+        collector = load("collector.py")["Collector"]()
+        load("template.py")["begin"](rest, load, collector)
 
 
 def part(os, here, name):

@@ -79,21 +79,22 @@ class Plan:
         return os.path.join(self.one["directory"], self.one["name"] + ending)
 
 
-def begin(fd, load):
+def begin(fd, load, collector):
     """`fd` has what we are told; `load` gives the names of one of our other files."""
     plan = None
     try:
         plan = Plan(int(fd))
         if "progress" in plan.one:
             os.set_inheritable(int(plan.one["progress"]), False)
-        go_on = prepare(plan, load, load("tracer.py")["Tracer"](int(plan.one["tracer"])))
+        tracer = load("tracer.py")["Tracer"](int(plan.one["tracer"]))
+        go_on = prepare(plan, load, tracer, collector)
     except BaseException as error:
         fail(plan, error)
     # From here on this is the program.
     go_on()
 
 
-def prepare(plan, load, tracer):
+def prepare(plan, load, tracer, collector):
     """Imports, and serves; returns in a child, with what is left to do there."""
     tracer.say("begin")
     check_interpreter()
@@ -103,14 +104,14 @@ def prepare(plan, load, tracer):
     # Those of the start for which this is made; a child has its own. Modules that look at
     # them when they are imported are right only for who has the same.
     sys.argv[1:] = plan.arguments
-    making = Making(plan, load, tracer)
+    making = Making(plan, load, tracer, collector)
     making.search_first()
     found = making.probe["find_safe"](plan, making.tools)
     found.asked.add(making.asked_before)
     making.search_as_before()
     end = making.end_of_prefix(found)
     if callable(end):
-        return end  # This is a trial.
+        return making.beginning(end)  # This is a trial.
     if end is None:
         if not found.names:
             raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
@@ -120,14 +121,16 @@ def prepare(plan, load, tracer):
         return making.serve(found)
     if ("temporary", "") in end.said:
         tracer.say("permit")
-    return load("prefix.py")["run"](plan, tracer, end, lambda hook: making.arrive(hook, end))
+    run = load("prefix.py")["run"]
+    return making.beginning(run(plan, tracer, end, lambda hook: making.arrive(hook, end)))
 
 
 class Making:
     """A parent that comes up."""
 
-    def __init__(self, plan, load, tracer):
+    def __init__(self, plan, load, tracer, collector):
         self.plan, self.load, self.tracer = plan, load, tracer
+        self.collector = collector
         # Called at the end of the program, after everything that it has registered itself.
         plan.last = []
         load("learn.py")["at_exit"](lambda: [each() for each in plan.last])
@@ -156,14 +159,21 @@ class Making:
         is_of_use = end is None or callable(end) or end.modules() > found.modules
         return end if is_of_use else None
 
+    def beginning(self, begin):
+        """A function that has the program run."""
+
+        def last():
+            self.collector.begin()
+            begin()
+
+        return last
+
     def arrive(self, hook, end):
         """At the end of the prefix, or without a hook elsewhere. Returns in a child, with what
         is left to do there."""
         try:
             # What the program has left behind is for each child to collect.
-            gc = hidden("gc")
-            is_enabled = gc.isenabled()
-            gc.disable()
+            self.collector.pause()
             stamp = self.load("state.py")["stamp"]
             if hook is None or any(stamp(path) != then for path, then in self.plan.own):
                 raise Unsuitable("its first lines ran otherwise than on trial")
@@ -191,8 +201,7 @@ class Making:
         def last():
             write_error(held)
             go_on()
-            if is_enabled:
-                gc.enable()
+            self.collector.resume()
 
         return last
 
@@ -236,15 +245,6 @@ def write_error(text):
             text = text[os.write(2, text) :]
     except OSError:
         pass
-
-
-def hidden(name):
-    """A module that the program may not have; it is not to see it."""
-    known = name in sys.modules
-    module = __import__(name)
-    if not known:
-        del sys.modules[name]
-    return module
 
 
 def searched_first(script):
