@@ -298,7 +298,7 @@ fn caches_of_torch_compile_are_kept() {
             .what
             .contains("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR")
     );
-    assert!(suggested.assumption.contains("halves"));
+    assert!(suggested.assumption.contains("halve"));
     let report = findings("auto", compiling(120.0)).report;
     assert!(remedy(&report, "kept-caches").is_none());
     let mut kept = recording("auto", vec![compiling(300.0)]);
@@ -604,7 +604,7 @@ fn a_warm_up_takes_the_excess_off_the_first_real_iteration() {
     close(later.seconds * 1e3, 90.0);
     assert_eq!(later.after, 3);
     let sentence = "3 warm-up iterations take 90 ms off the first real iteration (100 ms → 10 ms); \
-                    one alone takes 60 ms off.";
+                    a single one takes 60 ms off.";
     assert!(suggested.what.starts_with(sentence), "{}", suggested.what);
     // It comes after those that shorten the time to first, and adds nothing to it.
     let total: f64 = report.remedies.iter().map(|remedy| remedy.saving).sum();
