@@ -174,7 +174,7 @@ pub struct RunArguments {
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
 
-    /// Starts at each temperature, the first of all reported apart [default: 5, fewer where --budget ends before]
+    /// Starts per temperature; the very first is reported separately [default: 5, fewer if --budget runs out]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
@@ -198,11 +198,15 @@ pub struct RunArguments {
     #[arg(long)]
     pub all_output: bool,
 
+    /// Do not print the report; messages of preheat still go to standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+
     /// Begin no further start after this long [default: 60; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// The most that is recorded of a process
+    /// Largest recording per process
     #[arg(long, value_name = "MIB", default_value = "256", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub limit: u64,
 

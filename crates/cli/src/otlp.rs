@@ -28,7 +28,7 @@ pub struct Collector {
 pub fn collector(url: &str) -> Result<Collector, String> {
     let Some(rest) = url.strip_prefix("http://") else {
         return Err(match url.starts_with("https://") {
-            true => "https is not supported; send to a collector near by with http://, which can forward".to_owned(),
+            true => "https is not supported; use http:// to a local collector, which can forward over https".to_owned(),
             false => "expected a URL such as http://localhost:4318".to_owned(),
         });
     };

@@ -94,7 +94,9 @@ fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()
     let page = output.join(PAGE);
     let paged = fs::write(&page, run_html(&findings.report, &findings.view))
         .with_context(|| format!("{} could not be written", page.display()));
-    say(&findings, output, paged.is_ok().then_some(&page), targets);
+    if !arguments.quiet {
+        say(&findings, output, paged.is_ok().then_some(&page), targets);
+    }
     let sent = send(&arguments.export, &recording, &findings);
     let opened = match arguments.open && paged.is_ok() {
         true => open(&page),
