@@ -11,11 +11,14 @@ A program names its iterations, and loses nothing where it is not recorded:
 The command line is documented by ``preheat --help``.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from preheat._marks import iteration, mark
 
+# Type checkers take this to be true. Importing `typing` for it would cost more than all of
+# this package.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from preheat._binary import BinaryNotFound, binary
     from preheat._report import (
         Cause,
@@ -83,7 +86,7 @@ def __dir__() -> "list[str]":
     return sorted(__all__)
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: "Any") -> None:
     """Registers ``%%preheat``, for ``%load_ext preheat`` in a notebook."""
     from preheat import _notebook
 

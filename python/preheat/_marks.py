@@ -2,12 +2,17 @@
 
 In a process that `preheat run` records, the recorder attaches itself when this module is
 imported. In any other process nothing is attached, and naming an iteration costs one check.
+
+Importing this module imports no other: programs import it to measure how fast they start.
 """
 
-from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar, cast
+# Type checkers take this to be true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Callable, Optional, Type, TypeVar
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _begin: "Optional[Callable[[str], int]]" = None
 _end: "Optional[Callable[[int], None]]" = None
@@ -15,7 +20,7 @@ _mark: "Optional[Callable[[str], None]]" = None
 
 
 def attach(
-    begin: Callable[[str], int], end: Callable[[int], None], mark: Callable[[str], None]
+    begin: "Callable[[str], int]", end: "Callable[[int], None]", mark: "Callable[[str], None]"
 ) -> None:
     """Connects the recorder. For `preheat run` only."""
     global _begin, _end, _mark
@@ -25,19 +30,22 @@ def attach(
 class iteration:
     """Names one iteration: a training step, an inference, a request.
 
-    `preheat run` then uses exactly these as iterations. Use it as a context manager, or as a
-    decorator of a function or a coroutine function whose every call is one iteration:
+    `preheat run` then uses these iterations instead of those it would find itself. Use it as a
+    context manager, or as a decorator of a function or a coroutine function whose every call is
+    one iteration:
 
-    >>> with iteration():
+    >>> import preheat
+    >>> with preheat.iteration():
     ...     total = sum(range(10))
-    >>> @iteration("request")
+    >>> @preheat.iteration("request")
     ... def answer(question):
     ...     return question + 1
     >>> answer(41)
     42
 
     An iteration within one of the same name is part of the outer one. Of several names, the
-    outermost that repeats counts.
+    outermost that repeats counts. Iterations of one thread do not overlap: a coroutine that is
+    called while an iteration of the same name is under way is part of that one.
     """
 
     __slots__ = ("_name", "_token")
@@ -57,15 +65,15 @@ class iteration:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: "Optional[Type[BaseException]]",
+        error: "Optional[BaseException]",
+        traceback: "Optional[TracebackType]",
     ) -> None:
         if self._token and _end is not None:
             token, self._token = self._token, 0
             _end(token)
 
-    def __call__(self, function: _Function) -> _Function:
+    def __call__(self, function: "_Function") -> "_Function":
         import functools
         import inspect
 
@@ -73,14 +81,14 @@ class iteration:
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
+            async def awaited(*args: "Any", **kwargs: "Any") -> "Any":
                 with iteration(name):
                     return await function(*args, **kwargs)
 
-            return cast(_Function, awaited)
+            return awaited  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
+        def called(*args: "Any", **kwargs: "Any") -> "Any":
             if _begin is None or _end is None:
                 return function(*args, **kwargs)
             token = _begin(name)
@@ -89,7 +97,7 @@ class iteration:
             finally:
                 _end(token)
 
-        return cast(_Function, called)
+        return called  # type: ignore[return-value]
 
 
 def mark(name: str) -> None:
@@ -98,7 +106,8 @@ def mark(name: str) -> None:
     `preheat run` reports the time from the start of the program to the first mark of each
     name.
 
-    >>> mark("weights loaded")
+    >>> import preheat
+    >>> preheat.mark("weights loaded")
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a mark is a string, not {type(name).__name__}")
