@@ -20,7 +20,7 @@ def binary() -> str:
     if chosen:
         if not _is_program(chosen):
             raise BinaryNotFound(f"PREHEAT_BINARY={chosen} is not an executable file")
-        return chosen
+        return os.path.abspath(chosen)
     for directory in _directories():
         path = os.path.join(directory, "preheat")
         if _is_program(path):

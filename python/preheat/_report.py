@@ -13,6 +13,30 @@ from typing import Any, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 SCHEMA = "preheat.run/1"
 
+#: The names of all causes.
+CAUSES = (
+    "process start",
+    "library loading",
+    "Python imports",
+    "bytecode compilation",
+    "driver init",
+    "context creation",
+    "kernel loading",
+    "kernel compilation",
+    "library set-up",
+    "device allocation",
+    "pinned allocation",
+    "host-to-device copy",
+    "device-to-host copy",
+    "collective set-up",
+    "graph capture",
+    "waiting for the device",
+    "steady work",
+    "program's own CPU time",
+    "idle",
+    "unexplained",
+)
+
 _T = TypeVar("_T")
 
 
@@ -190,11 +214,10 @@ class Start:
 class Report:
     """The result of recording a command.
 
-    >>> report = Report.from_json(EXAMPLE)
-    >>> report.time_to_first.median
-    8.94
-    >>> report.seconds("Python imports")
-    6.96
+    >>> import preheat, sys
+    >>> report = preheat.run([sys.executable, "-c", "import json"], starts=1)
+    >>> report.time_to_first.median > report.seconds("Python imports") > 0
+    True
     >>> report.seconds("kernel compilation")
     0.0
     """
@@ -230,6 +253,8 @@ class Report:
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     #: The directory of the recording; ``None`` if it was not kept.
     recording: Optional[str] = field(default=None, compare=False)
+    #: The standard error of the first start, if `preheat.run` made this report.
+    stderr: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: Union[str, bytes]) -> "Report":
@@ -248,9 +273,22 @@ class Report:
             return cls.from_json(file.read())
 
     def seconds(self, cause: str) -> float:
-        """The seconds of a cause on the path to the first iteration; 0 if it did not occur."""
+        """The seconds of a cause on the path to the first iteration; 0 if it did not occur.
+
+        A name that is not a cause raises `ValueError`.
+        """
         wanted = cause.casefold()
-        return sum((each.seconds for each in self.causes if each.cause.casefold() == wanted), 0.0)
+        found = [each.seconds for each in self.causes if each.cause.casefold() == wanted]
+        names = {name.casefold(): name for name in CAUSES}
+        if not found and wanted not in names:
+            import difflib
+
+            near = difflib.get_close_matches(wanted, names, n=1)
+            meant = f"; did you mean `{names[near[0]]}`?" if near else ""
+            raise ValueError(
+                f"unknown cause `{cause}`{meant or '; expected one of ' + ', '.join(CAUSES)}"
+            )
+        return sum(found, 0.0)
 
     @property
     def exit_code(self) -> int:

@@ -1,6 +1,9 @@
 """`preheat run` and `preheat start` from Python."""
 
+import errno
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 from typing import Any, List, Mapping, Optional, Sequence, Union
@@ -12,12 +15,18 @@ Word = Union[str, "os.PathLike[str]"]
 
 
 class PreheatError(RuntimeError):
-    """The command could not be recorded. ``exit_code`` and ``stderr`` say more."""
+    """The command could not be recorded, or failed.
 
-    def __init__(self, message: str, exit_code: int, stderr: str) -> None:
+    ``failed`` is true if the command was recorded and failed, and ``exit_code`` is then its exit
+    code, else that of preheat. ``stderr`` has what the command wrote to standard error in its
+    first start, and the messages of preheat.
+    """
+
+    def __init__(self, message: str, exit_code: int, stderr: str, failed: bool = False) -> None:
         super().__init__(message)
         self.exit_code = exit_code
         self.stderr = stderr
+        self.failed = failed
 
 
 def run(
@@ -44,7 +53,8 @@ def run(
     directory for it. The command's output is discarded, and its input is empty. With `check`,
     a command that fails raises `PreheatError`; so does a command that cannot be recorded.
 
-    >>> report = run([sys.executable, "-c", "import json"], starts=1)
+    >>> import preheat, sys
+    >>> report = preheat.run([sys.executable, "-c", "import json"], starts=1)
     >>> report.iterations_by
     'none'
     >>> report.seconds("Python imports") > 0
@@ -54,7 +64,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="preheat-") as scratch:
         document = os.path.join(scratch, "run.json")
         recording = os.path.join(scratch, "recording") if output is None else os.fspath(output)
-        arguments = [binary(), "run", "--json", document, "--output", recording]
+        arguments = [binary(), "run", "--quiet", "--json", document, "--output", recording]
         if isinstance(temperature, (list, tuple)):
             temperature = ",".join(temperature)
         for flag, value in (
@@ -80,15 +90,16 @@ def run(
             cwd=cwd,
             env=env,
         )
-        stderr = done.stderr.decode(errors="replace")
+        stderr = _plain(done.stderr.decode(errors="replace"))
         try:
             report = Report.load(document)
         except (FileNotFoundError, ValueError):
             raise PreheatError(
-                f"{' '.join(words)} could not be recorded: {_last_line(stderr)}",
+                f"{' '.join(words)} could not be recorded: {_reason(stderr)}",
                 done.returncode,
                 stderr,
             ) from None
+    object.__setattr__(report, "stderr", stderr)
     if output is not None:
         kept = os.path.abspath(os.path.join(os.fspath(cwd) if cwd else "", recording))
         object.__setattr__(report, "recording", kept)
@@ -97,6 +108,7 @@ def run(
             f"{' '.join(words)} failed with exit code {report.exit_code}",
             report.exit_code,
             stderr,
+            failed=True,
         )
     return report
 
@@ -106,14 +118,17 @@ def start(
 ) -> "subprocess.CompletedProcess[Any]":
     """Starts a command warm, with the arguments and the result of `subprocess.run`.
 
-    `options` are flags of ``preheat start``.
+    `options` are flags of ``preheat start``. Like there, a program that does not exist raises
+    `FileNotFoundError`, and one that is not executable raises `PermissionError`.
 
-    >>> start([sys.executable, "-c", "print(6 * 7)"], stdout=subprocess.PIPE).stdout
+    >>> import preheat, sys
+    >>> preheat.start([sys.executable, "-c", "print(6 * 7)"], capture_output=True).stdout
     b'42\\n'
     """
     if keywords.get("shell"):
         raise ValueError("preheat.start executes a command, not a shell line")
     words = _words(command)
+    _require_program(words[0], keywords.get("cwd"), keywords.get("env"))
     done = subprocess.run([binary(), "start", *options, "--", *words], **keywords)
     done.args = words
     return done
@@ -128,6 +143,31 @@ def _words(command: Sequence[Word]) -> List[str]:
     return words
 
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
+def _require_program(word: str, cwd: Optional[Word], env: Optional[Mapping[str, str]]) -> None:
+    """Raises the errors of `subprocess.run` for a program that cannot be executed."""
+    path = os.path.join(os.fspath(cwd) if cwd else "", word)
+    if os.path.dirname(word):
+        found = os.path.exists(path)
+        executable = os.path.isfile(path) and os.access(path, os.X_OK)
+    else:
+        variables = os.environ if env is None else env
+        executable = shutil.which(word, path=variables.get("PATH", os.defpath)) is not None
+        found = executable
+    if not executable:
+        number = errno.EACCES if found else errno.ENOENT
+        raise OSError(number, os.strerror(number), word)
+
+
+def _plain(text: str) -> str:
+    """Without colours. A notebook sets variables that ask programs for them."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def _reason(stderr: str) -> str:
+    """The message of preheat: `error: …` for wrong flags, `preheat: …` for all else."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for prefix in ("preheat: ", "error: "):
+        for line in reversed(lines):
+            if line.startswith(prefix):
+                return line[len(prefix) :]
     return lines[-1] if lines else "nothing was written to standard error"

@@ -5,10 +5,14 @@ import os
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
 import preheat
+from preheat._report import CAUSES
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_results_are_typed():
@@ -34,7 +38,7 @@ def test_every_field_of_a_result_is_in_the_document():
     import dataclasses
 
     report = preheat.run([sys.executable, "-c", "pass"], starts=1)
-    ours = {"document", "recording", "class_"}
+    ours = {"document", "recording", "stderr", "class_"}
     names = {field.name for field in dataclasses.fields(report)} - ours
     assert names <= set(report.document)
     assert {field.name for field in dataclasses.fields(report.starts[0])} <= set(
@@ -60,18 +64,51 @@ def test_a_command_that_does_not_exist_is_an_error():
     assert raised.value.exit_code == 127
 
 
-def test_a_wrong_option_is_an_error():
+@pytest.mark.parametrize(
+    "option, reason",
+    [
+        ({"iterations": "nonsense"}, "invalid value 'nonsense' for '--iterations <HOW>': expected"),
+        ({"starts": 0}, "invalid value '0' for '--starts <N>': expected a whole number"),
+    ],
+)
+def test_a_wrong_option_is_an_error_with_its_reason(option, reason):
+    # Notebooks ask programs for colours.
+    env = {**os.environ, "CLICOLOR_FORCE": "1", "FORCE_COLOR": "1"}
     with pytest.raises(preheat.PreheatError) as raised:
-        preheat.run([sys.executable, "-c", "pass"], iterations="nonsense")
-    assert raised.value.exit_code == 2
-    assert "expected one of auto" in raised.value.stderr
+        preheat.run([sys.executable, "-c", "pass"], env=env, **option)
+    assert raised.value.exit_code == 2 and not raised.value.failed
+    assert reason in str(raised.value)
+    assert "\x1b" not in raised.value.stderr
 
 
 def test_a_command_that_fails_is_an_error_if_asked_for():
     command = [sys.executable, "-c", "raise SystemExit(3)"]
-    assert preheat.run(command, starts=1).exit_code == 3
-    with pytest.raises(preheat.PreheatError, match="exit code 3"):
+    report = preheat.run(command, starts=1)
+    assert (report.exit_code, report.stderr) == (3, "")
+    with pytest.raises(preheat.PreheatError, match="exit code 3") as raised:
         preheat.run(command, starts=1, check=True)
+    assert raised.value.failed
+
+
+def test_an_error_has_what_the_command_wrote_and_no_report():
+    code = "import sys; print('why', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(preheat.PreheatError) as raised:
+        preheat.run([sys.executable, "-c", code], starts=1, check=True)
+    assert raised.value.stderr == "why\n"
+
+
+def test_a_cause_that_does_not_exist_is_an_error():
+    report = preheat.run([sys.executable, "-c", "pass"], starts=1)
+    assert report.seconds("kernel compilation") == 0
+    with pytest.raises(ValueError, match="did you mean `Python imports`"):
+        report.seconds("python import")
+    with pytest.raises(ValueError, match="expected one of process start, .*unexplained"):
+        report.seconds("nonsense")
+
+
+def test_every_cause_of_the_schema_is_known():
+    schema = json.loads((ROOT / "docs/schema/preheat.run-1.schema.json").read_text())
+    assert sorted(CAUSES) == sorted(schema["$defs"]["cause"]["enum"])
 
 
 @pytest.mark.parametrize("command, error", [("python train.py", TypeError), ([], ValueError)])
@@ -101,6 +138,31 @@ def test_start_is_like_subprocess_run(tmp_path):
     assert (done.returncode, done.stdout, done.args) == (5, "text\n", command)
     with pytest.raises(ValueError, match="shell"):
         preheat.start(command, shell=True)
+
+
+@pytest.mark.parametrize("command", ["no-such-program", "./no-such-program", "./plain", "sh"])
+def test_start_raises_the_errors_of_subprocess_run(tmp_path, command):
+    (tmp_path / "plain").write_text("")
+    keywords = {"cwd": tmp_path, "env": {"PATH": str(tmp_path)}}
+    with pytest.raises(OSError) as theirs:
+        subprocess.run([command], **keywords)
+    with pytest.raises(type(theirs.value)) as ours:
+        preheat.start([command], **keywords)
+    assert (ours.value.errno, ours.value.filename) == (theirs.value.errno, command)
+
+
+def test_examples_can_be_pasted():
+    """An example imports all names that it uses."""
+    import doctest
+    import preheat._marks
+    import preheat._report
+    import preheat._run
+
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    for module in (preheat, preheat._marks, preheat._report, preheat._run):
+        for test in finder.find(module, globs={}):
+            runner.run(test)
+    assert runner.summarize().failed == 0 and runner.tries >= 10
 
 
 def test_the_module_is_the_command_line():
