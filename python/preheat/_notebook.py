@@ -1,7 +1,7 @@
 """``%%preheat``: what a cell would cost in a fresh process, shown in the notebook.
 
 The cell runs as a script in fresh processes, without the variables of the notebook: that is
-what makes it cold.
+what makes it cold. Its output is discarded.
 """
 
 import argparse
@@ -10,13 +10,22 @@ import os
 import shlex
 import sys
 import tempfile
-from typing import Any, NoReturn, Optional
+from typing import Any, List, NoReturn, Optional
+
+from preheat._run import PreheatError, run
 
 HEIGHT = 640
 
 
+class CellError(Exception):
+    """The cell failed, or could not be recorded. IPython shows the message alone."""
+
+    def _render_traceback_(self) -> List[str]:
+        return str(self).splitlines()
+
+
 class _Wrong(Exception):
-    pass
+    """Wrong usage of the magic; empty if only help was asked for."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,9 +67,9 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
     """Records this cell as a program in fresh processes, and shows the report.
 
     %%preheat [--starts N] [--iterations HOW] [--temperature T] [--height PIXELS]
-    """
-    from preheat._run import PreheatError, run
 
+    The cell's own output is discarded; what it writes to standard error is shown if it fails.
+    """
     parser = _Parser(prog="%%preheat", description=cell_magic.__doc__)
     parser.add_argument("--starts", type=int, default=3)
     parser.add_argument("--iterations")
@@ -70,7 +79,7 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
         options = parser.parse_args(shlex.split(line))
     except (_Wrong, ValueError) as wrong:
         if str(wrong):
-            print(f"%%preheat: {wrong}", file=sys.stderr)
+            raise CellError(f"%%preheat: {wrong}") from None
         return None
     with tempfile.TemporaryDirectory(prefix="preheat-") as directory:
         script = os.path.join(directory, "cell.py")
@@ -88,10 +97,17 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
                 check=True,
             )
         except PreheatError as error:
-            print(f"{error}\n{error.stderr}", file=sys.stderr)
-            return None
+            raise CellError(_message(error, script)) from None
         with open(page, encoding="utf-8") as file:
             return Page(report, file.read(), options.height)
+
+
+def _message(error: PreheatError, script: str) -> str:
+    """Why the cell has no report: its own words if it failed, else those of preheat."""
+    if not error.failed:
+        return f"%%preheat: {error}"
+    stderr = error.stderr.replace(script, "<cell>").rstrip()
+    return f"{stderr}\n\n%%preheat: the cell failed with exit code {error.exit_code}".lstrip()
 
 
 def _path() -> str:

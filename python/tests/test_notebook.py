@@ -2,15 +2,19 @@
 
 import nbclient
 import nbformat
+import pytest
 
 
-def executed(tmp_path, *cells):
+def executed(tmp_path, *cells, allow_errors=False):
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}},
     )
     client = nbclient.NotebookClient(
-        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+        notebook,
+        timeout=300,
+        allow_errors=allow_errors,
+        resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute()
     return [cell.outputs for cell in notebook.cells]
@@ -18,7 +22,7 @@ def executed(tmp_path, *cells):
 
 def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
     (tmp_path / "beside.py").write_text("VALUE = 6\n")
-    loaded, shown, after, wrong, failing = executed(
+    loaded, shown, after = executed(
         tmp_path,
         "%load_ext preheat\nVALUE = 1",
         "%%preheat --starts 2\n"
@@ -28,8 +32,6 @@ def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
         "    with preheat.iteration():\n"
         "        sum(range(VALUE))\n",
         "page = _\nprint(page.report.iteration, len(page.report.starts), VALUE)",
-        "%%preheat --starts many\npass",
-        "%%preheat --starts 1\nraise SystemExit(4)",
     )
     assert loaded == []
     html = shown[0]["data"]["text/html"]
@@ -39,5 +41,30 @@ def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
     assert shown[0]["data"]["text/plain"].startswith("<preheat: time to first")
     # The cell ran elsewhere: the notebook's own variable is unchanged.
     assert after[0]["text"] == "iteration, named by the program 2 1\n"
-    assert "%%preheat: argument --starts: invalid int value" in wrong[0]["text"]
-    assert "failed with exit code 4" in failing[0]["text"]
+
+
+def test_a_cell_that_fails_is_an_error_with_its_own_traceback(tmp_path):
+    load = "%load_ext preheat"
+    failing = "%%preheat --starts 1\nimport sys\nprint('unseen')\nraise KeyError('why')"
+    _, wrong, unknown, failed = executed(
+        tmp_path,
+        load,
+        "%%preheat --starts many\npass",
+        "%%preheat --iterations bogus\npass",
+        failing,
+        allow_errors=True,
+    )
+    ((error,), (bogus,), (shown,)) = wrong, unknown, failed
+    assert error["output_type"] == bogus["output_type"] == shown["output_type"] == "error"
+    assert "%%preheat: argument --starts: invalid int value" in error["traceback"][-1]
+    assert "invalid value 'bogus' for '--iterations <HOW>'" in "\n".join(bogus["traceback"])
+    assert shown["traceback"] == [
+        "Traceback (most recent call last):",
+        '  File "<cell>", line 3, in <module>',
+        "    raise KeyError('why')",
+        "KeyError: 'why'",
+        "",
+        "%%preheat: the cell failed with exit code 1",
+    ]
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        executed(tmp_path, load, failing)
