@@ -35,7 +35,7 @@ _LIMITS = {
 }
 # Limits of causes that have a short name.
 _CAUSES = {"imports": "Python imports"}
-_OTHERS = ("causes", "starts", "fail_on_inconclusive", "allow_missing")
+_SETTINGS = ("starts", "fail_on_inconclusive", "allow_missing")
 
 # Whether the test itself failed or was skipped.
 _ENDED = pytest.StashKey[bool]()
@@ -66,20 +66,35 @@ class Recorder:
         from preheat._run import PreheatError, run
 
         self.used = True
+        if self._budget is None and not set(self._limits) - set(_SETTINGS):
+            pytest.fail(
+                "no limit: add one to the marker, as in "
+                '@pytest.mark.preheat(time_to_first="2 s"), or use --preheat-budget FILE',
+                pytrace=False,
+            )
         recording = options.pop("output", None) or self._next_directory()
         options.setdefault("starts", self._limits.get("starts", 5))
+        wrong: Optional[PreheatError] = None
         try:
             report = run(command, output=recording, **options)
         except PreheatError as error:
-            pytest.fail(f"{error}\n\n{error.stderr}".rstrip(), pytrace=False)
+            # Failing here would show this exception too.
+            wrong = error
+        if wrong is not None:
+            output = f"\n\n{wrong.stderr}" if wrong.failed else ""
+            pytest.fail(f"{wrong}{output}".rstrip(), pytrace=False)
         done = subprocess.run(
             [binary(), "check", str(report.recording), *self._arguments()],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            # No preheat.toml is found there that the test did not ask for.
+            cwd=report.recording,
         )
         text = done.stdout.decode(errors="replace").strip()
         if done.returncode != 0:
-            pytest.fail(text, pytrace=False)
+            if report.exit_code != 0 and report.stderr:
+                text += f"\n\nThe command's standard error:\n{report.stderr.rstrip()}"
+            pytest.fail(_with_verdict_first(text), pytrace=False)
         if "inconclusive" in text:
             warnings.warn(PreheatWarning("\n" + text), stacklevel=2)
         return report
@@ -91,8 +106,7 @@ class Recorder:
         return self._directory / f"recording-{number}"
 
     def _arguments(self) -> List[str]:
-        # Without this, `preheat check` would read a preheat.toml in the current directory.
-        arguments = ["--budget", str(self._budget or "/dev/null")]
+        arguments = ["--budget", str(self._budget)] if self._budget else []
         causes = dict(self._limits.get("causes", {}))
         for name, value in self._limits.items():
             if name in _LIMITS:
@@ -157,6 +171,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     item.stash[_ENDED] = getattr(outcome, "excinfo", None) is not None
 
 
+def _with_verdict_first(text: str) -> str:
+    """The report of `preheat check`, with the limits that fail in its first line, which is what
+    the summary of pytest shows."""
+    failing = [line[2:] for line in text.splitlines() if line.startswith("✗ ") and ": " in line]
+    verdict = "; ".join(line.split(",")[0] for line in failing)
+    return f"{verdict}\n\n{text}" if verdict else text
+
+
 def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
     """The limits of the test's markers; the closest one counts."""
     limits: Dict[str, Any] = {}
@@ -166,9 +188,10 @@ def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
                 "@pytest.mark.preheat takes keywords, as in time_to_first='2 s'", pytrace=False
             )
         limits.update(marker.kwargs)
-    unknown = sorted(set(limits) - set(_LIMITS) - set(_CAUSES) - set(_OTHERS))
+    known = [*_LIMITS, *_CAUSES, "causes", *_SETTINGS]
+    unknown = sorted(set(limits) - set(known))
     if unknown:
-        expected = ", ".join([*_LIMITS, *_CAUSES, *_OTHERS])
+        expected = ", ".join(known)
         pytest.fail(
             f"unknown limit `{unknown[0]}` in @pytest.mark.preheat; expected one of {expected}",
             pytrace=False,

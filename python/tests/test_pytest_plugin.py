@@ -6,8 +6,10 @@ PROGRAM = '[sys.executable, "-c", "import json"]'
 
 
 @pytest.fixture
-def inner(pytester):
+def inner(pytester, monkeypatch):
     """Runs pytest on a test file with the plugin, as where the package is installed."""
+    # Lines of the summary are cut at the width of the terminal.
+    monkeypatch.setenv("COLUMNS", "300")
 
     def run(body, *arguments):
         pytester.makepyfile("import sys\nimport pytest\n" + body)
@@ -46,8 +48,29 @@ def test_startup(preheat):
             "*time to first: * against a limit of 1 ns*",
         ]
     )
-    # The failure is about the program, not about the test's source.
+    # The failure is about the program, not about the test's source or a file nobody named.
     result.stdout.no_fnmatch_line("*def test_startup*")
+    result.stdout.no_fnmatch_line("*/dev/null*")
+    (summary,) = [line for line in result.outlines if line.startswith("FAILED ")]
+    assert " - Failed: time to first: " in summary
+
+
+def test_no_limit_is_a_failure_that_names_the_marker(inner, pytester):
+    # A budget that nobody asked for.
+    (pytester.path / "preheat.toml").write_text('time_to_first = "1 ns"\n')
+    result = inner(
+        f"""
+@pytest.mark.preheat(starts=1, allow_missing=True)
+def test_without_limits(preheat):
+    preheat.run({PROGRAM})
+
+@pytest.mark.preheat(starts=1, imports="1 h")
+def test_with_a_limit(preheat):
+    preheat.run({PROGRAM})
+"""
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*no limit: add one to the marker*--preheat-budget FILE*"])
 
 
 def test_a_budget_applies_to_every_command(inner, pytester):
@@ -76,7 +99,7 @@ def test_a_program_that_fails_is_a_failure(inner):
         """
 @pytest.mark.preheat(time_to_first="1 h", starts=1)
 def test_startup(preheat):
-    preheat.run([sys.executable, "-c", "raise SystemExit(7)"])
+    preheat.run([sys.executable, "-c", "import sys; print('why', file=sys.stderr); sys.exit(7)"])
 
 @pytest.mark.preheat(time_to_first="1 h", starts=1)
 def test_missing(preheat):
@@ -84,8 +107,11 @@ def test_missing(preheat):
 """
     )
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*exit code*7*"])
-    result.stdout.fnmatch_lines(["*no-such-program could not be recorded*"])
+    result.stdout.fnmatch_lines(["*exit code*7*", "The command's standard error:", "why"])
+    named = [line for line in result.outlines if "could not be recorded" in line]
+    # In the failure and in the summary.
+    assert len(named) == 2, named
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
 def test_wrong_use_is_a_failure(inner):
