@@ -4,11 +4,13 @@
     python -m preheat.import_budget --budget preheat.toml -- python train.py
 
 Records the command and compares it with the limits. Exits with 1 if one is conclusively
-exceeded. Prints the report of `preheat check` unless every limit is met.
+exceeded, or if the command fails. Prints the report of `preheat check` unless every limit is met.
 """
 
 import argparse
+import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -35,24 +37,40 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.error("a command is missing, such as: -- python -c 'import mypackage'")
     if options.imports is None and options.budget is None:
         parser.error("a limit is missing: --imports TIME or --budget FILE")
-    limits = ["--budget", options.budget or os.devnull]
+    limits = []
+    if options.budget is not None:
+        limits += ["--budget", os.path.abspath(options.budget)]
     if options.imports is not None:
         limits += ["--cause", f"Python imports={options.imports}"]
-    with tempfile.TemporaryDirectory(prefix="preheat-") as directory:
-        recording = os.path.join(directory, "recording")
-        try:
-            run(command, starts=options.starts, output=recording)
+    try:
+        # A budget can have a limit on the exit code.
+        report = run(command, starts=options.starts, check=options.budget is None)
+        # In an empty directory, where no other preheat.toml is found.
+        with tempfile.TemporaryDirectory(prefix="preheat-") as empty:
             done = subprocess.run(
-                [binary(), "check", recording, *limits],
+                [binary(), "check", "-", *limits],
+                input=json.dumps(report.document).encode(),
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
+                cwd=empty,
             )
-        except (PreheatError, BinaryNotFound) as error:
-            print(f"preheat: {error}", file=sys.stderr)
-            return 2
+    except PreheatError as error:
+        print(f"preheat: {error}", file=sys.stderr)
+        if error.failed:
+            print(error.stderr.rstrip(), file=sys.stderr)
+        return 1 if error.failed else 2
+    except BinaryNotFound as error:
+        print(f"preheat: {error}", file=sys.stderr)
+        return 2
     text = done.stdout.decode(errors="replace")
+    sys.stderr.write(done.stderr.decode(errors="replace"))
     if done.returncode != 0 or "inconclusive" in text:
         sys.stdout.write(text)
+    if done.returncode == 1 and report.exit_code != 0:
+        print(f"\n{report.stderr.rstrip()}")
+    elif done.returncode == 1:
+        line = " ".join(map(shlex.quote, command))
+        print(f"\n`preheat run -- {line}` shows where the time goes and what would help.")
     return done.returncode
 
 

@@ -13,8 +13,10 @@ ROOT = Path(__file__).parents[2]
 def hook(*arguments):
     """Runs the entry of .pre-commit-hooks.yaml."""
     (entry,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    # The environment in which the package to measure is installed, and not one of pre-commit.
+    assert entry["language"] == "system" and entry["pass_filenames"] is False
     program, *words = entry["entry"].split()
-    assert program == "python" and entry["pass_filenames"] is False
+    assert program == "python"
     return subprocess.run(
         [sys.executable, *words, *arguments],
         stdout=subprocess.PIPE,
@@ -41,6 +43,24 @@ def test_imports_beyond_the_budget_fail_with_a_report(tmp_path):
     done = hook("--budget", str(budget), "--starts", "4", *COMMAND)
     assert done.returncode == 1
     assert "✗ time to first" in done.stdout
+    # The recording is gone, so the command is named instead.
+    assert "preheat report" not in done.stdout
+    assert f"`preheat run -- {sys.executable} -c 'import json'` shows" in done.stdout
+
+
+def test_a_command_that_fails_shows_its_own_message():
+    done = hook("--imports", "1 h", "--", sys.executable, "-c", "import no_such_module")
+    assert done.returncode == 1
+    assert "failed with exit code 1" in done.stderr
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_budget_in_the_current_directory_is_used_only_if_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("preheat.toml").write_text('time_to_first = "1 ns"\n')
+    assert hook("--imports", "1 h", "--starts", "4", *COMMAND).returncode == 0
+    assert hook("--budget", "preheat.toml", "--starts", "4", *COMMAND).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -49,7 +69,7 @@ def test_imports_beyond_the_budget_fail_with_a_report(tmp_path):
         (["--imports", "1 s"], "a command is missing"),
         (COMMAND, "a limit is missing"),
         (["--imports", "1 s", "--starts", "1", "--", "no-such-program"], "could not be recorded"),
-        (["--imports", "soon", "--starts", "1", *COMMAND], ""),
+        (["--imports", "soon", "--starts", "1", *COMMAND], "soon"),
     ],
 )
 def test_wrong_usage_exits_with_two(arguments, message):
