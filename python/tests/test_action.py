@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import preheat
@@ -23,16 +24,12 @@ PROGRAM = "import preheat\nfor _ in range(4):\n    with preheat.iteration():\n  
 class Runner:
     def __init__(self, directory, event="push", ref="main", base="", number=7, **inputs):
         self.directory = directory
-        self.temp = directory / f"temp-{event}-{ref}"
-        self.temp.mkdir()
+        self.temp = Path(tempfile.mkdtemp(prefix=f"{event}-", dir=directory))
         self.cache = directory / "cache"
         self.cache.mkdir(exist_ok=True)
         self.summary = self.temp / "summary.md"
         self.summary.touch()
-        given = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
-        given.update(install="", **inputs)
         self.context = {
-            "inputs": given,
             "steps": {},
             "runner": {"temp": str(self.temp), "os": "Linux", "arch": "X64"},
             "github": {
@@ -46,6 +43,8 @@ class Runner:
                 "event": {"pull_request": {"number": number}},
             },
         }
+        given = {name: self.text(each.get("default", "")) for name, each in ACTION["inputs"].items()}
+        self.context["inputs"] = {**given, "install": "", **inputs}
         self.log = ""
 
     def lookup(self, path):
@@ -122,15 +121,64 @@ class Runner:
         return True
 
 
+# `gh api` for the comments of pull request 7: lists, creates and changes them.
+GH = """
+import json, os, sys
+arguments = sys.argv[1:]
+assert arguments.pop(0) == "api" and os.environ["GH_TOKEN"] == "secret"
+options = {}
+paths = []
+while arguments:
+    word = arguments.pop(0)
+    if word in ("--method", "--field", "--jq"):
+        options[word] = arguments.pop(0)
+    elif word not in ("--paginate", "--silent"):
+        paths.append(word)
+(path,) = paths
+comments = json.load(open(COMMENTS))
+method = options.get("--method", "GET")
+if method == "GET":
+    assert path == "repos/owner/name/issues/7/comments"
+    assert options["--jq"] == ".[] | select(.body | startswith(env.MARKER)) | .id"
+    for each in comments:
+        if each["body"].startswith(os.environ["MARKER"]):
+            print(each["id"])
+else:
+    name, value = options["--field"].split("=", 1)
+    assert name == "body" and value.startswith("@")
+    body = open(value[1:]).read()
+    if method == "POST":
+        assert path == "repos/owner/name/issues/7/comments"
+        comments.append({"id": 100 + len(comments), "body": body})
+    else:
+        start = "repos/owner/name/issues/comments/"
+        assert method == "PATCH" and path.startswith(start)
+        (one,) = [each for each in comments if each["id"] == int(path[len(start):])]
+        one["body"] = body
+    json.dump(comments, open(COMMENTS, "w"))
+"""
+# Comments of a person, of another workflow with the same token, and of another program.
+OTHERS = [
+    {"id": 1, "body": "Looks good."},
+    {"id": 2, "body": "Coverage: 97 %"},
+    {"id": 3, "body": "<!-- preheat: other -->\n### Cold start of `other`"},
+]
+
+
+def comments(repository):
+    return json.loads((repository / "comments.json").read_text())
+
+
 @pytest.fixture
 def repository(tmp_path):
-    """A repository with a program, and a PATH with preheat and a `gh` that writes down its call."""
+    """A repository with a program, and a PATH with preheat and a `gh` that keeps comments."""
     tools = tmp_path / "bin"
     tools.mkdir()
     (tools / "preheat").symlink_to(preheat.binary())
     gh = tools / "gh"
-    gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >"$(dirname "$0")/../gh-arguments"\n')
+    gh.write_text(f"#!{sys.executable}\nCOMMENTS = {str(tmp_path / 'comments.json')!r}\n{GH}")
     gh.chmod(0o755)
+    (tmp_path / "comments.json").write_text(json.dumps(OTHERS))
     (tmp_path / "program.py").write_text(PROGRAM.format(1000))
     (tmp_path / "preheat.toml").write_text('time_to_first = "1 h"\n')
     return tmp_path
@@ -157,10 +205,68 @@ def test_a_push_is_checked_and_kept_and_a_pull_request_compared(repository):
     assert pull.context["steps"]["compare"]["outcome"] == "failure"
     assert pull.context["steps"]["comment"]["outcome"] == "success"
     assert "against `main`" in pull.summary.read_text()
-    arguments = (repository / "gh-arguments").read_text().splitlines()
-    assert arguments[:3] == ["pr", "comment", "7"]
-    body = Path(arguments[arguments.index("--body-file") + 1]).read_text()
-    assert "time to first" in body and "slower" in body
+    *others, ours = comments(repository)
+    assert others == OTHERS
+    assert "time to first" in ours["body"] and "slower" in ours["body"]
+
+    # The next run changes its own comment and no other.
+    (repository / "program.py").write_text(PROGRAM.format(1000))
+    again = Runner(repository, "pull_request", "change", "main", command=COMMAND, starts="4")
+    again.run()
+    *others, changed = comments(repository)
+    assert others == OTHERS and changed["id"] == ours["id"]
+    assert changed["body"].startswith("<!-- preheat: default -->\n")
+    assert changed["body"] != ours["body"]
+
+
+def test_a_base_that_cannot_be_read_is_a_warning(repository):
+    base = repository / "cache" / "preheat-default-Linux-X64-main-1-1"
+    base.mkdir(parents=True)
+    (base / "run.json").write_text('{"schema": "preheat.run/1"')
+    pull = Runner(repository, "pull_request", "change", "main", command=COMMAND, starts="1")
+    assert pull.run(), pull.log
+    assert "::warning::Nothing was compared" in pull.log
+    assert comments(repository) == OTHERS
+
+
+def test_a_comparison_that_fails_is_an_error_and_not_a_comment(repository):
+    push = Runner(repository, command=COMMAND, starts="1", budget="")
+    assert push.run(), push.log
+    pull = Runner(
+        repository,
+        "pull_request",
+        "change",
+        "main",
+        command=COMMAND,
+        starts="1",
+        budget="",
+        **{"max-regression": "much"},
+    )
+    assert not pull.run()
+    assert "::error::The comparison failed:" in pull.log and "much" in pull.log
+    assert comments(repository) == OTHERS
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        (f"A='1 2' B=3 {COMMAND}", ["env", "A=1 2", "B=3", sys.executable, "program.py"]),
+        (f"{COMMAND} 'a b' \"$HOME\"", [sys.executable, "program.py", "a b", os.environ["HOME"]]),
+    ],
+)
+def test_a_command_is_split_as_by_a_shell(repository, command, words):
+    runner = Runner(repository, command=command, starts="1", budget="")
+    assert runner.run(), runner.log
+    document = runner.context["steps"]["record"]["outputs"]["json"]
+    assert json.loads(Path(document).read_text())["command"] == words
+
+
+@pytest.mark.parametrize("command", ["true && python program.py", "python program.py | cat", "a 'b"])
+def test_a_command_that_is_a_script_is_an_error(repository, command):
+    runner = Runner(repository, command=command, starts="1")
+    assert not runner.run()
+    assert "::error::the input `command` is not a program with its arguments" in runner.log
+    assert runner.context["steps"]["check"]["outcome"] == "skipped"
 
 
 def test_a_budget_that_is_exceeded_fails_the_job(repository):
@@ -169,7 +275,8 @@ def test_a_budget_that_is_exceeded_fails_the_job(repository):
     assert not runner.run()
     assert "::error" in runner.log
     assert "time to first" in runner.summary.read_text()
-    assert runner.context["steps"]["save"]["outcome"] == "skipped"
+    # The next comparison still has a base.
+    assert runner.context["steps"]["save"]["outcome"] == "success"
 
 
 def test_without_a_base_nothing_is_compared(repository):
