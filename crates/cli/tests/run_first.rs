@@ -434,7 +434,7 @@ int main() {
 "#;
 
 #[test]
-fn scopes_and_templates_of_cpp_are_repetitions() {
+fn scopes_and_templates_of_cpp_belong_to_the_lines_that_use_them() {
     let directory = Directory::new();
     let path = directory.join("scopes.cpp");
     fs::write(&path, SCOPES).expect("it is written");
@@ -443,7 +443,96 @@ fn scopes_and_templates_of_cpp_are_repetitions() {
     };
     let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
     let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
-    assert_eq!(names, ["scopes.cpp:7–9", "scopes.cpp:14–16"]);
+    assert_eq!(
+        names,
+        [
+            "scopes.cpp:19",
+            "scopes.cpp:20",
+            "scopes.cpp:21",
+            "scopes.cpp:22"
+        ]
+    );
+    agree(&report, &printed);
+}
+
+/// Helpers that read a clock for their callers.
+const CPP_HELPERS: &str = r#"#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <unistd.h>
+static double seconds() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+static double now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+struct Timer {
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    double elapsed() const {
+        auto end = std::chrono::steady_clock::now();
+        return std::chrono::duration<double>(end - start).count();
+    }
+};
+int main() {
+    for (int i = 0; i < 2; ++i) {
+        double begin = seconds();
+        usleep(i ? 10000 : 40000);
+        std::printf("seconds: %.7f s\n", seconds() - begin);
+    }
+    for (int i = 0; i < 2; ++i) {
+        double begin = now();
+        usleep(i ? 10000 : 30000);
+        double end = now();
+        std::printf("now: %.7f s\n", end - begin);
+    }
+    for (int i = 0; i < 2; ++i) {
+        Timer timer;
+        usleep(i ? 10000 : 20000);
+        std::printf("timer: %.7f s\n", timer.elapsed());
+    }
+}
+"#;
+
+#[test]
+fn helpers_of_cpp_belong_to_the_lines_that_call_them() {
+    // Called, and inlined.
+    for optimization in ["-O0", "-O2"] {
+        let directory = Directory::new();
+        let path = directory.join("helpers.cpp");
+        fs::write(&path, CPP_HELPERS).expect("it is written");
+        let Some(program) = compiled(&directory, &path, &[optimization]) else {
+            return;
+        };
+        let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+        let found: Vec<(&str, usize)> = (report.regions.iter())
+            .map(|region| (&*region.name, region.count))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("helpers.cpp:23–25", 2),
+                ("helpers.cpp:28–30", 2),
+                ("helpers.cpp:34–36", 2)
+            ],
+            "{optimization}"
+        );
+        agree(&report, &printed);
+    }
+}
+
+#[test]
+fn helpers_without_debug_information_are_paired_by_order() {
+    let directory = Directory::new();
+    let path = directory.join("helpers.cpp");
+    fs::write(&path, CPP_HELPERS).expect("it is written");
+    let Some(program) = compiled(&directory, &path, &["-O0", "-g0"]) else {
+        return;
+    };
+    let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+    assert!(report.regions.iter().all(|region| region.paired_by_order));
     agree(&report, &printed);
 }
 

@@ -1,13 +1,14 @@
 //! Clocks of native programs: records readings by the executable's own code, with the
-//! address of the call.
+//! address of the call and those of its callers.
 //!
 //! A program times itself with two readings, and prints the difference. The return address
 //! shows who reads: readings by libraries jump to the real function and cost one
 //! comparison. Python programs have other hooks ([`crate::python`]), and nobody measures
 //! installed tools.
 
+use crate::callers::{self, Caller};
 use crate::files::found;
-use crate::loader::{Step, each_mapped, entry, real_dlsym};
+use crate::loader::{Call, Step, each_mapped, entry, real_dlsym};
 use crate::recorder::{self, system::Errno};
 use preheat_wire::{Clock, Elapsed, Event, Kind};
 use std::cell::Cell;
@@ -152,40 +153,41 @@ fn is_polling(place: u32) -> bool {
     often > OFTEN
 }
 
+/// The callers recorded with a reading, so that a helper such as `now()` is not all that is
+/// known of it.
+const MOST_CALLERS: usize = 6;
+/// The readings of a process that are recorded with their callers. Finding them takes about
+/// a microsecond.
+const WITH_CALLERS: u32 = 1 << 16;
+
 /// Records a reading by the executable's own code.
 #[cold]
-fn keep_native(clock: Clock, caller: *const u8, nanoseconds: u64) {
+fn keep_native(clock: Clock, call: Call, nanoseconds: u64) {
     if !may_record() {
         return;
     }
     let _errno = Errno::keep();
-    let mut place = [0; 24];
-    let place = decimal(
-        (caller as usize).wrapping_sub(BASE.load(Ordering::Relaxed)),
-        &mut place,
-    );
-    keep(clock, recorder::text(place), nanoseconds);
+    let mut place = Place::default();
+    place.add(b'+', call.caller as usize);
+    if READINGS.load(Ordering::Relaxed) < WITH_CALLERS {
+        let mut callers = [Caller::default(); MOST_CALLERS];
+        let count = callers::of(call.caller as usize, call.stack, &mut callers);
+        for caller in callers.get(..count).unwrap_or_default() {
+            place.add(b'<', caller.address);
+            place.add(b'=', caller.calls.unwrap_or_default());
+        }
+    }
+    keep(clock, recorder::text(place.text()), nanoseconds);
 }
 
 /// Records that one of these callers, all in the executable's own code, has recorded a CUDA
 /// event.
-pub(crate) fn keep_event(callers: &[usize], event: u64) {
-    let mut text = [0; 6 * 24];
-    let mut length = 0;
+pub(crate) fn keep_event(callers: &[Caller], event: u64) {
+    let mut place = Place::default();
     for caller in callers {
-        let mut place = [0; 24];
-        let place = decimal(
-            caller.wrapping_sub(BASE.load(Ordering::Relaxed)),
-            &mut place,
-        );
-        let end = length + place.len();
-        if let Some(to) = text.get_mut(length..end) {
-            to.copy_from_slice(place);
-            length = end;
-        }
+        place.add(b'+', caller.address);
     }
-    let place = recorder::text(text.get(..length).unwrap_or_default());
-    keep(Clock::CudaEvent, place, event);
+    keep(Clock::CudaEvent, recorder::text(place.text()), event);
 }
 
 /// Records that the program knows the time between two CUDA events.
@@ -200,8 +202,45 @@ pub(crate) fn keep_elapsed(from: u64, to: u64, nanoseconds: u64, place: u32) {
     open.end_at(open.began(), place as i32, None);
 }
 
-/// Formats `+` and the number at the end of the buffer.
-fn decimal(mut number: usize, buffer: &mut [u8; 24]) -> &[u8] {
+/// Addresses in the executable as text: `+4711<815=4096`. An address that does not fit is
+/// left out.
+struct Place {
+    text: [u8; 2 * (MOST_CALLERS + 1) * 24],
+    length: usize,
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place {
+            text: [0; 2 * (MOST_CALLERS + 1) * 24],
+            length: 0,
+        }
+    }
+}
+
+impl Place {
+    /// Adds a mark and an address, in decimal and relative to the executable.
+    fn add(&mut self, mark: u8, address: usize) {
+        let mut digits = [0; 24];
+        let digits = decimal(
+            address.wrapping_sub(BASE.load(Ordering::Relaxed)),
+            mark,
+            &mut digits,
+        );
+        let end = self.length + digits.len();
+        if let Some(to) = self.text.get_mut(self.length..end) {
+            to.copy_from_slice(digits);
+            self.length = end;
+        }
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// Formats a mark and the number at the end of the buffer.
+fn decimal(mut number: usize, mark: u8, buffer: &mut [u8; 24]) -> &[u8] {
     let mut at = buffer.len();
     let mut put = |byte| {
         at -= 1;
@@ -216,7 +255,7 @@ fn decimal(mut number: usize, buffer: &mut [u8; 24]) -> &[u8] {
             break;
         }
     }
-    put(b'+');
+    put(mark);
     buffer.get(at..).unwrap_or_default()
 }
 
@@ -237,14 +276,10 @@ entry!(
     steady_clock_now as "_ZNSt6chrono3_V212steady_clock3nowEv" => steady_now_read
 );
 
-extern "C" fn clock_gettime_read(
-    clock: *mut c_void,
-    time: *const c_char,
-    caller: *const u8,
-) -> Step {
+extern "C" fn clock_gettime_read(clock: *mut c_void, time: *const c_char, call: Call) -> Step {
     type Real = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
     let real = CLOCK_GETTIME.load(Ordering::Relaxed);
-    let own = is_own(caller);
+    let own = is_own(call.caller);
     if !real.is_null() && !own {
         return Step::jump_to(real);
     }
@@ -268,15 +303,15 @@ extern "C" fn clock_gettime_read(
         };
         // SAFETY: the function has just written it.
         let time = unsafe { *time };
-        keep_native(kind, caller, nanoseconds(time.tv_sec, time.tv_nsec));
+        keep_native(kind, call, nanoseconds(time.tv_sec, time.tv_nsec));
     }
     Step::done(result as usize as *mut c_void)
 }
 
-extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, caller: *const u8) -> Step {
+extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, call: Call) -> Step {
     type Real = unsafe extern "C" fn(*mut libc::timeval, *mut c_void) -> c_int;
     let real = GETTIMEOFDAY.load(Ordering::Relaxed);
-    let own = is_own(caller);
+    let own = is_own(call.caller);
     if !real.is_null() && !own {
         return Step::jump_to(real);
     }
@@ -295,24 +330,24 @@ extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, caller: 
         let time = unsafe { *time };
         keep_native(
             Clock::GetTimeOfDay,
-            caller,
+            call,
             nanoseconds(time.tv_sec, time.tv_usec * 1000),
         );
     }
     Step::done(result as usize as *mut c_void)
 }
 
-extern "C" fn system_now_read(_: *mut c_void, _: *const c_char, caller: *const u8) -> Step {
-    chrono_now(Clock::ChronoSystem, libc::CLOCK_REALTIME, caller)
+extern "C" fn system_now_read(_: *mut c_void, _: *const c_char, call: Call) -> Step {
+    chrono_now(Clock::ChronoSystem, libc::CLOCK_REALTIME, call)
 }
 
-extern "C" fn steady_now_read(_: *mut c_void, _: *const c_char, caller: *const u8) -> Step {
-    chrono_now(Clock::ChronoSteady, libc::CLOCK_MONOTONIC, caller)
+extern "C" fn steady_now_read(_: *mut c_void, _: *const c_char, call: Call) -> Step {
+    chrono_now(Clock::ChronoSteady, libc::CLOCK_MONOTONIC, call)
 }
 
 /// Does the same as libstdc++. Its function cannot be called, because it may have been
 /// loaded where a lookup from here does not find it.
-fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
+fn chrono_now(clock: Clock, which: libc::clockid_t, call: Call) -> Step {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -320,8 +355,8 @@ fn chrono_now(clock: Clock, which: libc::clockid_t, caller: *const u8) -> Step {
     // SAFETY: the C library writes one timespec.
     unsafe { libc::clock_gettime(which, &mut time) };
     let now = nanoseconds(time.tv_sec, time.tv_nsec);
-    if is_own(caller) {
-        keep_native(clock, caller, now);
+    if is_own(call.caller) {
+        keep_native(clock, call, now);
     }
     Step::done(now as usize as *mut c_void)
 }
@@ -349,10 +384,10 @@ mod tests {
 
     #[test]
     fn a_number_is_written_in_decimal() {
-        assert_eq!(decimal(0, &mut [0; 24]), b"+0");
-        assert_eq!(decimal(4711, &mut [0; 24]), b"+4711");
+        assert_eq!(decimal(0, b'+', &mut [0; 24]), b"+0");
+        assert_eq!(decimal(4711, b'<', &mut [0; 24]), b"<4711");
         let most = format!("+{}", usize::MAX);
-        assert_eq!(decimal(usize::MAX, &mut [0; 24]), most.as_bytes());
+        assert_eq!(decimal(usize::MAX, b'+', &mut [0; 24]), most.as_bytes());
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! the second finds the Python that a command becomes, if `preheat start` requests it.
 
 mod ahead;
+mod callers;
 mod chain;
 pub mod clocks;
 mod environment;

@@ -34,7 +34,9 @@ mod waiting;
 
 pub use analysis::{Findings, analyze};
 pub use span_causes::span_causes;
-pub use timers::{Frame, SourceTimers, addresses, body, frames, timed_lines, timers_in};
+pub use timers::{
+    Frame, NativeCall, SourceTimers, body, frames, native_calls, timed_lines, timers_in,
+};
 
 pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub(crate) use preheat_model::run::{

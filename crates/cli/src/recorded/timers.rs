@@ -10,8 +10,8 @@ use std::io::Read;
 use std::path::Path;
 
 use addr2line::Loader;
-use preheat_analyze::run::{addresses as in_place, body, frames, timed_lines, timers_in};
-use preheat_model::run::{Address, Body, Recording, TimedFile, Timers};
+use preheat_analyze::run::{body, frames, native_calls, timed_lines, timers_in};
+use preheat_model::run::{Address, Body, Recording, SourceLine, TimedFile, Timers};
 
 /// Longer sources are not searched.
 const LONGEST_SOURCE: u64 = 4 << 20;
@@ -119,33 +119,34 @@ fn source(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The source lines of the addresses at which native programs have read clocks.
+/// The source lines of the addresses at which native programs have read clocks, and of their
+/// callers.
 fn addresses(recording: &Recording) -> Vec<Address> {
-    let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, BTreeMap<u64, Option<u64>>> = BTreeMap::new();
     for process in recording.starts.iter().flat_map(|start| &start.processes) {
-        for reading in &process.readings {
-            let text = process.texts.get(reading.place as usize);
-            let addresses: Vec<u64> = text.map_or(Vec::new(), |text| in_place(text).collect());
-            if !addresses.is_empty() {
-                wanted
-                    .entry(&process.program)
-                    .or_default()
-                    .extend(addresses);
+        let places: BTreeSet<u32> = process.readings.iter().map(|one| one.place).collect();
+        for place in places {
+            let text = process.texts.get(place as usize);
+            for call in text.map_or(Vec::new(), |text| native_calls(text)) {
+                let addresses = wanted.entry(&process.program).or_default();
+                let calls = addresses.entry(call.address).or_default();
+                *calls = calls.or(call.calls);
             }
         }
     }
     let mut found = Vec::new();
     for (program, addresses) in wanted {
         let loader = fs::metadata(program).ok().and(Loader::new(program).ok());
-        for address in addresses {
-            found.push(address_of(loader.as_ref(), program, address));
+        for (address, calls) in addresses {
+            found.push(address_of(loader.as_ref(), program, address, calls));
         }
     }
     found
 }
 
-/// The source line of one address. It is a return address: the call is just before it.
-fn address_of(loader: Option<&Loader>, program: &str, address: u64) -> Address {
+/// The source line of one address. It is a return address: the call is just before it, and
+/// calls the function at `calls`.
+fn address_of(loader: Option<&Loader>, program: &str, address: u64, calls: Option<u64>) -> Address {
     let mut found = Address {
         program: program.to_owned(),
         address,
@@ -153,12 +154,44 @@ fn address_of(loader: Option<&Loader>, program: &str, address: u64) -> Address {
     };
     let Some(loader) = loader else { return found };
     let call = address.saturating_sub(1);
-    if let Ok(Some(location)) = loader.find_location(call) {
-        found.file = location.file.unwrap_or_default().to_owned();
-        found.line = location.line.unwrap_or(0);
+    let symbol = |address| loader.find_symbol(address).unwrap_or_default().to_owned();
+    found.symbol = symbol(call);
+    found.function.clone_from(&found.symbol);
+    found.calls = calls.map(symbol).unwrap_or_default();
+    let mut lines = lines_of(loader, call, &found.symbol).into_iter();
+    if let Some(line) = lines.next() {
+        found.file = line.file;
+        found.line = line.line;
+        found.function = line.function;
     }
-    if let Some(symbol) = loader.find_symbol(call) {
-        found.function = symbol.to_owned();
-    }
+    found.inlined_into = lines.collect();
     found
+}
+
+/// The lines of an address, innermost first: several where functions were inlined. Lines of
+/// installed headers count only where there is no other.
+fn lines_of(loader: &Loader, address: u64, symbol: &str) -> Vec<SourceLine> {
+    let mut lines = Vec::new();
+    if let Ok(mut frames) = loader.find_frames(address) {
+        while let Ok(Some(frame)) = frames.next() {
+            let location = frame.location.as_ref();
+            let name = (frame.function.as_ref()).and_then(|function| function.raw_name().ok());
+            if let Some((file, line)) = location.and_then(|at| Some((at.file?, at.line?))) {
+                lines.push(SourceLine {
+                    file: file.to_owned(),
+                    line,
+                    function: name.map_or_else(|| symbol.to_owned(), |name| name.into_owned()),
+                });
+            }
+        }
+    }
+    if lines.iter().any(|line| !is_installed(&line.file)) {
+        lines.retain(|line| !is_installed(&line.file));
+    }
+    lines
+}
+
+/// Whether a source file is a header of the system or of a toolkit.
+fn is_installed(file: &str) -> bool {
+    file.starts_with("/usr/include/") || file.contains("/include/c++/")
 }

@@ -27,6 +27,6 @@ pub use report::{
     ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
-pub use timers::{Address, Body, TimedFile, Timers};
+pub use timers::{Address, Body, SourceLine, TimedFile, Timers};
 pub use trace::Recording;
 pub use view::{Bar, FlameNode, MemoryPoint, Row, RunView, Segment};

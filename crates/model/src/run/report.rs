@@ -167,7 +167,7 @@ pub struct RegionReport {
     /// Device work that the first execution did not wait for; none if there was none.
     pub unfinished: Option<Unfinished>,
     /// True if the readings were paired by their order alone, because the source was not
-    /// available. Such a region is never an iteration.
+    /// available. Such regions are iterations only if there are no others.
     #[serde(default)]
     pub paired_by_order: bool,
     /// The first execution in each start, in order; none if the start did not execute it.

@@ -60,6 +60,29 @@ pub struct Address {
     pub line: u32,
     /// The function.
     pub function: String,
+    /// The symbol that contains the address: the function that this one was inlined into, if
+    /// it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+    /// The lines into which the compiler has put this one, with the function that it is in;
+    /// innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inlined_into: Vec<SourceLine>,
+    /// The symbol of the function that the call before this address calls; empty if it is
+    /// not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub calls: String,
+}
+
+/// A line of a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
 }
 
 impl Timers {

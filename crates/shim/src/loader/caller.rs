@@ -6,14 +6,14 @@
 //! us. With a shadow stack the processor would fault; then, and on other architectures,
 //! there is no such address.
 
-use super::Step;
 use super::find::{self, Around};
 use super::objects::{Mapped, each_mapped};
+use super::{Call, Step};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Defines an exported function of two arguments that calls a function of three: the third
-/// is the return address. It then returns, or jumps to the target of the step with its
+/// is the [`Call`](super::Call). It then returns, or jumps to the target of the step with its
 /// original arguments.
 ///
 /// `as` sets a different symbol name.
@@ -41,6 +41,7 @@ macro_rules! entry {
                 "push rsi",
                 "sub rsp, 8",
                 "mov rdx, [rsp + 24]",
+                "lea rcx, [rsp + 24]",
                 "call {work}",
                 "add rsp, 8",
                 "pop rsi",
@@ -68,6 +69,7 @@ macro_rules! entry {
                 "stp x29, x30, [sp, #-32]!",
                 "stp x0, x1, [sp, #16]",
                 "mov x2, x30",
+                "add x3, sp, #32",
                 "bl {work}",
                 "mov x17, x0",
                 "mov x16, x1",
@@ -81,17 +83,18 @@ macro_rules! entry {
             )
         }
 
-        // The step is returned in two registers, which the assembly above relies on.
+        // The call is passed and the step returned in two registers, which the assembly above
+        // relies on.
         const _: extern "C" fn(
             *mut std::ffi::c_void,
             *const std::ffi::c_char,
-            *const u8,
+            $crate::loader::Call,
         ) -> $crate::loader::Step = $work;
     };
 }
 pub(crate) use entry;
 
-const _: () = assert!(size_of::<Step>() == 16);
+const _: () = assert!(size_of::<Call>() == 16 && size_of::<Step>() == 16);
 
 /// Calls `function(a, b)` so that its return address is `gadget`.
 ///

@@ -25,6 +25,16 @@ use preheat_wire::Kind;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
+/// The call of an entry. Passed in two registers, like two arguments.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Call {
+    /// The return address.
+    pub caller: *const u8,
+    /// The stack of the caller.
+    pub stack: usize,
+}
+
 /// The next step of an entry: return a result, or jump to the real function.
 #[repr(C)]
 pub(crate) struct Step {
@@ -57,7 +67,7 @@ entry!(
     dlopen => loaded
 );
 
-extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const u8) -> Step {
+extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, call: Call) -> Step {
     let Some(real) = real::dlsym() else {
         return Step::done(null_mut());
     };
@@ -73,7 +83,7 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const
         return Step::jump_to(real);
     }
     let found = if special {
-        match caller::gadget(caller) {
+        match caller::gadget(call.caller) {
             // SAFETY: the real dlsym with the program's own arguments.
             Some(gadget) => unsafe { call_as(real, gadget, handle, name.cast_mut().cast()) },
             None => return Step::jump_to(real),
@@ -91,7 +101,7 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, caller: *const
     })
 }
 
-extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8) -> Step {
+extern "C" fn loaded(path: *mut c_void, flags: *const c_char, call: Call) -> Step {
     let Some(real) = real::dlopen() else {
         return Step::done(null_mut());
     };
@@ -99,7 +109,7 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, caller: *const u8)
     if nothing_new || !recorder::active() {
         return Step::jump_to(real);
     }
-    let Some(gadget) = caller::gadget(caller) else {
+    let Some(gadget) = caller::gadget(call.caller) else {
         return Step::jump_to(real);
     };
     // SAFETY: a path that is not null is a C string, or the real dlopen would fail too.

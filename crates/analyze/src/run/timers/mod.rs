@@ -17,7 +17,7 @@ mod source;
 mod summary;
 
 pub use body::body;
-pub use place::{Frame, addresses, frames};
+pub use place::{Frame, NativeCall, frames, native_calls};
 pub(super) use regions::{Execution, Key, Region, Regions, regions};
 #[cfg(test)]
 pub(super) use site::Site;

@@ -85,17 +85,18 @@ fn region(
             clock: from.clock,
             from: by_beginning.then(|| begins[0].clone()),
         },
-        from: begins.to_vec(),
+        from: without_instances(begins),
         known,
         execution,
     })
 }
 
-/// Drops the names of C++ functions: instances of a template share its lines.
+/// Drops the names of C++ templates, whose instances share lines.
 fn without_instances(frames: &[Frame]) -> Vec<Frame> {
     let mut frames = frames.to_vec();
     for frame in &mut frames {
-        if frame.line > 0 && frame.function.starts_with("_Z") {
+        // The arguments of a template begin with an I.
+        if frame.line > 0 && frame.function.starts_with("_Z") && frame.function.contains('I') {
             frame.function.clear();
         }
     }

@@ -59,6 +59,9 @@ static HEADER: LazyLock<Regex> = LazyLock::new(|| {
 /// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
 static INITIALIZED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
+/// A C++ class without a constructor of its own: the compiler names its first line.
+static CLASS: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct)\s+\w+[^;()]*\{"));
 /// `t += time.time()`, after `t = -time.time()`.
 static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+="));
 static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
@@ -76,8 +79,12 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     let mut found = Found::default();
     for &line in lines {
         let index = (line as usize).checked_sub(1);
-        if let Some(text) = index.and_then(|index| texts.get(index)) {
-            found.line(line, text);
+        let from = index.and_then(|index| texts.get(index..));
+        if let Some([text, rest @ ..]) = from {
+            match CLASS.is_match(text) {
+                true => found.class(line, rest),
+                false => found.line(line, text),
+            }
         }
     }
     // A copy may be of a copy.
@@ -93,6 +100,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         }
     }
     found.close();
+    found.returned_soon(&texts);
     SourceTimers {
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
@@ -224,6 +232,24 @@ impl Found {
         }
     }
 
+    /// Adds a class that reads a clock in the initializer of a field.
+    fn class(&mut self, line: u32, fields: &[&str]) {
+        let site = Site { line, statement: 0 };
+        let mut depth = 0;
+        for text in fields {
+            let before = depth;
+            depth += text.matches('{').count() as i32 - text.matches('}').count() as i32;
+            if depth < 0 {
+                break;
+            }
+            // Deeper are functions, which have lines of their own.
+            let is_field = (before, depth) == (0, 0) && ASSIGNED.is_match(text);
+            if is_field && may_read(text) {
+                self.reading(site, text);
+            }
+        }
+    }
+
     /// Adds a statement that reads a clock.
     fn reading(&mut self, site: Site, text: &str) {
         let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
@@ -317,6 +343,33 @@ impl Found {
         }
     }
 
+    /// Adds readings that a variable holds only to be returned, by a helper such as
+    /// `clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec;`.
+    fn returned_soon(&mut self, texts: &[&str]) {
+        /// The lines after a reading in which it is returned.
+        const SOON: usize = 6;
+        let is_subtracted = |line: u32| {
+            let mut differences = self.differences.keys();
+            self.one_line.contains(&line) || differences.any(|(a, b)| *a == line || *b == line)
+        };
+        let mut returned = Vec::new();
+        for (variable, sites) in &self.variables {
+            for site in sites.iter().filter(|site| !is_subtracted(site.line)) {
+                let from = (site.line as usize).saturating_sub(1);
+                let near = texts.iter().skip(from).take(SOON);
+                let mut returns = near
+                    .flat_map(|text| statements(text))
+                    .filter(|statement| RETURNED.is_match(statement));
+                if returns.any(|statement| passes_on(statement, variable)) {
+                    returned.push(site.line);
+                }
+            }
+        }
+        self.returns.extend(returned);
+        self.returns.sort_unstable();
+        self.returns.dedup();
+    }
+
     /// The readings that a variable holds, as a whole or as one of its elements.
     fn readings_of(&self, variable: &str) -> Option<&BTreeSet<Site>> {
         let whole = variable.strip_suffix("[]").unwrap_or(variable);
@@ -350,6 +403,15 @@ impl Found {
             self.differences.insert((from.line, to.line), number);
         }
     }
+}
+
+/// Whether a statement uses a variable, or a field of it, and not in a difference.
+fn passes_on(statement: &str, variable: &str) -> bool {
+    let is_it = |names: &Captures, at| self::variable(names, at) == variable;
+    ANY_NAME
+        .captures_iter(statement)
+        .any(|names| is_it(&names, 1))
+        && !(LESS.captures_iter(statement)).any(|names| is_it(&names, 1) || is_it(&names, 2))
 }
 
 /// The names among the arguments.
@@ -395,6 +457,31 @@ mod tests {
     fn the_same_names_used_twice_belong_to_their_neighbours() {
         let source = "s = t()\ne = t()\nprint(e - s)\ns = t()\ne = t()\nprint(e - s)\n";
         assert_eq!(found(source).differences, [(1, 2), (4, 2), (4, 5)]);
+    }
+
+    #[test]
+    fn a_helper_returns_a_reading() {
+        let source = "static double now(void) {\n  struct timespec t;\n  \
+                      clock_gettime(CLOCK_MONOTONIC, &t);\n  \
+                      return t.tv_sec + 1e-9 * t.tv_nsec;\n}\n";
+        let found = timers_in(source, &[3]);
+        assert_eq!((found.returns, found.differences), (vec![3], vec![]));
+        let source = "double now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); \
+                      return t.tv_sec + 1e-9 * t.tv_nsec; }\n";
+        assert_eq!(timers_in(source, &[1]).returns, [1]);
+        // The function itself is timed.
+        let source = "  t0 = time()\n  work\n  t1 = time()\n  return t1 - t0\n";
+        let found = timers_in(source, &[1, 3]);
+        assert_eq!((found.returns, found.differences), (vec![], vec![(1, 3)]));
+    }
+
+    #[test]
+    fn a_class_reads_a_clock_where_it_begins() {
+        let source = "struct Timer {\n  Clock::time_point start = Clock::now();\n  \
+                      double elapsed() const {\n    auto end = Clock::now();\n    \
+                      return duration<double>(end - start).count();\n  }\n};\n";
+        let found = timers_in(source, &[1, 4]);
+        assert_eq!((found.returns, found.differences), (vec![], vec![(1, 4)]));
     }
 
     #[test]
