@@ -124,7 +124,7 @@ fn jax_finds_what_was_carried_and_only_under_its_path() {
         &["--unpack", "b.tar", "--caches", "moved"],
     ));
     assert!(
-        said.err.contains("JAX finds what it compiled only"),
+        said.err.contains("JAX finds compiled code only"),
         "{}",
         said.err
     );
@@ -269,13 +269,19 @@ fn bad_input_gets_a_sentence() {
     refused(&mut start(&home, &["--pack", "-"]), "name of a file");
     refused(&mut start(&home, &["--unpack", "no.tar"]), "cannot be read");
     refused(&mut start(&home, &["--unpack", "."]), "cannot be read");
-    refused(&mut start(&home, &["--unpack", "-"]), "no bundle");
+    refused(
+        &mut start(&home, &["--unpack", "-"]),
+        "not a preheat bundle",
+    );
     refused(
         &mut start(&home, &["--caches", "a/../b", "--", "true"]),
         "`..`",
     );
     fs::write(home.join("text"), "something else").expect("a file");
-    refused(&mut start(&home, &["--unpack", "text"]), "no bundle");
+    refused(
+        &mut start(&home, &["--unpack", "text"]),
+        "not a preheat bundle",
+    );
     bundle(&home);
     refused(
         &mut start(&home, &["--caches", "kept", "--pack", "kept"]),

@@ -33,7 +33,7 @@ fn warm_start(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) -> Observ
         let mut lines = said.err.splitn(3, '\n');
         let (first, second) = (lines.next(), lines.next());
         assert!(
-            first.is_some_and(|line| line.contains("is not a Python itself")),
+            first.is_some_and(|line| line.contains("is not Python")),
             "{words:?}: {}",
             said.err
         );

@@ -255,9 +255,9 @@ fn what_cannot_be_warm_is_started_plainly_and_says_why() {
     let shim = shim.to_str().expect("its path is text");
     for (program, why) in [
         // Neither becomes a Python.
-        (&["sh", "-c", "exit 3"][..], "is not a Python itself"),
-        (&[shim, "x.py"], "is not a Python itself"),
-        (&["awk", "BEGIN { exit 3 }"], "is not a Python"),
+        (&["sh", "-c", "exit 3"][..], "is not Python"),
+        (&[shim, "x.py"], "is not Python"),
+        (&["awk", "BEGIN { exit 3 }"], "is not Python"),
         (&[python, "-I", "-c", "raise SystemExit(3)"], "-E and -I"),
         (&[python, "-S", "-c", "raise SystemExit(3)"], "-S"),
     ] {

@@ -137,7 +137,7 @@ fn what_a_program_reads_is_there_before_it_reads_it() {
         files: modules.clone(),
         ..Seen::default()
     };
-    looked.look_at_pages();
+    looked.read_cached_ranges();
     let length = fs::metadata(&modules[0]).expect("it is there").len();
     assert_eq!(looked.ranges[&modules[0]].first(), Some(&(0..length)));
     assert!(looked.ranges[&modules[2]].is_empty());

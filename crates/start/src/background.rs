@@ -1,17 +1,17 @@
-//! Processes in the background, that are nobody's children: the program that this process
-//! becomes must not find a child that it did not start.
+//! Background processes that are reparented to init: the program that this process executes
+//! must not find a child that it did not start.
 //!
-//! Orphans are adopted by the first process of a container, or by one that has asked for
-//! it. If that is this process, there is nothing in the background.
+//! Orphans are adopted by process 1 of a container, or by a subreaper. If that is this
+//! process, nothing can run in the background.
 
 use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
-/// Why processes that lose their parent become children of this one, if they do.
+/// The reason why orphaned processes become children of this process, if they do.
 pub(crate) fn adopts() -> Option<&'static str> {
     let mut adopts: libc::c_int = 0;
-    // SAFETY: prctl writes one number, which is there.
+    // SAFETY: prctl writes one number, to a valid location.
     let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) } == 0;
     if std::process::id() == 1 {
         Some("it is process 1, to which orphaned processes and signals are special")
@@ -22,13 +22,13 @@ pub(crate) fn adopts() -> Option<&'static str> {
     }
 }
 
-/// Do something in a process of its own, which ends then.
+/// Runs `work` in a separate process, which exits afterwards.
 pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
     if let Some(why) = adopts() {
         return Err(io::Error::other(why));
     }
-    // SAFETY: this process has one thread, so that a child may do what it could do. The
-    // child leaves at once, and is waited for; what it starts is nobody's.
+    // SAFETY: this process has one thread, so a forked child may do anything that it may do.
+    // The child exits at once and is waited for; the grandchild is reparented to init.
     unsafe {
         match libc::fork() {
             -1 => return Err(io::Error::last_os_error()),
@@ -44,8 +44,8 @@ pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
     Ok(())
 }
 
-/// Let go of everything that the user's start has, but for one descriptor and, if there is
-/// one, the terminal's session; no job of its shell, though.
+/// Detaches from the user's start: closes all descriptors except `keep`, and leaves the
+/// session, or with `terminal` only the job of the shell.
 pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
     let open: Vec<RawFd> = fs::read_dir("/proc/self/fd")
         .into_iter()
@@ -53,9 +53,8 @@ pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    // SAFETY: all of these take numbers, or sets and actions that are there. This process
-    // does nothing with the descriptors that it inherited, and leaves without any
-    // destructors.
+    // SAFETY: all of these take numbers, or pointers to valid sets. This process does not
+    // use the descriptors that it inherited, and exits without running destructors.
     unsafe {
         if terminal {
             libc::setpgid(0, 0);

@@ -1,4 +1,4 @@
-//! What remedies look at, and what they may change.
+//! The input of remedies, and the changes that they may make to a start.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use crate::place::Places;
 use crate::seen::Seen;
 pub(crate) use crate::warm_parent::Environment;
 
-/// A start, before anything of it is done.
+/// A start that has not begun yet.
 pub(crate) struct Case<'a> {
     /// The program's file.
     pub program: &'a Path,
@@ -16,14 +16,14 @@ pub(crate) struct Case<'a> {
     pub command: &'a [OsString],
     /// The user's environment.
     pub environment: &'a Environment,
-    /// Where things are kept.
+    /// The state directories.
     pub places: &'a Places,
-    /// What earlier, recorded starts of the same command have shown, if there were any.
+    /// The observations from earlier recorded starts of the same command.
     pub seen: Option<&'a Seen>,
 }
 
 impl Case<'_> {
-    /// What the user has set a variable to.
+    /// The value of a variable in the user's environment.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let mut all = self.environment.iter();
         let found = all.find(|(known, _)| known == name.as_bytes());
@@ -31,12 +31,12 @@ impl Case<'_> {
     }
 }
 
-/// What is changed about a start; all else of it stays as it was given.
+/// The changes to a start; everything else about it stays unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Variables to set, in place of the user's.
+    /// Variables to set, overriding the user's.
     pub variables: Vec<(&'static str, OsString)>,
-    /// Where Python finds the bytecode of modules that have none.
+    /// The directory with the bytecode of modules that have none in `__pycache__`.
     pub bytecode: Option<PathBuf>,
 }
 
@@ -46,7 +46,7 @@ impl Changes {
         self.variables.push((name, value.into()));
     }
 
-    /// Make them, in this process: what it becomes or starts then has them.
+    /// Applies the changes to this process, so that what it executes or starts inherits them.
     pub(crate) fn make(&self) {
         for (name, value) in &self.variables {
             // SAFETY: this process has one thread.
@@ -59,7 +59,7 @@ impl Changes {
 pub(crate) mod tests {
     use super::*;
 
-    /// A start to try remedies on.
+    /// A start to test remedies on.
     pub(crate) struct Sample {
         pub(crate) program: PathBuf,
         pub(crate) command: Vec<OsString>,
@@ -68,7 +68,7 @@ pub(crate) mod tests {
         pub(crate) seen: Option<Seen>,
     }
 
-    /// Of `python train.py` in an environment, by somebody with no directories.
+    /// A start of `python train.py` in an environment, for a user without directories.
     pub(crate) fn sample(environment: &[(&str, &str)], seen: Option<Seen>) -> Sample {
         let bytes = |text: &str| text.as_bytes().to_vec();
         Sample {

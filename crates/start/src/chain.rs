@@ -1,13 +1,13 @@
-//! Commands that become a Python through a chain of `exec`: version manager shims, `env`,
+//! Commands that turn into Python through a chain of `exec`: version manager shims, `env`,
 //! `nice`, `uv run`, shell scripts.
 //!
-//! Which Python such a command becomes is known only when it is there. So the command is
-//! executed with the recorder's library preloaded, which recognizes the Python before its
-//! first line runs and executes this program again (`crates/shim/src/chain.rs`), in the same
-//! process, with everything that the chain has set. From there on it is a start like any
-//! other: warm, or plain by executing that Python once more.
+//! The Python at the end of such a chain is not known in advance. The command is therefore
+//! executed with the shim preloaded, which recognizes the Python before its first line runs
+//! and executes this program again (`crates/shim/src/chain.rs`), in the same process, with
+//! everything that the chain has set. From there on it is a start like any other: warm, or
+//! plain by executing that Python once more.
 //!
-//! This applies to shells and launchers only. Other programs are never preloaded into.
+//! This applies to shells and launchers only. The shim is never preloaded into others.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -29,14 +29,14 @@ const LAUNCHERS: [&str; 28] = [
     "setsid", "sh", "stdbuf", "taskset", "timeout", "uv", "uvx", "zsh",
 ];
 
-/// How deep scripts may name scripts as their interpreters, as in the kernel.
+/// The deepest nesting of scripts that name scripts as interpreters, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// The variables with which a command that may become a Python is started; or why it cannot
-/// be followed.
+/// The variables for starting a command that may turn into Python; an error is the reason
+/// why it cannot be followed.
 pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Why> {
     if std::env::var_os(DIRECTORY).is_some() {
-        return Err("a recording does not follow it".into());
+        return Err("it is not followed while it is recorded".into());
     }
     let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
     let client = std::env::current_exe().map_err(|why| format!("/proc cannot be read: {why}"))?;
@@ -48,7 +48,7 @@ pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsSt
     ];
     lines.extend(request.again.iter().cloned());
     if lines.iter().any(|line| line.as_bytes().contains(&b'\n')) {
-        return Err("a path or an option has a line break in it".into());
+        return Err("a path or an option contains a line break".into());
     }
     let mut set = vec![(CHAIN, lines.join(OsStr::new("\n")))];
     set.extend(crate::overlapped_init::preload(
@@ -58,7 +58,7 @@ pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsSt
     Ok(set)
 }
 
-/// Whether a program may become a Python: a shell, a launcher, or a script for one.
+/// Returns true for programs that may turn into Python: shells, launchers, and their scripts.
 pub(crate) fn may_become_python(program: &Program) -> bool {
     program.inject && leads_on(&program.path, 0)
 }
@@ -85,13 +85,13 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     Some(OsStr::from_bytes(first).into())
 }
 
-/// The program and the words of a Python that a chain became: `executed` is how the kernel
-/// found it, and `words` are its arguments.
+/// The program and the command line of the Python at the end of a chain: `executed` is the
+/// path that the kernel used, and `words` are its arguments.
 pub(crate) fn resumed(
     executed: &Path,
     words: &[OsString],
 ) -> Result<(Program, Vec<OsString>), LaunchError> {
-    // Without a slash it would be searched for.
+    // A name without a slash would be searched for in PATH.
     let executed = match executed.as_os_str().as_bytes().contains(&b'/') {
         true => executed.to_owned(),
         false => Path::new(".").join(executed),
@@ -100,7 +100,7 @@ pub(crate) fn resumed(
     Ok((program, given(&executed, words)))
 }
 
-/// For a script the kernel has put its interpreter, and perhaps an option, before its path.
+/// Removes the interpreter and the option that the kernel put before a script's path.
 fn given(executed: &Path, words: &[OsString]) -> Vec<OsString> {
     if interpreter(executed).is_none() {
         return words.to_vec();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn shells_launchers_and_their_scripts_may_become_a_python() {
+    fn shells_launchers_and_their_scripts_may_become_python() {
         for path in ["/bin/sh", "/usr/bin/env", "/usr/bin/nohup"] {
             assert!(leads_on(Path::new(path), 0), "{path}");
         }
@@ -130,13 +130,13 @@ mod tests {
             assert!(!leads_on(Path::new(path), 0), "{path}");
         }
         let script = std::env::temp_dir().join(format!("preheat-chain-{}", std::process::id()));
-        fs::write(&script, "#! /usr/bin/env -S python -u\n").expect("it is written");
+        fs::write(&script, "#! /usr/bin/env -S python -u\n").expect("the file is writable");
         assert_eq!(interpreter(&script), Some("/usr/bin/env".into()));
         assert!(leads_on(&script, 0));
-        let path = script.to_str().expect("it is text");
+        let path = script.to_str().expect("the path is UTF-8");
         let line = words(&format!("python -u {path} a {path}"));
         assert_eq!(given(&script, &line), words(&format!("{path} a {path}")));
-        fs::remove_file(&script).expect("it goes");
+        fs::remove_file(&script).expect("the file can be removed");
         assert_eq!(given(&script, &words("python -u a")), words("python -u a"));
     }
 }

@@ -1,5 +1,5 @@
-//! Which remedies a program is started with: what a measurement on this machine has
-//! decided, kept beside what else is known of the program.
+//! The remedies chosen for a program by a measurement on this machine, stored with the
+//! other knowledge about the program.
 
 use std::fs;
 use std::io;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use crate::remedy::{Remedies, Remedy};
 
-/// What is done for a program that was not measured: a warm parent, which is only used
-/// where it is there and right.
+/// The remedies for a program that was not measured: a warm parent, which is used only if
+/// it is running and matches the start.
 pub(crate) fn unmeasured() -> Remedies {
     Remedies::from([Remedy::WarmParent])
 }
 
-/// What was decided for the program with this name.
+/// Reads the decision for the program with this name.
 pub(crate) fn read(directory: &Path, name: &str) -> Option<Remedies> {
     let text = fs::read_to_string(file(directory, name)).ok()?;
-    // A remedy that this version does not know is not taken.
+    // Skip remedies that this version does not know.
     Some(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// Decide.
+/// Writes the decision for the program with this name.
 pub(crate) fn write(directory: &Path, name: &str, remedies: &Remedies) -> io::Result<()> {
     let text: String = remedies
         .iter()
@@ -43,11 +43,11 @@ mod tests {
         fs::create_dir(&at).expect("a directory for the test");
         assert_eq!(read(&at, "x"), None);
         let kept = Remedies::from([Remedy::Prefetch, Remedy::WarmParent]);
-        write(&at, "x", &kept).expect("it is written");
+        write(&at, "x", &kept).expect("the file is writable");
         assert_eq!(read(&at, "x"), Some(kept));
-        write(&at, "x", &Remedies::new()).expect("it is written");
+        write(&at, "x", &Remedies::new()).expect("the file is writable");
         assert_eq!(read(&at, "x"), Some(Remedies::new()));
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
         assert_eq!(read(&at, "x"), None);
     }
 }

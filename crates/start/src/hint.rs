@@ -1,5 +1,5 @@
-//! Why a command is started plainly, and the one line about it that a person at a terminal
-//! gets: the first time only, if the reason lasts.
+//! The reason why a command is started plainly, and the one line about it that is printed at
+//! a terminal: the first time only, if the reason lasts.
 
 use std::fs;
 use std::path::Path;
@@ -9,31 +9,31 @@ use preheat_launch::program::Program;
 use crate::invocation::Why;
 use crate::{Request, identity, invocation, place};
 
-/// The ending of the file that holds the reason that was already shown for a program.
+/// The extension of the file with the reason that was already shown for a program.
 pub(crate) const ENDING: &str = "hint";
 
-/// Why a command is started plainly.
+/// The reason why a command is started plainly.
 #[derive(Debug)]
 pub(crate) struct Plain {
-    /// A sentence without a beginning.
+    /// The reason, a clause that continues "started plainly:".
     pub why: Why,
-    /// What to do about it, if the next start would be plain for the same reason.
+    /// Advice, if the next start would be plain for the same reason.
     advice: Option<Advice>,
 }
 
-/// Where the reason lies.
+/// The advice for a lasting reason, by the origin of the reason.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Advice {
-    /// In the command.
+    /// The command.
     Command,
-    /// In the process that starts it.
+    /// The process that starts the command.
     Process,
-    /// In the program itself.
+    /// The program.
     Program,
 }
 
 impl Advice {
-    /// This advice on a reason that lasts.
+    /// Adds this advice to a lasting reason.
     pub(crate) fn on(self, why: Why) -> Plain {
         Plain {
             why,
@@ -44,7 +44,7 @@ impl Advice {
     fn text(self) -> &'static str {
         match self {
             Advice::Command => {
-                "only `python FILE`, `python -m`, `python -c` and commands that become one of these can be started warm"
+                "only `python FILE`, `python -m`, `python -c` and commands that execute one of these can be started warm"
             }
             Advice::Process => "start it from a shell or a launcher without that restriction",
             Advice::Program => {
@@ -55,7 +55,7 @@ impl Advice {
 }
 
 impl Plain {
-    /// The next start may be warm.
+    /// A temporary reason: the next start may be warm.
     pub(crate) fn for_now(why: Why) -> Plain {
         Plain { why, advice: None }
     }
@@ -74,13 +74,13 @@ impl Plain {
     }
 }
 
-/// Keeps the reason; whether it was not known.
+/// Stores the reason, and returns true if it is new.
 fn note(kept: &Path, name: &str, why: &str) -> bool {
     let path = kept.join(format!("{name}.{ENDING}"));
     if fs::read(&path).is_ok_and(|known| known == why.as_bytes()) {
         return false;
     }
-    // If it cannot be kept, the next start shows it again.
+    // If it cannot be stored, the next start shows it again.
     let _ = fs::write(&path, why);
     true
 }
@@ -90,13 +90,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_new_once() {
+    fn each_reason_is_new_only_once() {
         let at = std::env::temp_dir().join(format!("preheat-hint-{}", std::process::id()));
         fs::create_dir(&at).expect("a directory for the test");
         assert!(note(&at, "a", "it is traced"));
         assert!(!note(&at, "a", "it is traced"));
         assert!(note(&at, "b", "it is traced"));
         assert!(note(&at, "a", "it is interactive"));
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

@@ -1,9 +1,9 @@
-//! What two starts must have in common to have one warm parent: everything that a process
-//! has from whoever starts it and that a fork cannot change, or that may already matter
-//! when modules are imported.
+//! The identity of a start: the properties that two starts must share to use the same warm
+//! parent. These are inherited by a process and cannot be changed after a fork, or may
+//! already matter while modules are imported.
 //!
-//! The rest (streams, arguments, umask, signals) each start brings along; of the
-//! environment, only those variables must be alike that the imports have asked for.
+//! Each start supplies the rest (streams, arguments, umask, signals). Of the environment,
+//! only the variables that the imports read must be equal.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ use twox_hash::XxHash64;
 use crate::invocation::{Invocation, Main, Why};
 use crate::warm_parent::root;
 
-/// Lines of `/proc/self/status` that say what a process may do, and where.
+/// Lines of `/proc/self/status` with privileges, restrictions and affinity.
 pub(crate) const STATUS: [&str; 13] = [
     "Uid",
     "Gid",
@@ -47,18 +47,18 @@ pub(crate) const NAMESPACES: [&str; 8] = [
     "ns/uts",
 ];
 
-/// Who a start is, as text: what is equal may share a parent.
+/// The identity of a start, as text: starts with equal texts may share a parent.
 pub(crate) struct Identity {
-    /// What is run: the same for all who run it from here.
+    /// The program, equal for all users who run it from this directory.
     pub program: Vec<u8>,
-    /// That, and what the process has.
+    /// The program, followed by the properties of the process.
     pub whole: Vec<u8>,
-    /// Whether there is a terminal; the parent is then one of its session.
+    /// There is a controlling terminal; the parent then belongs to its session.
     pub terminal: bool,
 }
 
 impl Identity {
-    /// That of a start of `invocation` by this process; or what of it cannot be read.
+    /// The identity of a start of `invocation` by this process; fails if /proc is unreadable.
     pub(crate) fn of(invocation: &Invocation) -> Result<Identity, Why> {
         let program = program(invocation);
         let mut text = Text(program.clone());
@@ -76,7 +76,7 @@ impl Identity {
     }
 }
 
-/// The name of what is run, whoever runs it: with Python, or by itself.
+/// The name of a program, independent of the process that runs it.
 pub(crate) fn name_of(invocation: &Result<Invocation, Why>, path: &Path) -> String {
     name(&match invocation {
         Ok(invocation) => program(invocation),
@@ -89,12 +89,14 @@ pub(crate) fn name_of(invocation: &Result<Invocation, Why>, path: &Path) -> Stri
     })
 }
 
-/// A name for a text; who finds something under it compares the text.
+/// A short name for a text, its FNV-1a hash. Names can collide, so readers must compare the
+/// text too.
 pub(crate) fn name(text: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, text))
 }
 
-/// Changes when the file does; empty if there is none. As Python writes it for us.
+/// A stamp that changes when the file does; empty if the file is missing. The format equals
+/// the one in `python/state.py`.
 pub(crate) fn stamp(path: &Path) -> String {
     fs::metadata(path).map_or_else(
         |_| String::new(),
@@ -105,7 +107,8 @@ pub(crate) fn stamp(path: &Path) -> String {
     )
 }
 
-/// Lines of a name and a value. Line breaks in a value are told from ours by the length.
+/// Lines of a name and a value, with the length of the value, since it may contain line
+/// breaks.
 struct Text(Vec<u8>);
 
 impl Text {
@@ -140,13 +143,13 @@ fn program(invocation: &Invocation) -> Vec<u8> {
         }
         Main::Script(_) | Main::Module(_) => {}
     }
-    // Scripts are named from here, PYTHONPATH is, and so are files that modules look for.
+    // Relative paths of scripts, in PYTHONPATH and in modules start at this directory.
     text.path("directory", &std::env::current_dir().unwrap_or_default());
     text.0
 }
 
-/// What this process has, beside the session. What restricts it must be readable: two
-/// sandboxes in which it is not are not the same.
+/// Adds the properties of this process, except the session. Restrictions must be readable:
+/// two sandboxes that hide them cannot be assumed to be the same.
 fn process(text: &mut Text) -> io::Result<()> {
     let status = fs::read("/proc/self/status")?;
     for line in status.split(|&byte| byte == b'\n') {
@@ -155,7 +158,7 @@ fn process(text: &mut Text) -> io::Result<()> {
             text.put(name, value);
         }
     }
-    // Control groups are left out: a child is moved to those of the start.
+    // Control groups are omitted: a child is moved to those of the start.
     for file in [
         "personality",
         "oom_score_adj",
@@ -171,15 +174,15 @@ fn process(text: &mut Text) -> io::Result<()> {
     for link in NAMESPACES {
         match fs::read_link(Path::new("/proc/self").join(link)) {
             Ok(path) => text.path(link, &path),
-            // An older kernel has fewer of them.
+            // Older kernels have fewer namespaces.
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
             Err(why) => return Err(why),
         }
     }
     for kind in 0..16 {
         let mut limit = MaybeUninit::<libc::rlimit>::uninit();
-        // SAFETY: getrlimit writes one struct, and says whether it did; a kind that the
-        // kernel does not know is an error.
+        // SAFETY: getrlimit writes one struct if it returns 0; resources that the kernel
+        // does not know are an error.
         let limit = unsafe {
             match libc::getrlimit(kind, limit.as_mut_ptr()) {
                 0 => limit.assume_init(),
@@ -203,8 +206,8 @@ fn process(text: &mut Text) -> io::Result<()> {
     Ok(())
 }
 
-/// What only calls tell: priorities, where memory is from, and how programs are executed.
-/// Where a call is not allowed, or not known, its error stands for it.
+/// Properties that only system calls return: priorities, the memory policy, secure bits. If
+/// a call is forbidden or unknown, its error is used instead.
 fn in_kernel() -> Vec<String> {
     const OF_PROCESS: libc::c_int = 1;
     const NODES: usize = 4096;
@@ -212,9 +215,8 @@ fn in_kernel() -> Vec<String> {
         -1 => io::Error::last_os_error().to_string(),
         value => value.to_string(),
     };
-    // SAFETY: zeroed parameters are valid values, and each call writes no more than what
-    // it is given: one struct; one number and as many bits as there are. The others take
-    // numbers only.
+    // SAFETY: zeroed parameters are valid values, and each call writes no more than its
+    // buffers hold: one struct; one number and NODES bits. The others take numbers only.
     unsafe {
         let mut realtime: libc::sched_param = std::mem::zeroed();
         let realtime = match libc::sched_getparam(0, &mut realtime) {
@@ -245,10 +247,10 @@ fn in_kernel() -> Vec<String> {
     }
 }
 
-/// Whether this process has a controlling terminal.
+/// Returns true if this process has a controlling terminal.
 fn has_terminal() -> bool {
     let stat = fs::read("/proc/self/stat").unwrap_or_default();
-    // The name, in brackets, may have any bytes in it; the terminal is the fifth after.
+    // The name, in brackets, may contain any bytes; the terminal is the fifth field after it.
     let end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     let terminal = stat[end..]
         .split(|&byte| byte == b' ')
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_start_is_the_same_and_another_is_not() {
+    fn only_equal_starts_have_equal_identities() {
         assert_eq!(of("python x.py").whole, of("python x.py").whole);
         assert_ne!(of("python x.py").whole, of("python -u x.py").whole);
         assert_ne!(of("a b").program, of("ab").program);
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_may_do_is_part_of_it() {
+    fn the_identity_includes_privileges_and_limits() {
         let text = String::from_utf8_lossy(&of("python x.py").whole).into_owned();
         for name in [
             "Uid",
@@ -302,22 +304,22 @@ mod tests {
     }
 
     #[test]
-    fn what_only_calls_tell_is_part_of_it() {
+    fn the_identity_includes_the_io_priority() {
         let before = of("python x.py").whole;
-        // It is the thread's own.
+        // The priority belongs to the thread.
         let lowered = std::thread::spawn(|| {
             let lowest: libc::c_int = (2 << 13) | 7;
             // SAFETY: ioprio_set takes numbers only.
             let set = unsafe { libc::syscall(libc::SYS_ioprio_set, 1, 0, lowest) } == 0;
             set.then(|| of("python x.py").whole)
         });
-        if let Some(lowered) = lowered.join().expect("it ends") {
+        if let Some(lowered) = lowered.join().expect("the thread does not panic") {
             assert_ne!(lowered, before);
         }
     }
 
     #[test]
-    fn a_stamp_tells_of_changes() {
+    fn stamps_of_an_unchanged_file_are_equal() {
         assert_eq!(stamp(Path::new("/nowhere")), "");
         assert_eq!(stamp(Path::new("/bin/sh")), stamp(Path::new("/bin/sh")));
     }

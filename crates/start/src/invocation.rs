@@ -1,7 +1,7 @@
-//! What a command is: which Python it starts, with which options, and what that runs.
+//! Parses a command: the Python that it starts, its options, and the program that runs.
 //!
 //! This reads a command line as the kernel (a script's first line), `env` and CPython
-//! would, and says why a command cannot be started warm. It starts nothing.
+//! would, and finds reasons why a command cannot be started warm. It starts nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -14,25 +14,25 @@ use std::path::{Path, PathBuf};
 
 use preheat_launch::{LaunchError, program};
 
-/// The longest program that is taken from standard input, in bytes.
+/// The longest program that is accepted from standard input, in bytes.
 const LONGEST_INPUT: usize = 1 << 20;
 
 /// A command that runs a program with Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
-    /// The interpreter, as it would be executed.
+    /// The path of the interpreter, as it would be executed.
     pub interpreter: PathBuf,
-    /// Everything that Python sees on its command line.
+    /// The whole command line of Python.
     pub words: Vec<OsString>,
-    /// How many of the words come before the program's own arguments.
+    /// The number of words before the arguments of the program.
     pub leading: usize,
-    /// What is run.
+    /// The program.
     pub main: Main,
-    /// What the kernel would call the process.
+    /// The name that the kernel would give the process.
     pub name: OsString,
 }
 
-/// What a Python runs.
+/// The program that a Python runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Main {
     /// A file, or a directory or archive with a `__main__.py`.
@@ -41,22 +41,22 @@ pub(crate) enum Main {
     Module(OsString),
     /// `-c`.
     Code(OsString),
-    /// What a file that is standard input has, from where it is read on.
+    /// The rest of a file that is open as standard input.
     Input(Vec<u8>),
 }
 
-/// Why a command is started plainly; a sentence without a beginning: "it is …".
+/// The reason why a command is started plainly, a clause such as "it is …".
 pub(crate) type Why = String;
 
-/// The command's program, as `execvp` finds it.
+/// Finds the program of the command, as `execvp` does.
 pub(crate) fn find(command: &[OsString]) -> Result<program::Program, LaunchError> {
     let name = command
         .first()
-        .ok_or_else(|| LaunchError::Usage("there is no command to start".into()))?;
+        .ok_or_else(|| LaunchError::Usage("no command to start".into()))?;
     program::find(name)
 }
 
-/// What `command`, whose program was found at `path`, runs with Python.
+/// Parses `command`, whose program is at `path`.
 pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why> {
     let (interpreter, words) = match first_line(path) {
         None => (path.to_owned(), command.to_vec()),
@@ -83,18 +83,19 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
     })
 }
 
-/// Version managers put scripts of a shell where their Pythons are looked for.
+/// The reason why `path`, run by `interpreter`, is not Python. Version managers put shell
+/// scripts named `python` into PATH.
 fn no_python(path: &Path, interpreter: &Path) -> Why {
     let shell = interpreter.display();
     if is_python(path) {
         let path = path.display();
-        format!("{path} is a script for {shell} and not a Python: name the Python that it starts")
+        format!("{path} is a script for {shell}, not Python: use the Python that it starts")
     } else {
-        format!("{shell} is not a Python")
+        format!("{shell} is not Python")
     }
 }
 
-/// The rest of a script's first line, if it is one.
+/// The first line of a script after its `#!`.
 fn first_line(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     File::open(path)
@@ -109,8 +110,8 @@ fn first_line(path: &Path) -> Option<Vec<u8>> {
     Some(line.trim_ascii().to_vec())
 }
 
-/// The kernel starts a script's interpreter with at most one word of its first line, and
-/// `env` searches for the next.
+/// The interpreter and the command line of a script. The kernel passes the rest of the first
+/// line to the interpreter as one word, and `env` searches for that word in PATH.
 fn through_script(
     command: &[OsString],
     path: &Path,
@@ -146,7 +147,8 @@ fn through_script(
     Ok((interpreter, words))
 }
 
-/// By its file's name; whether it is one that can be forked it says itself.
+/// Returns true for files named like Python. Later, the Python itself checks whether it can
+/// be forked.
 fn is_python(path: &Path) -> bool {
     let file = fs::canonicalize(path).unwrap_or_default();
     let name = file.file_name().unwrap_or_default().as_bytes();
@@ -156,8 +158,8 @@ fn is_python(path: &Path) -> bool {
     })
 }
 
-/// As CPython reads its options: how many words come before the program's own, and what
-/// is run.
+/// Parses options as CPython does, into the number of words before the program's arguments
+/// and the program.
 fn main(
     words: &[OsString],
     input: impl FnOnce() -> Result<Vec<u8>, Why>,
@@ -172,7 +174,7 @@ fn main(
             match long {
                 b"check-hash-based-pycs" => at += 2,
                 b"" => return Err("its options end with --".into()),
-                _ => return Err(format!("{} is no program", word.display())),
+                _ => return Err(format!("{} does not run a program", word.display())),
             }
             continue;
         }
@@ -203,16 +205,18 @@ fn main(
                 b'E' | b'I' => return Err("-E and -I keep everything out of Python".into()),
                 b'S' => return Err("-S keeps everything out of Python".into()),
                 b'i' => return Err("-i makes it interactive".into()),
-                b'v' => return Err("-v tells of every import".into()),
-                other => return Err(format!("-{} is no program", char::from(*other))),
+                b'v' => return Err("-v logs every import".into()),
+                other => {
+                    return Err(format!("-{} does not run a program", char::from(*other)));
+                }
             }
         }
     }
     Ok(((at + 1).min(words.len()), Main::Input(input()?)))
 }
 
-/// Whether a script is a pipe, a device or another file that is gone once it is read, or
-/// another one in each process (`/dev/stdin`, `/dev/fd/63`), whatever leads there.
+/// Returns true for scripts that can be read only once (pipes, devices) or that differ
+/// between processes (`/dev/stdin`, `/dev/fd/63`), also through symlinks.
 fn is_stream(script: &Path) -> bool {
     const MOST_LINKS: usize = 40;
     if fs::metadata(script).is_ok_and(|is| !is.is_file() && !is.is_dir()) {
@@ -239,20 +243,20 @@ fn is_stream(script: &Path) -> bool {
     true
 }
 
-/// What a program from standard input is, if that can be known before it is read.
+/// Reads a program from standard input without consuming it, if that is a file.
 fn standard_input() -> Result<Vec<u8>, Why> {
     let failed = |why| format!("its program, which is standard input, cannot be read: {why}");
-    // SAFETY: the descriptor is not closed by this, and nobody else uses it meanwhile.
+    // SAFETY: the descriptor is not closed by this, and nothing else uses it meanwhile.
     let mut input = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
     let is = input.metadata().map_err(failed)?;
     if !is.is_file() {
-        return Err("its program comes from standard input, which is no file".into());
+        return Err("its program comes from standard input, which is not a file".into());
     }
-    // Read by place, so that all of it is still there for the program.
+    // Read by offset, so that the position stays unchanged for the program.
     let from = input.stream_position().map_err(failed)?;
     let length = usize::try_from(is.len().saturating_sub(from)).unwrap_or(usize::MAX);
     if length > LONGEST_INPUT {
-        return Err("its program comes from standard input, and is very long".into());
+        return Err("its program comes from standard input and is longer than 1 MiB".into());
     }
     let mut content = vec![0; length];
     input.read_exact_at(&mut content, from).map_err(failed)?;
@@ -265,11 +269,11 @@ mod tests {
 
     fn of(line: &str) -> Result<(usize, Main), Why> {
         let words: Vec<_> = line.split(' ').map(OsString::from).collect();
-        main(&words, || Err("it is no file".into()))
+        main(&words, || Err("it is not a file".into()))
     }
 
     #[test]
-    fn a_file_that_is_standard_input_is_a_program() {
+    fn a_file_as_standard_input_is_a_program() {
         for (line, leading) in [("python", 1), ("python -u", 2), ("python -u - a b", 3)] {
             let words: Vec<_> = line.split(' ').map(OsString::from).collect();
             let read = main(&words, || Ok(b"pass".into()));
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_only_once_is_no_script() {
+    fn streams_are_recognized() {
         for stream in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0", "/dev/null"] {
             assert!(is_stream(Path::new(stream)), "{stream}");
         }
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_warm_says_why() {
+    fn commands_that_cannot_be_warm_give_a_reason() {
         for line in [
             "python",
             "python -",
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pythons_are_python() {
+    fn other_and_missing_programs_are_not_python() {
         assert!(!is_python(Path::new("/bin/sh")));
         assert!(!is_python(Path::new("/nowhere/python3")));
     }
@@ -331,10 +335,10 @@ mod tests {
             through_script(&["x".into(), "1".into()], Path::new("./x"), line.as_bytes())
         };
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        let (path, given) = read("/bin/sh -e  -u").expect("it is right");
+        let (path, given) = read("/bin/sh -e  -u").expect("it is valid");
         assert_eq!(path, Path::new("/bin/sh"));
         assert_eq!(given, words(&["/bin/sh", "-e  -u", "./x", "1"]));
-        let (_, given) = read("/usr/bin/env sh").expect("it is right");
+        let (_, given) = read("/usr/bin/env sh").expect("it is valid");
         assert_eq!(given, words(&["sh", "./x", "1"]));
         assert!(read("/usr/bin/env -S sh -e").is_err());
         assert!(read("/usr/bin/env A=1 sh").is_err());

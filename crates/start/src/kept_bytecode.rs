@@ -1,12 +1,12 @@
 //! Kept bytecode: the bytecode of imported Python modules is kept in the cache directory.
 //!
-//! - It applies to Python programs that were seen to compile modules in every start, and
-//!   to all Python programs where a cache directory was named.
-//! - It is applied by our `sitecustomize` (`python/bytecode.py`), which serves the import
-//!   system with what is kept, and keeps what it compiles. The program's own settings for
-//!   bytecode stay as they are.
-//! - It is verified by the hash of the source, whenever an entry is used.
-//! - It is undone by not being applied; the directory can be removed at any time.
+//! - Applies to Python programs that were observed compiling modules in every start, and to
+//!   all Python programs if a cache directory is named.
+//! - Apply: our `sitecustomize` (`python/bytecode.py`) serves stored bytecode to the import
+//!   system, and stores what Python compiles. The program's settings for bytecode stay
+//!   unchanged.
+//! - Verify: each entry is checked against the hash of its source before use.
+//! - Undo: do not apply it; the directory can be removed at any time.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -18,18 +18,19 @@ use crate::case::Case;
 use crate::invocation::{self, Why};
 use crate::kept_caches;
 
-/// The variable by which our `sitecustomize` learns the directory.
+/// The variable that passes the directory to our `sitecustomize`.
 pub(crate) const VARIABLE: &str = "PREHEAT_BYTECODE";
 
-/// The directory in which a start keeps its bytecode; or why it keeps none.
+/// Creates the directory for the bytecode of a start; an error is the reason why it keeps
+/// none.
 pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Why> {
     invocation::read(case.command, case.program)?;
     let user = |name: &str| case.variable(name).map(OsStr::to_owned);
     if !kept_caches::is_named(&user) {
         match case.seen {
             Some(seen) if seen.compiles_bytecode => {}
-            Some(_) => return Err("the program was not seen to compile its modules".into()),
-            None => return Err("the program was not measured yet".into()),
+            Some(_) => return Err("the program did not compile modules when measured".into()),
+            None => return Err("the program has not been measured yet".into()),
         }
     }
     let directory = kept_caches::directory(user)?.join(caches::BYTECODE.directory());
@@ -50,10 +51,10 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn bytecode_is_kept_where_nobody_else_can_change_it() {
+    fn bytecode_is_kept_only_where_no_other_user_can_change_it() {
         let at = std::env::temp_dir().join(format!("preheat-kept-{}", std::process::id()));
         fs::create_dir(&at).expect("a directory for the test");
-        let home = at.to_str().expect("text");
+        let home = at.to_str().expect("the path is UTF-8");
         let python = |seen: Option<Seen>, environment: &[(&str, &str)]| {
             let mut sample = sample(environment, seen);
             sample.program = "/usr/bin/python3".into();
@@ -70,12 +71,12 @@ mod tests {
         let expected = at.join(".cache/preheat/caches/pythonpycacheprefix");
         assert_eq!(python(seen(true), &home_is), Ok(expected.clone()));
         assert!(expected.is_dir());
-        assert!(python(seen(false), &home_is).is_err_and(|why| why.contains("not seen")));
-        assert!(python(None, &home_is).is_err_and(|why| why.contains("not measured")));
-        // A named directory is for every program.
+        assert!(python(seen(false), &home_is).is_err_and(|why| why.contains("did not compile")));
+        assert!(python(None, &home_is).is_err_and(|why| why.contains("not been measured")));
+        // A named directory is used for every program.
         let named = at.join("named");
         fs::create_dir(&named).expect("a directory for the test");
-        let name = named.to_str().expect("text");
+        let name = named.to_str().expect("the path is UTF-8");
         let directory = named.join("pythonpycacheprefix");
         assert_eq!(python(None, &[("PREHEAT_CACHES", name)]), Ok(directory));
         let open = fs::Permissions::from_mode(0o777);
@@ -87,6 +88,6 @@ mod tests {
         other.program = "/bin/true".into();
         other.command = vec!["true".into()];
         assert!(apply(&other.case()).is_err());
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

@@ -1,14 +1,14 @@
-//! Kept caches: compiled code is kept in one place, across starts and containers.
+//! Kept caches: compiled code is kept in one cache directory, across starts and containers.
 //!
-//! - It applies where a place was named, or where the program was seen to compile.
-//! - It is applied by variables that lead every cache below the place. What the user has
-//!   set stays: such a cache is where the user wants it.
-//! - It is verified by counting: a start that finds what it needs adds nothing ([`held`]).
-//! - It is undone by not being set; the place can be removed at any time.
+//! - Applies if a cache directory is named, or if the program was observed compiling.
+//! - Apply: set the variable of every cache to a subdirectory. Variables that the user has
+//!   set stay unchanged.
+//! - Verify: count the files; a start that finds everything adds none ([`held`]).
+//! - Undo: do not apply it; the directory can be removed at any time.
 //!
-//! A place is carried to other machines as one file: [`pack`] and [`unpack`]. Programs
-//! find what they compiled only under the same path and with the same times, so both are
-//! kept (see `traits`).
+//! [`pack()`] and [`unpack()`] carry a cache directory to other machines as one file, a
+//! bundle. Programs find compiled code only under the same path and with the same mtimes, so
+//! a bundle preserves both (see `traits`).
 
 mod checksum;
 mod error;
@@ -40,27 +40,28 @@ pub use place::{VARIABLE, whole};
 pub(crate) use place::{make as make_directory, place as directory};
 pub use unpack::{Unpacked, unpack};
 
-/// How many bytes are moved at once.
+/// The number of bytes that are copied at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Where packing or unpacking stands.
+/// The progress of packing or unpacking.
 pub struct Step<'a> {
-    /// How many files are done.
+    /// The number of files that are done.
     pub done: usize,
-    /// How many there are.
+    /// The number of all files, if known.
     pub total: Option<usize>,
-    /// The file that comes next.
+    /// The next file.
     pub path: &'a Path,
 }
 
-/// Is told of every step; the work ends when it answers `false`.
+/// Called at every step; returns false to interrupt the work.
 pub type Watch<'a> = dyn FnMut(&Step<'_>) -> bool + 'a;
 
-/// Variables that go with a cache's own, where the user has not set them.
+/// Further variables that are set with that of a cache, unless the user has set them.
 const WITH: [(&str, &str, &str); 2] = [
-    // A gibibyte is the default, and this the most.
+    // The default is 1 GiB; this is the maximum.
     ("CUDA_CACHE_PATH", "CUDA_CACHE_MAXSIZE", "4294967296"),
-    // What took less than a second to compile would not be kept; a program has many of those.
+    // By default, code that compiles in less than a second is not kept; programs have many
+    // such functions.
     (
         "JAX_COMPILATION_CACHE_DIR",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
@@ -68,7 +69,7 @@ const WITH: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Keep what the program compiles in the place.
+/// Makes the program keep its compiled code in the cache directory.
 pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     let user = |name: &str| case.variable(name).map(OsStr::to_owned);
     let wanted = wanted(case, is_named(&user))?;
@@ -77,7 +78,7 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
         .filter(|cache| user(cache.variable).is_none())
         .collect();
     if free.is_empty() {
-        return Err("the variables of its caches are set already".into());
+        return Err("the variables of its caches are already set".into());
     }
     let place = place::place(user)?;
     for cache in free {
@@ -93,35 +94,35 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     Ok(())
 }
 
-/// The caches that a start is to have there.
+/// The caches to keep for a start.
 fn wanted(case: &Case<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Why> {
-    // Whoever names a place wants everything in it, also from a container in which
-    // nothing is known of the program.
+    // A named directory is used for all caches, also in a container in which the program
+    // was never observed.
     if named {
         return Ok(traits::kept().collect());
     }
     let Some(seen) = case.seen else {
-        return Err("the program was not measured yet".into());
+        return Err("the program has not been measured yet".into());
     };
     let uses = |cache: &&CompileCache| seen.caches.iter().any(|name| name == cache.variable);
     let wanted: Vec<_> = traits::kept().filter(uses).collect();
     match wanted.is_empty() {
-        true => Err("the program was not seen to compile anything".into()),
+        true => Err("the program did not compile anything when it was measured".into()),
         false => Ok(wanted),
     }
 }
 
-/// Whether a place was named.
+/// Returns true if a cache directory is named in the environment.
 pub(crate) fn is_named(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
     variable(VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
-/// The place: the one that is named in the environment, else the user's own.
+/// The cache directory: the one that is named in the environment, or the default.
 pub fn default_place() -> Result<PathBuf, String> {
     place::place(|name| std::env::var_os(name))
 }
 
-/// What a place holds: files and their bytes.
+/// The number of files in a cache directory, and their bytes.
 pub fn held(place: &Path) -> io::Result<(u64, u64)> {
     let (found, _) = place::look(place)?;
     Ok((
@@ -130,7 +131,7 @@ pub fn held(place: &Path) -> io::Result<(u64, u64)> {
     ))
 }
 
-/// A number of files, for people.
+/// Formats a number of files.
 pub fn files(number: u64) -> String {
     match number {
         1 => "1 file".to_owned(),
@@ -138,7 +139,7 @@ pub fn files(number: u64) -> String {
     }
 }
 
-/// Variables that the user has set to lead out of the place, with where they lead: such
+/// Cache variables that the user has set to directories elsewhere, with their values. Such
 /// caches are not packed.
 pub fn elsewhere(place: &Path) -> Vec<(&'static str, PathBuf)> {
     let set =

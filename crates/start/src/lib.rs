@@ -1,15 +1,15 @@
 //! Starts a command warm, without changing it.
 //!
-//! The flow: read the command ([`start`]) → which remedies were decided on, and which of
-//! them apply → start it from its warm parent, and stand for it until its end; or start it
-//! plainly, by becoming it, and prepare the next start. Whatever goes wrong, the command
-//! is started: never wrong rather than fast.
+//! The flow: parse the command ([`start`]), load the remedies chosen for it and check which
+//! of them apply, then start it from its warm parent and act as its proxy until it exits. If
+//! there is no suitable parent, start it plainly by executing it, and prepare the next
+//! start. Whatever goes wrong, the command still runs: correctness comes before speed.
 //!
-//! Each remedy has a file of its own, and in it the same four things: when it applies,
-//! how it is applied, how it is verified, how it is undone. `warm_parent` starts programs
-//! itself; the others change what a start is given ([`case`]).
+//! Each remedy is one file with the same four parts: applies, apply, verify, undo.
+//! `warm_parent` starts programs; the other remedies change the environment of a start
+//! ([`case`]).
 //!
-//! This crate prints nothing; why something was not done is told to whoever asks.
+//! This crate prints nothing; it reports reasons through a callback.
 
 mod background;
 mod case;
@@ -54,40 +54,40 @@ pub use seen::Seen;
 pub use standby::{Form, MOST_STANDBYS, Standby};
 pub use warm_parent::{Running, RunningStandby, list, stop};
 
-/// How long a warm parent may be idle, where nothing else is asked for.
+/// The default time after which an idle warm parent exits.
 pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// How long a start waits for a warm parent, where nothing else is asked for.
+/// The default time that a start waits for a warm parent.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_millis(200);
 
-/// A command, and how it is to be started.
+/// A command, with the options for starting it.
 pub struct Request<'a> {
     /// The command: a program and its arguments.
     pub command: &'a [OsString],
-    /// How long a warm parent that is made for it may be idle.
+    /// The idle time after which a newly created warm parent exits.
     pub idle: Duration,
-    /// How long to wait for a warm parent before the command is started plainly.
+    /// The longest wait for a warm parent before the command is started plainly.
     pub patience: Duration,
-    /// The remedies to try; `None` for those that were decided on.
+    /// The remedies to try; `None` for those chosen by the last measurement.
     pub remedies: Option<Remedies>,
     /// Fail rather than leave out a remedy.
     pub strictly: bool,
     /// The standbys to use and to keep ready.
     pub standby: Option<Standby>,
-    /// The Python that a chain of `exec` became, as the kernel found it; the command is then
-    /// its arguments.
+    /// The Python that a chain of `exec` ended in, as the kernel found it. The command then
+    /// holds its arguments.
     pub became: Option<&'a Path>,
-    /// The options with which the Python that the command becomes is started.
+    /// The options for starting the Python that the command turns into.
     pub again: &'a [OsString],
-    /// Told how it was started, or why it was not started warm.
+    /// Called with how the command was started, or why it was not started warm.
     pub told: &'a dyn Fn(&str),
-    /// Called the first time that a command is started plainly for a reason that lasts, with
-    /// the reason and what to do about it.
+    /// Called the first time that a command is started plainly for a lasting reason, with
+    /// the reason and advice.
     pub hint: Option<&'a dyn Fn(&str)>,
 }
 
-/// Start the command. It returns how it ended if it was started warm; started plainly,
-/// this process is the command, and this returns only if it cannot be.
+/// Starts the command. After a warm start, returns its exit status. A plain start replaces
+/// this process, so this returns only if the command cannot be executed.
 pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
     let Some(executed) = request.became else {
         return start_program(request, &invocation::find(request.command)?);
@@ -130,7 +130,7 @@ fn start_program(
     match became? {}
 }
 
-/// A remedy is left out: an error, where all of them were asked for.
+/// Handles a remedy that was left out: an error with [`Request::strictly`].
 fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
     match request.strictly {
         true => Err(LaunchError::Failed(format!("a remedy was left out: {why}"))),
@@ -138,23 +138,23 @@ fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
     }
 }
 
-/// A command that remedies were applied to, and that may be started warm.
+/// A command after its remedies were applied, ready to be started warm.
 struct Begun {
-    /// What was applied, for people.
+    /// The titles of the remedies that were applied.
     applied: Vec<String>,
-    /// Why a remedy was left out, if one was.
+    /// The reason why the first remedy was left out.
     left_out: Option<Why>,
     invocation: Result<Invocation, Why>,
     places: Places,
     remedies: Remedies,
-    /// Where the start keeps its bytecode, if it does.
+    /// The directory where the start keeps its bytecode, if it does.
     bytecode: Option<PathBuf>,
 }
 
-/// Apply what was decided on and changes what the start is given: the environment of this
-/// process is then the start's.
+/// Applies the remedies that change the environment: the environment of this process becomes
+/// that of the start.
 fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Plain> {
-    // A static launcher can be followed to what it starts.
+    // A static launcher can be followed to the program that it starts.
     if let Some(why) = &program.unrecorded
         && !chain::may_become_python(program)
     {
@@ -169,7 +169,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         Some(remedies) => remedies.clone(),
         None => decision::read(&places.kept, &name).unwrap_or_else(decision::unmeasured),
     };
-    // Whoever names a place for caches wants them kept there.
+    // A user who names a cache directory wants caches to be kept there.
     if request.remedies.is_none() && kept_caches::is_named(&|name| std::env::var_os(name)) {
         remedies.insert(Remedy::KeptCaches);
         if invocation.is_ok() {
@@ -209,10 +209,10 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
     })
 }
 
-/// What is changed about a start for a remedy; or why it is left out.
+/// Adds the changes that a remedy makes to a start; an error is the reason to leave it out.
 fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     match remedy {
-        // It is the start itself.
+        // The warm parent is used by the start itself.
         Remedy::WarmParent => Ok(()),
         Remedy::LazyLoading => settings::lazy_loading(case, changes),
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
@@ -242,12 +242,12 @@ enum Tried {
     Plain(Vec<(&'static str, OsString)>),
 }
 
-/// Start it from its warm parent, or have one made.
+/// Starts the command from its warm parent, or has one created for the next start.
 fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Result<Tried, Plain> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
         (request.told)(&match (&begun.applied[..], &request.remedies) {
-            ([], Some(_)) => "started plainly, as it was asked for".to_owned(),
-            ([], None) => "started plainly, as a measurement has decided".to_owned(),
+            ([], Some(_)) => "started plainly, as requested".to_owned(),
+            ([], None) => "started plainly: no remedy helped when it was measured".to_owned(),
             (applied, _) => format!("started with {}", applied.join(" and ")),
         });
         let python = warm_parent::Injected {
@@ -308,22 +308,23 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
     }
 }
 
-/// The variables with which the Python that a command becomes comes back to us.
+/// Has the command executed with variables that make the Python it turns into call
+/// `preheat start` again.
 fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tried, Plain> {
     let shown = program.path.display();
     let variables = chain::variables(request)
-        .map_err(|why| Advice::Command.on(format!("{shown} is not a Python itself, and {why}")))?;
+        .map_err(|why| Advice::Command.on(format!("{shown} is not Python, and {why}")))?;
     if request.strictly {
-        let why = format!("{shown} is not a Python itself");
+        let why = format!("{shown} is not Python");
         return Err(Plain::for_now(why));
     }
     (request.told)(&format!(
-        "{shown} is not a Python itself; a Python that it becomes is started warm if possible"
+        "{shown} is not Python; if it executes Python, that is started warm where possible"
     ));
     Ok(Tried::Plain(variables))
 }
 
-/// Whether the command can be started from a warm parent; or why it is started plainly.
+/// Checks that the command can be started from a warm parent; an error is the reason why not.
 pub fn serves(command: &[OsString]) -> Result<(), String> {
     let program = invocation::find(command).map_err(|why| why.to_string())?;
     if let Some(why) = &program.unrecorded {
@@ -336,22 +337,22 @@ pub fn serves(command: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// What is known of a command, to be looked at and changed.
+/// The stored knowledge about a command: observations, decisions, imports.
 pub struct Known {
     program: PathBuf,
     command: Vec<OsString>,
     places: Places,
     name: String,
-    /// Whether it is run with a Python that can be forked; or why not.
+    /// The reason why the command is not run by a Python that can be forked, if so.
     is_python: Result<(), Why>,
 }
 
 impl Known {
-    /// Of this command, started from here.
+    /// Finds the command, as started from the working directory.
     pub fn of(command: &[OsString]) -> Result<Known, LaunchError> {
         let program = invocation::find(command)?;
         let places = place::places().map_err(|why| {
-            LaunchError::Failed(format!("no directory can be used for what is kept: {why}"))
+            LaunchError::Failed(format!("no directory can be used for stored state: {why}"))
         })?;
         let invocation = invocation::read(command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
@@ -367,7 +368,7 @@ impl Known {
         })
     }
 
-    /// Which remedies apply to the command, and why others do not.
+    /// All remedies, with the reasons why some do not apply to the command.
     pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Why>)> {
         let seen = Seen::read(&self.places.kept, &self.name);
         let environment = warm_parent::environment().unwrap_or_default();
@@ -380,7 +381,7 @@ impl Known {
         };
         let applies = |remedy| match (remedy, &self.is_python) {
             (Remedy::WarmParent, Err(why)) => Err(why.clone()),
-            // Now all of it is in memory; a colder start may find less there.
+            // After the recorded start everything is cached; a colder start may find less.
             (Remedy::Prefetch, _) => prefetch::applies(&case).map(|_| ()),
             _ => apply(remedy, &case, &mut Changes::default()),
         };
@@ -388,7 +389,7 @@ impl Known {
         all.map(|remedy| (remedy, applies(remedy))).collect()
     }
 
-    /// Keep what a recorded start has shown, which was made with the environment of this
+    /// Stores the observations of a recorded start, which had the environment of this
     /// process.
     pub fn saw(&self, seen: &Seen) -> io::Result<()> {
         let environment = warm_parent::environment().map_err(io::Error::other)?;
@@ -406,12 +407,12 @@ impl Known {
         seen.write(&self.places.kept, &self.name)
     }
 
-    /// The remedies that it is started with from now on.
+    /// Stores the remedies to use from now on.
     pub fn decide(&self, remedies: &Remedies) -> io::Result<()> {
         decision::write(&self.places.kept, &self.name, remedies)
     }
 
-    /// Forget all of it; its warm parents leave.
+    /// Deletes all of it, and stops the warm parents of the command.
     pub fn forget(&self) -> io::Result<()> {
         if let Ok(invocation) = invocation::read(&self.command, &self.program) {
             let identity = Identity::of(&invocation).map_err(io::Error::other)?;
@@ -435,9 +436,9 @@ impl Known {
     }
 }
 
-/// Stand for a program that runs, and end as it does. Standbys beyond the first are prepared
-/// at once, and the one that it was started from when it has ended: before that it could take
-/// device memory from the program.
+/// Acts as the proxy of a running program, and exits the way it does. Further standbys are
+/// prepared at once; the one that was used is replaced after the program has exited, since it
+/// would compete with the program for device memory.
 fn finish(warm: Warm) -> ExitCode {
     let prepare = |count: usize| {
         if let Some(standbys) = &warm.standbys

@@ -1,18 +1,16 @@
-//! Overlapped init: the recorder's library initializes the driver and makes the primary
-//! context in a thread of its own, while the program imports. What it does there is in
-//! `crates/shim/src/ahead.rs`.
+//! Overlapped init: the shim initializes the driver and retains the primary context in a
+//! separate thread while the program imports (`crates/shim/src/ahead.rs`).
 //!
-//! It applies to Python programs that were seen to make the context of one GPU
-//! themselves, if nothing speaks against a start like the one that was seen: the same
-//! arguments, the same variables as far as the driver or the program may look at them, no
-//! forked child that uses the GPU, and no sign that the program sets the driver's
-//! variables itself: that would come too late.
-//!
-//! It is applied by a variable, and where the program is started plainly by preloading;
-//! the library takes both out of the environment again. A child of a warm parent begins it
-//! when it becomes the program. It is verified by a recording, which has the calls of that
-//! thread apart: the program's own are quick then. It is undone by not being asked for:
-//! nothing is kept.
+//! - Applies to Python programs that were observed creating the context of one GPU in their
+//!   main process, if this start is like the observed one: the same arguments, the same
+//!   values of the variables that the driver or the program may read, no forked child that
+//!   uses the GPU, and no sign that the program sets variables of the driver, which would
+//!   come too late.
+//! - Apply: set a variable, and for a plain start preload the shim, which removes both from
+//!   the environment. A child of a warm parent begins when it becomes the program.
+//! - Verify: a recording shows the calls of that thread separately; those of the program are
+//!   then fast.
+//! - Undo: do not apply it; nothing is stored.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -30,11 +28,10 @@ use crate::warm_parent::{Ahead, Learned};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Beginnings of variables that the driver reads when it is initialized.
+/// Prefixes of the variables that the driver reads when it is initialized.
 const DRIVERS: [&str; 2] = ["CUDA_", "NVIDIA_"];
 
-/// Variables by which launchers tell a process which GPU is its own, and where libraries
-/// are found.
+/// Variables with which launchers assign GPUs to processes, and the library search path.
 const PLACES: [&str; 5] = [
     "LD_LIBRARY_PATH",
     "LOCAL_RANK",
@@ -43,7 +40,7 @@ const PLACES: [&str; 5] = [
     "SLURM_PROCID",
 ];
 
-/// Have the driver initialized ahead.
+/// Sets the variable that makes the shim initialize the driver ahead of the program.
 pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     let (device, driver, program) = applies(case)?;
     let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
@@ -54,20 +51,21 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
         program.into_os_string(),
     ];
     if fields.iter().any(|field| field.as_bytes().contains(&b'\n')) {
-        return Err("a path with a line break in it cannot be told".into());
+        return Err("a path contains a line break".into());
     }
     changes.set(AHEAD, fields.join(OsStr::new("\n")));
     Ok(())
 }
 
-/// The device, the driver's library and the program's file; or why not.
+/// The device, the driver library and the executable; an error is the reason why the remedy
+/// does not apply.
 fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
-    let seen = case.seen.ok_or("the program was not measured yet")?;
+    let seen = case.seen.ok_or("the program has not been measured yet")?;
     let device = seen
         .device
-        .ok_or("the program was not seen to make the context of one GPU")?;
+        .ok_or("the program did not create the context of exactly one GPU when measured")?;
     if seen.forks_use_device {
-        return Err("processes that it forks use the GPU, which they could not any more".into());
+        return Err("its forked processes use the GPU, and would no longer be able to".into());
     }
     let invocation = invocation::read(case.command, case.program)?;
     let spoken = spoken_of(&invocation, seen)?;
@@ -79,24 +77,25 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
     };
     if let Some(name) = spoken.union(&changed).find(is_drivers) {
         return Err(format!(
-            "the program speaks of {}, and may set it before it initializes the driver",
+            "the program mentions {}, and may set it before it initializes the driver",
             String::from_utf8_lossy(name)
         ));
     }
     if seen.conditions != conditions(case.command, case.environment, &spoken) {
-        return Err("the program was seen with other arguments or other variables".into());
+        return Err("the program was measured with other arguments or other variables".into());
     }
     let is_driver = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default();
         name.as_bytes().starts_with(b"libcuda.so") && path.is_absolute() && path.exists()
     };
     let driver = seen.files.iter().find(is_driver);
-    let driver = driver.ok_or("the driver's library that it has loaded is not there")?;
+    let driver = driver.ok_or("the driver library that it loaded no longer exists")?;
     let program = fs::canonicalize(&invocation.interpreter).map_err(|why| why.to_string())?;
     Ok((device, driver.clone(), program))
 }
 
-/// What makes a start like another: whatever may decide which GPU the program uses.
+/// The conditions of an observed start, a hash of everything that may decide which GPU the
+/// program uses.
 pub(crate) fn seen_with(case: &Case<'_>, seen: &Seen) -> String {
     let spoken = invocation::read(case.command, case.program)
         .and_then(|invocation| spoken_of(&invocation, seen));
@@ -139,13 +138,13 @@ fn conditions(
     identity::name(&text)
 }
 
-/// Variables that the program's own files speak of.
+/// Variables that the program's source files mention.
 pub(crate) fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Why> {
     Ok(Learned::of(&seen.modules).ahead(&invocation.main)?.sets)
 }
 
-/// Variables that were changed while it ran, or that files speak of which were not there
-/// when it was seen.
+/// Variables that the program changed while it ran, or that are mentioned in files that did
+/// not exist when it was measured.
 fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>, Why> {
     let name = identity::name_of(&Ok(invocation.clone()), case.program);
     let Some(learned) = Learned::read(&Learned::file(&case.places.kept, &name)) else {
@@ -158,20 +157,20 @@ fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>
     Ok(changed)
 }
 
-/// What else is set where the program is started plainly, if it was asked for.
+/// The LD_PRELOAD value for a plain start with overlapped init.
 pub(crate) fn preloaded() -> Option<(&'static str, OsString)> {
     let asked = std::env::var_os(AHEAD)?.into_vec();
     let shim = asked.split(|&byte| byte == b'\n').nth(1)?;
     preload(OsStr::from_bytes(shim), std::env::var_os(PRELOAD))
 }
 
-/// Ours first. An empty value behind a colon is one that was set.
+/// Puts the shim first. A trailing colon stands for a variable that was set but empty.
 pub(crate) fn preload(shim: &OsStr, theirs: Option<OsString>) -> Option<(&'static str, OsString)> {
     let mut value = shim.to_owned();
     if let Some(theirs) = theirs {
         let is_separator = |byte: &u8| b" :".contains(byte);
         if theirs.as_bytes().split(is_separator).next() == Some(shim.as_bytes()) {
-            return None; // A recording has it there.
+            return None; // A recording has already preloaded it.
         }
         value.push(":");
         value.push(theirs);
@@ -186,12 +185,12 @@ mod tests {
 
     use crate::case::tests::{Sample, sample};
 
-    /// A start of a Python program that exists, and was seen as `change` has it.
+    /// A start of a Python program that exists, with observations modified by `change`.
     fn seen(environment: &[(&str, &str)], code: &str, change: impl FnOnce(&mut Seen)) -> Sample {
         let mut seen = Seen {
             device: Some(1),
             uses_cuda: true,
-            // Any file will do that is there.
+            // Any existing file will do.
             files: vec!["/nowhere/libcuda.so.1".into(), driver()],
             ..Seen::default()
         };
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_seen_is_done() {
+    fn it_applies_only_to_starts_like_the_observed_one() {
         if !Path::new("/usr/bin/python3").exists() {
             return;
         }
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_speaks_of_the_drivers_variables_is_left_alone() {
+    fn it_does_not_apply_to_programs_that_mention_driver_variables() {
         if !Path::new("/usr/bin/python3").exists() {
             return;
         }
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn other_arguments_or_variables_are_another_start() {
+    fn conditions_depend_on_arguments_and_relevant_variables() {
         let none = BTreeSet::new();
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         let environment = |pairs: &[(&str, &str)]| {
@@ -265,10 +264,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_preloads_stays_behind_ours() {
+    fn libraries_that_the_user_preloads_come_after_the_shim() {
         let of = |theirs: Option<&str>| {
             let set = preload(OsStr::new("/s.so"), theirs.map(OsString::from));
-            set.map(|(_, value)| value.into_string().expect("it is text"))
+            set.map(|(_, value)| value.into_string().expect("it is UTF-8"))
         };
         assert_eq!(of(None).as_deref(), Some("/s.so"));
         assert_eq!(of(Some("")).as_deref(), Some("/s.so:"));

@@ -1,9 +1,9 @@
-//! Private directories of the user: one for sockets and state of running parents, one for
-//! what is kept.
+//! The user's private directories: one for the sockets and state of running parents, one
+//! for stored knowledge about programs.
 //!
-//! Code is executed from there, by path. So a directory is used only if no other user can
-//! rename or replace it or one above it, and it is known by its path without links from
-//! then on. One that another user has made first is passed over.
+//! Code is executed from there, by path. A directory is therefore used only if no other user
+//! can rename or replace it or one of its ancestors, and its symlinks are resolved once. A
+//! directory that another user created first is skipped.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
-/// What Python loads, by name.
+/// The files that Python loads, by name.
 const PYTHON: [(&str, &[u8]); 24] = [
     (
         "sitecustomize.py",
@@ -50,32 +50,32 @@ const PYTHON: [(&str, &[u8]); 24] = [
 /// for 107 bytes, and a name is `/`, 16 digits, `-`, a process and `.standby`.
 const LONGEST: usize = 72;
 
-/// Where directories for temporary files are if TMPDIR does not name one that can be used.
+/// The directory for temporary files if TMPDIR does not name a usable one.
 const TEMPORARY: &str = "/tmp";
 
-/// Where things are.
+/// The state directories.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     /// Sockets, states and locks of parents.
     pub run: PathBuf,
-    /// What was learned of programs.
+    /// Stored knowledge about programs.
     pub kept: PathBuf,
     /// The directory of our `sitecustomize.py`.
     pub python: PathBuf,
 }
 
-/// The user's directories; made where they are not there yet.
+/// The user's directories, created if missing.
 pub(crate) fn places() -> io::Result<Places> {
-    // Where files may not grow, writing is to fail, and not to be the end of us.
-    // SAFETY: signal takes numbers; no other thread has an interest in this one.
+    // With a file size limit, writing must fail rather than kill this process.
+    // SAFETY: signal only takes numbers; no other thread relies on this signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let places = places_by(|name| std::env::var_os(name), &temporary());
-    // SAFETY: as above; it is what it was.
+    // SAFETY: as above; this restores the previous action.
     unsafe { libc::signal(libc::SIGXFSZ, before) };
     places
 }
 
-/// Only where running parents are, if there is such a place.
+/// The directory of running parents alone.
 pub(crate) fn run_directory() -> io::Result<PathBuf> {
     run_by(&|name| std::env::var_os(name), &temporary())
 }
@@ -105,8 +105,8 @@ fn run_by(
     Err(io::Error::other(reasons.join("; ")))
 }
 
-/// A private directory with this name, or, where another user has taken that, one whose
-/// name begins with it.
+/// A private directory with this name; if that belongs to another user, one whose name
+/// begins with it.
 fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let directory = trusted(directory)?;
     let run = directory.join(name);
@@ -123,7 +123,8 @@ fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(run)
 }
 
-/// Nobody else can make a directory that is ours, so the first of those is it.
+/// Finds or creates a private directory whose name begins with `name`. Other users cannot
+/// create a directory that we own, so the first one that we own is the right one.
 fn instead(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let beginning = format!("{name}-");
     let ours = || -> io::Result<Option<PathBuf>> {
@@ -144,7 +145,7 @@ fn instead(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let serial = now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32;
     let new = directory.join(format!("{beginning}{:08x}", serial as u32));
     DirBuilder::new().mode(0o700).create(&new)?;
-    // Others of this user may have made one at the same time.
+    // Another process of this user may have created one at the same time.
     ours()?.ok_or_else(|| io::Error::other("it was removed again"))
 }
 
@@ -160,8 +161,8 @@ fn places_by(
     };
     let cache =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    // Without a cache things are kept as long as parents run. One that belongs to another
-    // user (root with that user's HOME) is left alone.
+    // Without a cache directory, state lives as long as parents run. A cache directory of
+    // another user (root with that user's HOME) is not used.
     let kept = cache
         .and_then(|cache| {
             let cache = trusted(&cache).ok()?;
@@ -178,19 +179,19 @@ fn places_by(
     }
     if python.as_os_str().as_bytes().contains(&b':') {
         return Err(io::Error::other(
-            "PYTHONPATH cannot name a path with a colon in it",
+            "PYTHONPATH cannot contain a path with a colon",
         ));
     }
     Ok(Places { run, kept, python })
 }
 
-/// Parents of another version are not talked to.
+/// The version of the Python files. Parents of another version are not used.
 pub(crate) fn version() -> String {
     let bytes = PYTHON.iter().flat_map(|(_, bytes)| bytes.iter().copied());
     crate::identity::name(&bytes.collect::<Vec<u8>>())
 }
 
-/// Whether it is a directory of this user that is open to nobody else.
+/// Returns true for a directory of this user that no other user can access.
 fn is_private(directory: &Path) -> bool {
     fs::symlink_metadata(directory)
         .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
@@ -216,18 +217,18 @@ mod tests {
         let at = scratch("places");
         let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
         let temporary = [at.clone()];
-        let places = places_by(variable, &temporary).expect("they are made");
+        let places = places_by(variable, &temporary).expect("they are created");
         assert_eq!(places.run, at.join("preheat"));
         assert!(is_private(&places.run) && is_private(&places.kept));
         fs::write(places.python.join("child.py"), "evil").expect("it is ours");
-        let again = places_by(variable, &temporary).expect("they are there");
-        let child = fs::read(again.python.join("child.py")).expect("it is there");
+        let again = places_by(variable, &temporary).expect("they exist");
+        let child = fs::read(again.python.join("child.py")).expect("it exists");
         assert_ne!(child, b"evil");
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 
     #[test]
-    fn directories_that_others_can_change_are_passed_over() {
+    fn directories_that_others_can_change_are_skipped() {
         let at = scratch("open");
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
@@ -237,11 +238,11 @@ mod tests {
         let temporary = [at.clone()];
         let run = run_by(&|_| Some(at.clone().into_os_string()), &temporary).expect("elsewhere");
         assert_eq!(run, at.join(&name));
-        // A link of this user is not followed, wherever it leads.
-        fs::remove_dir_all(&run).expect("it goes");
+        // Even a symlink of this user is not followed.
+        fs::remove_dir_all(&run).expect("the directory can be removed");
         std::os::unix::fs::symlink("/tmp", &run).expect("a link");
         assert!(run_by(&|_| None, &temporary).is_err());
-        // In a directory that is not sticky others could replace it at any time.
+        // In a world-writable directory without the sticky bit, others could replace it.
         let (open, next) = (at.join("all"), at.join("next"));
         for directory in [&open, &next] {
             fs::create_dir(directory).expect("a directory for the test");
@@ -254,18 +255,18 @@ mod tests {
         let run = run_by(&variable, &[open.clone(), next.clone()]).expect("elsewhere");
         assert_eq!(run, next.join(&name));
         let why = run_by(&|_| None, &[open])
-            .expect_err("it is open")
+            .expect_err("it is world-writable")
             .to_string();
         assert!(why.contains("can be changed by every user"), "{why}");
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 
     #[test]
-    fn another_name_is_found_again() {
-        let at = scratch("taken");
-        let first = instead(&at, "preheat-1").expect("it is made");
+    fn the_fallback_directory_is_found_again() {
+        let at = scratch("fallback");
+        let first = instead(&at, "preheat-1").expect("it is created");
         assert!(is_private(&first));
-        assert_eq!(instead(&at, "preheat-1").expect("it is there"), first);
-        fs::remove_dir_all(&at).expect("it goes");
+        assert_eq!(instead(&at, "preheat-1").expect("it exists"), first);
+        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

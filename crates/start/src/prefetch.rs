@@ -1,11 +1,12 @@
-//! Prefetch: what earlier starts of the program have read until their first iteration is
-//! read ahead, by a few threads, while the program starts.
+//! Prefetch: a few threads read the files that earlier starts of the program read before
+//! the end of their first iteration, while the program starts.
 //!
-//! It applies where something of that is not in the page cache now: a few of the files
-//! are looked at for that, which costs a millisecond. It is applied by a process in the
-//! background, which has nothing of the program's and ends by itself, also when the
-//! program does. It is verified by looking again. There is nothing to undo: the page
-//! cache gives its memory to whoever needs it.
+//! - Applies if some of these files are not in the page cache. A sample of them is checked,
+//!   which costs a millisecond.
+//! - Apply: a background process reads them. It shares nothing with the program, and exits
+//!   when it is done or the program exits.
+//! - Verify: check the sample again.
+//! - Undo: nothing to do, since the page cache gives up its memory when needed.
 
 mod read;
 
@@ -18,30 +19,30 @@ use crate::case::Case;
 use crate::invocation::Why;
 use crate::seen::Seen;
 
-/// Most files that are looked at.
+/// The sample: at most this many files at even steps, and this many of the largest.
 const EVENLY: usize = 96;
 const LARGEST: usize = 32;
 
-/// Places in each that are looked at.
+/// The number of bytes that are checked per sampled file.
 const PLACES: u64 = 4;
 
-/// Of a file of which nobody knows what was read of it, so much is read at most.
+/// The number of bytes that are read of a file whose ranges are unknown.
 const WHOLE: u64 = 256 << 20;
 
-/// What would be read ahead, wherever it is now; or why nothing is known.
+/// The observations to read ahead, cached or not; an error is the reason why there are none.
 pub(crate) fn applies<'a>(case: &Case<'a>) -> Result<&'a Seen, Why> {
-    let seen = case.seen.ok_or("the program was not measured yet")?;
+    let seen = case.seen.ok_or("the program has not been measured yet")?;
     if seen.files.is_empty() {
-        return Err("the program was not seen to read anything".into());
+        return Err("the program read no files when it was measured".into());
     }
     Ok(seen)
 }
 
-/// Have it read ahead.
+/// Starts the background process that reads ahead.
 pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
     let seen = applies(case)?;
     if is_there(seen) {
-        return Err("what it reads is in memory already".into());
+        return Err("the files that it reads are already in memory".into());
     }
     let budget = preheat_host::memory::available().unwrap_or(0) / 2;
     let program = std::process::id();
@@ -50,14 +51,14 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
         let _ = std::env::set_current_dir("/");
         read::all(seen, budget, program);
     });
-    begun.map_err(|why| format!("it cannot be read in the background: {why}"))
+    begun.map_err(|why| format!("cannot start a background process: {why}"))
 }
 
-/// Whether all that is looked at is in the page cache. What cannot be told is not.
+/// Returns true if the whole sample is in the page cache.
 fn is_there(seen: &Seen) -> bool {
     sample(seen).all(|path| {
         let Some(file) = read::open(path) else {
-            return true; // It is gone, or not ours to read.
+            return true; // Missing or unreadable.
         };
         let parts = parts(seen, path, &file);
         let bytes: u64 = parts.iter().map(|part| part.end - part.start).sum();
@@ -66,7 +67,7 @@ fn is_there(seen: &Seen) -> bool {
     })
 }
 
-/// The largest, as far as that is known, and some of the others.
+/// The files with the most bytes in known ranges, and an even selection of all files.
 fn sample(seen: &Seen) -> impl Iterator<Item = &Path> {
     let mut largest: Vec<_> = seen
         .ranges
@@ -83,7 +84,7 @@ fn sample(seen: &Seen) -> impl Iterator<Item = &Path> {
     largest.into_iter().map(|(_, path)| path).chain(evenly)
 }
 
-/// What is to be read of a file.
+/// The ranges to read of a file.
 fn parts(seen: &Seen, path: &Path, file: &File) -> Vec<Range<u64>> {
     if let Some(parts) = seen.ranges.get(path) {
         return parts.clone();
@@ -94,7 +95,7 @@ fn parts(seen: &Seen, path: &Path, file: &File) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// Where the byte with this number lies, if only the parts are counted.
+/// The file offset of the byte with this number, counting only the bytes in `parts`.
 fn at(parts: &[Range<u64>], mut number: u64) -> Option<u64> {
     for part in parts {
         let length = part.end - part.start;
@@ -115,8 +116,8 @@ mod tests {
     use std::path::PathBuf;
     use std::time::{Duration, Instant};
 
-    /// Files on a disk that are in nobody's memory. `None` where they cannot be: on a file
-    /// system that is one.
+    /// Files on disk that are not in the page cache. `None` if that is impossible, as on a
+    /// file system in memory.
     fn cold(name: &str, count: usize, bytes: usize) -> Option<(PathBuf, Vec<PathBuf>)> {
         let beside = std::env::current_exe().expect("a path");
         let directory = beside.with_file_name(format!("prefetch-{name}-{}", std::process::id()));
@@ -125,29 +126,29 @@ mod tests {
         for path in &paths {
             fs::write(path, vec![7; bytes]).expect("a file");
             let file = File::open(path).expect("it opens");
-            file.sync_all().expect("it is on disk");
+            file.sync_all().expect("it is written to disk");
             drop_pages(&file);
         }
         let is_cold = paths.iter().all(|path| there(path) == 0);
         if !is_cold {
-            fs::remove_dir_all(&directory).expect("it goes");
+            fs::remove_dir_all(&directory).expect("the directory can be removed");
         }
         is_cold.then_some((directory, paths))
     }
 
     fn drop_pages(file: &File) {
         use std::os::fd::AsRawFd;
-        // SAFETY: the descriptor is open; no memory is involved.
+        // SAFETY: the descriptor is open, and no pointers are passed.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
     fn there(path: &Path) -> u64 {
-        let parts = preheat_launch::cached_parts(path).expect("it can be asked");
+        let parts = preheat_launch::cached_parts(path).expect("the kernel reports them");
         parts.iter().map(|part| part.end - part.start).sum()
     }
 
     #[test]
-    fn what_was_seen_is_read_and_nothing_else() {
+    fn only_the_observed_ranges_are_read() {
         let Some((directory, paths)) = cold("all", 40, 3 << 20) else {
             return;
         };
@@ -160,7 +161,7 @@ mod tests {
         };
         assert!(!is_there(&seen));
         read::all(&seen, u64::MAX, std::process::id());
-        // What was on its way already is not waited for.
+        // `all` does not wait for pages that were already being read.
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_there(&seen) {
             assert!(Instant::now() < deadline, "it is not read");
@@ -173,13 +174,13 @@ mod tests {
                 _ => assert_eq!(there(path), 3 << 20, "{number}"),
             }
         }
-        let why = apply(&sample_case(&[], Some(seen)).case()).expect_err("all of it is there");
+        let why = apply(&sample_case(&[], Some(seen)).case()).expect_err("everything is cached");
         assert!(why.contains("already"), "{why}");
-        fs::remove_dir_all(&directory).expect("it goes");
+        fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
 
     #[test]
-    fn a_budget_is_kept_and_a_program_that_is_gone_needs_nothing() {
+    fn reading_stops_at_the_budget_and_when_the_program_has_exited() {
         let Some((directory, files)) = cold("budget", 10, 1 << 20) else {
             return;
         };
@@ -195,11 +196,11 @@ mod tests {
         assert_eq!(all(), 0);
         read::all(&seen, (3 << 20) + 5, std::process::id());
         assert_eq!(all(), 3 << 20);
-        fs::remove_dir_all(&directory).expect("it goes");
+        fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
 
     #[test]
-    fn a_byte_of_the_parts_is_found_in_the_file() {
+    fn a_byte_number_is_mapped_to_a_file_offset() {
         let parts = [10..12, 20..23];
         let found: Vec<_> = (0..6).map(|number| at(&parts, number)).collect();
         let expected = [Some(10), Some(11), Some(20), Some(21), Some(22), None];
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn without_files_there_is_nothing_to_do() {
+    fn it_does_not_apply_without_files() {
         for seen in [None, Some(Seen::default())] {
             assert!(apply(&sample_case(&[], seen).case()).is_err());
         }

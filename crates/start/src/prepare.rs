@@ -1,5 +1,5 @@
-//! Makes a warm parent before a program is started: from what is known of its imports,
-//! which may come from a recording of it.
+//! Creates a warm parent before a program is started, from its known imports, which may
+//! come from a recording.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,34 +10,34 @@ use crate::standby::{Standby, Standbys};
 use crate::warm_parent::{self, Inherited, Wish};
 use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, invocation, place};
 
-/// What was recorded of a program's imports.
+/// The recorded imports of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
-    /// Names of modules that were imported, without those that failed; in the order in
-    /// which their imports ended.
+    /// Names of the modules that were imported without an error, in the order in which
+    /// their imports ended.
     pub names: Vec<String>,
-    /// Files that the program has read, in any order: those of the modules are among them.
+    /// Files that the program read, in any order, including those of the modules.
     pub files: Vec<PathBuf>,
 }
 
-/// For which command a parent is wanted, and how.
+/// The command to create a parent for, with options.
 pub struct Preparation<'a> {
     /// The command: a program and its arguments.
     pub command: &'a [OsString],
-    /// What was recorded of it; without that, what earlier starts have left.
+    /// The recorded imports; `None` uses what earlier starts have learned.
     pub imports: Option<&'a Imports>,
-    /// How long the parent may be idle.
+    /// The idle time after which the parent exits.
     pub idle: Duration,
-    /// How long to wait for it.
+    /// The longest wait for the parent.
     pub limit: Duration,
     /// The standbys to prepare and wait for.
     pub standby: Option<Standby>,
-    /// Told how far it is.
+    /// Called with progress messages.
     pub told: &'a dyn Fn(&str),
 }
 
-/// Have a warm parent for a command, and wait until it serves. An error says why there is
-/// none: a sentence that goes on from "it is started plainly:".
+/// Creates a warm parent for a command, and waits until it is ready. An error is a reason
+/// that continues "it is started plainly:".
 pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
     wished(preparation.command, |mut wish| {
         wish.idle = preparation.idle;
@@ -64,14 +64,14 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
     })
 }
 
-/// Have it known what a command imports, so that its first start has a parent made.
+/// Stores the imports of a command, so that its first start already has a parent created.
 pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), String> {
     wished(command, |wish| {
         warm_parent::learn_from(&wish, &imports.names, &imports.files)
     })
 }
 
-/// Does something with the wish for a parent of a command.
+/// Calls `what` with the request for a parent of a command.
 fn wished<R>(
     command: &[OsString],
     what: impl FnOnce(Wish<'_>) -> Result<R, String>,

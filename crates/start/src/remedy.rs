@@ -1,30 +1,29 @@
 //! The remedies, by name.
 //!
-//! Each has a file of its own, and in it the same four things: when it applies, how it is
-//! applied, how it is verified, how it is undone.
+//! Each remedy is one file with the same four parts: applies, apply, verify, undo.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// What can be done for a start.
+/// A way to make a start faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Remedy {
-    /// A process that has imported what the program imports forks each start.
+    /// Fork each start from a process that has already imported the program's modules.
     WarmParent,
-    /// The driver and its context are initialized while the program imports.
+    /// Initialize the driver and its context while the program imports.
     OverlappedInit,
-    /// What the program reads is read ahead.
+    /// Read ahead the files that the program reads.
     Prefetch,
-    /// Compiled code is kept in one place.
+    /// Keep compiled code in one cache directory.
     KeptCaches,
-    /// The bytecode of Python modules is kept beside it.
+    /// Keep the bytecode of Python modules in the cache directory.
     KeptBytecode,
-    /// Kernels are loaded at their first use, whatever the environment says.
+    /// Load kernels at their first use, overriding the environment.
     LazyLoading,
-    /// The driver loads machine code with several threads.
+    /// Load machine code with several driver threads.
     LoaderThreads,
-    /// A framework takes device memory as it needs it.
+    /// Make a framework allocate device memory on demand.
     Allocator,
 }
 
@@ -41,7 +40,7 @@ impl Remedy {
         Remedy::Allocator,
     ];
 
-    /// Its name for programs; where `preheat run` predicts a saving, the same.
+    /// The machine-readable name, equal to that of the prediction of `preheat run`.
     pub fn id(self) -> &'static str {
         match self {
             Remedy::WarmParent => "warm-parent",
@@ -55,7 +54,7 @@ impl Remedy {
         }
     }
 
-    /// Its name for people: the same in words.
+    /// The human-readable name.
     pub fn title(self) -> String {
         self.id().replace('-', " ")
     }
@@ -74,12 +73,12 @@ impl FromStr for Remedy {
         let known = Remedy::ALL.into_iter().find(|remedy| remedy.id() == text);
         known.ok_or_else(|| {
             let names = Remedy::ALL.map(Remedy::id).join(", ");
-            format!("`{text}` is no remedy; there are {names}")
+            format!("unknown remedy `{text}`; expected one of {names}")
         })
     }
 }
 
-/// Some remedies.
+/// A set of remedies.
 pub type Remedies = BTreeSet<Remedy>;
 
 #[cfg(test)]
@@ -87,11 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remedy_is_known_by_its_name() {
+    fn remedies_are_parsed_by_id() {
         for remedy in Remedy::ALL {
             assert_eq!(remedy.id().parse(), Ok(remedy));
         }
-        let why = "warmth".parse::<Remedy>().expect_err("there is none");
+        let why = "warmth".parse::<Remedy>().expect_err("it is unknown");
         assert!(why.contains("warm-parent"), "{why}");
     }
 }

@@ -1,7 +1,7 @@
-//! What recorded starts of a program have shown, as far as remedies want to know it.
+//! Observations from recorded starts of a program, as input for remedies.
 //!
-//! It is kept beside what else is known of the program: a few records, each ended by NULs.
-//! What cannot be read is as if it were not there.
+//! They are stored with the other knowledge about the program, as records of three fields
+//! that end with NULs. Unreadable records are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,30 +11,30 @@ use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// What was seen.
+/// The observations from a recorded start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Modules that were imported, with their files as far as those are known, in the order
-    /// in which their imports began.
+    /// Imported modules with their files (empty if unknown), in the order in which their
+    /// imports began.
     pub modules: Vec<(String, String)>,
-    /// Files that were read until the first iteration ended, in the order of their first use.
+    /// Files read until the end of the first iteration, in the order of their first use.
     pub files: Vec<PathBuf>,
-    /// The parts of them that were read, as bytes from and to; of one that is not among
-    /// these nobody knows. See [`Seen::look_at_pages`].
+    /// The byte ranges of those files that were read; a file that is missing here has
+    /// unknown ranges. See [`Seen::read_cached_ranges`].
     pub ranges: BTreeMap<PathBuf, Vec<Range<u64>>>,
-    /// The GPU whose context the program's own process made: its number among those that
-    /// it can see. `None` where there was none, or more than one.
+    /// The GPU on which the main process created its context, as an index into the visible
+    /// GPUs. `None` if there was no context, or more than one.
     pub device: Option<u32>,
-    /// Whether it used CUDA at all.
+    /// The program used CUDA.
     pub uses_cuda: bool,
-    /// Whether a child that was forked, and not one that became another program, used a GPU.
+    /// A forked child that did not execute another program used a GPU.
     pub forks_use_device: bool,
-    /// Whether it compiled modules from source whose bytecode Python does not write.
+    /// The program compiled modules whose bytecode Python does not write.
     pub compiles_bytecode: bool,
-    /// Variables of caches for compiled code that it would read or write.
+    /// Variables of the compile caches that the program would use.
     pub caches: Vec<String>,
-    /// A name for the arguments and variables that it was seen with, as far as they may
-    /// decide which GPU it uses. Set when it is kept.
+    /// A hash of the arguments and variables that may decide which GPU is used. Set when
+    /// the observations are stored.
     pub conditions: String,
 }
 
@@ -42,13 +42,13 @@ const USES_CUDA: &str = "uses-cuda";
 const FORKS: &str = "forks-use-device";
 const COMPILES: &str = "compiles-bytecode";
 
-/// Parts that are less than this apart are read as one.
+/// Ranges with a smaller gap than this are read as one.
 const APART: u64 = 128 << 10;
 
 impl Seen {
-    /// Take what is in the page cache now of the files for what was read of them: right
-    /// after a start that found none of them there.
-    pub fn look_at_pages(&mut self) {
+    /// Sets the ranges to what is now in the page cache. To be called right after a start
+    /// that began with none of the files in the page cache.
+    pub fn read_cached_ranges(&mut self) {
         for path in &self.files {
             if let Some(parts) = preheat_launch::cached_parts(path) {
                 self.ranges.insert(path.clone(), coarse(parts));
@@ -56,12 +56,12 @@ impl Seen {
         }
     }
 
-    /// What was kept of a program with this name.
+    /// Reads the observations of the program with this name.
     pub(crate) fn read(directory: &Path, name: &str) -> Option<Seen> {
         Some(Seen::parse(&fs::read(file(directory, name)).ok()?))
     }
 
-    /// Keep it for later starts.
+    /// Stores the observations for later starts.
     pub(crate) fn write(&self, directory: &Path, name: &str) -> io::Result<()> {
         preheat_host::files::put(&file(directory, name), &self.text())
     }
@@ -141,7 +141,7 @@ impl Seen {
     }
 }
 
-/// Numbers, from and to in turn. What makes no sense is left out.
+/// Parses alternating starts and ends; invalid ranges are dropped.
 fn parts(text: &str) -> Vec<Range<u64>> {
     let numbers: Vec<u64> = text
         .split(' ')
@@ -151,7 +151,7 @@ fn parts(text: &str) -> Vec<Range<u64>> {
     pairs.filter(|part| !part.is_empty()).collect()
 }
 
-/// The same with small gaps closed.
+/// Closes small gaps between ranges.
 fn coarse(parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut coarse: Vec<Range<u64>> = Vec::new();
     for part in parts {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_read_as_it_was_written() {
+    fn observations_survive_a_round_trip() {
         let seen = Seen {
             modules: vec![("numpy".into(), "/a b/numpy.py".into())],
             files: vec!["/a\nb".into(), "/c".into()],

@@ -1,9 +1,9 @@
-//! Settings of the environment that may pay: how kernels are loaded, by how many threads, and
-//! how frameworks take device memory. They are for when code is loaded and memory taken,
-//! and not for what a program computes.
+//! Environment variables that may save time: how kernels are loaded, by how many threads,
+//! and how frameworks allocate device memory. They affect when code is loaded and memory
+//! allocated, not what a program computes.
 //!
-//! A setting applies where the user has said nothing about it, or where what was said is
-//! what makes the start slow. It is undone by not being set: nothing is kept.
+//! A setting applies if the user has not set it, or has set it to a value that makes the
+//! start slow. To undo it, do not set it: nothing is stored.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::case::{Case, Changes};
 use crate::invocation::{self, Why};
 use crate::overlapped_init::spoken_of;
 
-/// When kernels are loaded: at their first use, or all of a module at once.
+/// Kernels are loaded at their first use (LAZY) or with their module (EAGER).
 const LOADING: &str = "CUDA_MODULE_LOADING";
 
-/// How many threads the driver loads machine code with.
+/// The number of threads that load machine code.
 const THREADS: &str = "CUDA_BINARY_LOADER_THREAD_COUNT";
 const MOST_THREADS: usize = 8;
 
-/// Load kernels at their first use.
+/// Loads kernels at their first use.
 pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     uses_cuda(case)?;
     match case.variable(LOADING) {
@@ -27,27 +27,27 @@ pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(),
             changes.set(LOADING, "LAZY");
             Ok(())
         }
-        Some(_) => Err(format!("{LOADING} is set already")),
-        None => Err("kernels are loaded at their first use already".into()),
+        Some(_) => Err(format!("{LOADING} is already set")),
+        None => Err("kernels are already loaded at their first use".into()),
     }
 }
 
-/// Load machine code with several threads.
+/// Loads machine code with several threads.
 pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     uses_cuda(case)?;
     if case.variable(THREADS).is_some() {
-        return Err(format!("{THREADS} is set already"));
+        return Err(format!("{THREADS} is already set"));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {
-        return Err("there is one core only".into());
+        return Err("there is only one core".into());
     }
     changes.set(THREADS, cores.min(MOST_THREADS).to_string());
     Ok(())
 }
 
-/// A framework, the setting by which it takes device memory as it needs it, and others by which
-/// the user may have said something else.
+/// A framework, the setting that makes it allocate device memory on demand, and other
+/// settings by which the user may have chosen something else.
 struct Allocates {
     module: &'static str,
     setting: (&'static str, &'static str),
@@ -69,7 +69,7 @@ const FRAMEWORKS: [Allocates; 3] = [
         setting: ("TF_FORCE_GPU_ALLOW_GROWTH", "true"),
         others: &["TF_GPU_ALLOCATOR"],
     },
-    // The older name of the variable makes new versions warn; old ones leave this one alone.
+    // New versions warn about the older name of the variable; old ones ignore this one.
     Allocates {
         module: "torch",
         setting: ("PYTORCH_ALLOC_CONF", "expandable_segments:True"),
@@ -77,14 +77,14 @@ const FRAMEWORKS: [Allocates; 3] = [
     },
 ];
 
-/// Have a framework take device memory as it needs it, and not all of it or anew at first.
+/// Makes frameworks allocate device memory on demand, instead of all of it at first.
 pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     uses_cuda(case)?;
     let modules = case.seen.map_or(&[][..], |seen| &seen.modules);
     let imports = |of: &&Allocates| modules.iter().any(|(name, _)| name == of.module);
     let frameworks: Vec<&Allocates> = FRAMEWORKS.iter().filter(imports).collect();
     if frameworks.is_empty() {
-        return Err("neither JAX, TensorFlow nor PyTorch was seen in it".into());
+        return Err("the program imports neither JAX, TensorFlow nor PyTorch".into());
     }
     let invocation = invocation::read(case.command, case.program)?;
     let spoken = match case.seen {
@@ -94,10 +94,10 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
     for framework in &frameworks {
         for name in framework.others.iter().chain([&framework.setting.0]) {
             if case.variable(name).is_some() {
-                return Err(format!("{name} is set already"));
+                return Err(format!("{name} is already set"));
             }
             if spoken.contains(name.as_bytes()) {
-                return Err(format!("its own files speak of {name}"));
+                return Err(format!("its source files mention {name}"));
             }
         }
     }
@@ -110,8 +110,8 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
 fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
     match case.seen {
         Some(seen) if seen.uses_cuda => Ok(()),
-        Some(_) => Err("the program was not seen to use CUDA".into()),
-        None => Err("the program was not measured yet".into()),
+        Some(_) => Err("the program did not use CUDA when it was measured".into()),
+        None => Err("the program has not been measured yet".into()),
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_user_made_slow_is_made_lazy() {
+    fn only_eager_loading_is_made_lazy() {
         let mut changes = Changes::default();
         assert!(lazy_loading(&cuda(&[]).case(), &mut changes).is_err());
         assert!(lazy_loading(&cuda(&[(LOADING, "LAZY")]).case(), &mut changes).is_err());
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_taken_as_a_framework_can_be_told() {
+    fn allocator_settings_respect_the_users_choice() {
         let with_code = |module: &str, environment: &[(&str, &str)], code: &str| {
             let seen = Seen {
                 uses_cuda: true,
@@ -164,24 +164,24 @@ mod tests {
         for of in FRAMEWORKS {
             let (name, value) = of.setting;
             assert_eq!(with(of.module, &[]), Ok(vec![(name, value.into())]));
-            for said in of.others.iter().chain([&name]) {
-                let why = with(of.module, &[(said, "1")]);
-                assert_eq!(why, Err(format!("{said} is set already")));
+            for set in of.others.iter().chain([&name]) {
+                let why = with(of.module, &[(set, "1")]);
+                assert_eq!(why, Err(format!("{set} is already set")));
             }
         }
         assert!(with("cupy", &[]).is_err());
         let code = "import os; os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'";
         let why = with_code("torch", &[], code);
-        assert!(why.is_err_and(|why| why.contains("speak of PYTORCH_CUDA")));
+        assert!(why.is_err_and(|why| why.contains("mention PYTORCH_CUDA")));
         let mut changes = Changes::default();
         assert!(allocator(&sample(&[], None).case(), &mut changes).is_err());
     }
 
     #[test]
-    fn threads_are_the_users_to_choose() {
+    fn the_users_thread_count_is_respected() {
         let mut changes = Changes::default();
         let why = loader_threads(&cuda(&[(THREADS, "1")]).case(), &mut changes);
-        assert!(why.is_err_and(|why| why.contains("set already")));
+        assert!(why.is_err_and(|why| why.contains("already set")));
         let unseen = sample(&[], None);
         assert!(loader_threads(&unseen.case(), &mut changes).is_err());
         let other = sample(&[], Some(Seen::default()));

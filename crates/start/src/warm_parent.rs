@@ -1,15 +1,14 @@
-//! The warm parent: a process that has imported what a program imports, and forks a child
-//! for each start of it.
+//! The warm parent: a process that has imported the modules of a program, and forks a child
+//! for each start.
 //!
-//! The trick is where it waits: inside the `sitecustomize` of an interpreter that was
-//! started for the very program. A child returns from there, and Python itself runs the
-//! program: nothing of that is imitated.
+//! It waits inside the `sitecustomize` of an interpreter that was started for this program.
+//! A child returns from there, and Python runs the program as usual: nothing is imitated.
 //!
-//! [`applies`] says of a command whether it can be; [`apply`] starts it, if a parent is
-//! there that is right for it; [`prepare`] has one made for the next start; [`list`]
-//! shows what there is, and [`stop`] undoes it. A start is never committed before all is
-//! right: the child says that it is ready, and waits; the client looks once more whether
-//! anything has changed, and says go, or starts the program plainly instead.
+//! [`apply`] starts a command if a matching parent is running; [`prepare`] has one created
+//! for the next start; [`list()`] lists the running parents, and [`stop`] stops them. A start
+//! is committed only after all checks: the child reports that it is ready, and waits; the
+//! client checks once more that nothing has changed, and sends `go`, or starts the program
+//! plainly instead.
 
 use std::fs;
 use std::io;
@@ -56,17 +55,17 @@ use socket::Connection;
 pub(crate) use state::{Parent, parents};
 use waiting::Waiting;
 
-/// How long it counts that a parent could not be made.
+/// The time after which creating a parent is tried again if it failed.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
 
-/// A file that changes before its parent has served so many starts may change always.
+/// A file that changes before its parent has served this many starts may change all the time.
 const FEW_STARTS: usize = 2;
 
-/// Why a parent is not used whose answer makes no sense.
+/// The reason why a parent with an invalid answer is not used.
 const STRANGE: &str = "the process that answered is not a warm parent of this version";
 
-/// Start the program from a parent that is right for it, which is returned too; or why not.
-/// `told` hears of it before the program begins.
+/// Starts the program from a matching parent, which is returned too; an error is the reason
+/// why not. Calls `told` before the program begins.
 pub(crate) fn apply(
     wish: &Wish<'_>,
     inherited: &Inherited,
@@ -98,7 +97,7 @@ pub(crate) fn apply(
         match ask(&parent, None, wish, inherited, told, began) {
             Ok(program) => {
                 if parent.knows_less() && refused(wish).is_none() {
-                    // A better one for the next start; this one runs.
+                    // Create a better parent for the next start.
                     let _ = wish.make(false);
                 }
                 return Ok((program, parent));
@@ -109,15 +108,15 @@ pub(crate) fn apply(
     Err(why)
 }
 
-/// Have a parent made, so that a later start is warm. Says what to start the program with
-/// so that it tells what it imports, if that is not known.
+/// Has a parent created, so that a later start is warm. If the imports of the program are
+/// not known yet, returns the file into which this start must record them.
 pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
     let learned = wish.learned();
     if let Some(refused) = refused(wish) {
         return Err(refused);
     }
     let is_known = learned.exists();
-    let failed = |why: io::Error| Refused::ForNow(format!("a warm parent cannot be made: {why}"));
+    let failed = |why: io::Error| Refused::ForNow(format!("cannot create a warm parent: {why}"));
     wish.make(!is_known).map_err(failed)?;
     Ok(if is_known {
         Learns::No
@@ -126,15 +125,15 @@ pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
     })
 }
 
-/// Why there is no parent, and none is made now.
+/// The reason why there is no parent, and none is created now.
 pub(crate) enum Refused {
-    /// One is being made, or could not be made this time.
+    /// A parent is being created, or could not be created this time.
     ForNow(Why),
-    /// None can be made for this program.
+    /// No parent can be created for this program.
     Lasting(Why),
 }
 
-/// Why no parent could be made not long ago, or that one is being made.
+/// The reason why a recent attempt failed, or that a parent is being created.
 fn refused(wish: &Wish<'_>) -> Option<Refused> {
     let refusal = wish.refusal();
     let age = fs::metadata(&refusal)
@@ -143,7 +142,7 @@ fn refused(wish: &Wish<'_>) -> Option<Refused> {
         .ok()?
         .elapsed()
         .ok()?;
-    // One that came up meanwhile has removed it.
+    // A parent that has become ready meanwhile has removed the file.
     let why = fs::read_to_string(&refusal).ok()?;
     let is_edited = matches!(&wish.invocation.main, Main::Script(script)
         if modified(script).is_some_and(|edited| modified(&refusal) < Some(edited)));
@@ -155,11 +154,11 @@ fn refused(wish: &Wish<'_>) -> Option<Refused> {
         (true, true) => {
             let seconds = age.as_secs();
             Refused::ForNow(format!(
-                "its warm parent is being made, for {seconds} s now"
+                "its warm parent is being created ({seconds} s so far)"
             ))
         }
         (true, false) => Refused::Lasting(
-            "its warm parent did not come up; --prepare tries again and says why".into(),
+            "its warm parent failed to start; --prepare tries again and reports why".into(),
         ),
     })
 }
@@ -168,15 +167,15 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
 
-/// Whether a plain start is to tell what it imports.
+/// Controls whether a plain start records its imports.
 pub(crate) enum Learns {
-    /// It is known.
+    /// They are known.
     No,
-    /// Into this file.
+    /// Record them into this file.
     Into(PathBuf),
 }
 
-/// All parents of a program leave, and that there can be none is not known any more.
+/// Stops all parents of a program, and deletes the reason why none could be created.
 pub(crate) fn forget(places: &Places, identity: &Identity) {
     for parent in parents(&places.run, "") {
         if parent.identity.starts_with(&identity.program) {
@@ -221,11 +220,11 @@ fn ask(
         if standby.is_some() {
             return format!("another start has taken it ({why})");
         }
-        // Nobody listens there any more, or somebody else does, and that will not change.
+        // Nothing listens there any more, or another process does: either is permanent.
         if why.kind() != io::ErrorKind::WouldBlock {
             list::forget(parent);
         }
-        format!("the warm parent is gone ({why})")
+        format!("the warm parent has exited ({why})")
     };
     let (socket, listener, patience) = match standby {
         Some(it) => (&it.socket, it.process, wish.patience / 2),
@@ -233,7 +232,7 @@ fn ask(
     };
     let mut connection = Connection::open(socket, began + patience).map_err(gone)?;
     if !connection.is_with(listener) {
-        return Err(gone(io::Error::other("another process is in its place")));
+        return Err(gone(io::Error::other("another process uses its socket")));
     }
     let silent = |why: io::Error| {
         if let Some(standby) = standby {
@@ -245,8 +244,8 @@ fn ask(
                 _ => format!("another start has taken it, or it has exited ({why})"),
             };
         }
-        // One that is stopped will not answer the next start either, and one that talks
-        // nonsense is none of ours.
+        // A suspended parent would not answer the next start either, and a process that
+        // breaks the protocol is not a parent of this version.
         let nonsense = why.kind() == io::ErrorKind::InvalidData;
         if nonsense || follow::is_stopped(parent.process as libc::pid_t) {
             list::leave(parent);
@@ -255,13 +254,13 @@ fn ask(
             let seconds = wish.patience.as_secs_f64();
             return format!("the warm parent is busy: no answer within {seconds} s (--patience)");
         }
-        format!("the warm parent broke off ({why})")
+        format!("the warm parent closed the connection ({why})")
     };
     let hello = connection.line().map_err(silent)?;
     if let Some(why) = hello.strip_prefix("no ") {
         return Err(why.to_owned());
     }
-    // The child, and how many starts its parent has served.
+    // The process ID of the child, and the number of starts that its parent has served.
     let mut numbers = hello.strip_prefix("hello ").unwrap_or_default().split(' ');
     let child = numbers.next().and_then(|text| text.parse().ok());
     let served: usize = numbers
@@ -274,24 +273,24 @@ fn ask(
         }
         return Err(STRANGE.into());
     };
-    // Before anything is sent.
+    // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     group::join(&[child.supervisor(), child.process()])?;
     let learning = wish.standbys.and_then(Standbys::learning);
     let request = inherited.request(wish.invocation, wish.identity.terminal, learning);
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
-    // The child gets ready in the meantime.
+    // Meanwhile the child gets ready.
     if let Err(why) = parent.is_right_for(wish.invocation) {
         if let Some(path) = parent.changed()
             && served < FEW_STARTS
         {
-            // If that happens again, modules that read it are not imported ahead.
+            // If that happens again, the modules that read it are no longer imported ahead.
             let _ = learned::note_changing(&wish.learned(), &path);
         }
         list::leave(parent);
         if state::is_about_hiding(&why) {
-            // Another would be of no use either, as long as that is there.
+            // Another parent would not help either, as long as that module exists.
             let _ = fs::write(wish.refusal(), &why);
         }
         return Err(why);
@@ -304,7 +303,7 @@ fn ask(
         });
     }
     let mut program = Program::ready(connection, child, wish.identity.terminal)
-        .map_err(|why| format!("signals cannot be passed on ({why})"))?;
+        .map_err(|why| format!("signals cannot be forwarded ({why})"))?;
     let from = match standby {
         Some(it) => format!("from the {} standby {}", it.state, it.process),
         None => format!("warm by process {}", parent.process),
@@ -314,14 +313,14 @@ fn ask(
         began.elapsed().as_secs_f64() * 1e3,
         parent.influenced()
     ));
-    // If this fails the child has gone, and has done nothing.
+    // If this fails, the child has exited without running anything.
     let gone = program.go();
-    gone.map_err(|why| format!("the warm parent's child is gone ({why})"))?;
+    gone.map_err(|why| format!("the child of the warm parent has exited ({why})"))?;
     Ok(program)
 }
 
 impl Parent {
-    /// Whether what it has imported is what the program would import now; or why not.
+    /// Checks that the program would import the same now; an error is the difference.
     fn is_right_for(&self, invocation: &Invocation) -> Result<(), Why> {
         self.is_fresh()?;
         self.is_unset_by_program()?;
@@ -330,7 +329,7 @@ impl Parent {
     }
 }
 
-/// The directory that Python searches before all others.
+/// The directory that Python searches first.
 fn searched_first(invocation: &Invocation) -> PathBuf {
     match &invocation.main {
         Main::Script(script) if script.is_dir() => script.clone(),

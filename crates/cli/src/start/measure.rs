@@ -202,7 +202,7 @@ fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
     let recording = recorded::read(&place)?;
     let mut seen = seen(&recording);
     if prefetch {
-        seen.look_at_pages();
+        seen.read_cached_ranges();
     }
     let findings = analyze(&recording);
     let (names, files) = preheat_trace::imports(&recording.starts);

@@ -1,5 +1,5 @@
-//! XXH64, by which damaged bundles are found out. It is fast, and `xxhsum -H64` computes
-//! the same. It is no defence against somebody who wants to deceive.
+//! XXH64, to detect damaged bundles. It is fast, and `xxhsum -H64` computes the same value.
+//! It does not protect against deliberate changes.
 //!
 //! <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
 
@@ -9,11 +9,11 @@ const P3: u64 = 0x1656_67B1_9E37_79F9;
 const P4: u64 = 0x85EB_CA77_C2B2_AE63;
 const P5: u64 = 0x27D4_EB2F_1656_67C5;
 
-/// A checksum of what is added to it, piece by piece.
+/// A checksum that is computed incrementally.
 #[derive(Clone, Debug)]
 pub(super) struct Checksum {
     lanes: [u64; 4],
-    /// What did not fill a stripe yet.
+    /// Bytes that do not fill a stripe yet.
     rest: [u8; 32],
     held: usize,
     length: u64,
@@ -32,10 +32,10 @@ impl Checksum {
     pub(super) fn add(&mut self, mut bytes: &[u8]) {
         self.length += bytes.len() as u64;
         if self.held > 0 {
-            let taken = bytes.len().min(32 - self.held);
-            self.rest[self.held..self.held + taken].copy_from_slice(&bytes[..taken]);
-            self.held += taken;
-            bytes = &bytes[taken..];
+            let copied = bytes.len().min(32 - self.held);
+            self.rest[self.held..self.held + copied].copy_from_slice(&bytes[..copied]);
+            self.held += copied;
+            bytes = &bytes[copied..];
             if self.held < 32 {
                 return;
             }
@@ -58,7 +58,7 @@ impl Checksum {
         }
     }
 
-    /// The value as people write it.
+    /// The value in hexadecimal.
     pub(super) fn digits(&self) -> String {
         format!("{:016x}", self.value())
     }
@@ -123,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn it_is_xxh64() {
-        // As `xxhsum -H64` prints them.
+    fn values_match_the_reference_implementation() {
+        // From `xxhsum -H64`.
         assert_eq!(of(b""), 0xef46_db37_51d8_e999);
         assert_eq!(of(b"a"), 0xd24e_c4f1_a98c_6e5b);
         assert_eq!(of(b"abc"), 0x44bc_2cf5_ad77_0999);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_do_not_matter() {
+    fn the_value_does_not_depend_on_how_the_input_is_split() {
         let bytes: Vec<u8> = (0..200u8).collect();
         for cut in 0..bytes.len() {
             let mut sum = Checksum::new();

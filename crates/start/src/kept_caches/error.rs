@@ -1,17 +1,17 @@
-//! Why a bundle was not made or not taken.
+//! Errors of packing and unpacking.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Why it was not done; a sentence without its subject.
+/// An error of packing or unpacking, a clause such as "it is damaged: …".
 #[derive(Debug, PartialEq, Eq)]
 pub enum BundleError {
-    /// What was given is not right: another card, a damaged file, nothing to pack.
+    /// The input is not acceptable: another card, a damaged file, nothing to pack.
     Refused(String),
-    /// It could not be done here: a full disk, a directory that is not ours.
+    /// The operation failed here: a full disk, a directory without permissions.
     Failed(String),
-    /// Whoever watches wanted it to end.
+    /// The callback interrupted it.
     Interrupted,
 }
 
@@ -26,12 +26,12 @@ impl fmt::Display for BundleError {
 
 impl std::error::Error for BundleError {}
 
-/// What the system said about a path.
+/// An I/O error for a path.
 pub(super) fn failed(path: &Path, why: &io::Error) -> BundleError {
     BundleError::Failed(format!("{}: {why}", path.display()))
 }
 
-/// A bundle that is not as preheat writes them.
+/// The error for a bundle that preheat cannot have written like this.
 pub(super) fn damaged(how: &str) -> BundleError {
     BundleError::Refused(format!(
         "it is damaged: {how}; copy it again, or pack it again"

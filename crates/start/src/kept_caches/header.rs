@@ -1,5 +1,5 @@
-//! What stands first in a bundle: what it is, where and for what it was made, and how
-//! much is in it. The document `preheat.caches/1`, filled up with spaces.
+//! The header of a bundle: its version, origin, target machine and size. This is the
+//! document `preheat.caches/1`, padded with spaces.
 
 use std::io::Read;
 use std::ops::Range;
@@ -16,10 +16,10 @@ const NAME: &str = "preheat-caches.json";
 const KIND: &str = "preheat.caches/";
 const MAJOR: &str = "1";
 
-/// No header is longer.
+/// The longest header, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Sixteen digits stand after this, at the end.
+/// The last field, followed by sixteen digits.
 const CHECKSUM: &[u8] = b"\"xxh64\":\"";
 
 /// The document.
@@ -28,16 +28,16 @@ pub(super) struct Header {
     schema: String,
     preheat: String,
     pub created: String,
-    /// The absolute path of the place that was packed.
+    /// The absolute path of the packed cache directory.
     pub place: String,
     pub machine: Machine,
-    /// Directories of caches with code for the very processor that it was made on.
+    /// Directories of caches with code that only runs on the processor it was compiled for.
     pub for_the_processor: Vec<String>,
     pub files: u64,
     pub bytes: u64,
-    /// Of all files.
+    /// The checksum of all files.
     pub files_xxh64: String,
-    /// Of this document, these digits taken as zeros.
+    /// The checksum of this document, computed with these digits set to zero.
     xxh64: String,
 }
 
@@ -57,13 +57,13 @@ impl Header {
         }
     }
 
-    /// The document in `room` bytes, or in whole blocks that it fits into.
+    /// The document, padded to `room` bytes or to whole blocks.
     pub(super) fn text(&self, room: Option<usize>) -> Result<Vec<u8>, BundleError> {
         let text = serde_json::to_vec(self);
         let mut text = text.map_err(|why| BundleError::Failed(why.to_string()))?;
         let room = room.unwrap_or((text.len() / BLOCK + 2) * BLOCK);
         if text.len() >= room {
-            return Err(BundleError::Failed("its header grew too long".into()));
+            return Err(BundleError::Failed("its header is too long".into()));
         }
         text.resize(room - 1, b' ');
         text.push(b'\n');
@@ -74,16 +74,16 @@ impl Header {
         Ok(text)
     }
 
-    /// The header and the document, as they begin a bundle.
+    /// The tar header and the document, the beginning of a bundle.
     pub(super) fn front(text: &[u8]) -> Vec<u8> {
         let mut bytes = tar::header(NAME, b'0', 0o644, text.len() as u64, 0).to_vec();
         bytes.extend(text);
         bytes
     }
 
-    /// Read it. A newer one is refused.
+    /// Reads a header. Newer versions are refused.
     pub(super) fn read(from: &mut dyn Read) -> Result<Header, BundleError> {
-        let other = || BundleError::Refused("it is no bundle of preheat's".to_owned());
+        let other = || BundleError::Refused("it is not a preheat bundle".to_owned());
         let first = match tar::next_header(from) {
             Ok(Some(first)) if first.name == NAME.as_bytes() && first.kind == b'0' => first,
             Err(why @ BundleError::Failed(_)) => return Err(why),
@@ -102,7 +102,7 @@ impl Header {
             MAJOR => {}
             newer => {
                 return Err(BundleError::Refused(format!(
-                    "it has version {newer} of the format, and this preheat ({}) reads version {MAJOR}; use the preheat that packed it, or pack it again",
+                    "it has version {newer} of the format, but this preheat ({}) reads version {MAJOR}; use the preheat that packed it, or pack it again",
                     env!("CARGO_PKG_VERSION")
                 )));
             }
@@ -111,12 +111,12 @@ impl Header {
         let digits = digits(&text).ok_or_else(bad)?;
         text[digits].fill(b'0');
         if header.xxh64 != checksum(&text) {
-            return Err(damaged("its header is not what was packed"));
+            return Err(damaged("the checksum of its header does not match"));
         }
         Ok(header)
     }
 
-    /// The place as a path.
+    /// The path of the cache directory.
     pub(super) fn place(&self) -> Result<PathBuf, BundleError> {
         let path = Path::new(&self.place);
         let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
@@ -124,11 +124,11 @@ impl Header {
             path.is_absolute() && path.components().all(plain) && !self.place.contains('\0');
         is_right
             .then(|| path.to_owned())
-            .ok_or_else(|| damaged("the place that it was packed from is no absolute path"))
+            .ok_or_else(|| damaged("its original path is not absolute"))
     }
 }
 
-/// Where the digits of the document's own checksum are.
+/// The range of the digits of the document's checksum.
 fn digits(text: &[u8]) -> Option<Range<usize>> {
     let mut parts = text.windows(CHECKSUM.len());
     let digits = parts.rposition(|part| part == CHECKSUM)? + CHECKSUM.len();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_written() {
+    fn a_header_survives_a_round_trip() {
         let mut header = header();
         let room = header.text(None).expect("a document").len();
         header.files = 3;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_and_strange_ones_are_refused() {
+    fn newer_and_foreign_headers_are_refused() {
         let refused = |header: &Header, word: &str| {
             let text = header.text(None).expect("a document");
             let read = Header::read(&mut Header::front(&text).as_slice());
@@ -178,9 +178,9 @@ mod tests {
         newer.schema = "preheat.caches/2".into();
         refused(&newer, "version 2");
         newer.schema = "preheat.run/1".into();
-        refused(&newer, "no bundle");
+        refused(&newer, "not a preheat bundle");
         let why = Header::read(&mut &b"PK\x03\x04"[..]).expect_err("it is refused");
-        assert!(why.to_string().contains("no bundle"), "{why}");
+        assert!(why.to_string().contains("not a preheat bundle"), "{why}");
         for place in ["", "x", "/a/../b", "/a\0"] {
             let mut header = header();
             header.place = place.into();

@@ -1,4 +1,4 @@
-//! What a bundle was made on, and whether it is of use here.
+//! The machine that a bundle was packed on, and whether its code runs here.
 
 use std::fs;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::error::BundleError;
 
-/// What compiled code is compiled for.
+/// The target of compiled code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The kind of processor: `x86_64`.
+    /// The architecture of the processor: `x86_64`.
     pub architecture: String,
-    /// The processor's name.
+    /// The name of the processor.
     pub processor: String,
-    /// Its instructions that compilers choose by.
+    /// The instruction set extensions that compilers use.
     pub instructions: Vec<String>,
-    /// The first NVIDIA GPU; `None` where there is none.
+    /// The first NVIDIA GPU; `None` if there is none.
     pub card: Option<Card>,
 }
 
 /// A GPU with its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
-    /// Its own name.
+    /// The name of the model.
     pub name: String,
-    /// Its compute capability: `9.0`.
+    /// The compute capability: `9.0`.
     pub capability: String,
-    /// Its driver and the newest CUDA that this knows: `580.159.04, CUDA 13.0`.
+    /// The driver and its newest supported CUDA: `580.159.04, CUDA 13.0`.
     pub driver: String,
 }
 
-/// Flags of x86 processors that compilers choose instructions by. The others tell of the
-/// kernel, of virtual machines and of flaws, and differ without being of concern.
+/// Flags of x86 processors that affect the choice of instructions by compilers. The other
+/// flags describe the kernel, virtualization and bugs, and may differ.
 const CHOSEN_BY: [&str; 19] = [
     "abm",
     "adx",
@@ -55,7 +55,7 @@ const CHOSEN_BY: [&str; 19] = [
 ];
 
 impl Machine {
-    /// This machine, with the card that was found.
+    /// Describes this machine, with the given card.
     pub fn here(card: Option<Card>) -> Machine {
         let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Machine::of(&text, card)
@@ -67,7 +67,7 @@ impl Machine {
             let found = lines.find(|(name, _)| names.contains(&name.trim()));
             found.map_or("", |(_, value)| value.trim())
         };
-        // "Features" is what ARM says, and all of them matter there.
+        // On ARM the line is called "Features", and all of them matter.
         let all = field(["flags", "Features"]).split_whitespace();
         let arm = std::env::consts::ARCH != "x86_64";
         let chosen = |flag: &&str| arm || CHOSEN_BY.iter().any(|known| flag.starts_with(known));
@@ -81,41 +81,42 @@ impl Machine {
         }
     }
 
-    /// Whether what was made there is of use here; `self` is where it was made.
+    /// Checks that code compiled on `self` can be used `here`.
     pub(super) fn serves(&self, here: &Machine) -> Result<(), BundleError> {
         let refused = |why: String| Err(BundleError::Refused(why));
         if self.architecture != here.architecture {
             return refused(format!(
-                "it was made on {}, and this machine is {}",
+                "it was packed on {}, but this machine is {}",
                 self.architecture, here.architecture
             ));
         }
-        // Without a card there is no code for one in it.
+        // Without a card, it contains no GPU code.
         let Some(made) = &self.card else {
             return Ok(());
         };
         let Some(card) = &here.card else {
             return refused(format!(
-                "it was made for {}, and no NVIDIA GPU can be used here; `preheat doctor` says why",
+                "it was packed for {}, but no NVIDIA GPU can be used here; `preheat doctor` shows why",
                 made.name
             ));
         };
         if (&made.name, &made.capability) != (&card.name, &card.capability) {
             return refused(format!(
-                "it was made for another card: {} (compute capability {}), and here is {} ({})",
+                "it was packed for another card: {} (compute capability {}); this machine has {} ({})",
                 made.name, made.capability, card.name, card.capability
             ));
         }
         if made.driver != card.driver {
             return refused(format!(
-                "it was made with another driver: {}, and here is {}",
+                "it was packed with another driver: {}; this machine has {}",
                 made.driver, card.driver
             ));
         }
         Ok(())
     }
 
-    /// An instruction that code from there may use, and that this machine does not have.
+    /// An instruction set extension that code compiled on `self` may use, and that `here`
+    /// does not have.
     pub(super) fn lacking<'a>(&'a self, here: &Machine) -> Option<&'a str> {
         let missing = |one: &&String| !here.instructions.contains(one);
         self.instructions.iter().find(missing).map(String::as_str)
@@ -156,13 +157,13 @@ mod tests {
         let mut other = made.clone();
         other.architecture = "riscv64".into();
         refuses(&other, "riscv64");
-        // What was made without a card is of use with any.
+        // A bundle packed without a card can be used with any card.
         assert_eq!(machine(None).serves(&made), Ok(()));
     }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn only_instructions_that_compilers_choose_matter() {
+    fn only_flags_that_affect_compilers_matter() {
         let made = machine(None);
         assert_eq!(made.processor, "Some CPU");
         assert_eq!(made.instructions, ["avx2", "sse4_2"]);

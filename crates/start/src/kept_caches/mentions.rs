@@ -1,12 +1,12 @@
-//! Looks for a path in what passes by, piece by piece.
+//! Searches for a path in a stream of bytes, chunk by chunk.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether a path was named in what was looked at.
+/// A search for a path.
 pub(super) struct Mentions<'a> {
     path: &'a [u8],
-    /// The end of what was looked at, in which the path may have begun.
+    /// The end of the previous chunks, where the path may begin.
     end: Vec<u8>,
     pub found: bool,
 }
@@ -20,7 +20,7 @@ impl<'a> Mentions<'a> {
         }
     }
 
-    pub(super) fn look_at(&mut self, bytes: &[u8]) {
+    pub(super) fn scan(&mut self, bytes: &[u8]) {
         if self.found || self.path.is_empty() {
             return;
         }
@@ -53,16 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_found_wherever_it_is_cut() {
+    fn a_path_is_found_across_chunks() {
         let text = b"//kept/a \0 /kept/caches/x";
         for length in 1..text.len() {
             let mut mentions = Mentions::of(Path::new("/kept/caches"));
-            text.chunks(length)
-                .for_each(|piece| mentions.look_at(piece));
+            text.chunks(length).for_each(|piece| mentions.scan(piece));
             assert!(mentions.found, "pieces of {length}");
             let mut mentions = Mentions::of(Path::new("/kept/cachet"));
-            text.chunks(length)
-                .for_each(|piece| mentions.look_at(piece));
+            text.chunks(length).for_each(|piece| mentions.scan(piece));
             assert!(!mentions.found, "pieces of {length}");
         }
     }

@@ -1,7 +1,7 @@
-//! Puts unpacked files where programs look for them.
+//! Moves unpacked files to where programs look for them.
 //!
-//! What is there stays: a cache's entries are named after what is in them, and a program
-//! may be using them. A cache with an index is taken as a whole or not at all.
+//! Existing files are kept: the names of cache entries identify their contents, and a
+//! program may be using them. A cache with an index is accepted as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -16,7 +16,7 @@ use super::place;
 use super::tar::Member;
 use super::traits;
 
-/// What became of the files.
+/// The results of merging: files and bytes that were moved, and files that already existed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Merged {
     pub files: u64,
@@ -24,14 +24,14 @@ pub(super) struct Merged {
     pub there: u64,
 }
 
-/// Move the members from one directory into another.
+/// Moves the members from the directory `from` into `place`.
 pub(super) fn into(
     place: &Path,
     from: &Path,
     members: &[(&'static CompileCache, Member)],
 ) -> Result<Merged, BundleError> {
     let mut merged = Merged::default();
-    // Whether something was there before, of caches that are taken as a whole.
+    // For caches that are accepted only as a whole: true if the directory had entries.
     let mut there: BTreeMap<&str, bool> = BTreeMap::new();
     for (cache, member) in members {
         let target = place.join(&member.path);
@@ -59,12 +59,12 @@ pub(super) fn into(
 fn has_something(path: &Path) -> bool {
     match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),
-        // A file, or a directory that we may not look into.
+        // A file, or a directory without read permission.
         Err(why) => why.kind() != io::ErrorKind::NotFound,
     }
 }
 
-/// Move a file to a name that nothing has yet.
+/// Moves a file to a name that does not exist yet.
 fn move_new(from: &Path, to: &Path) -> io::Result<()> {
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
     let (old, new) = (path(from)?, path(to)?);
@@ -83,7 +83,7 @@ fn move_new(from: &Path, to: &Path) -> io::Result<()> {
     }
     let why = io::Error::last_os_error();
     match why.raw_os_error() {
-        // Not every file system knows how; then there is a moment between the two.
+        // Not every file system supports this; then the check and the move are not atomic.
         Some(libc::EINVAL | libc::ENOSYS) if std::fs::symlink_metadata(to).is_err() => {
             std::fs::rename(from, to)
         }

@@ -1,8 +1,8 @@
-//! Packs the place into one file.
+//! Packs a cache directory into one file.
 //!
-//! It is written beside the file that is asked for and takes its name at the end: whoever
-//! looks sees the old one or the new one, whole. What a program changes while it is read
-//! is left out and counted.
+//! The bundle is written to a temporary file next to the target and renamed at the end, so
+//! that readers see either the old bundle or the complete new one. Files that change while
+//! they are read are left out and counted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -18,22 +18,23 @@ use super::tar::{BLOCK, Member, padding};
 use super::traits;
 use super::{CHUNK, Step, Watch, files};
 
-/// What was packed.
+/// The results of packing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// How many files.
+    /// The number of files.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The bytes of the bundle.
+    /// The size of the bundle in bytes.
     pub size: u64,
-    /// Whose caches they are of, for people.
+    /// The titles of the caches.
     pub titles: Vec<&'static str>,
-    /// What a person should know about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Pack what is in `place` into the file `to`. `created` is the time now, for people.
+/// Packs the cache directory `place` into the file `to`. `created` is the current time in a
+/// human-readable form.
 pub fn pack(
     place: &Path,
     to: &Path,
@@ -44,7 +45,7 @@ pub fn pack(
     let (found, strange) = place::look(place).map_err(|why| failed(place, &why))?;
     if found.is_empty() {
         return Err(BundleError::Refused(format!(
-            "there is no compiled code in {}; `preheat start --caches {0} -- COMMAND` keeps a program's there",
+            "there is no compiled code in {}; `preheat start --caches {0} -- COMMAND` makes a program keep its code there",
             place.display()
         )));
     }
@@ -53,7 +54,7 @@ pub fn pack(
     })?;
     if fs::metadata(to).is_ok_and(|is| !is.is_file()) {
         return Err(BundleError::Refused(format!(
-            "{} is there already and is no file; name a new one",
+            "{} already exists and is not a file; choose another name",
             to.display()
         )));
     }
@@ -108,23 +109,23 @@ fn notes(changed: u64, strange: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if changed > 0 {
         notes.push(format!(
-            "left out: {} that changed meanwhile, or whose names are not UTF-8",
+            "left out: {} that changed while being read, or whose names are not UTF-8",
             files(changed)
         ));
     }
     if strange > 0 {
         notes.push(format!(
-            "left out: {strange} that are no plain files, such as links"
+            "left out: {strange} that are not regular files, such as links"
         ));
     }
     notes
 }
 
-/// A bundle that is being written; gone unless it is finished.
+/// A bundle that is being written; removed on drop unless it is finished.
 struct Written {
     file: File,
     path: PathBuf,
-    /// Where the next bytes go.
+    /// The offset of the next bytes.
     at: u64,
 }
 
@@ -132,7 +133,7 @@ impl Written {
     fn create(to: &Path) -> Result<Written, BundleError> {
         let Some(name) = to.file_name() else {
             return Err(BundleError::Refused(format!(
-                "{} is no name for a file",
+                "{} is not a file name",
                 to.display()
             )));
         };
@@ -140,7 +141,7 @@ impl Written {
         name.push(format!(".new-{}", std::process::id()));
         let path = to.with_file_name(name);
         let _ = fs::remove_file(&path);
-        // What programs have compiled may tell of what they are.
+        // Private, since compiled code may reveal what a program does.
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -157,7 +158,7 @@ impl Written {
         Ok(())
     }
 
-    /// Add a file; `None` if it changed meanwhile, and then it is not in the bundle.
+    /// Adds a file; returns `None`, and leaves it out, if it changed meanwhile.
     fn add(
         &mut self,
         place: &Path,
@@ -209,14 +210,14 @@ impl Written {
         }
         self.put(&[0; BLOCK][..padding(member.size)])?;
         member.checksum = sum.value();
-        // The same, with the checksum that is known now.
+        // Write the header again, now with the checksum.
         let end = std::mem::replace(&mut self.at, begin);
         self.put(&member.front())?;
         self.at = end;
         Ok(Some(member))
     }
 
-    /// Give it its beginning, its end and its name; how large it is.
+    /// Writes the header and the end, and renames the file; returns its size.
     fn finish(mut self, front: &[u8], to: &Path) -> Result<u64, BundleError> {
         self.put(&[0; 2 * BLOCK])?;
         let size = std::mem::replace(&mut self.at, 0);
@@ -230,12 +231,12 @@ impl Written {
 
 impl Drop for Written {
     fn drop(&mut self) {
-        // It has another name once it is finished.
+        // A finished bundle has another name.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A file of a cache; `None` if it is gone, or was put into the place of something else.
+/// Opens a file of a cache; `None` if it no longer is a regular file.
 fn open(path: &Path) -> Option<(File, fs::Metadata)> {
     let file = OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! The one place in which caches are kept: which it is, and what is in it.
+//! The cache directory: its path, and the files in it.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -10,10 +10,10 @@ use preheat_launch::caches::CompileCache;
 
 use super::traits;
 
-/// The variable that names another place than the user's own.
+/// The variable that names a cache directory other than the default.
 pub const VARIABLE: &str = "PREHEAT_CACHES";
 
-/// The place: the one that is named, else the user's own.
+/// The cache directory: the one that is named, or the default in the user's home.
 pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
     let set = |name| {
         variable(name)
@@ -28,25 +28,23 @@ pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathB
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     cache
         .map(|cache| cache.join("preheat/caches"))
-        .ok_or_else(|| {
-            format!("there is no place for them: set {VARIABLE} or HOME to a directory of yours")
-        })
+        .ok_or_else(|| format!("there is no cache directory: set {VARIABLE} or HOME"))
 }
 
-/// The place that a person named, as programs are to be told it: the same in every
-/// directory, and the same when it is asked for again.
+/// Makes the path that a user named absolute, so that it means the same in every working
+/// directory.
 pub fn whole(named: &Path) -> Result<PathBuf, String> {
     let path = std::path::absolute(named).map_err(|why| format!("{}: {why}", named.display()))?;
     if path.components().any(|part| part == Component::ParentDir) {
         return Err(format!(
-            "{} has `..` in it; name the directory itself",
+            "{} contains `..`; use a path without it",
             named.display()
         ));
     }
     Ok(path)
 }
 
-/// Have a directory, and those above it; what is made is the user's alone.
+/// Creates a directory and its ancestors, private to the user.
 pub(crate) fn make(directory: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -57,12 +55,13 @@ pub(crate) fn make(directory: &Path) -> io::Result<()> {
 /// A file of a cache.
 pub(super) struct Found {
     pub cache: &'static CompileCache,
-    /// From the place on.
+    /// Relative to the cache directory.
     pub path: PathBuf,
     pub size: u64,
 }
 
-/// All files of all caches, in order; and how many things were left out that are no files.
+/// All files of all caches, sorted, and the number of entries that were skipped because
+/// they are not regular files.
 pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
     let mut found = Vec::new();
     let mut strange = 0;
@@ -71,7 +70,7 @@ pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
         while let Some(directory) = directories.pop() {
             let entries = match fs::read_dir(place.join(&directory)) {
                 Ok(entries) => entries,
-                // Programs remove things, and not every cache is in use.
+                // Programs remove directories, and not every cache is in use.
                 Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
                 Err(why) => return Err(why),
             };
@@ -98,15 +97,15 @@ pub(super) fn look(place: &Path) -> io::Result<(Vec<Found>, usize)> {
     Ok((found, strange))
 }
 
-/// How many bytes can still be written there; as much as there is where nobody says.
+/// The number of free bytes; `u64::MAX` if unknown.
 pub(super) fn room(place: &Path) -> u64 {
     use std::os::unix::ffi::OsStrExt;
     let Ok(path) = std::ffi::CString::new(place.as_os_str().as_bytes()) else {
         return u64::MAX;
     };
     let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path ends with a NUL, and statvfs fills in what it is given when it
-    // answers with 0; only then it is read.
+    // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
+    // and filled it.
     unsafe {
         if libc::statvfs(path.as_ptr(), is.as_mut_ptr()) != 0 {
             return u64::MAX;
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_place_comes_before_the_users_own() {
+    fn a_named_directory_takes_precedence() {
         let with = |set: &[(&str, &str)]| {
             let set: Vec<(String, String)> = set
                 .iter()
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_somewhere() {
+    fn free_space_is_known_only_for_existing_directories() {
         assert!(room(Path::new("/")) < u64::MAX);
         assert_eq!(room(Path::new("/no/such/place")), u64::MAX);
     }

@@ -1,6 +1,6 @@
-//! A bundle is a tar file: POSIX's format, with times to the nanosecond in extended
-//! headers, so that `tar -tvf` shows what is in it. Only what is written here is read:
-//! plain files. Links, devices and all else are refused.
+//! A bundle is a POSIX tar file, with nanosecond mtimes in extended headers; `tar -tvf`
+//! lists its contents. The reader accepts only what is written here: regular files. Links,
+//! devices and everything else are refused.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ pub(super) const BLOCK: usize = 512;
 /// The longest extended header: a path and three numbers.
 const LONGEST: u64 = 16 << 10;
 
-/// The largest size that the plain header can tell.
+/// The largest size that fits into the plain header.
 const LARGEST: u64 = (1 << 33) - 1;
 
 /// Seconds and nanoseconds since 1970.
@@ -20,20 +20,20 @@ type Time = (u64, u32);
 /// A file in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
-    /// Where it is, from the place on.
+    /// The path relative to the cache directory.
     pub path: String,
-    /// Its permissions.
+    /// The permissions.
     pub mode: u32,
-    /// When it was changed.
+    /// The modification time.
     pub modified: Time,
-    /// Its size.
+    /// The size in bytes.
     pub size: u64,
-    /// The checksum of its content.
+    /// The checksum of the content.
     pub checksum: u64,
 }
 
 impl Member {
-    /// The same in bytes, for the checksum of the whole.
+    /// All fields as bytes, for the checksum of the bundle.
     pub(super) fn identity(&self) -> Vec<u8> {
         let mut bytes = self.path.clone().into_bytes();
         bytes.push(0);
@@ -45,7 +45,7 @@ impl Member {
         bytes
     }
 
-    /// What stands before its content.
+    /// The headers before the content.
     pub(super) fn front(&self) -> Vec<u8> {
         let (seconds, nanoseconds) = self.modified;
         let mut records = record("path", &self.path);
@@ -53,7 +53,7 @@ impl Member {
         if self.size > LARGEST {
             records += &record("size", &self.size.to_string());
         }
-        // Other programs pass comments over in silence.
+        // Other programs ignore comments.
         records += &record("comment", &format!("xxh64 {:016x}", self.checksum));
         let mut bytes = header("preheat-pax", b'x', 0o644, records.len() as u64, 0).to_vec();
         bytes.extend(records.as_bytes());
@@ -64,12 +64,12 @@ impl Member {
     }
 }
 
-/// How many bytes fill the last block.
+/// The number of bytes that fill the last block.
 pub(super) fn padding(size: u64) -> usize {
     (BLOCK - (size % BLOCK as u64) as usize) % BLOCK
 }
 
-/// A record of an extended header: its own length stands first.
+/// A record of an extended header, which begins with its length.
 fn record(name: &str, value: &str) -> String {
     let rest = name.len() + value.len() + 3;
     let mut length = rest + 1;
@@ -79,7 +79,7 @@ fn record(name: &str, value: &str) -> String {
     format!("{length} {name}={value}\n")
 }
 
-/// A header of POSIX's; a name that is too long is told in the extended one.
+/// A POSIX header; a name that is too long is cut here and complete in the extended header.
 pub(super) fn header(name: &str, kind: u8, mode: u32, size: u64, seconds: u64) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     let name = &name.as_bytes()[..name.len().min(100)];
@@ -98,7 +98,7 @@ pub(super) fn header(name: &str, kind: u8, mode: u32, size: u64, seconds: u64) -
     block
 }
 
-/// Of all bytes, those of the sum itself taken as spaces.
+/// The sum of all bytes, with the field of the sum counted as spaces.
 fn sum(block: &[u8; BLOCK]) -> u32 {
     let bytes = block.iter().enumerate();
     bytes
@@ -109,7 +109,7 @@ fn sum(block: &[u8; BLOCK]) -> u32 {
         .sum()
 }
 
-/// What a plain header tells.
+/// The fields of a plain header.
 pub(super) struct Plain {
     pub kind: u8,
     pub name: Vec<u8>,
@@ -125,10 +125,10 @@ pub(super) fn next_header(from: &mut dyn Read) -> Result<Option<Plain>, BundleEr
         return Ok(None);
     }
     if &block[257..263] != b"ustar\0" || octal(&block[148..156]) != Some(u64::from(sum(&block))) {
-        return Err(damaged("a header in it is not right"));
+        return Err(damaged("a header is invalid"));
     }
     let (Some(mode), Some(size)) = (octal(&block[100..108]), octal(&block[124..136])) else {
-        return Err(damaged("a number in it is not right"));
+        return Err(damaged("a number is invalid"));
     };
     let name = block[..100].split(|&byte| byte == 0).next();
     Ok(Some(Plain {
@@ -139,7 +139,7 @@ pub(super) fn next_header(from: &mut dyn Read) -> Result<Option<Plain>, BundleEr
     }))
 }
 
-/// The next file; `None` at the end. Its content comes next, and then its padding.
+/// The next file; `None` at the end. Its content and padding follow in the stream.
 pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleError> {
     let Some(extended) = next_header(from)? else {
         return Ok(None);
@@ -151,7 +151,7 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
         b'3' | b'4' => Some("a device"),
         b'5' => Some("a directory"),
         b'6' => Some("a pipe"),
-        _ => Some("something that is not a plain file, or one without a checksum"),
+        _ => Some("an entry that is not a regular file, or has no checksum"),
     };
     if let Some(what) = what {
         return Err(never(what));
@@ -159,13 +159,13 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
     let mut text = vec![0; extended.size as usize];
     fill(from, &mut text)?;
     pass_padding(from, extended.size)?;
-    let text = String::from_utf8(text).map_err(|_| damaged("a name in it is not text"))?;
-    let plain = next_header(from)?.ok_or_else(|| damaged("a file in it is missing"))?;
+    let text = String::from_utf8(text).map_err(|_| damaged("a name is not UTF-8"))?;
+    let plain = next_header(from)?.ok_or_else(|| damaged("a file is missing"))?;
     match plain.kind {
         b'0' => {}
         b'1' | b'2' => return Err(never("a link")),
         b'3' | b'4' => return Err(never("a device")),
-        _ => return Err(never("something that is not a plain file")),
+        _ => return Err(never("an entry that is not a regular file")),
     }
     if plain.mode & !0o777 != 0 {
         return Err(never("a file that runs as another user"));
@@ -177,12 +177,12 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
         size: plain.size,
         checksum: 0,
     };
-    let told = read_records(&text, &mut member);
-    told.ok_or_else(|| damaged("what it says about a file is not right"))?;
+    let read = read_records(&text, &mut member);
+    read.ok_or_else(|| damaged("the description of a file is invalid"))?;
     Ok(Some(member))
 }
 
-/// Take over what an extended header says; a path, a time and a checksum must be there.
+/// Parses an extended header, which must have a path, a time and a checksum.
 fn read_records(mut text: &str, member: &mut Member) -> Option<()> {
     let mut seen = 0;
     while !text.is_empty() {
@@ -216,13 +216,13 @@ fn read_records(mut text: &str, member: &mut Member) -> Option<()> {
     (seen == 3 && !member.path.is_empty()).then_some(())
 }
 
-/// Pass over what fills the last block.
+/// Skips the padding of the last block.
 pub(super) fn pass_padding(from: &mut dyn Read, size: u64) -> Result<(), BundleError> {
     let mut rest = [0; BLOCK];
     fill(from, &mut rest[..padding(size)])
 }
 
-/// Exactly so many bytes.
+/// Fills `bytes` completely.
 pub(super) fn fill(from: &mut dyn Read, bytes: &mut [u8]) -> Result<(), BundleError> {
     from.read_exact(bytes).map_err(|why| match why.kind() {
         io::ErrorKind::UnexpectedEof => damaged("it ends too early"),
@@ -231,7 +231,7 @@ pub(super) fn fill(from: &mut dyn Read, bytes: &mut [u8]) -> Result<(), BundleEr
 }
 
 fn never(what: &str) -> BundleError {
-    BundleError::Refused(format!("it has {what} in it, which preheat never packs"))
+    BundleError::Refused(format!("it contains {what}, which preheat never packs"))
 }
 
 fn octal(field: &[u8]) -> Option<u64> {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn members_survive_a_round_trip() {
         let long = "x/".repeat(300) + "é";
         for member in [
             member("a/b", 0),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_its_own_length() {
+    fn a_record_begins_with_its_length() {
         assert_eq!(record("path", "a"), "9 path=a\n");
         for length in 80..120 {
             let record = record("path", &"x".repeat(length));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_preheat_does_not_write_is_refused() {
+    fn entries_that_preheat_does_not_write_are_refused() {
         for (kind, word) in [
             (b'1', "link"),
             (b'2', "link"),

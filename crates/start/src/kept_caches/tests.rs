@@ -12,7 +12,7 @@ use super::*;
 use crate::case::tests::sample;
 use crate::seen::Seen;
 
-/// A directory of the test's own, gone in the end.
+/// A temporary directory, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -29,7 +29,7 @@ impl Scratch {
         self.0.join(name)
     }
 
-    /// A file with a time of its own.
+    /// Creates a file with a fixed mtime.
     fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(path.parent().expect("a directory")).expect("it is made");
@@ -40,7 +40,7 @@ impl Scratch {
         path
     }
 
-    /// Names and contents of all files below, ours and others'.
+    /// Names and contents of all files below a directory.
     fn files(&self, below: &str) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut directories = vec![self.join(below)];
@@ -72,7 +72,7 @@ fn here() -> Machine {
     Machine::here(None)
 }
 
-/// A place with something of several caches in it.
+/// A cache directory with files of several caches.
 fn filled() -> Scratch {
     let scratch = Scratch::new();
     let place = scratch.join("place");
@@ -108,7 +108,7 @@ fn unpacked(
 }
 
 #[test]
-fn a_seen_program_keeps_what_it_compiles_and_the_user_decides() {
+fn caches_of_an_observed_program_are_kept_unless_the_user_set_them() {
     let scratch = Scratch::new();
     let home = scratch.0.to_str().expect("text");
     let seen = Seen {
@@ -139,10 +139,10 @@ fn a_seen_program_keeps_what_it_compiles_and_the_user_decides() {
         ("JAX_COMPILATION_CACHE_DIR", "/b"),
     ];
     let why = apply(&sample(&all, Some(seen)).case(), &mut Changes::default());
-    assert!(why.is_err_and(|why| why.contains("set already")));
+    assert!(why.is_err_and(|why| why.contains("already set")));
     for (seen, word) in [
-        (None, "not measured"),
-        (Some(Seen::default()), "not seen to compile"),
+        (None, "not been measured"),
+        (Some(Seen::default()), "did not compile"),
     ] {
         let start = sample(&[("HOME", home)], seen);
         let why = apply(&start.case(), &mut Changes::default()).expect_err("it does not apply");
@@ -151,7 +151,7 @@ fn a_seen_program_keeps_what_it_compiles_and_the_user_decides() {
 }
 
 #[test]
-fn a_named_place_takes_all_caches_of_any_program() {
+fn a_named_directory_is_used_for_all_caches_of_any_program() {
     let scratch = Scratch::new();
     let home = scratch.0.to_str().expect("text");
     let mut changes = Changes::default();
@@ -168,7 +168,7 @@ fn a_named_place_takes_all_caches_of_any_program() {
 }
 
 #[test]
-fn a_place_comes_back_as_it_was() {
+fn packing_and_unpacking_preserves_files() {
     let scratch = filled();
     let before = scratch.files("place");
     let done = packed(&scratch);
@@ -193,24 +193,24 @@ fn a_place_comes_back_as_it_was() {
         fs::metadata(so).expect("it is there").mode() & 0o7777,
         0o755
     );
-    // The same place gives the same bundle.
+    // Packing is deterministic.
     let first = fs::read(scratch.join("b")).expect("it is there");
     packed(&scratch);
     assert!(first == fs::read(scratch.join("b")).expect("it is there"));
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_kept() {
     let scratch = filled();
     packed(&scratch);
     let place = scratch.join("place");
     fs::remove_dir_all(&place).expect("it goes");
     scratch.put("place/triton_cache_dir/KEY/__grp__k.json", b"newer");
     scratch.put("place/cuda_cache_path/index", b"of others");
-    // Left by somebody who was killed.
+    // Left over by a killed process.
     scratch.put("place/.unpack-1/x", b"");
     let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
-    // The index of CUDA's cache would not know of entries that are put beside it.
+    // The index of the CUDA cache would not include entries that are added next to it.
     assert_eq!((back.files, back.there), (2, 3));
     let read = |name: &str| fs::read(place.join(name)).expect("it is there");
     assert_eq!(read("triton_cache_dir/KEY/__grp__k.json"), b"newer");
@@ -220,19 +220,22 @@ fn what_is_there_stays() {
 }
 
 #[test]
-fn elsewhere_it_says_what_will_not_be_found() {
+fn unpacking_elsewhere_notes_entries_that_will_not_be_found() {
     let scratch = filled();
     packed(&scratch);
     let other = scratch.join("other");
     let back = unpacked(&scratch, Some(&other), &here()).expect("it is unpacked");
     assert_eq!((back.place, back.files), (other, 5));
-    let said = back.notes.join("\n");
-    assert!(said.contains("is named in 1 file of Triton"), "{said}");
-    assert!(said.contains("JAX finds"), "{said}");
+    let notes = back.notes.join("\n");
+    assert!(
+        notes.contains("is mentioned in 1 file of Triton"),
+        "{notes}"
+    );
+    assert!(notes.contains("JAX finds"), "{notes}");
 }
 
 #[test]
-fn code_for_a_larger_processor_is_left_out() {
+fn code_for_a_processor_with_more_instructions_is_left_out() {
     let scratch = filled();
     let mut larger = here();
     larger.instructions.push("avx9999".into());
@@ -254,7 +257,11 @@ fn links_and_locks_are_not_packed() {
     scratch.put("place/somebody_elses/file", b"");
     let done = packed(&scratch);
     assert_eq!(done.files, 5);
-    assert!(done.notes[0].contains("1 that are no"), "{:?}", done.notes);
+    assert!(
+        done.notes[0].contains("1 that are not regular"),
+        "{:?}",
+        done.notes
+    );
     let nothing = pack(
         &scratch.join("none"),
         &scratch.join("c"),
@@ -269,7 +276,7 @@ fn links_and_locks_are_not_packed() {
 }
 
 #[test]
-fn an_end_on_the_way_leaves_nothing() {
+fn an_interruption_leaves_nothing_behind() {
     let scratch = filled();
     let stop = &mut |step: &Step<'_>| step.done < 3;
     let to = scratch.join("b");
@@ -285,7 +292,7 @@ fn an_end_on_the_way_leaves_nothing() {
 }
 
 #[test]
-fn what_changes_meanwhile_is_left_out() {
+fn files_that_change_while_packing_are_left_out() {
     let scratch = filled();
     let so = scratch.join("place/torchinductor_cache_dir/ab/cab.so");
     let writes = &mut |step: &Step<'_>| {

@@ -1,26 +1,27 @@
-//! What must be known of each cache to carry it: what belongs together in it, and what
-//! its entries are tied to.
+//! Properties of each cache that matter for carrying it to another machine: which of its
+//! files belong together, and what its entries depend on.
 //!
-//! - Triton writes the absolute paths of an entry's files into the entry. They are found
-//!   by looking for the path of the place in what is carried.
-//! - JAX (0.10) has the path of its cache in the key of every entry, by way of
-//!   XLA's directory for autotuning.
-//! - Inductor compiles C++ with `-march=native` and has the width of vectors in its keys,
-//!   but not the other instructions.
-//! - CUDA's driver keeps an index beside its entries.
-//! - Extensions of PyTorch are not kept. They are built by ninja, which goes by times: beside
-//!   headers of another version with older times it would take what was built for these.
+//! - Triton writes the absolute paths of an entry's files into the entry. They are found by
+//!   searching the files for the path of the cache directory.
+//! - JAX (0.10) includes the path of its cache in the key of every entry, through the
+//!   autotuning directory of XLA.
+//! - Inductor compiles C++ with `-march=native`. Its keys include the vector width, but not
+//!   the other instructions.
+//! - The CUDA driver keeps an index next to its entries.
+//! - PyTorch extensions are not kept. They are built by ninja, which relies on mtimes and
+//!   could reuse objects that were built against headers of another version.
 
 use std::path::Path;
 
 use preheat_launch::caches::{ALL, BYTECODE, CompileCache};
 
-/// All that a place can hold. Bytecode is kept by another remedy, and not by a variable.
+/// All caches that a cache directory can hold, including bytecode, which another remedy
+/// keeps.
 pub(super) fn carried() -> impl Iterator<Item = &'static CompileCache> {
     kept().chain([&BYTECODE])
 }
 
-/// The caches that variables lead to the place.
+/// The caches that are redirected to the cache directory by a variable.
 pub(super) fn kept() -> impl Iterator<Item = &'static CompileCache> {
     ALL.iter()
         .filter(|cache| cache.variable != "TORCH_EXTENSIONS_DIR")
@@ -31,24 +32,24 @@ pub(super) fn by_directory(name: &str) -> Option<&'static CompileCache> {
     carried().find(|cache| cache.directory() == name)
 }
 
-/// Whether it is taken or left as a whole, where something is there already; else file by
-/// file, for names say what is in them.
+/// Returns true for caches that can only be unpacked as a whole, into an empty directory.
+/// The others are merged file by file, since their file names identify the contents.
 pub(super) fn is_one(cache: &CompileCache) -> bool {
     cache.variable == "CUDA_CACHE_PATH"
 }
 
-/// Whether entries are only found where they were made, whatever is in them.
+/// Returns true for caches whose entries are found only under their original path.
 pub(super) fn has_path_in_keys(cache: &CompileCache) -> bool {
     cache.variable == "JAX_COMPILATION_CACHE_DIR"
 }
 
-/// Whether a file is machine code for the very processor that it was made on, and its key
-/// does not say so.
+/// Returns true for machine code for the processor it was compiled on, if the key of the
+/// entry does not include the processor.
 pub(super) fn is_for_the_processor(cache: &CompileCache, file: &str) -> bool {
     cache.variable == "TORCHINDUCTOR_CACHE_DIR" && file.ends_with(".so")
 }
 
-/// Whether it is not worth anything, or harmful, on another machine.
+/// Returns true for temporary files, which are useless or harmful on another machine.
 pub(super) fn is_passing(cache: &CompileCache, path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     match cache.variable {
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn caches_are_known_by_their_directories() {
+    fn caches_are_found_by_directory_name() {
         let triton = by_directory("triton_cache_dir").expect("it is known");
         assert!(!is_one(triton));
         assert!(is_passing(triton, Path::new("/a/tmp.pid_3_x")));

@@ -1,9 +1,8 @@
 //! Unpacks a bundle.
 //!
-//! The header decides whether it is wanted at all. Then everything goes into a directory
-//! of its own within the place, and only when the whole bundle was found to be right its
-//! files are put where programs look for them. Nothing outside of the place is written
-//! to, and within it only below directories whose names mean nothing to anybody else.
+//! The header decides whether the bundle is accepted. All files are first extracted into a
+//! temporary directory inside the cache directory, and moved to their places only after the
+//! whole bundle was verified. Nothing outside the cache directory is written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -23,25 +22,25 @@ use super::merge;
 use super::tar::{self, Member};
 use super::{CHUNK, Step, Watch, files, place, traits};
 
-/// The beginning of the name of what is not unpacked yet.
+/// The prefix of the name of the temporary directory.
 const UNFINISHED: &str = ".unpack-";
 
-/// What was unpacked.
+/// The results of unpacking.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unpacked {
-    /// Where to.
+    /// The cache directory.
     pub place: PathBuf,
-    /// How many files were put there.
+    /// The number of files that were added.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many files were left as they were, since something was there already.
+    /// The number of files that already existed and were kept.
     pub there: u64,
-    /// What a person should know about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Unpack a bundle: into `named`, else where it was packed from.
+/// Unpacks a bundle into `named`, or into the path that it was packed from.
 pub fn unpack(
     from: &mut dyn Read,
     named: Option<&Path>,
@@ -56,7 +55,7 @@ pub fn unpack(
     let room = place::room(&place);
     if header.bytes > room {
         return Err(BundleError::Failed(format!(
-            "{} bytes are needed in {}, and {room} are free",
+            "{} bytes are needed in {}, but only {room} are free",
             header.bytes,
             place.display()
         )));
@@ -77,7 +76,7 @@ pub fn unpack(
         number += 1;
         bytes = bytes.saturating_add(member.size);
         if number > header.files || bytes > header.bytes {
-            return Err(damaged("there is more in it than its header says"));
+            return Err(damaged("it contains more than its header states"));
         }
         let cache = cache_of(&member.path)?;
         sum.add(&member.identity());
@@ -86,13 +85,13 @@ pub fn unpack(
             let total = usize::try_from(header.files).ok();
             watch(&Step { done, total, path })
         };
-        if extraction.take(from, &member, cache, &mut go_on)? {
+        if extraction.extract(from, &member, cache, &mut go_on)? {
             members.push((cache, member));
         }
     }
     let is_whole = (number, bytes) == (header.files, header.bytes);
     if !is_whole || sum.digits() != header.files_xxh64 {
-        return Err(damaged("it is not what was packed"));
+        return Err(damaged("its checksum does not match"));
     }
     let notes = extraction.notes(&place, &members);
     let merged = merge::into(&place, &unfinished.path, &members)?;
@@ -105,7 +104,7 @@ pub fn unpack(
     })
 }
 
-/// The cache that a path is in; refused if it leads anywhere else.
+/// The cache that a path belongs to; paths outside the known caches are refused.
 fn cache_of(path: &str) -> Result<&'static CompileCache, BundleError> {
     let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
     let mut parts = path.split('/');
@@ -113,29 +112,29 @@ fn cache_of(path: &str) -> Result<&'static CompileCache, BundleError> {
     match cache {
         Some(cache) if path.contains('/') && !parts.any(bad) => Ok(cache),
         _ => Err(BundleError::Refused(format!(
-            "{path:?} in it is not within a cache that this preheat knows"
+            "it contains {path:?}, which is not within a cache that this version knows"
         ))),
     }
 }
 
-/// Files on their way out of a bundle.
+/// The state of extracting a bundle.
 struct Extraction<'a> {
     header: &'a Header,
     to: &'a Path,
-    /// Where it was packed from, if it is unpacked elsewhere.
+    /// The directory that it was packed from, if it is unpacked elsewhere.
     moved: Option<&'a Path>,
-    /// An instruction that this machine does not have.
+    /// A required instruction that this machine does not have.
     lacking: Option<&'a str>,
     buffer: Vec<u8>,
-    /// How many files of a cache name the place that they were packed from.
+    /// By cache, the number of files that mention the directory they were packed from.
     mentions: BTreeMap<&'static str, u64>,
-    /// How many files of a cache this machine could not run.
+    /// By cache, the number of files that this machine cannot run.
     left_out: BTreeMap<&'static str, u64>,
 }
 
 impl Extraction<'_> {
-    /// Take one file out, and check it; whether it is wanted.
-    fn take(
+    /// Extracts and verifies one file; returns false if it is left out.
+    fn extract(
         &mut self,
         from: &mut dyn Read,
         member: &Member,
@@ -164,7 +163,7 @@ impl Extraction<'_> {
             tar::fill(from, bytes)?;
             sum.add(bytes);
             if let Some(mentions) = &mut mentions {
-                mentions.look_at(bytes);
+                mentions.scan(bytes);
             }
             if let Some(file) = &mut file {
                 file.write_all(bytes).map_err(|why| failed(&path, &why))?;
@@ -174,7 +173,7 @@ impl Extraction<'_> {
         tar::pass_padding(from, member.size)?;
         if sum.value() != member.checksum {
             return Err(damaged(&format!(
-                "{:?} is not what was packed",
+                "the checksum of {:?} does not match",
                 member.path
             )));
         }
@@ -187,7 +186,7 @@ impl Extraction<'_> {
         }
         let (seconds, nanoseconds) = member.modified;
         let modified = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
-        let modified = modified.ok_or_else(|| damaged("a time in it is not right"))?;
+        let modified = modified.ok_or_else(|| damaged("a time is invalid"))?;
         let mode = Permissions::from_mode(member.mode & 0o755 | 0o400);
         let finished = file
             .set_permissions(mode)
@@ -201,7 +200,7 @@ impl Extraction<'_> {
         if let Some(instruction) = self.lacking {
             for (title, count) in &self.left_out {
                 notes.push(format!(
-                    "left out: {} of {title}, for a processor with {instruction} ({}), which this one does not have",
+                    "left out: {} of {title}, compiled for a processor with {instruction} ({}), which this one does not have",
                     files(*count),
                     self.header.machine.processor
                 ));
@@ -213,7 +212,7 @@ impl Extraction<'_> {
         let (packed_from, place) = (packed_from.display(), place.display());
         for (title, count) in &self.mentions {
             notes.push(format!(
-                "{packed_from}, where it was packed, is named in {} of {title}: what is named there is not found in {place}, and may be compiled again",
+                "the original path {packed_from} is mentioned in {} of {title}: what these refer to is not found in {place}, and may be compiled again",
                 files(*count)
             ));
         }
@@ -222,19 +221,19 @@ impl Extraction<'_> {
             .any(|(cache, _)| traits::has_path_in_keys(cache))
         {
             notes.push(format!(
-                "JAX finds what it compiled only under the path where it was compiled, {packed_from}: in {place} it compiles again"
+                "JAX finds compiled code only under its original path, {packed_from}: in {place} it compiles again"
             ));
         }
         notes
     }
 }
 
-/// A new file, and the directories above it.
+/// Creates a new file and its ancestor directories.
 fn create(path: &Path) -> Result<File, BundleError> {
     let clashes = |why: io::Error| match why.kind() {
         io::ErrorKind::AlreadyExists
         | io::ErrorKind::NotADirectory
-        | io::ErrorKind::IsADirectory => damaged("a file is in it twice"),
+        | io::ErrorKind::IsADirectory => damaged("it contains a file twice"),
         _ => failed(path, &why),
     };
     place::make(path.parent().unwrap_or(path)).map_err(clashes)?;
@@ -243,13 +242,13 @@ fn create(path: &Path) -> Result<File, BundleError> {
     how.open(path).map_err(clashes)
 }
 
-/// A directory for what is not unpacked yet; gone in the end.
+/// The temporary directory for extracted files, removed on drop.
 struct Unfinished {
     path: PathBuf,
-    /// Directories that were made for the place, the innermost first: they go too, unless
-    /// something is in them.
+    /// Directories that were created for the cache directory, innermost first. They are
+    /// removed too if they are empty.
     made: Vec<PathBuf>,
-    /// As long as it is locked, nobody takes it for one that was left behind.
+    /// The lock shows that the directory is in use and not left over.
     _lock: File,
 }
 
@@ -262,14 +261,14 @@ impl Unfinished {
         let opened = place::make(&path).and_then(|()| File::open(&path));
         let lock = opened.map_err(|why| failed(&path, &why))?;
         match lock.try_lock() {
-            // Where files cannot be locked, nothing is ever taken for left behind.
+            // If files cannot be locked, no directory counts as left over.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Unfinished {
                 path,
                 made,
                 _lock: lock,
             }),
             Err(TryLockError::WouldBlock) => Err(BundleError::Failed(format!(
-                "something is being unpacked into {}; try again when it is done",
+                "another process is unpacking into {}; try again when it is done",
                 place.display()
             ))),
         }
@@ -285,7 +284,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Remove what was left by somebody who was killed.
+/// Removes temporary directories left over by killed processes.
 fn remove_left_behind(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else {
         return;

@@ -1,5 +1,5 @@
-//! Reads files into the page cache, in order, by a few threads: block by block, so that a
-//! large file is read by several and the program's own reads find a free disk in between.
+//! Reads files into the page cache, in order, with a few threads. Files are read in blocks,
+//! so that several threads share a large file and the program's reads are not delayed.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -16,20 +16,20 @@ use crate::seen::Seen;
 
 const THREADS: usize = 8;
 
-/// What a thread reads at once.
+/// The number of bytes that a thread reads at a time.
 const BLOCK: u64 = 1 << 20;
 
-/// More than that the kernel does not read for one request.
+/// The largest number of bytes that the kernel reads ahead per request.
 const REQUEST: u64 = 128 << 10;
 
-/// A part of a file; all of it, if nobody knows which.
+/// A range of a file to read; `None` for a file whose ranges are unknown.
 struct Work<'a> {
     path: &'a Path,
     part: Option<Range<u64>>,
 }
 
-/// Read what was seen, at most so many bytes of it, and while the program with this
-/// number runs.
+/// Reads the observed files: at most `budget` bytes, and only while the process `program`
+/// runs.
 pub(super) fn all(seen: &Seen, budget: u64, program: u32) {
     let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") else {
         return;
@@ -58,7 +58,7 @@ pub(super) fn all(seen: &Seen, budget: u64, program: u32) {
                     }
                 }
             };
-            // With fewer threads it takes longer.
+            // If a thread cannot be started, the others read everything.
             let _ = std::thread::Builder::new().spawn_scoped(scope, read_some);
         }
     });
@@ -72,7 +72,7 @@ fn blocks(part: Range<u64>) -> impl DoubleEndedIterator<Item = Range<u64>> {
     })
 }
 
-/// Reads one block, if it is not there; whether there is still memory for more.
+/// Reads one block if it is not cached; returns false once the budget is spent.
 fn one<'a>(
     work: Work<'a>,
     queue: &Mutex<VecDeque<Work<'a>>>,
@@ -86,7 +86,7 @@ fn one<'a>(
     let part = match work.part {
         Some(part) => part.start.min(length)..part.end.min(length),
         None => {
-            // The rest of it is for whoever comes first.
+            // Queue the rest of the file for any thread.
             let mut rest = blocks(0..length.min(WHOLE));
             let first = rest.next().unwrap_or(0..0);
             if let Ok(mut queue) = queue.lock() {
@@ -113,8 +113,7 @@ fn one<'a>(
     true
 }
 
-/// A file to read ahead: a regular one. That it was read is not to be seen, where that can
-/// be avoided.
+/// Opens a regular file to read ahead, without updating its access time if possible.
 pub(super) fn open(path: &Path) -> Option<File> {
     let open = |flags| {
         let flags = flags | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -125,22 +124,22 @@ pub(super) fn open(path: &Path) -> Option<File> {
     file.metadata().is_ok_and(|is| is.is_file()).then_some(file)
 }
 
-/// Has the kernel read it, without waiting.
+/// Makes the kernel read the range, without waiting.
 fn ask_for(file: &File, part: &Range<u64>) {
     for begin in (part.start..part.end).step_by(REQUEST as usize) {
         let bytes = REQUEST.min(part.end - begin);
         let (begin, bytes) = (begin as libc::off_t, bytes as libc::off_t);
-        // SAFETY: the descriptor is open, and no memory is involved.
+        // SAFETY: the descriptor is open, and no pointers are passed.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), begin, bytes, libc::POSIX_FADV_WILLNEED) };
     }
 }
 
-/// Waits until it is there: by sending it to nowhere, which copies nothing.
+/// Waits until the range is cached, by sending it to /dev/null, which copies nothing.
 fn wait_for(file: &File, part: &Range<u64>, nowhere: &File) {
     let mut at = part.start as libc::off_t;
     while (at as u64) < part.end {
         let bytes = (part.end - at as u64) as usize;
-        // SAFETY: both descriptors are open; the kernel moves the offset.
+        // SAFETY: both descriptors are open; the kernel advances the offset.
         let sent = unsafe { libc::sendfile(nowhere.as_raw_fd(), file.as_raw_fd(), &mut at, bytes) };
         if sent <= 0 {
             return;
@@ -148,15 +147,15 @@ fn wait_for(file: &File, part: &Range<u64>, nowhere: &File) {
     }
 }
 
-/// Whether the program is still there.
+/// Returns true while the process exists.
 fn runs(program: u32) -> bool {
-    // SAFETY: signal 0 is none; no memory is involved.
+    // SAFETY: signal 0 only checks for existence; no pointers are passed.
     unsafe {
         libc::kill(program as libc::pid_t, 0) == 0 || *libc::__errno_location() != libc::ESRCH
     }
 }
 
-/// Whether a byte can be read without waiting for a disk.
+/// Returns true if a byte can be read without waiting for a disk.
 pub(super) fn is_byte_there(file: &File, at: u64) -> bool {
     let mut byte = 0u8;
     let part = libc::iovec {
@@ -168,27 +167,27 @@ pub(super) fn is_byte_there(file: &File, at: u64) -> bool {
     unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, at, libc::RWF_NOWAIT) >= 0 }
 }
 
-/// Whether all of a part is in the page cache, as far as the kernel says.
+/// Returns true if a range is in the page cache, as far as the kernel reports it.
 fn is_part_there(file: &File, part: &Range<u64>) -> bool {
-    // The same number on every machine, since Linux 6.5.
+    // The same number on every architecture, since Linux 6.5.
     const CACHESTAT: libc::c_long = 451;
     let (range, mut found) = (
         [part.start, part.end - part.start],
         MaybeUninit::<[u64; 5]>::uninit(),
     );
-    // SAFETY: the kernel reads two numbers and writes five, the first of which is how many
-    // pages are there; it says whether it did.
+    // SAFETY: the kernel reads two numbers and, if it returns 0, writes five, the first of
+    // which is the number of cached pages.
     let pages = unsafe {
         let fd = libc::c_long::from(file.as_raw_fd());
-        let told = libc::syscall(CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32);
-        (told == 0).then(|| found.assume_init()[0])
+        let failed = libc::syscall(CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32);
+        (failed == 0).then(|| found.assume_init()[0])
     };
     // SAFETY: sysconf takes a number only.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64;
     let whole = part.end.div_ceil(page) - part.start / page;
     match pages {
         Some(pages) => pages >= whole,
-        // An older kernel, or somebody else's file.
+        // An older kernel, or a file of another user: check three bytes.
         None => [part.start, part.start.midpoint(part.end), part.end - 1]
             .into_iter()
             .all(|at| is_byte_there(file, at)),
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_read_in_blocks() {
+    fn a_range_is_split_into_blocks() {
         let all: Vec<_> = blocks(5..2 * BLOCK + 7).collect();
         assert_eq!(
             all,
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_are_opened() {
+    fn only_regular_files_are_opened() {
         assert!(open(Path::new("/dev/null")).is_none());
         assert!(open(Path::new("/")).is_none());
         assert!(open(Path::new("/nowhere")).is_none());

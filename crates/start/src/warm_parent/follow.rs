@@ -1,8 +1,8 @@
-//! While the program runs: this process stands for it. Signals that are meant for the
-//! program reach it, its stops are ours, and we end as it ends.
+//! Acts as the proxy of a running program: forwards signals to it, stops when it stops, and
+//! exits the way it exits.
 //!
-//! Who shares a group with the program (there is a terminal) leaves to it what the
-//! terminal sends. What somebody sends to us alone is passed on.
+//! With a terminal, this process shares a process group with the program, which then gets
+//! signals from the terminal directly. Signals sent to this process alone are forwarded.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,30 +12,30 @@ use preheat_launch::sender;
 
 use super::socket::Connection;
 
-/// How a program ended.
+/// The exit status of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// Its supervisor was killed: nobody knows.
+    /// Unknown: its supervisor was killed.
     Unknown,
 }
 
-/// A child that is to become the program, or has. One that is not told to go has done
-/// nothing, and goes with what it was sent: nobody is to wait for that to be closed.
+/// A child of the warm parent that becomes the program. If it is dropped before it was sent
+/// `go`, it has run nothing, and is killed, which closes the descriptors that it received.
 pub(crate) struct Child {
     process: libc::pid_t,
     supervisor: libc::pid_t,
-    /// Tells of its end, even if nobody else can.
+    /// A pidfd, which becomes readable when the process exits.
     handle: Option<OwnedFd>,
     goes: bool,
 }
 
 impl Child {
-    /// It has said that it is this process; if it is the child of a child of the parent,
-    /// as it must be to be sent signals.
+    /// The child with the process ID that it reported; `None` unless it is a grandchild of
+    /// the parent, since signals will be sent to it.
     pub(crate) fn new(process: libc::pid_t, parent: u32) -> Option<Child> {
         if process < 2 {
             return None;
@@ -44,7 +44,7 @@ impl Child {
         if parent_of(supervisor)? != parent as libc::pid_t {
             return None;
         }
-        // SAFETY: pidfd_open takes numbers and gives a new descriptor, which is owned at
+        // SAFETY: pidfd_open takes numbers and returns a new descriptor, which is owned at
         // once.
         let handle = unsafe {
             let handle = libc::syscall(libc::SYS_pidfd_open, process, 0) as RawFd;
@@ -58,17 +58,17 @@ impl Child {
         })
     }
 
-    /// The process that stays behind it.
+    /// The process ID of the supervisor.
     pub(crate) fn supervisor(&self) -> u32 {
         self.supervisor.unsigned_abs()
     }
 
-    /// Leaves it alone, though it was not told to go: it was only looked up.
+    /// Keeps it from being killed on drop: it was only inspected.
     pub(crate) fn spare(&mut self) {
         self.goes = true;
     }
 
-    /// Its number.
+    /// The process ID.
     pub(crate) fn process(&self) -> u32 {
         self.process.unsigned_abs()
     }
@@ -78,8 +78,8 @@ impl Drop for Child {
     fn drop(&mut self) {
         if let (false, Some(handle)) = (self.goes, &self.handle) {
             let (none, kill) = (std::ptr::null::<libc::siginfo_t>(), libc::SIGKILL);
-            // SAFETY: the descriptor is that of the process; the rest are numbers, and
-            // there is no information.
+            // SAFETY: the descriptor is that of the process; the rest are numbers and a
+            // null pointer, which is allowed.
             unsafe {
                 libc::syscall(
                     libc::SYS_pidfd_send_signal,
@@ -93,26 +93,26 @@ impl Drop for Child {
     }
 }
 
-/// The program that runs, before it is told to.
+/// A program that is ready or running.
 pub(crate) struct Program {
     connection: Connection,
     child: Child,
     signals: OwnedFd,
-    /// Whether the program is in our group: what is sent to the group reaches it as well.
+    /// The program is in our process group, so signals to the group reach it too.
     shares_group: bool,
-    /// What this process held back before.
+    /// The signal mask of this process before.
     mask: libc::sigset_t,
 }
 
 impl Program {
-    /// It is ready. From now on signals are held.
+    /// A program that is ready. From now on signals are blocked.
     pub(crate) fn ready(
         connection: Connection,
         child: Child,
         shares_group: bool,
     ) -> io::Result<Program> {
-        // SAFETY: the set functions write the set, and signalfd reads it; its new
-        // descriptor is owned at once.
+        // SAFETY: sigfillset writes the set, and signalfd reads it; its new descriptor is
+        // owned at once.
         unsafe {
             let mut all = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigfillset(all.as_mut_ptr());
@@ -134,20 +134,19 @@ impl Program {
         }
     }
 
-    /// Tell it to go. It goes, unless this is an error, after which signals are not held
-    /// any more.
+    /// Sends `go`. On an error the program does not run, and signals are unblocked again.
     pub(crate) fn go(&mut self) -> io::Result<()> {
         let sent = self.connection.send(b"g", &[]);
         self.child.goes = sent.is_ok();
         if sent.is_err() {
-            // SAFETY: the mask is one that the kernel gave.
+            // SAFETY: the mask was written by the kernel.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut()) };
         }
         sent
     }
 
-    /// Until its end. What this process has open goes first: nobody is to wait for us
-    /// where the program has closed something.
+    /// Waits until the program exits. First closes the inherited descriptors, so that a pipe
+    /// closes as soon as the program closes it.
     pub(crate) fn follow(mut self, descriptors: &[RawFd]) -> End {
         leave(descriptors);
         loop {
@@ -175,7 +174,7 @@ impl Program {
         }
     }
 
-    /// The supervisor is gone, and with it all news: the program may still run.
+    /// Waits for the program after its supervisor was killed.
     fn outlive(&self) -> End {
         while let Some(handle) = &self.child.handle {
             let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()]);
@@ -191,8 +190,8 @@ impl Program {
         loop {
             let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
             let size = size_of::<libc::signalfd_siginfo>();
-            // SAFETY: read writes at most as many bytes as the struct has, and signalfd
-            // gives whole ones.
+            // SAFETY: read writes at most the size of the struct, and signalfd returns whole
+            // structs.
             let info = unsafe {
                 let read = libc::read(self.signals.as_raw_fd(), info.as_mut_ptr().cast(), size);
                 if read != size as isize {
@@ -210,7 +209,7 @@ impl Program {
             libc::SIGCHLD => false,
             // A shell continues the whole group.
             libc::SIGCONT => is_stopped(self.child.process),
-            // Nothing else than what is sent to us has reached the program.
+            // In another group, the program has received nothing.
             _ if !self.shares_group => true,
             _ if info.ssi_code > 0 => !is_of_terminals(signal),
             _ if sender::is_from_command(sender, self.child.process) => false,
@@ -218,17 +217,17 @@ impl Program {
             _ => !sender::is_repeated(signal, sender),
         };
         if pass {
-            // SAFETY: kill takes numbers only. The process is the program or, between its
-            // end and our learning of it, nobody: its supervisor has not waited long.
+            // SAFETY: kill takes numbers only. The process is the program or, just after its
+            // exit, a process ID that cannot have been reused yet.
             unsafe { libc::kill(self.child.process, signal) };
         }
     }
 
-    /// The program was stopped: stop as well, so that whoever waits for it sees that.
+    /// Stops this process after the program was stopped, so that the waiting shell sees it.
     fn stop(&self, signal: i32) {
         if is_stopped(self.child.process) {
             let held = set_default_and_unblock(signal);
-            // SAFETY: raise takes a number; the mask is one that the kernel gave.
+            // SAFETY: raise takes a number; the mask was written by the kernel.
             unsafe {
                 libc::raise(signal);
                 libc::pthread_sigmask(libc::SIG_SETMASK, &held, std::ptr::null_mut());
@@ -237,10 +236,10 @@ impl Program {
     }
 }
 
-/// End as the program did, by the same signal; without a core file, which would be one of
-/// this process.
+/// Kills this process with the signal that killed the program; without a core file, which
+/// would be that of this process.
 pub(crate) fn die(signal: i32) {
-    // SAFETY: all of these take numbers, or a struct that is there.
+    // SAFETY: all of these take numbers, or a pointer to a valid struct.
     unsafe {
         let none = libc::rlimit {
             rlim_cur: 0,
@@ -253,7 +252,7 @@ pub(crate) fn die(signal: i32) {
     }
 }
 
-/// Have a signal do what it does to a process that does not care; the mask before that.
+/// Resets a signal to its default action and unblocks it; returns the previous mask.
 fn set_default_and_unblock(signal: i32) -> libc::sigset_t {
     // SAFETY: zeroed sets and actions are valid values, and each function reads or writes
     // one of them.
@@ -269,11 +268,10 @@ fn set_default_and_unblock(signal: i32) -> libc::sigset_t {
     }
 }
 
-/// Close them all; the standard streams become /dev/null.
+/// Closes the descriptors; standard streams are redirected to /dev/null.
 fn leave(descriptors: &[RawFd]) {
-    // SAFETY: the path ends with a NUL. The descriptors are those that this process was
-    // started with: nothing in it has or wants any of them from here on, but the standard
-    // streams, which stay valid.
+    // SAFETY: the path ends with a NUL. The descriptors were inherited, and nothing in this
+    // process uses them any more, except for the standard streams, which stay valid.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         for &fd in descriptors {
@@ -286,7 +284,7 @@ fn leave(descriptors: &[RawFd]) {
     }
 }
 
-/// Until one of them can be read or has ended; which.
+/// Waits until a descriptor is readable or closed; returns which ones are.
 fn wait(descriptors: &[RawFd]) -> Vec<bool> {
     let mut polls: Vec<libc::pollfd> = descriptors
         .iter()
@@ -296,12 +294,12 @@ fn wait(descriptors: &[RawFd]) -> Vec<bool> {
             revents: 0,
         })
         .collect();
-    // SAFETY: poll reads and writes as many structs as there are.
+    // SAFETY: poll reads and writes as many structs as the vector holds.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, -1) };
     polls.iter().map(|poll| poll.revents != 0).collect()
 }
 
-/// Whether the kernel sends this to all in a group, because of their terminal.
+/// Returns true for signals that the kernel sends to a whole group on behalf of its terminal.
 fn is_of_terminals(signal: i32) -> bool {
     matches!(
         signal,
@@ -316,21 +314,21 @@ fn is_of_terminals(signal: i32) -> bool {
     )
 }
 
-/// Whether a process is stopped.
+/// Returns true if a process is stopped.
 pub(crate) fn is_stopped(process: libc::pid_t) -> bool {
     matches!(stat(process).first(), Some(b'T' | b't'))
 }
 
-/// The process that has made it, or has taken its place.
+/// The parent process, or the one that has adopted it.
 fn parent_of(process: libc::pid_t) -> Option<libc::pid_t> {
     let stat = String::from_utf8(stat(process)).ok()?;
     stat.split(' ').nth(1)?.parse().ok()
 }
 
-/// What the kernel says of a process, beginning with its state.
+/// The contents of `/proc/PID/stat`, beginning with the state.
 fn stat(process: libc::pid_t) -> Vec<u8> {
     let mut stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name before that, in brackets, may have any bytes in it.
+    // The name before the state, in brackets, may contain any bytes.
     let end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     stat.drain(..(end + 2).min(stat.len()));
     stat
@@ -341,13 +339,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_child_of_a_child_is_believed() {
+    fn only_a_grandchild_is_accepted() {
         let this = std::process::id() as libc::pid_t;
         let parent = parent_of(this).expect("it has one");
         assert!(!is_stopped(this));
         assert!(Child::new(this, this as u32).is_none());
         let above = parent_of(parent).filter(|&above| above > 0);
-        // One that is dropped before it goes is ended: this one is not to be.
+        // Dropping it before it goes would kill this process.
         if let Some(mut child) = above.and_then(|above| Child::new(this, above as u32)) {
             child.goes = true;
         }

@@ -1,6 +1,6 @@
-//! Control groups: a program counts towards the limits of whoever starts it. A parent that
-//! was made in one control group serves a start in another only if its child can be moved
-//! there, together with the supervisor that stays behind it.
+//! Control groups: a program counts towards the limits of the process that starts it. A
+//! parent in one control group serves a start in another only if its child, and the
+//! supervisor of the child, can be moved there.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::invocation::Why;
 
-/// Have these processes in the control groups of this one; or why that cannot be.
+/// Moves processes to the control groups of this process; an error is the reason why that
+/// is not possible.
 pub(crate) fn join(processes: &[u32]) -> Result<(), Why> {
     let failed = |why: io::Error| format!("the control groups cannot be read: {why}");
     let ours = fs::read_to_string("/proc/self/cgroup").map_err(failed)?;
@@ -37,7 +38,7 @@ pub(crate) fn join(processes: &[u32]) -> Result<(), Why> {
     Ok(())
 }
 
-const OTHER: &str = "the warm parent is in another control group, and cannot be moved to this one";
+const OTHER: &str = "the warm parent is in another control group and cannot be moved to this one";
 
 /// The directory of a line of `/proc/self/cgroup`: a number, controllers and a path.
 fn directory(line: &str, mounts: &str) -> Option<PathBuf> {
@@ -84,13 +85,13 @@ mod tests {
             found("1:cpu,cpuacct:/docker/x/y"),
             is("/sys/fs/cgroup/cpu/y")
         );
-        // Outside of what is mounted here, or not mounted at all.
+        // Outside the mounted part, or not mounted.
         assert_eq!(found("1:cpu,cpuacct:/docker/other"), None);
         assert_eq!(found("4:memory:/"), None);
     }
 
     #[test]
-    fn who_is_there_already_is_not_moved() {
+    fn a_process_in_the_same_groups_is_not_moved() {
         assert_eq!(join(&[std::process::id()]), Ok(()));
         assert!(join(&[u32::MAX]).is_err());
     }

@@ -1,17 +1,16 @@
-//! What in the program's own files may influence an import: names of functions that change
-//! what imports depend on, and changes of what belongs to modules.
+//! Code in the program's source files that may influence an import: functions that change
+//! state which imports depend on, and assignments to attributes of modules.
 //!
-//! The warm parent reads the files as Python does and decides by that what it imports
-//! (`before.py`). Where a file has changed since, the client compares only the lines that
-//! this could depend on.
+//! The warm parent parses the files and decides what it imports (`before.py`). If a file has
+//! changed since, the client compares only the lines that could affect this decision.
 
 use std::fs;
 use std::path::Path;
 
 use crate::identity::name;
 
-/// Names that stand for something which imports can depend on, or which can change what is
-/// imported. Variables are known by their names; `load_dotenv` sets some that no file names.
+/// Names of functions and attributes that can influence imports. Environment variables are
+/// handled by name elsewhere; `load_dotenv` sets some that no file mentions.
 pub(crate) const INFLUENCES: [&str; 35] = [
     "simplefilter",
     "filterwarnings",
@@ -45,14 +44,14 @@ pub(crate) const INFLUENCES: [&str; 35] = [
     "settrace",
     "setprofile",
     "addaudithook",
-    // Functions are called in the reverse order, those of modules too.
+    // Exit functions, including those of modules, are called in reverse order.
     "atexit",
     "monkey",
     "reload",
 ];
 
-/// Changes when the lines of a file change that imports could depend on: everything up to
-/// its last import, and what may influence imports that come later.
+/// A hash of the lines of a file that imports could depend on: everything up to its last
+/// import, and later lines that may influence imports.
 pub(crate) fn skeleton(path: &Path) -> String {
     let text = fs::read(path).unwrap_or_default();
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
@@ -96,7 +95,7 @@ fn may_influence(line: &[u8]) -> bool {
     words.any(names) || changes_part(line)
 }
 
-/// Whether something of something is assigned to, other than an attribute of `self`.
+/// Returns true for assignments to an attribute or element, except attributes of `self`.
 fn changes_part(line: &[u8]) -> bool {
     let Some(at) = line.iter().position(|&byte| byte == b'=') else {
         return false;

@@ -1,9 +1,9 @@
-//! What to import ahead: of the modules that a program was seen to have, those that are
-//! installed, in the order in which their imports ended.
+//! Selects the modules to import ahead: the installed ones among those that the program
+//! imported, in the order in which their imports ended.
 //!
-//! A program may set variables of the environment before it imports what reads them. So
-//! whatever looks like the name of a variable in the program's own files, it is taken to
-//! set; modules that ask for such a variable are not imported ahead.
+//! A program may set environment variables before it imports the modules that read them.
+//! Every word in its source files that looks like the name of a variable is therefore
+//! treated as one that it sets; modules that read such a variable are not imported ahead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,17 +16,17 @@ use preheat_host::files;
 
 use crate::invocation::{Main, Why};
 
-/// What was learned of a program.
+/// What was learned from earlier starts of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     modules: Vec<Module>,
     roots: Vec<Vec<u8>>,
     changed: BTreeSet<Vec<u8>>,
     varies: BTreeSet<Vec<u8>>,
-    /// Files that had changed before a parent served two starts, and how often.
+    /// Files that changed before a parent had served two starts, with the number of times.
     changing: BTreeMap<PathBuf, usize>,
     main: Option<PathBuf>,
-    /// What it had changed of what imports depend on, or had not.
+    /// The state that imports depend on, as it was when the program exited.
     facts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -34,34 +34,35 @@ pub(crate) struct Learned {
 struct Module {
     name: Vec<u8>,
     origin: Vec<u8>,
-    /// Came in by an ordinary import.
+    /// Imported by Python's own finders, not by an import hook.
     ordinary: bool,
 }
 
-/// What a parent is to do.
+/// The instructions for a parent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ahead {
     /// Names and files of modules, in order.
     pub modules: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Variables that the program speaks of, and so may set itself.
+    /// Variables that the program mentions, and may therefore set.
     pub sets: BTreeSet<Vec<u8>>,
-    /// Variables that were changed while it ran, by itself or by what it has imported.
+    /// Variables that the program or its modules changed while it ran.
     pub changed: BTreeSet<Vec<u8>>,
-    /// Variables that were others at each start.
+    /// Variables that differ at each start.
     pub varies: BTreeSet<Vec<u8>>,
-    /// Files that are others at each start.
+    /// Files that differ at each start.
     pub changing: BTreeSet<PathBuf>,
-    /// The program's own files, which say what it sets.
+    /// The program's source files.
     pub own: Vec<PathBuf>,
-    /// Where what is installed lies.
+    /// The directories of installed modules.
     pub roots: Vec<Vec<u8>>,
-    /// The file of a module that is run.
+    /// The file of the module that is run with `-m`.
     pub main: Option<PathBuf>,
-    /// What it had at its end of what imports depend on.
+    /// The state that imports depend on, as it was when the program exited.
     pub facts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// These change how other modules are imported or behave, and must come when they come.
+/// Modules that change how others are imported or behave: their position in the order of
+/// imports matters.
 const BENDERS: [&str; 8] = [
     "gevent",
     "eventlet",
@@ -73,8 +74,7 @@ const BENDERS: [&str; 8] = [
     "typeguard",
 ];
 
-/// Beginnings of variables that numerical libraries read when they are loaded, of which no
-/// Python code tells.
+/// Prefixes of variables that numerical libraries read in native code when they are loaded.
 pub(crate) const LIBRARIES: [&str; 13] = [
     "OMP_",
     "GOMP_",
@@ -92,13 +92,13 @@ pub(crate) const LIBRARIES: [&str; 13] = [
 ];
 
 impl Learned {
-    /// Where a program with this name tells it.
+    /// The file into which the program with this name records its imports.
     pub(crate) fn file(kept: &Path, name: &str) -> PathBuf {
         kept.join(format!("{name}.modules"))
     }
 
-    /// From the modules that a recording has, with their files: installed is what lies
-    /// beside the standard library or where packages are put.
+    /// From the modules of a recording, with their files. Installed are those in the
+    /// directory of the standard library or in a package directory.
     pub(crate) fn of(modules: &[(String, String)]) -> Learned {
         let mut learned = Learned::default();
         for (name, origin) in modules {
@@ -122,7 +122,7 @@ impl Learned {
         learned
     }
 
-    /// What a program has left at its end.
+    /// Reads what a program recorded when it exited.
     pub(crate) fn read(path: &Path) -> Option<Learned> {
         Some(Learned::parse(&fs::read(path).ok()?))
     }
@@ -153,12 +153,12 @@ impl Learned {
         learned
     }
 
-    /// What a parent of this program is to import, or why there can be none.
+    /// The instructions for a parent of this program, or the reason why there can be none.
     pub(crate) fn ahead(&self, main: &Main) -> Result<Ahead, Why> {
         let uses = |name: &&&str| self.modules.iter().any(|m| m.name == name.as_bytes());
         if let Some(name) = BENDERS.iter().find(uses) {
             return Err(format!(
-                "it uses {name}, which must come before what it changes"
+                "it uses {name}, which must be imported before the modules that it changes"
             ));
         }
         let own = self.own(main);
@@ -190,13 +190,13 @@ impl Learned {
         })
     }
 
-    /// What has changed once may have been edited; twice means that it changes always.
+    /// Files that changed at least twice: a file that changed once may have been edited.
     fn changing(&self) -> BTreeSet<PathBuf> {
         let often = self.changing.iter().filter(|&(_, &times)| times > 1);
         often.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Whether a variable is known to be another at each start.
+    /// Returns true for variables that are known to differ at each start.
     pub(crate) fn varies(&self, name: &[u8]) -> bool {
         self.varies.contains(name)
     }
@@ -206,7 +206,7 @@ impl Learned {
             || self.roots.iter().any(|root| origin.starts_with(root))
     }
 
-    /// The program's own files.
+    /// The program's source files.
     fn own(&self, main: &Main) -> Vec<PathBuf> {
         let script = match main {
             Main::Script(path) if path.is_dir() => Some(path.join("__main__.py")),
@@ -227,7 +227,7 @@ impl Learned {
     }
 }
 
-/// Add variables that are others at each start to what was learned.
+/// Records variables that differ at each start.
 pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     for name in names {
@@ -236,7 +236,7 @@ pub(crate) fn note_varying(path: &Path, names: &BTreeSet<Vec<u8>>) -> io::Result
     files::replace(path, &bytes, files::Readers::User)
 }
 
-/// Add a file that had changed before a parent served two starts.
+/// Records a file that changed before a parent had served two starts.
 pub(crate) fn note_changing(path: &Path, changed: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     let name = changed.as_os_str().as_bytes();
@@ -244,7 +244,7 @@ pub(crate) fn note_changing(path: &Path, changed: &Path) -> io::Result<()> {
     files::replace(path, &bytes, files::Readers::User)
 }
 
-/// Add a record.
+/// Appends a record.
 pub(super) fn put(bytes: &mut Vec<u8>, record: [&[u8]; 4]) {
     for field in record {
         bytes.extend_from_slice(field);
@@ -258,14 +258,14 @@ pub(crate) fn is_of_libraries(name: &[u8]) -> bool {
         .any(|known| name.starts_with(known.as_bytes()))
 }
 
-/// The same in a file of the program's.
+/// The words in a file that look like names of variables.
 pub(crate) fn words_of(path: &Path) -> BTreeSet<Vec<u8>> {
     let mut found = BTreeSet::new();
     words(&fs::read(path).unwrap_or_default(), &mut found);
     found
 }
 
-/// Whatever looks like the name of a variable.
+/// Finds words that look like names of variables.
 fn words(text: &[u8], found: &mut BTreeSet<Vec<u8>>) {
     let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     for word in text.split(|byte| !is_part(byte)) {
@@ -313,14 +313,16 @@ mod tests {
     }
 
     #[test]
-    fn installed_modules_come_in_order_and_the_programs_own_do_not() {
-        let ahead = learned(&SOME).ahead(&code("")).expect("it can be");
+    fn only_installed_modules_are_imported_ahead_in_order() {
+        let ahead = learned(&SOME)
+            .ahead(&code(""))
+            .expect("nothing prevents it");
         assert_eq!(names(&ahead), ["json", "numpy", "math"]);
         assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
     }
 
     #[test]
-    fn a_recordings_modules_are_told_apart_by_where_they_lie() {
+    fn modules_of_a_recording_are_classified_by_their_directories() {
         let modules = [
             ("os", "/lib/python3/os.py"),
             ("json", "/lib/python3/json/__init__.py"),
@@ -329,20 +331,22 @@ mod tests {
             ("math", ""),
         ];
         let modules = modules.map(|(name, file)| (name.to_owned(), file.to_owned()));
-        let ahead = Learned::of(&modules).ahead(&code("")).expect("it can be");
+        let ahead = Learned::of(&modules)
+            .ahead(&code(""))
+            .expect("nothing prevents it");
         assert_eq!(names(&ahead), ["os", "json", "numpy", "math"]);
         assert_eq!(ahead.own, [PathBuf::from("/home/mine.py")]);
     }
 
     #[test]
-    fn variables_that_the_program_speaks_of_are_found() {
+    fn variables_that_the_program_mentions_are_found() {
         let ahead = learned(&SOME).ahead(&code("os.environ['OMP_NUM_THREADS'] = '1'"));
-        let ahead = ahead.expect("it can be");
+        let ahead = ahead.expect("nothing prevents it");
         assert!(ahead.sets.contains(&b"OMP_NUM_THREADS"[..]));
     }
 
     #[test]
-    fn what_bends_imports_is_left_alone() {
+    fn programs_with_modules_that_change_imports_are_refused() {
         let with = learned(&[["module", "gevent", "/lib/x", ""]]);
         assert!(
             with.ahead(&code(""))
@@ -352,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_the_file_can_break_us() {
+    fn malformed_files_are_ignored() {
         assert!(Learned::parse(b"").modules.is_empty());
         assert!(Learned::parse(b"module\0x").modules.is_empty());
         assert!(Learned::parse(b"\0\0\0\0\xff\0\0\0").modules.is_empty());

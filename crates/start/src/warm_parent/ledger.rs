@@ -1,9 +1,8 @@
-//! The ledger: every input of what a warm parent has imported, and whether each is still
-//! what it was.
+//! The ledger: every input of the imports of a warm parent, to verify that none has changed.
 //!
 //! The tracer fills it while the parent imports ([`super::trial`]); each start verifies it.
-//! An input is a path with the question that was asked about it: the same question gives
-//! the same answer, or the parent is not used.
+//! An input is a path with the question that was asked about it. If the same question has
+//! another answer now, the parent is not used.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -16,33 +15,33 @@ use std::path::{Path, PathBuf};
 use crate::identity::name;
 use crate::invocation::Why;
 
-/// The longest file of the kernel whose content is compared, in bytes.
+/// The number of bytes that are compared of a file in /proc or /sys.
 const LONGEST: u64 = 1 << 18;
 
-/// The answer about a path at which there is nothing.
+/// The answer for a path that does not exist.
 const ABSENT: &str = "absent";
 
-/// As many paths are one thread's work, and the most threads that share the work.
+/// The number of paths per thread, and the largest number of threads.
 const ONE_THREAD: usize = 1000;
 const MOST_THREADS: usize = 4;
 
 /// A question about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Question {
-    /// The file that it leads to: device, inode, size, times; of a directory, only that it
-    /// is this one.
+    /// The file it resolves to: device, inode, size, times; for directories, only device and
+    /// inode.
     File,
-    /// The same, and who may do what with a directory.
+    /// Like `File`, with owner and mode.
     Rights,
-    /// As `File`, without following a link.
+    /// Like `File`, without following a symlink.
     Link,
-    /// The names in a directory, by its times.
+    /// The names in a directory, represented by its times.
     Listing,
-    /// The content of a file of the kernel, whose times mean nothing.
+    /// The content of a file in /proc or /sys, where times are meaningless.
     Content,
-    /// The names in a directory of the kernel.
+    /// The names in a directory in /proc or /sys.
     Names,
-    /// Only that there is something.
+    /// Only that the path exists.
     Presence,
 }
 
@@ -96,11 +95,11 @@ impl Question {
 
 fn identity(is: &fs::Metadata) -> String {
     if is.is_dir() {
-        // Its times change with every file in it.
+        // The times of a directory change with every file in it.
         return format!("{} {}", is.dev(), is.ino());
     }
     if !is.is_file() && !is.is_symlink() {
-        // Of a device the times mean nothing.
+        // The times of a device are meaningless.
         return format!("{} {} {} {:o}", is.dev(), is.ino(), is.rdev(), is.mode());
     }
     exact(is)
@@ -138,7 +137,7 @@ fn names(path: &Path) -> io::Result<String> {
     Ok(name(&found.join(&0)))
 }
 
-/// The name and the kernel of this machine, as `uname` gives them.
+/// The host name and the kernel release, as `uname` returns them.
 pub(crate) fn host() -> String {
     // SAFETY: a zeroed struct is a valid value; uname fills it with strings that end with
     // a NUL within their arrays.
@@ -162,26 +161,26 @@ pub(crate) fn terminals() -> Vec<libc::c_int> {
         .collect()
 }
 
-/// Inputs of a parent.
+/// The inputs of a parent, as the tracer collects them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     paths: BTreeMap<(PathBuf, Question), String>,
-    /// Standard streams that were asked whether they are terminals, and were none.
+    /// Standard streams that were checked with `isatty` and were not terminals.
     streams: Vec<libc::c_int>,
-    /// The host, where it was asked for.
+    /// The host, if it was asked for.
     host: Option<String>,
-    /// Variables that native code asked for.
+    /// Variables that native code read.
     variables: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 impl Ledger {
-    /// An answer that was given just now; the first one counts.
+    /// Records the current answer, unless the question was asked before.
     pub(crate) fn asked(&mut self, path: PathBuf, question: Question) {
         let answer = question.answer(&path);
         self.paths.entry((path, question)).or_insert(answer);
     }
 
-    /// The parent itself has changed a file, in a way that does not count.
+    /// Updates the answers about a file after a harmless change by the parent itself.
     pub(crate) fn changed(&mut self, path: &Path) {
         let directory = path.parent().unwrap_or(path);
         for ((known, question), answer) in &mut self.paths {
@@ -206,27 +205,27 @@ impl Ledger {
         self.variables.entry(name.to_vec()).or_insert_with(value);
     }
 
-    /// Drop inputs that are kept elsewhere, or that do not count.
+    /// Drops inputs that are recorded elsewhere, or that do not matter.
     pub(crate) fn retain(&mut self, keep: impl Fn(&Path, Question) -> bool) {
         self.paths
             .retain(|(path, question), _| keep(path, *question));
     }
 
-    /// Whether the answer about a path without following links says all about it.
+    /// Returns true if the path is not a symlink, so that the `Link` answer suffices.
     fn is_no_link(&self, path: &Path, answer: &str) -> bool {
         let other = self.paths.get(&(path.to_owned(), Question::Link));
         other.is_some_and(|other| other[1..] == answer[1..])
     }
 
-    /// Whether a path is absent, and its directory was listed: something that appears there
-    /// changes the directory.
+    /// Returns true for an absent path in a listed directory: creating it would change the
+    /// answer for the directory.
     fn is_not_listed(&self, path: &Path, answer: &str) -> bool {
         let directory = path.parent().unwrap_or(path).to_owned();
         let listed = self.paths.get(&(directory, Question::Listing));
         answer.ends_with(ABSENT) && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
     }
 
-    /// As records of a parent's state: three fields each, ended by NULs.
+    /// The records for the state of a parent: three fields each, terminated by NULs.
     pub(crate) fn records(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |fields: [&[u8]; 3]| {
@@ -259,7 +258,7 @@ impl Ledger {
     }
 }
 
-/// The ledger of a running parent, as its state has it.
+/// The ledger of a running parent, read from its state.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     paths: Vec<(PathBuf, String)>,
@@ -268,7 +267,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Take a record of the state; whether it is one of the ledger's.
+    /// Parses a record of the state; returns false if it does not belong to the ledger.
     pub(crate) fn read(&mut self, record: &[&[u8]]) -> bool {
         let text = |at: usize| String::from_utf8_lossy(record[at]).into_owned();
         match record[0] {
@@ -282,7 +281,7 @@ impl Inputs {
         true
     }
 
-    /// Whether each input is what it was; or the first that is not.
+    /// Checks that no input has changed; an error is the first one that has.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
         let threads = self.paths.len().div_ceil(ONE_THREAD).min(MOST_THREADS);
         let part = self.paths.len().div_ceil(threads.max(1)).max(1);
@@ -300,7 +299,7 @@ impl Inputs {
             for (part, other) in others {
                 all = all.and(match other.map(|thread| thread.join()) {
                     Ok(Ok(verified)) => verified,
-                    // No thread could be had, or it has failed.
+                    // The thread could not be started, or panicked.
                     Ok(Err(_)) | Err(_) => verify(part),
                 });
             }
@@ -314,11 +313,11 @@ impl Inputs {
         Ok(())
     }
 
-    /// Whether no stream that imports have asked about is one of these terminals.
+    /// Checks that no stream that the imports checked with `isatty` is a terminal now.
     pub(crate) fn suit(&self, terminals: &[libc::c_int]) -> Result<(), Why> {
         match self.streams.iter().find(|fd| terminals.contains(fd)) {
             Some(fd) => Err(format!(
-                "its modules ask whether descriptor {fd} is a terminal, which it is now"
+                "its modules check whether descriptor {fd} is a terminal, which it is now"
             )),
             None => Ok(()),
         }
@@ -335,12 +334,12 @@ fn verify(paths: &[(PathBuf, String)]) -> Result<(), Changed> {
     Ok(())
 }
 
-/// An input that is not what it was.
+/// An input that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// A file, and whether there was none.
+    /// A path, with true if it did not exist before.
     Path(PathBuf, bool),
-    /// The name of the machine, or its kernel.
+    /// The host name or the kernel.
     Host,
 }
 
@@ -349,7 +348,7 @@ impl Changed {
         match self {
             Changed::Path(path, true) => format!("{} did not exist before", path.display()),
             Changed::Path(path, false) => format!("{} has changed", path.display()),
-            Changed::Host => "the name of the machine has changed".into(),
+            Changed::Host => "the host name or the kernel has changed".into(),
         }
     }
 }
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn every_question_notices_its_change_and_no_other() {
+    fn each_question_detects_only_its_own_changes() {
         let at = std::env::temp_dir().join(format!("preheat-ledger-{}", std::process::id()));
         fs::create_dir_all(&at).expect("a directory for the test");
         let (file, absent) = (at.join("file"), at.join("absent"));
@@ -382,7 +381,7 @@ mod tests {
         ledger.asked("/proc/version".into(), Question::Content);
         let before = inputs(&ledger);
         assert_eq!(before.verify(), Ok(()));
-        // The directory was only asked for, not listed.
+        // The directory was only opened, not listed.
         fs::write(at.join("another"), "").expect("it is written");
         assert_eq!(before.verify(), Ok(()));
         let mut listed = Ledger::default();
@@ -393,7 +392,7 @@ mod tests {
         fs::write(&absent, "").expect("it is written");
         assert_eq!(before.verify(), Err(Changed::Path(absent.clone(), true)));
         fs::remove_file(&absent).expect("it goes");
-        // What is absent from a directory that was listed is seen by the directory.
+        // A file that appears in a listed directory is detected through the directory.
         let mut both = Ledger::default();
         both.asked(at.join("fourth"), Question::File);
         both.asked(at.clone(), Question::Listing);
@@ -401,7 +400,7 @@ mod tests {
         assert_eq!(both.paths.len(), 1);
         fs::write(at.join("fourth"), "").expect("it is written");
         assert_eq!(both.verify(), Err(Changed::Path(at.clone(), false)));
-        // Another file with the same content is another file.
+        // A replaced file counts as changed, even with the same content.
         fs::write(&absent, "1").expect("it is written");
         fs::rename(&absent, &file).expect("it is moved");
         assert_eq!(before.verify(), Err(Changed::Path(file.clone(), false)));
@@ -411,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_the_state_can_break_us() {
+    fn malformed_records_do_not_panic() {
         let mut inputs = Inputs::default();
         assert!(inputs.read(&[b"stream", b"many", b""]));
         assert!(inputs.read(&[b"input", b"/", b"\xff"]));

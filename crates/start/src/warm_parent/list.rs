@@ -1,4 +1,4 @@
-//! The parents that run: what they are, and how they are made to leave.
+//! Lists and stops running parents.
 
 use std::fs;
 use std::io;
@@ -12,31 +12,31 @@ use super::state::{Parent, parents};
 use super::waiting::{Waiting, of_parent};
 use crate::place;
 
-/// How long a parent may take to answer, where nobody waits for a start.
+/// The time that a parent has to answer when no start is waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The most parents of one user, whatever they are for.
+/// The largest number of parents per user.
 const MOST_IN_ALL: usize = 8;
 
-/// They may have this part of the machine's memory.
+/// The parents may use the memory of the machine divided by this number.
 const PART: u64 = 4;
 
-/// A warm parent that runs.
+/// A running warm parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
-    /// By which it can be stopped.
+    /// The ID for [`stop`].
     pub id: String,
-    /// What it starts.
+    /// The program that it starts.
     pub program: String,
-    /// In which directory.
+    /// The working directory of the program.
     pub place: PathBuf,
-    /// How long it has been there.
+    /// The time since it was created.
     pub age: Duration,
-    /// What it and the children that wait hold in memory that nobody else has, in bytes.
+    /// The proportional memory of the parent and its waiting child, in bytes.
     pub memory: u64,
-    /// Starts that it has served; `None` if it does not answer.
+    /// The number of starts that it has served; `None` if it does not answer.
     pub served: Option<u64>,
-    /// Modules that it does not import, and why.
+    /// Modules that it does not import, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// Its standbys.
     pub standbys: Vec<RunningStandby>,
@@ -55,7 +55,7 @@ pub struct RunningStandby {
     pub device_memory: u64,
 }
 
-/// All warm parents of this user that run.
+/// All running warm parents of this user.
 pub fn list() -> io::Result<Vec<Running>> {
     let directory = place::run_directory()?;
     let now = SystemTime::now()
@@ -88,8 +88,8 @@ fn standbys(parent: &Parent) -> Vec<RunningStandby> {
         .collect()
 }
 
-/// Make parents leave: that of this id, or all. Programs that run are not harmed. How
-/// many there were.
+/// Stops the parent with this ID, or all; returns their number. Running programs are not
+/// affected.
 pub fn stop(which: &str) -> io::Result<usize> {
     let directory = place::run_directory()?;
     let chosen: Vec<Parent> = parents(&directory, "")
@@ -105,8 +105,8 @@ pub fn stop(which: &str) -> io::Result<usize> {
     Ok(chosen.len())
 }
 
-/// Removes what is left of parents: reasons why there was none, so that it is tried again,
-/// locks, and our files of other versions.
+/// Removes leftovers of parents: stored reasons, so that creation is tried again, locks,
+/// and the Python files of other versions.
 fn tidy(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)?.flatten() {
         let path = entry.path();
@@ -123,8 +123,8 @@ fn tidy(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Make parents leave until there may be one more, those first that were used least
-/// recently. Those whose files are in `replaced` leave anyway.
+/// Stops the least recently used parents until one more is allowed. Parents whose files are
+/// in `replaced` are about to be stopped anyway.
 pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
     let mut running: Vec<_> = parents(directory, "")
         .into_iter()
@@ -145,12 +145,12 @@ pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
     }
 }
 
-/// When it has last served a start: it touches its file then.
+/// The time of the last start: a parent touches its file at each start.
 fn last_used(parent: &Parent) -> Option<SystemTime> {
     fs::metadata(&parent.path).ok()?.modified().ok()
 }
 
-/// Of the machine, in bytes.
+/// The memory of the machine, in bytes.
 fn all_memory() -> u64 {
     // SAFETY: sysconf takes a number.
     let (pages, size) = unsafe {
@@ -162,19 +162,18 @@ fn all_memory() -> u64 {
     pages.max(0).unsigned_abs() * size.max(0).unsigned_abs()
 }
 
-/// Make a parent leave: it is ended, on which no program depends, and the children that
-/// wait leave with it.
+/// Stops a parent by killing it; its waiting children exit with it. No program depends on it.
 pub(crate) fn leave(parent: &Parent) {
     let asked = Connection::open(&parent.socket, Instant::now());
     if asked.is_ok_and(|connection| connection.is_with(parent.process)) {
-        // SAFETY: kill takes numbers. The kernel has said that this process listens at
-        // the parent's socket, so that its number is still its own.
+        // SAFETY: kill takes numbers. The kernel reported that this process listens on the
+        // socket of the parent, so the process ID has not been reused.
         unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
     }
     forget(parent);
 }
 
-/// From here on nobody finds it, or its standbys.
+/// Removes the files of a parent and of its standbys, so that no start finds them.
 pub(crate) fn forget(parent: &Parent) {
     of_parent(parent).iter().for_each(Waiting::remove);
     let _ = fs::remove_file(&parent.path);
@@ -185,13 +184,13 @@ fn id(parent: &Parent) -> String {
     parent.process.to_string()
 }
 
-/// Whether it is there, and listens.
+/// Returns true if the parent is running and listening.
 pub(crate) fn is_alive(parent: &Parent) -> bool {
     let connected = Connection::open(&parent.socket, Instant::now());
     connected.is_ok_and(|connection| connection.is_with(parent.process))
 }
 
-/// How many starts it has served, if it answers.
+/// The number of starts that the parent has served, if it answers.
 pub(crate) fn served(parent: &Parent) -> Option<u64> {
     let mut connection = Connection::open(&parent.socket, Instant::now() + PATIENCE).ok()?;
     connection.line().ok()?;
@@ -200,9 +199,9 @@ pub(crate) fn served(parent: &Parent) -> Option<u64> {
     line.strip_prefix("served ")?.parse().ok()
 }
 
-/// What a parent, and the child that waits in it, have for themselves, in bytes.
+/// The proportional memory of a parent and its waiting child, in bytes.
 fn memory(parent: u32) -> u64 {
-    // The last that it has made waits; those before it are with programs.
+    // The last child waits; the earlier ones supervise programs.
     let supervisor = children(parent).last().copied();
     let waiting = supervisor.and_then(|it| children(it).first().copied());
     let all = [Some(parent), supervisor, waiting];
@@ -225,7 +224,7 @@ pub(super) fn memory_of(process: u32) -> u64 {
 }
 
 impl Connection {
-    /// Whether it is this process that listens there.
+    /// Returns true if this process is at the other end.
     pub(crate) fn is_with(&self, process: u32) -> bool {
         peer(self.stream()).is_ok_and(|(_, listener)| listener as u32 == process)
     }

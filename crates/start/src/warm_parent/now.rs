@@ -1,4 +1,4 @@
-//! Makes a warm parent and waits for it, for whoever wants to know that it is there.
+//! Creates a warm parent and waits until it is ready (`preheat start --prepare`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,19 +11,19 @@ use super::state::{Parent, parents};
 use crate::identity::name;
 use crate::invocation::Why;
 
-/// Have a parent that is right for this start, and wait until it serves; or why there is
-/// none. `told` hears how far it is.
+/// Creates a parent that matches this start, and waits until it is ready; an error is the
+/// reason why there is none. Calls `told` with progress messages.
 pub(crate) fn prepare_now(
     wish: &Wish<'_>,
     limit: Duration,
     told: &dyn Fn(&str),
 ) -> Result<Parent, Why> {
     if !wish.learned().exists() {
-        return Err("what it imports is not known before it was started once".into());
+        return Err("its imports are unknown until it has been started once".into());
     }
-    // Who asks for it wants it tried again.
+    // An explicit request tries again.
     let _ = fs::remove_file(wish.refusal());
-    let failed = |why: io::Error| format!("a warm parent cannot be made: {why}");
+    let failed = |why: io::Error| format!("cannot create a warm parent: {why}");
     let mut lines = Lines {
         from: wish.make_watched().map_err(failed)?,
         until: Instant::now() + limit,
@@ -50,16 +50,16 @@ pub(crate) fn prepare_now(
     if lines.until <= Instant::now() {
         let seconds = limit.as_secs_f64();
         return Err(format!(
-            "its warm parent is not there after {seconds:.0} s; it is still being made"
+            "its warm parent is not ready after {seconds:.0} s; it is still being created"
         ));
     }
     match fs::read_to_string(wish.refusal()) {
         Ok(why) if !why.is_empty() => Err(why),
-        _ => Err(why_not.unwrap_or_else(|| "its warm parent did not come up".into())),
+        _ => Err(why_not.unwrap_or_else(|| "its warm parent failed to start".into())),
     }
 }
 
-/// What comes until a time.
+/// Reads lines until a deadline.
 struct Lines {
     from: File,
     until: Instant,
@@ -67,7 +67,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next line; `None` when no more come, or the time is over.
+    /// The next line; `None` at the end or after the deadline.
     fn next(&mut self) -> io::Result<Option<String>> {
         loop {
             if let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
@@ -80,9 +80,9 @@ impl Lines {
                 events: libc::POLLIN,
                 revents: 0,
             };
-            // Rounded up, so that the time is over when it says so.
+            // Rounded up, so that the deadline has passed when poll times out.
             let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
-            // SAFETY: poll reads and writes one struct, which is there.
+            // SAFETY: poll reads and writes one valid struct.
             let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
             if ready == 0 || left.is_zero() {
                 return Ok(None);

@@ -1,5 +1,4 @@
-//! Bundles that are damaged, or made to do harm: refused in a sentence, and nothing is
-//! left of them.
+//! Damaged and malicious bundles: refused with a message, and nothing is left of them.
 
 use std::io::Read;
 
@@ -8,7 +7,7 @@ use super::super::header::Header;
 use super::super::tar::{BLOCK, Member, header as block, padding};
 use super::*;
 
-/// A bundle of these files that is right in all else.
+/// A bundle of these files that is otherwise valid.
 fn bundle(scratch: &Scratch, files: &[(&str, &[u8])]) -> Vec<u8> {
     let place = scratch.join("place");
     let mut header = Header::new("now", place.to_str().expect("text"), &here());
@@ -45,7 +44,7 @@ fn member(path: &str, bytes: &[u8]) -> Member {
     }
 }
 
-/// Why it is refused; and nothing may be left of it.
+/// Returns the reason why a bundle is refused, and checks that nothing is left of it.
 fn refusal(scratch: &Scratch, mut bundle: impl Read) -> String {
     let before = scratch.files("");
     let done = unpack(&mut bundle, None, &here(), &mut on);
@@ -60,7 +59,7 @@ fn refusal(scratch: &Scratch, mut bundle: impl Read) -> String {
 const FINE: (&str, &[u8]) = ("triton_cache_dir/k/a", b"some code");
 
 #[test]
-fn one_that_is_right_is_taken() {
+fn a_valid_bundle_is_accepted() {
     let scratch = Scratch::new();
     let made = bundle(&scratch, &[FINE, ("numba_cache_dir/x", b"")]);
     let done = unpack(&mut made.as_slice(), None, &here(), &mut on).expect("it is right");
@@ -68,7 +67,7 @@ fn one_that_is_right_is_taken() {
 }
 
 #[test]
-fn paths_that_lead_out_are_refused() {
+fn paths_outside_the_caches_are_refused() {
     let scratch = Scratch::new();
     for path in [
         "/etc/passwd",
@@ -84,8 +83,8 @@ fn paths_that_lead_out_are_refused() {
         "",
     ] {
         let why = refusal(&scratch, bundle(&scratch, &[FINE, (path, b"x")]).as_slice());
-        let said = why.contains("not within a cache") || why.contains("damaged");
-        assert!(said, "{path:?}: {why}");
+        let is_expected = why.contains("not within a cache") || why.contains("damaged");
+        assert!(is_expected, "{path:?}: {why}");
     }
     for (twice, word) in [
         ("triton_cache_dir/k/a", "twice"),
@@ -100,7 +99,7 @@ fn paths_that_lead_out_are_refused() {
 }
 
 #[test]
-fn links_devices_and_strange_modes_are_refused() {
+fn links_devices_and_setuid_files_are_refused() {
     let scratch = Scratch::new();
     for (kind, mode) in [
         (b'1', 0o644),
@@ -119,15 +118,15 @@ fn links_devices_and_strange_modes_are_refused() {
 }
 
 #[test]
-fn sizes_that_are_not_right_are_refused() {
+fn wrong_sizes_are_refused() {
     let scratch = Scratch::new();
     let mut made = bundle(&scratch, &[FINE]);
     let at = made.len() - 4 * BLOCK;
     made[at..at + BLOCK].copy_from_slice(&block(FINE.0, b'0', 0o644, 1 << 32, 1));
-    // It would never end.
+    // The stream never ends.
     let endless = made.as_slice().chain(io::repeat(0));
     let why = refusal(&scratch, endless);
-    assert!(why.contains("more in it"), "{why}");
+    assert!(why.contains("contains more"), "{why}");
     let place = scratch.join("place");
     let mut large = Header::new("now", place.to_str().expect("text"), &here());
     large.files = 1;
@@ -138,14 +137,14 @@ fn sizes_that_are_not_right_are_refused() {
 }
 
 #[test]
-fn one_that_is_cut_is_refused_wherever_it_is_cut() {
+fn a_truncated_bundle_is_refused() {
     let scratch = Scratch::new();
     let made = bundle(&scratch, &[FINE, ("numba_cache_dir/x", b"1")]);
-    // The last block of zeros is only there for others.
+    // The last block of zeros is not read.
     for length in (0..made.len() - BLOCK).step_by(97) {
         let why = refusal(&scratch, &made[..length]);
         assert!(
-            why.contains("damaged") || why.contains("no bundle"),
+            why.contains("damaged") || why.contains("not a preheat bundle"),
             "{why}"
         );
     }
@@ -162,7 +161,7 @@ fn numbers(mut state: u64) -> impl FnMut() -> usize {
 }
 
 #[test]
-fn changed_bytes_are_found_or_do_not_matter() {
+fn changed_bytes_are_detected_or_do_not_matter() {
     let scratch = Scratch::new();
     let files = [
         FINE,
@@ -172,7 +171,7 @@ fn changed_bytes_are_found_or_do_not_matter() {
     let made = bundle(&scratch, &files);
     let place = scratch.join("place");
     let mut next = numbers(5);
-    let (mut refused, mut taken) = (0, 0);
+    let (mut refused, mut accepted) = (0, 0);
     for _ in 0..1000 {
         let mut bad = made.clone();
         for _ in 0..1 + next() % 3 {
@@ -185,19 +184,19 @@ fn changed_bytes_are_found_or_do_not_matter() {
             }
         }
         match unpack(&mut bad.as_slice(), None, &here(), &mut on) {
-            // What does not matter is padding, and fields that nobody reads.
+            // Padding and unread fields do not matter.
             Ok(done) => {
                 assert_eq!((done.place.as_path(), done.files), (place.as_path(), 3));
                 for (path, bytes) in files {
                     assert_eq!(fs::read(place.join(path)).expect("it is there"), bytes);
                 }
-                taken += 1;
+                accepted += 1;
             }
             Err(BundleError::Refused(why) | BundleError::Failed(why)) => {
                 assert!(!why.is_empty());
                 refused += 1;
             }
-            Err(BundleError::Interrupted) => panic!("nobody interrupts it"),
+            Err(BundleError::Interrupted) => panic!("nothing interrupts it"),
         }
         let left = scratch.files("");
         assert!(
@@ -207,7 +206,7 @@ fn changed_bytes_are_found_or_do_not_matter() {
         let _ = fs::remove_dir_all(&place);
     }
     assert!(
-        refused > 300 && taken > 10,
-        "{refused} refused, {taken} taken"
+        refused > 300 && accepted > 10,
+        "{refused} refused, {accepted} accepted"
     );
 }
