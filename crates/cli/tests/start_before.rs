@@ -182,7 +182,7 @@ fn an_edit_counts_only_where_imports_could_depend_on_it() {
     let start = || Observed::of(warm.started(&PROGRAM).output().expect("it starts"));
     let first = start();
     assert!(
-        first.err.contains("now imports in another way"),
+        first.err.contains("the code before the imports of"),
         "{}",
         first.err
     );

@@ -213,7 +213,7 @@ fn what_has_changed_is_not_started_as_it_was() {
         let mut command = warm.started(&program);
         Observed::of(command.env(name, "1").output().expect("it starts"))
     };
-    assert!(with("ASKED").err.contains("ASKED is not what it was"));
+    assert!(with("ASKED").err.contains("ASKED has another value"));
     there(2);
     assert_eq!(with("NOT_ASKED").warm(&program).out, "(22, None)\n");
     // The program comes to set that variable itself.

@@ -233,7 +233,7 @@ fn arguments_matter_to_who_searches_them() {
     fs::write(installed.join("debugs.py"), package).expect("it is written");
     warm.warm_up(&PROGRAM, &as_is);
     let with_argument = [&PROGRAM[..], &["--debug"]].concat();
-    let out = notices(&warm, &with_argument, &as_is, "look at its arguments");
+    let out = notices(&warm, &with_argument, &as_is, "read its arguments");
     assert_eq!(out, "True\n");
     assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "False\n");
 }
@@ -251,7 +251,7 @@ fn variables_that_native_code_asks_for_matter() {
         let how = |command: &mut Command| {
             command.env(variable, value);
         };
-        let reason = format!("{variable} is not what it was");
+        let reason = format!("{variable} has another value");
         notices(&warm, &PROGRAM, &how, &reason);
     }
     // Others do not.

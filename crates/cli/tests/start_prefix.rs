@@ -70,7 +70,7 @@ import torch
         command.env("OMP_NUM_THREADS", "2");
     });
     assert!(
-        other.err.contains("OMP_NUM_THREADS is not what it was"),
+        other.err.contains("OMP_NUM_THREADS has another value"),
         "{}",
         other.err
     );
@@ -332,7 +332,7 @@ fn acts_end_the_first_lines() {
             "draws random numbers",
         ),
         ("drawn = os.urandom(4)", "draws random bytes"),
-        ("me = os.getpid()", "reads the number of its process"),
+        ("me = os.getpid()", "reads its process ID"),
         (
             "import signal; old = signal.signal(10, print)",
             "handles signals",

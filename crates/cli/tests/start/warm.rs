@@ -153,20 +153,20 @@ impl Warm {
             .collect()
     }
 
-    /// Wait until a parent that is being made is there, or cannot be.
+    /// Wait until a parent that is being created is ready, or has failed.
     pub fn settle(&self) {
         until("a parent is there, or cannot be", || {
             self.count() > 0 || self.refusal().is_some()
         });
     }
 
-    /// Why there is no parent; not while one is being made.
+    /// The reason why there is no parent, unless one is being created.
     pub fn refusal(&self) -> Option<String> {
         let entries = fs::read_dir(self.directory.join("run/preheat")).ok()?;
         let mut paths = entries.flatten().map(|entry| entry.path());
         let path = paths.find(|path| path.extension().is_some_and(|e| e == "plain"))?;
         let why = fs::read_to_string(path).ok()?;
-        (!why.is_empty() && !why.contains("is being made")).then_some(why)
+        (!why.is_empty() && !why.contains("is being created")).then_some(why)
     }
 
     /// Run a program plainly and warm; all that can be observed must be the same.

@@ -1,8 +1,8 @@
-//! Makes a warm parent in the background, now or when a program that is about to be
-//! started has ended and told what it imports.
+//! Creates a warm parent in the background, at once or after the program that is about to
+//! start has exited and recorded its imports.
 //!
-//! Whoever makes it is nobody's child: the program that this process becomes must not
-//! find a child that it did not start.
+//! The process that creates it is reparented to init: the program that this process executes
+//! must not find a child that it did not start.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -27,22 +27,21 @@ use crate::kept_bytecode;
 use crate::place::Places;
 use crate::standby::Standbys;
 
-/// The variable by which our `sitecustomize` is told what to do.
-const TOLD: &str = "PREHEAT_START";
+/// The variable that passes instructions to our `sitecustomize`.
+const INSTRUCTION: &str = "PREHEAT_START";
 
-/// Where the parent finds what it is told, the lock that says that it is being made, where
-/// it speaks to its tracer, where it finds its ledger, and where it tells who waits for it
-/// how far it is.
+/// The descriptors of the parent: its plan, the lock that is held while it is being created,
+/// the socket of its tracer, its ledger, and the pipe for progress messages.
 const PLAN: RawFd = 3;
 const LOCK: RawFd = 4;
 const TRACER: RawFd = 5;
 const LEDGER: RawFd = 6;
 const PROGRESS: RawFd = 7;
 
-/// Longer than it takes to look whether a parent is being made.
-const A_LOOK: Duration = Duration::from_millis(5);
+/// Longer than a check for a held lock takes.
+const LOCK_CHECK: Duration = Duration::from_millis(5);
 
-/// What a parent is wanted for.
+/// A request for a warm parent.
 pub(crate) struct Wish<'a> {
     pub invocation: &'a Invocation,
     pub identity: &'a Identity,
@@ -50,11 +49,11 @@ pub(crate) struct Wish<'a> {
     pub environment: &'a Environment,
     /// Standard streams that are terminals.
     pub terminals: Vec<libc::c_int>,
-    /// Where bytecode is kept, if it is.
+    /// The directory for kept bytecode, if any.
     pub bytecode: Option<&'a Path>,
-    /// How long it may be idle.
+    /// The idle time after which the parent exits.
     pub idle: Duration,
-    /// How long a start waits for it before it goes on without.
+    /// The longest wait of a start for the parent.
     pub patience: Duration,
     /// The standbys that it is to have.
     pub standbys: Option<&'a Standbys>,
@@ -63,31 +62,31 @@ pub(crate) struct Wish<'a> {
 /// Our `sitecustomize`, which Python loads before a program.
 pub(crate) struct Injected<'a> {
     pub places: &'a Places,
-    /// Where bytecode is kept, if it is.
+    /// The directory for kept bytecode, if any.
     pub bytecode: Option<&'a Path>,
 }
 
 impl Injected<'_> {
-    /// The variables with which Python comes to us first, to do this.
+    /// The variables that make Python load our `sitecustomize` first, with an instruction.
     pub(crate) fn variables(&self, what: &str, rest: &OsStr) -> Vec<(&'static str, OsString)> {
         let theirs = std::env::var_os("PYTHONPATH");
         let mut path = self.places.python.clone().into_os_string();
-        let mut told = OsString::from(what);
-        told.push(if theirs.is_some() { ":set:" } else { ":unset:" });
-        told.push(rest);
+        let mut instruction = OsString::from(what);
+        instruction.push(if theirs.is_some() { ":set:" } else { ":unset:" });
+        instruction.push(rest);
         // An empty element would mean the current directory.
         if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
             path.push(":");
             path.push(theirs);
         }
-        let mut variables = vec![("PYTHONPATH", path), (TOLD, told)];
+        let mut variables = vec![("PYTHONPATH", path), (INSTRUCTION, instruction)];
         if let Some(directory) = self.bytecode {
             variables.push((kept_bytecode::VARIABLE, directory.into()));
         }
         variables
     }
 
-    /// The variables of a start that has nothing to do for us but to keep its bytecode.
+    /// The variables of a plain start, which needs our `sitecustomize` only for bytecode.
     pub(crate) fn variables_if_needed(&self) -> Vec<(&'static str, OsString)> {
         match self.bytecode {
             Some(_) => self.variables("bytecode", OsStr::new("")),
@@ -97,18 +96,19 @@ impl Injected<'_> {
 }
 
 impl Wish<'_> {
-    /// Where a program of this kind tells what it imports.
+    /// The file into which the program records its imports.
     pub(crate) fn learned(&self) -> PathBuf {
         Learned::file(&self.places.kept, &name(&self.identity.program))
     }
 
-    /// Where there is a sentence if no parent can be made.
+    /// The file with the reason why no parent can be created; empty while one is being
+    /// created.
     pub(crate) fn refusal(&self) -> PathBuf {
         let name = name(&self.identity.whole);
         self.places.run.join(name + ".plain")
     }
 
-    /// What Python is given to come to us first.
+    /// Our `sitecustomize`, for this start.
     pub(crate) fn injected(&self) -> Injected<'_> {
         Injected {
             places: self.places,
@@ -116,20 +116,20 @@ impl Wish<'_> {
         }
     }
 
-    /// The program's own arguments.
+    /// The arguments of the program.
     pub(crate) fn arguments(&self) -> &[OsString] {
         &self.invocation.words[self.invocation.leading..]
     }
 
-    /// Have a parent made, at once or when the program that this process becomes has
-    /// ended.
+    /// Has a parent created, at once or after the program that this process executes has
+    /// exited.
     pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
         let ended = if after_us { Some(handle()?) } else { None };
         self.fork(ended, None)
     }
 
-    /// Have a parent made at once. What is given tells how far it is, in lines, and ends
-    /// when it serves or has failed.
+    /// Has a parent created at once. The returned pipe delivers progress messages, and closes
+    /// when the parent is ready or has failed.
     pub(crate) fn make_watched(&self) -> io::Result<File> {
         let (ours, theirs) = pipe()?;
         self.fork(None, Some(theirs))?;
@@ -140,7 +140,7 @@ impl Wish<'_> {
         background::run(|| drop(self.in_background(ended, progress)))
     }
 
-    /// In a process of its own: become the parent. Returns if there is to be none.
+    /// Starts and traces the parent; runs in a separate process.
     fn in_background(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
         let kept = [&ended, &progress];
         let kept = kept.map(|fd| fd.as_ref().map_or(-1, |fd| fd.as_raw_fd()));
@@ -148,11 +148,11 @@ impl Wish<'_> {
         if let Some(ended) = &ended {
             wait(ended);
         }
-        // Who waits for a parent also waits for one that somebody else makes.
+        // With --prepare, also wait for a parent that another process is creating.
         let mut lock = self.lock(progress.is_some())?;
         if lock.is_none() {
-            // Who only looks has it for an instant.
-            std::thread::sleep(A_LOOK);
+            // A process that only checks the lock holds it for an instant.
+            std::thread::sleep(LOCK_CHECK);
             lock = self.lock(false)?;
         }
         let Some(lock) = lock else {
@@ -169,11 +169,11 @@ impl Wish<'_> {
             Err(why) => return fs::write(self.refusal(), why),
         };
         make_room(&self.places.run, &replaced);
-        // A parent that could not run the program's first lines is made without them.
+        // If a parent could not run the program's first lines, create one without them.
         let is_file = matches!(&self.invocation.main, Main::Script(path) if path.is_file());
         let attempts: &[bool] = if is_file { &[true, false] } else { &[false] };
         for &runs_prefix in attempts {
-            // It stays if the parent does not come up, which then has not said why.
+            // The empty file remains if the parent fails to start without a reason.
             fs::write(self.refusal(), "")?;
             let plan = self.plan(&ahead, &replaced, progress.is_some(), runs_prefix);
             match self.trace(&ahead, &lock, progress.as_ref(), &plan)? {
@@ -190,7 +190,7 @@ impl Wish<'_> {
         Ok(())
     }
 
-    /// In the background, for a parent that comes up.
+    /// Prepares standbys in the background, for a parent that is being created.
     fn prepare_standbys(&self) {
         if let Some(standbys) = self.standbys {
             // The next start shows why there is none.
@@ -203,7 +203,7 @@ impl Wish<'_> {
         }
     }
 
-    /// Start a parent, and trace it until it serves or is gone.
+    /// Starts a parent, and traces it until it is ready or has exited.
     fn trace(
         &self,
         ahead: &Ahead,
@@ -213,12 +213,12 @@ impl Wish<'_> {
     ) -> io::Result<Outcome> {
         let (ours, theirs) = channel()?;
         let ledger = memory(c"preheat-ledger")?;
-        // SAFETY: this process has one thread, so that a child may do what it could do.
+        // SAFETY: this process has one thread, so a forked child may do anything that it may.
         let parent = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
             0 => {
                 drop(ours);
-                // Until the tracer has it.
+                // Wait until the tracer is attached.
                 let mut byte = [0];
                 File::from(theirs.try_clone()?).read_exact(&mut byte)?;
                 return Err(self.become_parent(lock, &theirs, &ledger, progress, plan));
@@ -246,17 +246,16 @@ impl Wish<'_> {
         drop(go);
         match traced.map(Tracer::follow) {
             Ok(outcome) => Ok(outcome),
-            // The child reads the end of the channel, and leaves.
+            // The child reads the end of the channel, and exits.
             Err(why) => {
-                let why = format!(
-                    "imports cannot be traced here (ptrace: {why}), and so not be verified"
-                );
+                let why =
+                    format!("its imports cannot be traced (ptrace: {why}), and so not be verified");
                 fs::write(self.refusal(), why).map(|()| Outcome::Left)
             }
         }
     }
 
-    /// Whether somebody makes a parent just now.
+    /// Returns true while a process is creating a parent.
     pub(crate) fn is_being_made(&self) -> bool {
         self.lock(false).is_ok_and(|lock| lock.is_none())
     }
@@ -289,8 +288,8 @@ impl Wish<'_> {
             plan_file.rewind()?;
             let output_file = memory(c"preheat-output")?;
             let error_file = memory(c"preheat-error")?;
-            // SAFETY: dup2 takes numbers. First out of the way of the targets, and from
-            // there to them, where they stay open over `exec`.
+            // SAFETY: fcntl and dup2 take numbers. The descriptors are first moved above the
+            // targets, and then to the targets, where they stay open across `exec`.
             unsafe {
                 let above = |file: &dyn AsRawFd| {
                     let fd = libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, PROGRESS + 1);
@@ -303,7 +302,7 @@ impl Wish<'_> {
                 let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
                 let (error, tracer, ledger) = (above(&error_file)?, above(tracer)?, above(ledger)?);
                 let progress = progress.map(|fd| above(fd)).transpose()?;
-                // Their own numbers may be the targets, which are not to be closed again.
+                // Their numbers may be those of the targets, so they must not be closed.
                 std::mem::forget((plan_file, output_file, error_file));
                 let moves = [
                     (output, 1),
@@ -323,7 +322,7 @@ impl Wish<'_> {
             command
                 .arg0(&self.invocation.words[0])
                 .args(&self.invocation.words[1..self.invocation.leading])
-                // It compiles its modules once: files of ours are not among its inputs.
+                // A parent compiles its modules once; kept bytecode would be another input.
                 .envs(
                     Injected {
                         places: self.places,
@@ -331,9 +330,8 @@ impl Wish<'_> {
                     }
                     .variables("template", OsStr::new(&PLAN.to_string())),
                 )
-                // A recording is one of the program: the child begins it.
+                // Recording and GPU initialization begin in the child.
                 .env_remove(preheat_wire::variables::DIRECTORY)
-                // And so is a GPU.
                 .env_remove(preheat_wire::variables::AHEAD);
             Ok(command)
         };
@@ -343,7 +341,7 @@ impl Wish<'_> {
         }
     }
 
-    /// What the parent is told: kinds with two values, each ended by a NUL.
+    /// The plan for the parent: records of a name and two values, each terminated by a NUL.
     fn plan(
         &self,
         ahead: &Ahead,
@@ -381,7 +379,7 @@ impl Wish<'_> {
             ("ledger", LEDGER.to_string().as_bytes()),
             ("process-name", self.invocation.name.as_bytes()),
         ] {
-            // A NUL would begin another field; nothing of these has one.
+            // None of these contain a NUL, which would begin another field.
             put([kind.as_bytes(), value, b""]);
         }
         if let Main::Script(script) = &self.invocation.main {
@@ -451,7 +449,7 @@ impl Wish<'_> {
     }
 }
 
-/// A connection that keeps messages whole.
+/// A socket pair that preserves message boundaries.
 fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
@@ -464,7 +462,7 @@ fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Its two ends, which `exec` closes.
+/// The two ends of a pipe, closed by `exec`.
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: pipe2 writes two descriptors, which are owned at once.
@@ -476,7 +474,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// A file that is nowhere.
+/// An anonymous file in memory.
 fn memory(name: &CStr) -> io::Result<File> {
     // SAFETY: the name ends with a NUL; the new descriptor is owned at once.
     unsafe {
@@ -488,7 +486,7 @@ fn memory(name: &CStr) -> io::Result<File> {
     }
 }
 
-/// By which the end of this process can be seen, whatever it becomes.
+/// A pidfd of this process, which stays valid across `exec`.
 fn handle() -> io::Result<OwnedFd> {
     // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once. It is closed
     // by `exec`.

@@ -1,9 +1,8 @@
-//! What a recording of a program tells of its imports, written down as the program itself
-//! would have told it.
+//! Converts the imports in a recording to the format in which a program records them.
 //!
-//! A recording has the names of the modules and the files that were read, but not which
-//! file is whose: that is found by the names. It does not tell which variables the program
-//! has changed; those that it speaks of are taken to be set by it, as ever.
+//! A recording lists the names of modules and the files that were read, but not the file of
+//! each module; files are matched by name. It does not list the variables that the program
+//! changed; as always, all variables that the program mentions count as set by it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -16,21 +15,20 @@ use super::learned::put;
 use super::make::Wish;
 use crate::invocation::{Main, Why};
 
-/// Directories of what is installed.
+/// Names of directories with installed modules.
 const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "lib-dynload"];
 
-/// Modules that are a process's own.
+/// Modules that differ between processes.
 const PROCESS: [&str; 4] = ["__main__", "__mp_main__", "sitecustomize", "usercustomize"];
 
-/// Take it that the program imports these modules, which have been read from some of
-/// these files.
+/// Stores the modules that the program imports, which were read from some of these files.
 pub(crate) fn learn_from(wish: &Wish<'_>, names: &[String], files: &[PathBuf]) -> Result<(), Why> {
     if names.is_empty() {
-        return Err("no imports are in the recording".into());
+        return Err("the recording contains no imports".into());
     }
     let bytes = records(names, files, &wish.invocation.main);
     let written = files::replace(&wish.learned(), &bytes, files::Readers::User);
-    written.map_err(|why| format!("what was recorded of it cannot be kept: {why}"))
+    written.map_err(|why| format!("its imports cannot be stored: {why}"))
 }
 
 fn records(names: &[String], files: &[PathBuf], main: &Main) -> Vec<u8> {
@@ -39,7 +37,7 @@ fn records(names: &[String], files: &[PathBuf], main: &Main) -> Vec<u8> {
     let mut known = HashSet::new();
     let modules = names.iter().filter(|name| !PROCESS.contains(&&name[..]));
     for name in modules.filter(|name| known.insert(*name)) {
-        // What is built in has no file.
+        // Built-in modules have no file.
         let origin = sources.origin(name, &roots);
         let origin = origin.map_or(&b"built-in"[..], |path| path.as_os_str().as_bytes());
         put(&mut bytes, [b"module", name.as_bytes(), origin, b""]);
@@ -57,7 +55,7 @@ fn records(names: &[String], files: &[PathBuf], main: &Main) -> Vec<u8> {
     bytes
 }
 
-/// Where what is installed lies, as far as it was read from.
+/// The directories of installed modules that files were read from.
 fn roots(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut directories = HashSet::new();
     let mut found = BTreeSet::new();
@@ -75,13 +73,14 @@ fn roots(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Packages have modules of the same names as the standard library's, but not all of these.
+/// Returns true for the directory of the standard library. Packages may have some of these
+/// modules, but not all.
 fn is_standard_library(directory: &Path) -> bool {
     let mut known = ["os.py", "site.py", "encodings/__init__.py"].iter();
     known.all(|name| directory.join(name).exists())
 }
 
-/// Files that may be modules, by their path without what follows the name.
+/// Files that may be modules, by path without the suffix.
 struct Sources<'a>(HashMap<PathBuf, &'a Path>);
 
 impl<'a> Sources<'a> {
@@ -96,7 +95,7 @@ impl<'a> Sources<'a> {
         Sources(files.iter().filter_map(module).collect())
     }
 
-    /// The file of a module: an installed one, or else one that ends as its name says.
+    /// The file of a module: an installed one, or one whose path ends with its name.
     fn origin(&self, name: &str, roots: &BTreeSet<PathBuf>) -> Option<&'a Path> {
         let path = PathBuf::from(name.replace('.', "/"));
         let package = path.join("__init__");
@@ -104,7 +103,8 @@ impl<'a> Sources<'a> {
         let installed = roots
             .iter()
             .flat_map(|root| both.map(|end| self.0.get(&root.join(end))));
-        // The program's own lie elsewhere: what is installed and ends alike is another's.
+        // Modules of the program are elsewhere: an installed file whose path ends the same
+        // way belongs to another module.
         let is_own = |path: &Path| !roots.iter().any(|root| path.starts_with(root));
         let own = || {
             self.0
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_get_the_files_that_their_names_say() {
+    fn modules_are_matched_with_files_by_name() {
         let files: Vec<PathBuf> = [
             "/home/me/train.py",
             "/home/me/parts/__init__.py",
@@ -164,7 +164,7 @@ mod tests {
                 ("module", "numpy", &*format!("{numpy}/__init__.py")),
                 ("module", "_json", "/lib/python3/lib-dynload/_json.so"),
                 ("module", "math", "built-in"),
-                // Not that of numpy, which has another name.
+                // Not the file in numpy, which is another module.
                 ("module", "traceback", "built-in"),
                 ("module", "parts.json", "/home/me/parts/json.py"),
                 ("root", "/lib/python3/lib-dynload", ""),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_with_an_os_of_its_own_is_no_standard_library() {
+    fn a_package_with_an_os_module_is_not_the_standard_library() {
         let at = std::env::temp_dir().join(format!("preheat-library-{}", std::process::id()));
         std::fs::create_dir_all(at.join("encodings")).expect("a directory for the test");
         std::fs::write(at.join("os.py"), "").expect("it is written");

@@ -1,5 +1,5 @@
-//! What a start brings along: everything that a process has from whoever starts it, and
-//! that a child of the warm parent can take over.
+//! The request for a start: everything that a process inherits and that a child of the warm
+//! parent can take over.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, OsString};
@@ -20,17 +20,17 @@ unsafe extern "C" {
 /// The most descriptors that can be sent at once, less one for the directory.
 const MOST_DESCRIPTORS: usize = 252;
 
-/// The most variables: a child sets each by itself, and each time looks through them all.
+/// The most variables: a child sets each one separately, which takes linear time.
 const MOST_VARIABLES: usize = 4096;
 
 /// Names and values.
 type Variables = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Everything of this process.
+/// The inherited state of this process.
 pub(crate) struct Inherited {
     /// Names and values, in order.
     pub environment: Variables,
-    /// What is open and would stay so; without the standard streams that were closed.
+    /// Descriptors that stay open across `exec`, without standard streams that were closed.
     pub descriptors: Vec<RawFd>,
     /// The current directory.
     pub directory: OwnedFd,
@@ -41,7 +41,7 @@ pub(crate) struct Inherited {
 }
 
 impl Inherited {
-    /// That of this process. Nothing may have been opened or changed before.
+    /// Captures the state of this process. Nothing may have been opened or changed before.
     pub(crate) fn look() -> Result<Inherited, Why> {
         if let Some(why) = crate::background::adopts() {
             return Err(why.into());
@@ -50,12 +50,12 @@ impl Inherited {
             return Err("it has children, which another process could not wait for".into());
         }
         super::sandbox::is_certain()?;
-        // One may be in a directory that one may not read.
+        // The working directory may be unreadable.
         let directory = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
             .open(".")
-            .map_err(|why| format!("its directory is gone: {why}"))?;
+            .map_err(|why| format!("its working directory cannot be opened: {why}"))?;
         let descriptors = descriptors().map_err(|why| format!("/proc cannot be read: {why}"))?;
         if descriptors.len() > MOST_DESCRIPTORS {
             return Err(format!("{} descriptors are open", descriptors.len()));
@@ -69,18 +69,17 @@ impl Inherited {
         }
         if let Some(fd) = descriptors.iter().find(|&&fd| has_lock(fd)) {
             return Err(format!(
-                "it has a lock on the file of descriptor {fd}, which is this process's alone"
+                "it holds a lock on the file of descriptor {fd}, which another process cannot hold"
             ));
         }
         if environment.iter().any(|(name, _)| name == b"NOTIFY_SOCKET") {
             return Err(
-                "a service manager waits for messages from this very process (NOTIFY_SOCKET)"
-                    .into(),
+                "a service manager expects messages from this process (NOTIFY_SOCKET)".into(),
             );
         }
         let (blocked, ignored) = signals();
-        // SAFETY: both take nothing but numbers; umask sets what it was again at once, and
-        // no other thread is there to make files in between.
+        // SAFETY: both only take numbers; the umask is restored at once, and no other thread
+        // could create files in between.
         let (umask, group) = unsafe {
             let umask = libc::umask(0o077);
             libc::umask(umask);
@@ -97,8 +96,8 @@ impl Inherited {
         })
     }
 
-    /// The request for a start, as the child reads it.
-    /// `learning` is the value of the variable with which the child records its use of GPUs.
+    /// The request for a start, in the format that the child reads. `learning` is the value of
+    /// the variable that makes the child record its use of GPUs.
     pub(crate) fn request(
         &self,
         invocation: &Invocation,
@@ -106,8 +105,8 @@ impl Inherited {
         learning: Option<OsString>,
     ) -> Vec<u8> {
         let mut fields = Fields::new(b"start");
-        // Only who shares a session can be in one group. Elsewhere the program leads a
-        // group (-1), or is a member of one that nobody else is in (0).
+        // Processes can share a group only within a session. Otherwise the program leads a
+        // group (-1), or is the only member of one (0).
         let leads = self.group.unsigned_abs() == std::process::id();
         let group = match (terminal, leads) {
             (true, _) => self.group,
@@ -135,12 +134,12 @@ impl Inherited {
         fields.finish()
     }
 
-    /// Whether all standard streams are open.
+    /// Returns true if all standard streams are open.
     pub(crate) fn has_streams(&self) -> bool {
         (0..3).all(|fd| self.descriptors.contains(&fd))
     }
 
-    /// What is sent with it: the directory, then the others.
+    /// The descriptors to send with the request: the working directory, then the others.
     pub(crate) fn sent(&self) -> Vec<RawFd> {
         let mut all = vec![self.directory.as_raw_fd()];
         all.extend(&self.descriptors);
@@ -148,12 +147,12 @@ impl Inherited {
     }
 }
 
-/// A request without anything: `served`.
+/// A request without arguments, such as `served`.
 pub(crate) fn word(word: &[u8]) -> Vec<u8> {
     Fields::new(word).finish()
 }
 
-/// Fields that are ended by NULs, after the length of them all.
+/// Fields terminated by NULs, preceded by their total length.
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
@@ -191,7 +190,7 @@ impl Fields {
     }
 }
 
-/// The whole environment. One that Python would not see as it is, is not taken over.
+/// The whole environment; fails if it has entries that Python would not see unchanged.
 pub(crate) fn environment() -> Result<Variables, Why> {
     let mut found = Variables::new();
     let mut known = HashSet::new();
@@ -204,7 +203,7 @@ pub(crate) fn environment() -> Result<Variables, Why> {
             let split = entry.iter().position(|&byte| byte == b'=').unwrap_or(0);
             let name = &entry[..split];
             if name.is_empty() || !known.insert(name) {
-                return Err("its environment has an entry without a name, or one twice".into());
+                return Err("its environment has a duplicate or nameless entry".into());
             }
             found.push((name.to_vec(), entry[split + 1..].to_vec()));
             at = at.add(1);
@@ -232,7 +231,7 @@ fn descriptors() -> io::Result<Vec<RawFd>> {
     Ok(found)
 }
 
-/// Whether a timer runs that `exec` would leave running: nobody else can take it over.
+/// Returns true if an interval timer is running, which another process cannot take over.
 fn has_timer() -> bool {
     let kinds = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
     kinds.into_iter().any(|kind| {
@@ -246,19 +245,19 @@ fn has_timer() -> bool {
     })
 }
 
-/// Whether there are children that `exec` would leave to the program.
+/// Returns true if this process has children, which the program would inherit.
 fn has_children() -> bool {
     let how = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: a zeroed siginfo is a valid value, and waitid writes one. Whoever has ended
-    // stays to be waited for.
+    // SAFETY: a zeroed siginfo is a valid value, and waitid writes one. Exited children can
+    // still be waited for.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         libc::waitid(libc::P_ALL, 0, &mut info, how) == 0
     }
 }
 
-/// Whether this process holds a lock of its own (`fcntl`, `lockf`) or a lease on an open
-/// file. Those of `flock` go with the descriptor.
+/// Returns true if this process holds a POSIX lock (`fcntl`, `lockf`) or a lease on an open
+/// file. `flock` locks are passed on with the descriptor.
 fn has_lock(fd: RawFd) -> bool {
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
     let mut locks = info.lines().filter_map(|line| line.strip_prefix("lock:"));
@@ -269,7 +268,7 @@ fn has_lock(fd: RawFd) -> bool {
 fn signals() -> (Vec<libc::c_int>, Vec<libc::c_int>) {
     let (mut blocked, mut ignored) = (Vec::new(), Vec::new());
     // SAFETY: a zeroed set and a zeroed action are valid values; each function reads or
-    // writes one of them. A number that is no signal is an error, and tells nothing.
+    // writes one of them. An invalid signal number is an error.
     unsafe {
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut mask);
@@ -296,15 +295,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_says_how_long_it_is() {
+    fn a_request_begins_with_its_length() {
         let bytes = word(b"served");
         assert_eq!(bytes, b"\x07\0\0\0served\0");
     }
 
     #[test]
-    fn this_process_has_an_environment_and_streams() {
+    fn the_environment_and_the_streams_are_captured() {
         let Ok(inherited) = Inherited::look() else {
-            return; // Whoever runs the tests has set something odd.
+            return; // The tests run in a process that cannot be handed over.
         };
         assert_eq!(inherited.environment.len(), std::env::vars_os().count());
         assert!(inherited.descriptors.contains(&1));

@@ -1,12 +1,11 @@
-//! Whether a process of the warm parent may do exactly what this process may do.
+//! Checks that a process of the warm parent has the same privileges as this process.
 //!
-//! The parent's state names who it was made for, but not everything that restricts a
-//! process can be read and written down: a Landlock domain has no name, the contents of
-//! system call filters are secret, and a root directory is called `/` by who is in it. So
-//! both sides ask the kernel, at each start, before anything is sent. The kernel lets a
-//! process inspect another (`/proc/PID/root`) only if the other is restricted at least as
-//! much; the child of the parent asks the same about the client. What neither can find out
-//! is a reason for a plain start.
+//! The state of a parent contains its identity, but not every restriction can be read and
+//! stored: a Landlock domain has no name, the contents of system call filters are hidden,
+//! and a root directory is called `/` from inside. Both sides therefore ask the kernel at
+//! each start, before anything is sent. The kernel lets a process inspect another
+//! (`/proc/PID/root`) only if the other is at least as restricted; the child of the parent
+//! checks the same about the client. If neither can find out, the start is a plain one.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,12 +17,12 @@ use std::path::{Path, PathBuf};
 use crate::identity::{NAMESPACES, STATUS};
 use crate::invocation::Why;
 
-/// Whether `process` is in the same sandbox as this one; or why not.
+/// Checks that `process` is in the same sandbox as this one; an error is the reason why not.
 pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
     let theirs = PathBuf::from(format!("/proc/{process}"));
     let ours = Path::new("/proc/self");
     let unknown = |what: &str, why: &io::Error| {
-        format!("{what} of the warm parent is not known in this sandbox ({why})")
+        format!("{what} of the warm parent cannot be read in this sandbox ({why})")
     };
     let root = root(&theirs.join("root"));
     let root = root.map_err(|why| unknown("the root directory", &why))?;
@@ -47,7 +46,7 @@ pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
         ) {
             (Ok(theirs), Ok(ours)) if theirs == ours => {}
             (Ok(_), Ok(_)) => return Err(format!("the warm parent has another {link}")),
-            // An older kernel has fewer of them.
+            // Older kernels have fewer namespaces.
             (Err(one), Err(other)) if is_absent(&one) && is_absent(&other) => {}
             (Err(why), _) | (_, Err(why)) => return Err(unknown(link, &why)),
         }
@@ -65,8 +64,8 @@ pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
     is_filtered_alike(&ours)
 }
 
-/// Whether another process can be known to be in the same sandbox as this one at all; or
-/// why not. Without that no parent is of use.
+/// Checks that other processes can be verified to be in the same sandbox as this one; if
+/// not, no parent can be used.
 pub(crate) fn is_certain() -> Result<(), Why> {
     let status = fs::read_to_string("/proc/self/status");
     is_filtered_alike(&status.map_err(|why| format!("/proc cannot be read: {why}"))?)
@@ -76,10 +75,10 @@ fn is_absent(why: &io::Error) -> bool {
     why.kind() == io::ErrorKind::NotFound
 }
 
-/// Whether the system call filters of this process, of which the parent has as many, are
+/// Checks that the system call filters of this process, of which the parent has as many, are
 /// those of all processes here. Their contents cannot be read. Filters are inherited and
-/// never taken off: a process with as many as the first process of its container has those
-/// that the container was started with, and so has every other such process.
+/// never removed: a process with as many filters as process 1 of its container has exactly
+/// those that the container was started with, and so has every other such process.
 fn is_filtered_alike(status: &str) -> Result<(), Why> {
     if field(status, "Seccomp") == Some("0") {
         return Ok(());
@@ -89,7 +88,7 @@ fn is_filtered_alike(status: &str) -> Result<(), Why> {
     if count.is_some() && count == field(&first, "Seccomp_filters") {
         return Ok(());
     }
-    Err("it has a system call filter that the first process here does not have".into())
+    Err("it has a system call filter that process 1 does not have".into())
 }
 
 /// The value of a line of `/proc/PID/status`.
@@ -99,10 +98,10 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     value.map(str::trim)
 }
 
-/// A directory by device, inode and mount: two mounts of one directory differ in what is
-/// mounted below them.
+/// Identifies a directory by device, inode and mount: two mounts of one directory may have
+/// different mounts below them.
 pub(crate) fn root(path: &Path) -> io::Result<String> {
-    // Opened once, so that both calls are about the same directory.
+    // Opened first, so that statx refers to exactly this directory.
     let directory = File::options()
         .read(true)
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
@@ -137,7 +136,7 @@ mod tests {
     #[test]
     fn a_process_is_in_its_own_sandbox() {
         let here = is_shared_with(std::process::id());
-        // Whoever runs the tests may have filtered them.
+        // The tests may run under a system call filter.
         assert!(
             here == Ok(()) || here.as_ref().is_err_and(|why| why.contains("filter")),
             "{here:?}"
@@ -158,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_the_first_process_lacks_are_a_doubt() {
+    fn filters_that_process_1_lacks_are_refused() {
         assert_eq!(
             is_filtered_alike("Seccomp:\t0\nSeccomp_filters:\t0\n"),
             Ok(())
         );
         assert!(is_filtered_alike("Seccomp:\t2\nSeccomp_filters:\t9999\n").is_err());
-        // An older kernel does not count them.
+        // Older kernels do not report the number of filters.
         assert!(is_filtered_alike("Seccomp:\t2\n").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A connection to a warm parent that never waits longer than it may.
+//! A connection to a warm parent, with a deadline.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -7,26 +7,25 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
 
-/// The longest line that anybody would say.
+/// The longest line that is accepted.
 const LONGEST: usize = 1 << 16;
 
-/// To a parent, or to a child or supervisor that it has made.
+/// A connection to a parent, or to its child or supervisor.
 pub(crate) struct Connection {
     stream: UnixStream,
     until: Instant,
-    /// What was read after a line.
+    /// Bytes that were read after a line.
     rest: Vec<u8>,
 }
 
 impl Connection {
-    /// With whoever listens there, if that is the same user. Everything up to
-    /// [`Connection::line`] is over by `until`.
+    /// Connects to a socket of the same user. Sending and reading lines time out at `until`.
     pub(crate) fn open(path: &Path, until: Instant) -> io::Result<Connection> {
-        // Not the standard library's connect: it would wait where many wait already.
+        // The standard library's connect would block while the backlog is full.
         let stream = connect(path)?;
         let (user, _) = peer(&stream)?;
         if user != preheat_host::user() {
-            return Err(io::Error::other("it is another user's"));
+            return Err(io::Error::other("it belongs to another user"));
         }
         Ok(Connection {
             stream,
@@ -35,7 +34,7 @@ impl Connection {
         })
     }
 
-    /// Send a request and descriptors.
+    /// Sends a request and descriptors.
     pub(crate) fn send(&mut self, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<()> {
         let mut sent = loop {
             match send_with(self.stream.as_raw_fd(), bytes, descriptors) {
@@ -53,7 +52,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next line, without its end.
+    /// The next line, without its line break.
     pub(crate) fn line(&mut self) -> io::Result<String> {
         loop {
             if let Some(line) = self.next_line() {
@@ -65,7 +64,7 @@ impl Connection {
         }
     }
 
-    /// A line that has been read already.
+    /// A line that has already been read.
     pub(crate) fn next_line(&mut self) -> Option<String> {
         let end = self.rest.iter().position(|&byte| byte == b'\n')?;
         let line = String::from_utf8_lossy(&self.rest[..end]).into_owned();
@@ -73,7 +72,7 @@ impl Connection {
         Some(line)
     }
 
-    /// Read what there is; whether there was something. The end is an error.
+    /// Reads available bytes; returns false if there are none. The end is an error.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let mut bytes = [0; 512];
         if self.rest.len() > LONGEST {
@@ -99,7 +98,7 @@ impl Connection {
             revents: 0,
         };
         let milliseconds = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: poll reads and writes one struct, which is there.
+        // SAFETY: poll reads and writes one valid struct.
         match unsafe { libc::poll(&mut poll, 1, milliseconds) } {
             0 => Err(io::ErrorKind::TimedOut.into()),
             ready if ready > 0 => Ok(()),
@@ -125,8 +124,8 @@ impl AsFd for Connection {
 }
 
 fn connect(path: &Path) -> io::Result<UnixStream> {
-    // SAFETY: a zeroed address is a valid value; socket and connect read what they are
-    // given, and the new descriptor is owned at once.
+    // SAFETY: a zeroed address is a valid value; connect reads it with its size, and the new
+    // descriptor is owned at once.
     unsafe {
         let mut address: libc::sockaddr_un = std::mem::zeroed();
         address.sun_family = libc::AF_UNIX as libc::sa_family_t;
@@ -166,12 +165,12 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<(libc::uid_t, libc::pid_t)
     }
 }
 
-/// Send as much as there is room for, the descriptors with the first byte.
+/// Sends as much as fits into the buffer, with the descriptors attached to the first byte.
 fn send_with(socket: RawFd, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<usize> {
     let size = size_of_val(descriptors) as libc::c_uint;
     // SAFETY: CMSG_SPACE and CMSG_LEN compute from a number only.
     let (space, length) = unsafe { (libc::CMSG_SPACE(size), libc::CMSG_LEN(size)) };
-    // In words, so that it is aligned as a header must be.
+    // As u64, for the alignment of a header.
     let mut control = vec![0u64; (space as usize).div_ceil(8)];
     let mut part = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
@@ -205,15 +204,17 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn nobody_answers_in_time() {
+    fn reading_a_line_times_out() {
         let path = std::env::temp_dir().join(format!("preheat-socket-{}", std::process::id()));
         let listener = UnixListener::bind(&path).expect("it listens");
-        let mut connection = Connection::open(&path, Instant::now()).expect("it is there");
-        connection.send(b"word", &[0]).expect("there is room");
-        let why = connection.line().expect_err("nobody answers");
+        let mut connection = Connection::open(&path, Instant::now()).expect("it connects");
+        connection.send(b"word", &[0]).expect("the buffer is empty");
+        let why = connection.line().expect_err("there is no answer");
         assert_eq!(why.kind(), io::ErrorKind::TimedOut);
-        let (mut other, _) = listener.accept().expect("it was asked");
-        other.write_all(b"one\ntwo\n").expect("it is heard");
+        let (mut other, _) = listener.accept().expect("a connection is pending");
+        other
+            .write_all(b"one\ntwo\n")
+            .expect("the client is connected");
         let mut connection = Connection {
             until: Instant::now() + Duration::from_secs(60),
             ..connection

@@ -1,5 +1,5 @@
-//! What a running parent is good for: the file that it has left beside its socket, and
-//! whether that still holds for a start by this process.
+//! The state of a running parent: the file next to its socket, and the checks whether the
+//! parent matches a start by this process.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -14,41 +14,43 @@ use crate::warm_parent::learned;
 use crate::warm_parent::ledger::{Changed, Inputs};
 use crate::warm_parent::variables::{Asked, Environment};
 
-/// A running parent, as its file describes it.
+/// A running parent, as described by its file.
 #[derive(Debug, Default)]
 pub(crate) struct Parent {
-    /// Its file.
+    /// The file.
     pub path: PathBuf,
-    /// Where it listens.
+    /// The socket on which it listens.
     pub socket: PathBuf,
-    /// Its process.
+    /// The process ID.
     pub process: u32,
-    /// Whom it serves.
+    /// The identity of the starts that it serves.
     pub identity: Vec<u8>,
-    /// What it serves, for people.
+    /// The program, human-readable.
     pub program: String,
-    /// Where it is started.
+    /// The working directory.
     pub place: PathBuf,
-    /// When it was asked for, in seconds since 1970.
+    /// The time of the request to create it, in seconds since 1970.
     pub began: u64,
-    /// Modules that are not imported ahead, and why.
+    /// Modules that are not imported ahead, with the reasons.
     left_out: Vec<(String, String)>,
     /// Variables that matter to it.
     pub asked: Asked,
-    /// Those that it was made with, if they matter.
+    /// The arguments that it was created with, if they matter.
     arguments: Option<Vec<Vec<u8>>>,
     /// Every input of its imports.
     inputs: Inputs,
     directories: Vec<PathBuf>,
+    /// The program's source files, with stamps.
     own: Vec<(PathBuf, String)>,
-    /// Of the same files, what imports could depend on.
+    /// The same files, with hashes of the lines that imports could depend on.
     skeletons: Vec<(PathBuf, String)>,
     metadata: Vec<(PathBuf, String)>,
     learned: Option<(PathBuf, String)>,
+    /// Names of the modules that were imported ahead.
     names: HashSet<Vec<u8>>,
-    /// Files that have one of these names, and are what was imported.
+    /// Files with one of these names that are what was imported.
     known: HashSet<PathBuf>,
-    /// The line of the program up to which it has run, and what that line does.
+    /// The line of the program before which it has stopped, and what that line does.
     prefix: Option<(String, String)>,
 }
 
@@ -118,8 +120,8 @@ impl Parent {
         (parent.process > 0).then_some(parent)
     }
 
-    /// Whether it has been started in an environment like this one, with these arguments
-    /// and these standard streams that are terminals, as far as that matters.
+    /// Checks that the parent was created with the same environment, arguments and
+    /// terminals, as far as they matter.
     pub(crate) fn suits(
         &self,
         environment: &Environment,
@@ -128,22 +130,22 @@ impl Parent {
     ) -> Result<(), Why> {
         let is_same = |then: &Vec<Vec<u8>>| arguments.iter().map(|a| a.as_bytes()).eq(then);
         if !self.arguments.as_ref().is_none_or(is_same) {
-            return Err("its modules look at its arguments, which are others".into());
+            return Err("its modules read its arguments, which have changed".into());
         }
         self.asked.suits(environment)?;
         self.inputs.suit(terminals)
     }
 
-    /// Whether it has run some of the program, which may have seen that these are open.
+    /// Returns true if it has run lines of the program, which may rely on open streams.
     pub(crate) fn needs_streams(&self) -> bool {
         self.prefix.is_some()
     }
 
-    /// How much of the program has run ahead, or what its own code keeps from being imported
-    /// ahead, for people.
+    /// A human-readable addition to "started warm": the lines that ran ahead, or the modules
+    /// that the program's code keeps from being imported ahead.
     pub(crate) fn influenced(&self) -> String {
         if let Some((place, why)) = &self.prefix {
-            return format!("; its first lines run ahead, up to {place}, which {why}");
+            return format!("; its first lines ran ahead, up to {place}, which {why}");
         }
         let found = self
             .left_out
@@ -161,13 +163,13 @@ impl Parent {
         after.chain(self.left_out.iter().cloned()).collect()
     }
 
-    /// Whether more is known of the program's imports than when it was made.
+    /// Returns true if more was learned about the program since the parent was created.
     pub(crate) fn knows_less(&self) -> bool {
         let learned = self.learned.as_ref();
         learned.is_some_and(|(path, then)| stamp(path) != *then)
     }
 
-    /// A file that has changed, if that is what is wrong.
+    /// The input file that has changed, if any.
     pub(crate) fn changed(&self) -> Option<PathBuf> {
         match self.inputs.verify() {
             Err(Changed::Path(path, _)) => Some(path),
@@ -175,13 +177,13 @@ impl Parent {
         }
     }
 
-    /// Whether all that it has loaded is still what would be loaded.
+    /// Checks that everything it has loaded would be loaded unchanged now.
     pub(crate) fn is_fresh(&self) -> Result<(), Why> {
         self.inputs.verify().map_err(|changed| changed.sentence())?;
         for (path, then) in &self.metadata {
             if metadata(path) != *then {
                 return Err(format!(
-                    "packages in {} describe themselves differently now",
+                    "the metadata of packages in {} has changed",
                     path.display()
                 ));
             }
@@ -189,8 +191,8 @@ impl Parent {
         Ok(())
     }
 
-    /// Whether the program's own files, where they have changed, speak of a variable that
-    /// the imports have asked for: it may now set it before it imports.
+    /// Checks that no changed source file of the program mentions a variable that the imports
+    /// have read: the program may now set it before it imports.
     pub(crate) fn is_unset_by_program(&self) -> Result<(), Why> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         let found = changed
@@ -200,28 +202,31 @@ impl Parent {
             });
         match found {
             Some(name) => Err(format!(
-                "the program now speaks of {}, which its imports ask for",
+                "the program now mentions {}, which its imports read",
                 String::from_utf8_lossy(&name)
             )),
             None => Ok(()),
         }
     }
 
-    /// Whether the program's own files, where they have changed, do the same before their
+    /// Checks that the changed source files of the program have the same code before their
     /// imports.
     pub(crate) fn is_uninfluenced(&self) -> Result<(), Why> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         for (path, _) in changed {
             let known = self.skeletons.iter().find(|(known, _)| known == path);
             if known.is_some_and(|(path, then)| skeleton(path) != *then) {
-                return Err(format!("{} now imports in another way", path.display()));
+                return Err(format!(
+                    "the code before the imports of {} has changed",
+                    path.display()
+                ));
             }
         }
         Ok(())
     }
 
-    /// Whether the program would find something else in `first`, or elsewhere before what
-    /// is installed, than what was imported ahead.
+    /// Checks that no file in `first`, or in another directory that is searched before the
+    /// installed packages, hides a module that was imported ahead.
     pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Why> {
         let listed = self.directories.iter().map(PathBuf::as_path);
         let is_own = |path: &&Path| !is_installed(path) && !is_within_packages(path);
@@ -241,7 +246,7 @@ impl Parent {
                 continue;
             }
             let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
-            // Without a file of its own a directory hides nothing that is installed.
+            // A directory without `__init__` does not hide an installed module.
             let module = match ending {
                 b"" => fs::read_dir(&path)
                     .into_iter()
@@ -259,7 +264,7 @@ impl Parent {
             {
                 let path = module.path();
                 return Err(match self.prefix {
-                    // It may be one of the program's own, and the next parent knows it.
+                    // It may be a module of the program, which the next parent will know.
                     Some(_) => Changed::Path(path, true).sentence(),
                     None => format!("{}{HIDES}", path.display()),
                 });
@@ -269,8 +274,8 @@ impl Parent {
     }
 }
 
-/// Changes with what packages in a directory tell of themselves, such as plugins. As Python
-/// writes it for us.
+/// A stamp of the metadata of the packages in a directory, such as entry points. The format
+/// equals the one in `python/state.py`.
 fn metadata(directory: &Path) -> String {
     const ENDINGS: [&[u8]; 3] = [b".egg-info", b".dist-info", b".egg-link"];
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -294,31 +299,31 @@ fn metadata(directory: &Path) -> String {
     shown.collect()
 }
 
-/// How a parent names modules that are imported after a line of the program.
+/// The prefix of the name for modules that are imported after a line of the program.
 const AFTER: &str = "what is imported after ";
 
-/// What is said of a file after its path.
+/// The end of a reason, after the path of a file.
 const HIDES: &str = " hides an installed module";
 
-/// Whether a refusal is for a file that hides a module.
+/// Returns true for a reason about a file that hides a module.
 pub(crate) fn is_about_hiding(why: &str) -> bool {
     why.ends_with(HIDES)
 }
 
-/// Whether a refusal is for a file that hid a module, and that has gone.
+/// Returns true for a reason about a file that hid a module and no longer exists.
 pub(crate) fn is_hidden_no_more(why: &str) -> bool {
     let path = why.strip_suffix(HIDES);
     path.is_some_and(|path| !Path::new(path).exists())
 }
 
-/// Whether Python takes a file for a module whose name has this after the module's.
+/// Returns true for the file suffixes of Python modules.
 fn is_of_modules(ending: &[u8]) -> bool {
     let is_for_one_python = || ending.starts_with(b".cpython-") && ending.ends_with(b".so");
     matches!(ending, b".py" | b".pyc" | b".so" | b".abi3.so") || is_for_one_python()
 }
 
-/// Whether a directory is part of an installed package, which has put it on `sys.path` itself:
-/// setuptools does that with the packages that it brings along.
+/// Returns true for a directory inside an installed package, which the package has added to
+/// `sys.path`, as setuptools does with its vendored packages.
 fn is_within_packages(directory: &Path) -> bool {
     let packages = ["site-packages", "dist-packages"].map(OsStr::new);
     let mut above = directory.ancestors().filter_map(Path::file_name);
@@ -346,11 +351,11 @@ mod tests {
             .flatten()
             .flat_map(|f| [f, "\0"])
             .collect();
-        Parent::parse(text.as_bytes()).expect("it is one")
+        Parent::parse(text.as_bytes()).expect("it is valid")
     }
 
     #[test]
-    fn arguments_matter_where_imports_look_at_them() {
+    fn arguments_matter_if_imports_read_them() {
         let parent = parent(&[["arguments", "", ""], ["argument", "--tpu", ""]]);
         assert_eq!(parent.suits(&[], &["--tpu".into()], &[]), Ok(()));
         assert!(parent.suits(&[], &[], &[]).is_err());
@@ -362,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_read_as_they_were_asked_for() {
+    fn records_of_variables_are_parsed() {
         let asked = parent(&[
             ["variable", "ASKED", "=a"],
             ["variable", "ABSENT", ""],
@@ -383,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_and_a_module_that_hides_another_are_seen() {
+    fn changed_files_and_hidden_modules_are_detected() {
         let at = std::env::temp_dir().join(format!("preheat-state-{}", std::process::id()));
         fs::create_dir_all(at.join("space")).expect("a directory for the test");
         let file = at.join("m.py");
@@ -395,7 +400,7 @@ mod tests {
             ["name", "space", ""],
         ]);
         assert_eq!(parent.is_fresh(), Ok(()));
-        // A directory without a file of its own, and files that are no modules.
+        // A directory without `__init__`, and files that are not modules.
         fs::create_dir(at.join("yaml")).expect("a directory for the test");
         fs::create_dir(at.join("yaml.py")).expect("a directory for the test");
         let write = |name: &str| fs::write(at.join(name), "").expect("it is written");
@@ -422,21 +427,21 @@ mod tests {
             fs::remove_file(at.join(name)).expect("it goes");
             assert!(is_hidden_no_more(&why), "{why}");
         }
-        assert!(!is_hidden_no_more("it did not come up"));
+        assert!(!is_hidden_no_more("it failed to start"));
         fs::write(&file, "22").expect("it is written");
         assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
         fs::remove_dir_all(&at).expect("it goes");
     }
 
     #[test]
-    fn what_a_package_brings_along_is_not_the_programs_own() {
+    fn vendored_packages_are_not_part_of_the_program() {
         let of = |path: &str| is_within_packages(Path::new(path));
         assert!(of("/venv/lib/python3/site-packages/setuptools/_vendor"));
         assert!(!of("/home/me/vendored") && !of("/usr/lib/python3"));
     }
 
     #[test]
-    fn what_is_no_state_is_no_parent() {
+    fn an_invalid_state_is_rejected() {
         assert!(Parent::parse(b"").is_none());
         assert!(Parent::parse(b"process\0many\0\0").is_none());
     }

@@ -1,12 +1,12 @@
-//! Follows a warm parent while it comes up, system call by system call.
+//! Traces the system calls of a warm parent while it starts.
 //!
 //! The tracer sees every input of the interpreter's start and of the imports, and writes
 //! the ledger. It also stops imports before they act: a trial, which is a child of the
 //! parent, or the parent itself is killed as the call begins, which then has no effect.
-//! When the parent is ready the tracer lets go of it, and nothing remains in it.
+//! When the parent is ready, the tracer detaches and leaves no trace.
 //!
-//! The parent speaks to the tracer by messages: whether what follows is the imports' or
-//! preheat's own, that a child is a trial, how a trial ended, and that all is done.
+//! The parent sends messages to the tracer: whether imports or preheat's code run next, that
+//! a child is a trial, a question about the verdict on a trial, and that it is done.
 
 mod breakpoints;
 mod calls;
@@ -30,14 +30,14 @@ pub(crate) use rules::Rules;
 /// The longest message.
 const LONGEST: usize = 1 << 16;
 
-/// How a parent came up.
+/// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It serves, or says itself why not.
+    /// It is ready, or reports itself why not.
     Left,
-    /// It would have acted; a sentence.
+    /// It would have acted; a clause without its subject.
     Acted(String),
-    /// It ran the program's first lines, and did not come to their end.
+    /// It failed while running the program's first lines.
     Discarded,
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct Tracer<'a> {
     processes: HashMap<pid_t, Process>,
     threads: HashMap<pid_t, Thread>,
     ledger: Ledger,
-    /// Directories outside of what is installed that were listed other than by imports.
+    /// Directories outside the installed packages that were listed, but not by an import.
     strict: HashSet<PathBuf>,
-    /// Why the last trial was stopped.
+    /// The reason why the last trial was stopped.
     verdict: Option<String>,
     trap: Option<Trap>,
-    /// The interpreter has come to preheat's code.
+    /// The interpreter has reached preheat's code.
     has_begun: bool,
     /// The parent runs the program's first lines.
     runs_prefix: bool,
@@ -64,22 +64,22 @@ pub(crate) struct Tracer<'a> {
 #[derive(Clone, Default)]
 struct Process {
     is_trial: bool,
-    /// What it does is preheat's.
+    /// It runs preheat's code.
     is_ours: bool,
     /// It runs the program's first lines.
     is_prefix: bool,
-    /// True while the program's own code runs, rather than an import of an installed module.
+    /// The program's code runs, rather than an import of an installed module.
     is_program: bool,
-    /// A directory that is listed next, in which an import searches for modules.
+    /// The directory that an import will list next to search for modules.
     searches: Option<PathBuf>,
-    /// A directory for temporary files that may be made.
+    /// The number of temporary directories that it may still create.
     permits: usize,
     permitted: Vec<PathBuf>,
 }
 
 struct Thread {
     process: pid_t,
-    /// What happens when its system call has returned.
+    /// The action after its system call has returned.
     after: After,
 }
 
@@ -93,8 +93,8 @@ enum After {
 }
 
 impl<'a> Tracer<'a> {
-    /// Begin to trace a child of this process, which waits. It speaks through `channel`;
-    /// its ledger goes to `output`.
+    /// Begins to trace a waiting child of this process. It sends messages through `channel`;
+    /// its ledger is written to `output`.
     pub(crate) fn attach(
         parent: pid_t,
         channel: OwnedFd,
@@ -107,7 +107,7 @@ impl<'a> Tracer<'a> {
             | libc::PTRACE_O_TRACECLONE
             | libc::PTRACE_O_TRACEEXEC
             | libc::PTRACE_O_EXITKILL;
-        // SAFETY: takes numbers; the child is ours.
+        // SAFETY: ptrace takes numbers here, and the process is a child of this one.
         unsafe {
             if libc::ptrace(libc::PTRACE_SEIZE, parent, 0, options) != 0
                 || libc::ptrace(libc::PTRACE_INTERRUPT, parent, 0, 0) != 0
@@ -115,7 +115,7 @@ impl<'a> Tracer<'a> {
                 return Err(io::Error::last_os_error());
             }
         }
-        // Until it executes the interpreter.
+        // Ignore its calls until it executes the interpreter.
         let before = Process {
             is_ours: true,
             ..Process::default()
@@ -136,7 +136,7 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    /// Until the parent is ready, or is gone.
+    /// Traces until the parent is ready or has exited.
     pub(crate) fn follow(mut self) -> Outcome {
         loop {
             let mut status = 0;
@@ -194,8 +194,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A thread that was not seen before belongs to a process that is known, or to a child
-    /// of one.
+    /// Registers a new thread, and its process, which inherits the flags of its parent.
     fn know(&mut self, thread: pid_t) {
         if self.threads.contains_key(&thread) {
             return;
@@ -211,7 +210,7 @@ impl<'a> Tracer<'a> {
         self.threads.insert(thread, Thread { process, after });
     }
 
-    /// A system call begins or has returned; whether the parent is ready.
+    /// Handles the beginning or end of a system call; returns true if the parent is ready.
     fn at_call(&mut self, thread: pid_t) -> bool {
         let Some(call) = information(thread) else {
             return false;
@@ -258,7 +257,7 @@ impl<'a> Tracer<'a> {
         let acts = match meaning {
             Meaning::Nothing => return After::Nothing,
             Meaning::AsksHost => return After::Host,
-            // Python asks when it starts, and each child makes its streams anew.
+            // Python checks its streams when it starts, and each child creates them again.
             Meaning::AsksTerminal(_) if !self.has_begun => return After::Nothing,
             Meaning::AsksTerminal(fd) if !self.rules.terminals.contains(&fd) => {
                 return After::Stream(fd);
@@ -266,7 +265,7 @@ impl<'a> Tracer<'a> {
             Meaning::AsksTerminal(fd) => {
                 format!("asks about the terminal at descriptor {fd} when it is imported")
             }
-            // What the interpreter itself reads cannot be left out.
+            // Inputs of the interpreter cannot be left out.
             Meaning::Asks(asked) if !process.is_trial => return After::Asked(asked),
             Meaning::Asks(asked) => match self.rules.varying(&asked) {
                 Some(why) => why,
@@ -285,10 +284,10 @@ impl<'a> Tracer<'a> {
         After::Nothing
     }
 
-    /// Nothing of the call is done: it ends before.
+    /// Kills the process before its system call has any effect.
     fn stop(&mut self, process: pid_t, why: String) {
         self.verdict = Some(why);
-        // SAFETY: kill takes numbers; the process is traced, so its number is its own.
+        // SAFETY: kill takes numbers; the process is traced, so its ID is not reused.
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
 
@@ -300,7 +299,7 @@ impl<'a> Tracer<'a> {
             After::Asked(asked) => {
                 for (path, question) in asked {
                     if question == Question::Listing && result > 0 {
-                        continue; // It goes on.
+                        continue; // The listing is not complete yet.
                     }
                     self.asked(process, is_trial, path, question);
                 }
@@ -330,11 +329,11 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A message of the parent or of a trial; whether all is done.
+    /// Handles a message from the parent or a trial; returns true after `done`.
     fn hears(&mut self, process: pid_t) -> bool {
         let mut bytes = vec![0u8; LONGEST];
         let fd = self.channel.as_raw_fd();
-        // SAFETY: recv writes no more than the buffer has.
+        // SAFETY: recv writes no more than the buffer holds.
         let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), LONGEST, libc::MSG_DONTWAIT) };
         bytes.truncate(usize::try_from(got).unwrap_or(0));
         let mut fields = bytes.split(|&byte| byte == 0);
@@ -359,10 +358,10 @@ impl<'a> Tracer<'a> {
             b"searches" => known.searches = fields.next().map(rules::path),
             b"permit" => known.permits += 1,
             b"verdict" => {
-                let said = self.verdict.take().unwrap_or_default();
-                let said = [b"=", said.as_bytes()].concat();
-                // SAFETY: send reads as much as there is. It does not wait.
-                unsafe { libc::send(fd, said.as_ptr().cast(), said.len(), libc::MSG_DONTWAIT) };
+                let verdict = self.verdict.take().unwrap_or_default();
+                let answer = [b"=", verdict.as_bytes()].concat();
+                // SAFETY: send reads exactly the length of the buffer, and does not block.
+                unsafe { libc::send(fd, answer.as_ptr().cast(), answer.len(), libc::MSG_DONTWAIT) };
             }
             b"done" => {
                 let searched: HashSet<PathBuf> = fields.map(rules::path).collect();
@@ -374,7 +373,7 @@ impl<'a> Tracer<'a> {
         false
     }
 
-    /// A thread has asked for a variable; whether it was that.
+    /// Handles a trap in `getenv`; returns false if the thread stopped for another reason.
     fn at_trap(&mut self, thread: pid_t) -> bool {
         self.know(thread);
         let Some(at) = self.trap.as_ref().and_then(|trap| trap.hit(thread)) else {
@@ -396,8 +395,8 @@ impl<'a> Tracer<'a> {
         true
     }
 
-    /// Hand over the ledger. Directories in which imports search for modules are compared
-    /// by names elsewhere.
+    /// Writes the ledger. Directories in which imports search for modules are omitted: the
+    /// names in them are compared elsewhere.
     fn finish(&mut self, searched: &HashSet<PathBuf>) {
         let permitted: Vec<PathBuf> = self
             .processes
@@ -416,11 +415,11 @@ impl<'a> Tracer<'a> {
         if self.trap.is_none() {
             records.extend_from_slice(b"all-variables\0\0\0");
         }
-        // Without it the parent has no ledger, which it notices.
+        // If this fails, the parent notices that its ledger is missing.
         let _ = self.output.write_all(&records);
     }
 
-    /// Let go of the parent, whose thread `current` is stopped.
+    /// Detaches from the parent, whose thread `current` is stopped.
     fn let_go(&self, current: pid_t) {
         if let Some(trap) = &self.trap {
             trap.remove(self.parent);
@@ -437,13 +436,13 @@ impl<'a> Tracer<'a> {
                 libc::ptrace(libc::PTRACE_DETACH, thread, 0, 0);
             }
         }
-        // SAFETY: as above; it is stopped.
+        // SAFETY: as above; the thread is stopped.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, current, 0, 0) };
     }
 }
 
 impl Process {
-    /// Whether a directory that was announced, or a file in it, may be written.
+    /// Returns true for an announced temporary directory, and for files in it.
     fn is_permitted(&mut self, path: &std::path::Path, what: &str) -> bool {
         if self.permitted.iter().any(|above| path.starts_with(above)) {
             return true;
@@ -457,7 +456,7 @@ impl Process {
     }
 }
 
-/// Where a thread has stopped.
+/// The reason for a stop at a system call.
 enum Stop {
     Begins(libc::c_long, [u64; 6]),
     Returned(i64),
@@ -466,8 +465,8 @@ enum Stop {
 fn information(thread: pid_t) -> Option<Stop> {
     let mut is = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();
-    // SAFETY: ptrace writes at most as many bytes as it is told; all-zero is a valid value.
-    // Which part of the union was written, its first field tells.
+    // SAFETY: ptrace writes at most `size` bytes, and all-zero is a valid value. `op` selects
+    // the part of the union that was written.
     unsafe {
         let got = libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, is.as_mut_ptr());
         let is = is.assume_init();
@@ -483,6 +482,6 @@ fn information(thread: pid_t) -> Option<Stop> {
 }
 
 fn resume(thread: pid_t, signal: c_int) {
-    // SAFETY: takes numbers; a thread that is gone is an error without consequences.
+    // SAFETY: ptrace takes numbers here; for a thread that has exited it only fails.
     unsafe { libc::ptrace(libc::PTRACE_SYSCALL, thread, 0, signal) };
 }

@@ -1,15 +1,15 @@
-//! Which variables of the environment matter to a parent, and which of them are others
-//! now than when it began.
+//! The environment variables that matter to a parent, and those that differ now.
 //!
-//! Some are asked for by their names, some by how their names begin or end; where imports
-//! have looked at all of them, all matter. What libraries read on their own always does.
+//! Imports read some variables by name and some by prefix or suffix; if they have read the
+//! whole environment, all variables matter. Variables that libraries read in native code
+//! always matter.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::invocation::Why;
 
-/// Beginnings of variables that matter even if no Python code was seen to ask for them:
-/// the interpreter, the loader and libraries read them on their own.
+/// Prefixes of variables that matter even if no Python code has read them: the interpreter,
+/// the loader and libraries read them in native code.
 pub(crate) const ALWAYS: [&str; 30] = [
     "PYTHON",
     "LD_",
@@ -43,59 +43,59 @@ pub(crate) const ALWAYS: [&str; 30] = [
     "OPENSSL_",
 ];
 
-/// Of these, what is read when a device is first used, which no parent does.
+/// The ones among these that are read when a device is first used, which no parent does.
 const LATER: [&str; 2] = ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"];
 
-/// Variables of shells that say nothing to who looks at all variables.
+/// Variables of shells that do not matter to modules that read the whole environment.
 const NEVER: [&str; 6] = ["_", "SHLVL", "OLDPWD", "PWD", "WINDOWID", "COLUMNS"];
 
 /// An environment: names and values.
 pub(crate) type Environment = [(Vec<u8>, Vec<u8>)];
 
-/// What the imports of a parent have asked for, and what there was then.
+/// The variables that the imports of a parent have read, and their values.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// By name; the value, if there was one.
+    /// Variables read by name, with the value if the variable was set.
     pub variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// By how names begin.
+    /// Prefixes of names.
     pub beginnings: Vec<Vec<u8>>,
-    /// By how names end.
+    /// Suffixes of names.
     pub endings: Vec<Vec<u8>>,
-    /// All of them were looked at.
+    /// The whole environment was read.
     pub everything: bool,
-    /// What it was started with, of what may matter.
+    /// The environment of the parent, as far as it may matter.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// How a variable came to matter.
+/// The reason why a variable matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matters {
-    /// Some module has asked for it.
+    /// A module has read it.
     Asked,
-    /// Some module has looked at all variables.
+    /// A module has read the whole environment.
     Everything,
     /// Libraries may read it when they are loaded.
     Always,
 }
 
 impl Asked {
-    /// The first variable that is another now, for people.
+    /// Checks that no variable that matters has changed; an error names the first that has.
     pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Why> {
         match self.differing(environment).next() {
             Some((name, _)) => Err(format!(
-                "{} is not what it was when the warm parent began",
+                "{} has another value than in the warm parent",
                 String::from_utf8_lossy(name)
             )),
             None => Ok(()),
         }
     }
 
-    /// Variables that matter and are others now.
+    /// Variables that matter and have changed.
     pub(crate) fn differing<'a>(
         &'a self,
         environment: &'a Environment,
     ) -> impl Iterator<Item = (&'a [u8], Matters)> {
-        // There may be very many.
+        // Maps, since there may be thousands.
         let now = by_name(environment);
         let then = by_name(&self.environment);
         let names: HashSet<&[u8]> = self.variables.iter().map(|(name, _)| &name[..]).collect();
@@ -110,7 +110,7 @@ impl Asked {
         let new = environment.iter();
         let new = new.filter(|(name, _)| !then.contains_key(&name[..]));
         for (name, _) in changed.chain(new) {
-            // By its name it was compared already.
+            // Variables read by name were compared above.
             if !names.contains(&name[..]) {
                 found.extend(self.matters(name).map(|how| (&name[..], how)));
             }
@@ -118,7 +118,7 @@ impl Asked {
         found.into_iter()
     }
 
-    /// Whether a name was asked for, other than by looking at all.
+    /// Returns true if a variable was read by name, prefix or suffix.
     pub(crate) fn asks_for(&self, name: &[u8]) -> bool {
         self.variables.iter().any(|(known, _)| known == name) || self.asks_for_part(name)
     }
@@ -128,14 +128,14 @@ impl Asked {
             || self.endings.iter().any(|known| name.ends_with(known))
     }
 
-    /// How one matters that was not asked for by its name.
+    /// The reason why a variable matters that was not read by name.
     fn matters(&self, name: &[u8]) -> Option<Matters> {
         let is_always = |name: &[u8]| {
             ALWAYS
                 .iter()
                 .any(|known| name.starts_with(known.as_bytes()))
         };
-        // Ours are for the child to take.
+        // Our variables are handled by the child.
         if name.starts_with(b"PREHEAT_") {
             None
         } else if self.asks_for_part(name) {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn only_variables_that_matter_must_be_alike() {
+    fn only_variables_that_matter_are_compared() {
         let asked = Asked {
             variables: vec![
                 (b"ASKED".into(), Some(b"a".into())),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_asked_for_by_how_they_begin_and_end() {
+    fn variables_are_matched_by_prefix_and_suffix() {
         let asked = Asked {
             beginnings: vec![b"TQDM_".into()],
             endings: vec![b"_proxy".into()],
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shells_set_matters_to_who_asks_for_it() {
+    fn variables_of_shells_matter_only_if_read_by_name() {
         let asked = Asked {
             variables: vec![
                 (b"COLUMNS".into(), None),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_all_variables_needs_all_of_them() {
+    fn all_variables_matter_if_the_whole_environment_is_read() {
         let asked = Asked {
             everything: true,
             environment: environment(&[("TERM", "dumb"), ("SHLVL", "1")]),

@@ -1,8 +1,8 @@
-//! Whether another parent is wanted, beside those that a program has already.
+//! Decides whether a program needs another parent besides those that are running.
 //!
-//! A variable that is another at each start must not have a parent made each time, which
-//! no start can use. So it is noted of the program, and what asks for it is not imported
-//! ahead any more; where that cannot be, no further parent is made.
+//! A variable that differs at each start must not cause a new parent each time, which no
+//! start could use. Such a variable is recorded, and modules that read it are no longer
+//! imported ahead; if that does not help, no further parent is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,12 +17,12 @@ use super::state::{Parent, parents};
 use super::variables::{Asked, Environment, Matters};
 use crate::identity::name;
 
-/// The most parents of one program that are kept beside each other.
+/// The largest number of parents per program.
 const MOST_PARENTS: usize = 3;
 
 impl Wish<'_> {
-    /// If there is no parent for this start, or only one that knows less, and another would
-    /// be of use: the files of those whose place it takes once it serves.
+    /// Returns `Some` if another parent is needed: the files of the parents that it replaces
+    /// once it is ready.
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
         let (mut others, mut replaced) = (Vec::new(), Vec::new());
         for parent in parents(&self.places.run, &name(&self.identity.whole)) {
@@ -41,13 +41,13 @@ impl Wish<'_> {
                 return Ok(None);
             }
         }
-        // One that was of no use was not right for the next start either.
+        // A parent without starts did not match the next start either.
         let is_idle = |parent: &Parent| served(parent).is_none_or(|starts| starts == 0);
         let (mut idle, used): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(parent, _)| is_idle(parent));
         let asked: Vec<&Asked> = idle.iter().map(|(parent, _)| &parent.asked).collect();
         let mut varying = varying(&asked, self.environment);
-        // If that is known and still matters, it could not be left out.
+        // If a known variable still matters, its modules could not be left out.
         let known = Learned::read(&self.learned()).unwrap_or_default();
         varying.retain(|name| !known.varies(name));
         if !varying.is_empty() {
@@ -59,7 +59,7 @@ impl Wish<'_> {
         }
         if used.is_empty() {
             let (_, why) = &idle[0];
-            let why = format!("{why}, and other parents before it were of no use to any start");
+            let why = format!("{why}, and earlier parents did not match any start either");
             fs::write(self.refusal(), why)?;
             return Ok(None);
         }
@@ -71,9 +71,9 @@ impl Wish<'_> {
     }
 }
 
-/// Variables in which this start differs from parents that were of no use: where modules
-/// have looked at all, one such parent is enough; where they asked for it, two are. What
-/// libraries read on their own cannot be left out.
+/// Variables in which this start differs from parents that no start could use. If modules
+/// have read the whole environment, one such parent is enough; if they have read the
+/// variable by name, two are. Variables that libraries read cannot be left out.
 fn varying(idle: &[&Asked], environment: &Environment) -> BTreeSet<Vec<u8>> {
     let mut asked: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_each_time_is_found() {
+    fn variables_that_differ_at_each_start_are_found() {
         let asking = |value: &str| Asked {
             variables: vec![(b"JOB".into(), Some(value.into()))],
             environment: vec![one("JOB", value), one("OMP_NUM_THREADS", value)],
@@ -114,7 +114,7 @@ mod tests {
         };
         let (first, second) = (asking("1"), asking("2"));
         let third = [one("JOB", "3"), one("OMP_NUM_THREADS", "3")];
-        // Two values are two parents; a third is one too many.
+        // Two values get two parents; a third value is one too many.
         assert!(varying(&[&first], &third).is_empty());
         assert_eq!(names(&varying(&[&first, &second], &third)), ["JOB"]);
         let again = [one("JOB", "2"), one("OMP_NUM_THREADS", "2")];

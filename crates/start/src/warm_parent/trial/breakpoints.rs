@@ -1,8 +1,8 @@
-//! Sees which variables native code asks for: `getenv` of the C library stops the traced
-//! process, which is how the library's own calls are seen too.
+//! Finds the variables that native code reads, with a breakpoint in `getenv` of the C
+//! library, which also catches the calls of the library itself.
 //!
-//! The first instruction is replaced by a trap, and its effect is made up by us, so that the
-//! trap can stay while several threads run.
+//! The breakpoint replaces the first instruction, which the tracer emulates, so that it can
+//! stay in place while several threads run.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -10,26 +10,26 @@ use std::os::unix::fs::FileExt;
 use libc::pid_t;
 use object::{Object, ObjectSymbol};
 
-/// A trap in the memory of the traced processes, which share it by inheritance.
+/// A breakpoint in the memory of the traced processes; forked children inherit it.
 pub(super) struct Trap {
     address: u64,
     first: First,
     byte: u8,
 }
 
-/// The instruction that it replaces.
+/// The replaced instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
-    /// A mark without an effect, of so many bytes.
+    /// A marker without an effect (`endbr64`), with its length in bytes.
     Mark(u64),
-    /// Saves the register of this number; so many bytes.
+    /// Pushes the register with this number, with the length in bytes.
     Push(u8, u64),
 }
 
 const TRAP: u8 = 0xcc;
 
 impl Trap {
-    /// In a process that has loaded the C library; `None` where it cannot be.
+    /// Sets the breakpoint in a process that has loaded the C library; `None` on failure.
     pub(super) fn set(process: pid_t) -> Option<Trap> {
         let address = find(process)?;
         let mut bytes = [0; 4];
@@ -48,19 +48,19 @@ impl Trap {
         })
     }
 
-    /// Take it out again.
+    /// Restores the original instruction.
     pub(super) fn remove(&self, process: pid_t) {
         let memory = OpenOptions::new()
             .write(true)
             .open(format!("/proc/{process}/mem"));
         if let Ok(memory) = memory {
-            // A process that is gone has no trap.
+            // A process that has exited needs nothing.
             let _ = memory.write_all_at(&[self.byte], self.address);
         }
     }
 
-    /// If a thread has stopped here: the address of the name that it asks for. It can go on
-    /// then.
+    /// If a thread has stopped at the breakpoint, returns the address of the name of the
+    /// variable, and emulates the replaced instruction.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn hit(&self, thread: pid_t) -> Option<u64> {
         // SAFETY: zeroed registers are a valid value, which ptrace fills; the thread is
@@ -88,7 +88,7 @@ impl Trap {
                     length
                 }
             };
-        // SAFETY: as above; these are its registers, moved past the instruction.
+        // SAFETY: as above; these are its registers, advanced past the instruction.
         unsafe { libc::ptrace(libc::PTRACE_SETREGS, thread, 0, &raw mut registers) };
         Some(name)
     }
@@ -99,7 +99,7 @@ impl Trap {
     }
 }
 
-/// By the number that the instruction has for it.
+/// The value of the register with this number in the encoding of `push`.
 #[cfg(target_arch = "x86_64")]
 fn pushed(registers: &libc::user_regs_struct, number: u8) -> u64 {
     let is = registers;
@@ -114,7 +114,7 @@ fn first(bytes: [u8; 4]) -> Option<First> {
     match bytes {
         [0xf3, 0x0f, 0x1e, 0xfa] => Some(First::Mark(4)),
         [0x41, push @ 0x50..=0x57, ..] => Some(First::Push(push - 0x50 + 8, 2)),
-        // The stack pointer itself is saved as it was before.
+        // Not `push rsp` (0x54), which would need the old value of the stack pointer.
         [push @ (0x50..=0x53 | 0x55..=0x57), ..] => Some(First::Push(push - 0x50, 1)),
         _ => None,
     }
@@ -125,7 +125,7 @@ fn first(_: [u8; 4]) -> Option<First> {
     None
 }
 
-/// Where `getenv` is in a process.
+/// The address of `getenv` in a process.
 fn find(process: pid_t) -> Option<u64> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let (base, path) = maps.lines().find_map(|line| {
@@ -152,7 +152,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn the_first_instruction_is_known() {
+    fn first_instructions_are_decoded() {
         assert_eq!(first([0xf3, 0x0f, 0x1e, 0xfa]), Some(First::Mark(4)));
         assert_eq!(first([0x41, 0x57, 0, 0]), Some(First::Push(15, 2)));
         assert_eq!(first([0x55, 0x48, 0, 0]), Some(First::Push(5, 1)));

@@ -1,5 +1,5 @@
-//! What a system call means to a trial: nothing, a question whose answer is an input, or an
-//! act, which has an effect outside the process. A call that is not known is an act.
+//! Classifies system calls of a trial: without meaning, a question whose answer is an input,
+//! or an act, which has an effect outside the process. Unknown calls are acts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,20 @@ pub(super) struct Call {
     pub arguments: [u64; 6],
 }
 
-/// What it means.
+/// The meaning of a system call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// It concerns this process alone, or what a child of it inherits.
+    /// It affects only this process, or state that its children inherit.
     Nothing,
-    /// Questions about paths.
+    /// It asks questions about paths.
     Asks(Vec<(PathBuf, Question)>),
-    /// Whether a standard stream is a terminal, or how wide it is.
+    /// It asks if a standard stream is a terminal, or for its width.
     AsksTerminal(c_int),
-    /// The name of the machine.
+    /// It asks for the host name.
     AsksHost,
-    /// Creates, changes or removes what is at these paths: an act, unless that is known to
-    /// be harmless.
+    /// It creates, changes or removes files at these paths: an act, unless it is harmless.
     Writes(Vec<PathBuf>, &'static str),
-    /// Effects outside the process; a predicate.
+    /// It has effects outside the process, described by a predicate.
     Acts(String),
 }
 
@@ -119,7 +118,7 @@ impl Call {
             libc::SYS_symlinkat => self.writes(&[(second as c_int, third)], "creates"),
             libc::SYS_mknodat => self.writes(&[(first as c_int, second)], "creates"),
             libc::SYS_truncate => self.writes(&[(here, first)], "changes"),
-            // Only what was opened for writing can be changed by its descriptor.
+            // Only files opened for writing can be changed through their descriptors.
             libc::SYS_ftruncate
             | libc::SYS_fchmod
             | libc::SYS_fchown
@@ -129,7 +128,7 @@ impl Call {
             libc::SYS_ioctl if TERMINAL.contains(&second) && first <= 2 => {
                 Meaning::AsksTerminal(first as c_int)
             }
-            // Sets flags of a descriptor, or says that it has no terminal.
+            // Flags of a descriptor, or terminal requests for another descriptor.
             libc::SYS_ioctl if TERMINAL.contains(&second) || is_flag(second) => Meaning::Nothing,
             libc::SYS_ioctl => acts(&format!("controls a device (request {second:#x})")),
             libc::SYS_fcntl => match second as c_int {
@@ -148,14 +147,14 @@ impl Call {
                 | libc::F_GETLEASE
                 | libc::F_GETPIPE_SZ
                 | libc::F_GET_SEALS => Meaning::Nothing,
-                // Leases, notifications, signals of descriptors, and commands not known here.
+                // Leases, notifications, signals of descriptors, and unknown commands.
                 command => acts(&format!("changes a descriptor (command {command})")),
             },
             libc::SYS_flock => acts("locks a file"),
             libc::SYS_mmap => shares_memory(third, fourth),
             libc::SYS_shmget | libc::SYS_shmat | libc::SYS_memfd_create => shared_memory(),
             libc::SYS_semget => {
-                Meaning::Acts("makes a semaphore that all starts would share".into())
+                Meaning::Acts("creates a semaphore that all starts would share".into())
             }
             libc::SYS_clone if first & libc::CLONE_THREAD as u64 == 0 => starts_process(),
             libc::SYS_clone3 => match memory::number(self.process, first) {
@@ -167,7 +166,7 @@ impl Call {
             libc::SYS_connect => self.connects(second),
             libc::SYS_bind => self.binds(second),
             libc::SYS_sendto if self.arguments[4] != 0 => acts("sends to a socket"),
-            libc::SYS_listen | libc::SYS_accept | libc::SYS_accept4 => acts("listens at a socket"),
+            libc::SYS_listen | libc::SYS_accept | libc::SYS_accept4 => acts("listens on a socket"),
             libc::SYS_uname => Meaning::AsksHost,
             libc::SYS_prctl => process_control(first),
             libc::SYS_chdir | libc::SYS_fchdir => acts("changes the current directory"),
@@ -177,8 +176,8 @@ impl Call {
         }
     }
 
-    /// The meaning of a call by the program's own code: it is an act unless it is known to
-    /// affect only the memory of the process.
+    /// The meaning of a call by the program's code: an act, unless it is known to affect only
+    /// the memory of the process.
     pub(super) fn meaning_to_program(&self) -> Meaning {
         let first = self.arguments[0];
         let is_stream = first <= 2;
@@ -202,7 +201,7 @@ impl Call {
             },
             Meaning::Nothing => match self.number {
                 libc::SYS_prlimit64 if self.arguments[2] == 0 => Meaning::Nothing,
-                // Without a path, the second and the third are about a descriptor.
+                // Without a path, newfstatat and statx query a descriptor.
                 libc::SYS_fstat
                 | libc::SYS_newfstatat
                 | libc::SYS_statx
@@ -215,7 +214,7 @@ impl Call {
                 }
                 libc::SYS_getrandom => Meaning::Acts("draws random bytes".into()),
                 libc::SYS_getpid | libc::SYS_getppid | libc::SYS_gettid => {
-                    Meaning::Acts("reads the number of its process".into())
+                    Meaning::Acts("reads its process ID".into())
                 }
                 libc::SYS_rt_sigaction => Meaning::Acts("handles signals".into()),
                 libc::SYS_pipe2 => Meaning::Acts("opens a pipe".into()),
@@ -274,7 +273,7 @@ impl Call {
         }
     }
 
-    /// A directory that is there stays as it is.
+    /// Creating a directory that exists only asks for it.
     fn makes_directory(&self, directory: c_int, at: u64) -> Meaning {
         match self.path(directory, at) {
             Some(path) if path.symlink_metadata().is_ok() => {
@@ -284,7 +283,7 @@ impl Call {
         }
     }
 
-    /// Without a signal, one only asks whether a process is there.
+    /// Signal 0 only checks that a process exists.
     fn signals(&self) -> Meaning {
         let signal = match self.number {
             libc::SYS_tgkill => self.arguments[2],
@@ -296,8 +295,8 @@ impl Call {
         }
     }
 
-    /// A socket of this machine that is not there cannot be connected to; that is asked for
-    /// by the C library, which looks for a daemon.
+    /// Connecting to a missing local socket only asks for its presence; the C library does
+    /// this to find a daemon.
     fn connects(&self, address: u64) -> Meaning {
         let head = memory::bytes(self.process, address, 2);
         if head == (libc::AF_UNIX as u16).to_ne_bytes()
@@ -309,8 +308,8 @@ impl Call {
         acts("connects to a socket")
     }
 
-    /// Any port of this host: that is how libraries find out whether IPv6 works. What stays
-    /// open is seen later.
+    /// Libraries bind any port of the loopback interface to test for IPv6. Sockets that stay
+    /// open are found later.
     fn binds(&self, address: u64) -> Meaning {
         let bytes = memory::bytes(self.process, address, 24);
         let family = bytes
@@ -343,7 +342,7 @@ fn starts_process() -> Meaning {
 }
 
 fn shared_memory() -> Meaning {
-    Meaning::Acts("makes memory that all starts would share".into())
+    Meaning::Acts("creates memory that all starts would share".into())
 }
 
 fn shares_memory(protection: u64, flags: u64) -> Meaning {
@@ -383,15 +382,15 @@ fn is_flag(request: u64) -> bool {
     [libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO, libc::FIONREAD].contains(&request)
 }
 
-/// The question that a file of the kernel answers: its times mean nothing. `None` if it
-/// shows what changes all the time, or what a start has of its own.
+/// The question for a path in /proc or /sys, where times are meaningless. `None` if the
+/// content changes all the time or belongs to the process.
 pub(super) fn of_kernel(
     path: &Path,
     question: Question,
     process: pid_t,
 ) -> Option<(PathBuf, Question)> {
-    /// Files that show what a process or the machine does at the moment; arguments and
-    /// variables are seen elsewhere.
+    /// Files that show the momentary state of a process or the machine; arguments and
+    /// variables are tracked elsewhere.
     const MOMENTARY: [&str; 16] = [
         "/proc/self/maps",
         "/proc/self/smaps",
@@ -416,7 +415,7 @@ pub(super) fn of_kernel(
         Err(_) => path.to_owned(),
     };
     let is_below = |above: &str| path.starts_with(above);
-    // Of a node: how its memory is used.
+    // The memory usage of a NUMA node.
     let is_usage = is_below("/sys/devices/system/node")
         && ["meminfo", "numastat", "vmstat"]
             .iter()
@@ -432,7 +431,7 @@ pub(super) fn of_kernel(
     Some((path, question))
 }
 
-/// Whether what is at a path may be another at each start, without that anything shows it.
+/// Returns true for paths whose content may differ at each start without a trace.
 fn is_momentary(path: &Path) -> bool {
     if path.starts_with("/proc") || path.starts_with("/sys") {
         return of_kernel(path, Question::File, 0).is_none();
@@ -441,7 +440,7 @@ fn is_momentary(path: &Path) -> bool {
         .is_ok_and(|is| !is.is_file() && !is.is_dir())
 }
 
-/// Calls that concern the memory of the process alone, or its own files.
+/// Calls of the program that affect only the memory of the process and its descriptors.
 const OF_PROGRAM: [c_long; 34] = [
     libc::SYS_read,
     libc::SYS_pread64,
@@ -479,14 +478,14 @@ const OF_PROGRAM: [c_long; 34] = [
     libc::SYS_rseq,
 ];
 
-/// Calls that concern the process alone, or that its children inherit the effect of.
+/// Calls that affect only the process, or state that its children inherit.
 const LOCAL: [c_long; 106] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
     libc::SYS_preadv,
     libc::SYS_preadv2,
-    // To descriptors that the process has made itself, or to its output, which is seen.
+    // To descriptors that the process has opened, or to its output, which is captured.
     libc::SYS_write,
     libc::SYS_pwrite64,
     libc::SYS_writev,
@@ -605,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_asks_and_writing_acts() {
+    fn reading_is_a_question_and_writing_an_act() {
         let path = c"/etc/passwd".as_ptr() as u64;
         let here = libc::AT_FDCWD as u64;
         let asked = |question| Meaning::Asks(vec![("/etc/passwd".into(), question)]);
@@ -624,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_an_act() {
+    fn unknown_calls_are_acts() {
         assert!(matches!(meaning(100_000, [0; 6]), Meaning::Acts(_)));
         assert!(matches!(
             meaning(libc::SYS_setsid, [0; 6]),
@@ -639,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_programs_own_time_nearly_everything_is_an_act() {
+    fn most_calls_of_the_program_are_acts() {
         let to_program = |number: c_long, first: u64| {
             let process = std::process::id() as pid_t;
             let arguments = [first, 0, 0, 0, 0, 0];
@@ -672,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_there_is_not_made() {
+    fn creating_an_existing_directory_is_a_question() {
         let path = c"/proc".as_ptr() as u64;
         let here = libc::AT_FDCWD as u64;
         let made = meaning(libc::SYS_mkdirat, [here, path, 0, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! Reads from a traced process: its memory, and the paths that its descriptors stand for.
+//! Reads the memory of a traced process, and the paths of its descriptors.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// The longest path, and the longest name of a variable.
 const LONGEST: usize = 4096;
 
-/// Strings are read up to the end of a page, behind which there may be nothing.
+/// The page size. Strings are read page by page, since the next page may not be mapped.
 const PAGE: usize = 4096;
 
-/// Bytes of a process, as many as can be read.
+/// Reads up to `length` bytes of a process.
 pub(super) fn bytes(process: libc::pid_t, at: u64, length: usize) -> Vec<u8> {
     let mut found = vec![0u8; length];
     let ours = libc::iovec {
@@ -22,14 +22,14 @@ pub(super) fn bytes(process: libc::pid_t, at: u64, length: usize) -> Vec<u8> {
         iov_base: at as *mut libc::c_void,
         iov_len: length,
     };
-    // SAFETY: one buffer of ours, whose length is given; the other addresses are only
-    // meaningful in the other process, and the kernel checks them.
+    // SAFETY: the kernel writes at most `length` bytes to our buffer; the remote address is
+    // checked by the kernel.
     let read = unsafe { libc::process_vm_readv(process, &ours, 1, &theirs, 1, 0) };
     found.truncate(usize::try_from(read).unwrap_or(0));
     found
 }
 
-/// A string that ends with a NUL.
+/// Reads a NUL-terminated string.
 pub(super) fn text(process: libc::pid_t, mut at: u64) -> Option<Vec<u8>> {
     let mut found = Vec::new();
     while at != 0 && found.len() < LONGEST {
@@ -47,13 +47,13 @@ pub(super) fn text(process: libc::pid_t, mut at: u64) -> Option<Vec<u8>> {
     None
 }
 
-/// A number.
+/// Reads a 64-bit number.
 pub(super) fn number(process: libc::pid_t, at: u64) -> Option<u64> {
     let bytes = bytes(process, at, 8);
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// Where an open descriptor leads; `AT_FDCWD` is the current directory.
+/// The path of an open descriptor; `AT_FDCWD` is the working directory.
 pub(super) fn descriptor(process: libc::pid_t, fd: libc::c_int) -> Option<PathBuf> {
     let link = match fd {
         libc::AT_FDCWD => format!("/proc/{process}/cwd"),
@@ -62,7 +62,7 @@ pub(super) fn descriptor(process: libc::pid_t, fd: libc::c_int) -> Option<PathBu
     fs::read_link(link).ok()
 }
 
-/// A path that is an argument, made absolute; `None` if it is empty.
+/// Reads a path argument and makes it absolute; `None` if it is empty.
 pub(super) fn path(process: libc::pid_t, directory: libc::c_int, at: u64) -> Option<PathBuf> {
     let text = text(process, at)?;
     if text.is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn path(process: libc::pid_t, directory: libc::c_int, at: u64) -> Opt
     Some(descriptor(process, directory)?.join(path))
 }
 
-/// A line of `/proc/PID/status` that has one number.
+/// The value of a numeric line of `/proc/PID/status`.
 pub(super) fn status(process: libc::pid_t, name: &str) -> Option<libc::pid_t> {
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,4 +1,4 @@
-//! Effects that are known to be harmless, and inputs that are not, by name.
+//! Rules for the tracer: effects that are harmless, and inputs that are not.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,36 +9,35 @@ use std::path::{Path, PathBuf};
 use crate::warm_parent::ledger::{Ledger, Question};
 use crate::warm_parent::variables::Environment;
 
-/// What the tracer knows of the program.
+/// The rules for one program.
 pub(crate) struct Rules<'a> {
-    /// The descriptor by which the parent speaks to the tracer.
+    /// The descriptor through which the parent sends messages to the tracer.
     pub channel: RawFd,
     /// Standard streams of the start that are terminals.
     pub terminals: Vec<libc::c_int>,
-    /// Where preheat has files of its own.
+    /// The directories of preheat.
     pub own: Vec<PathBuf>,
-    /// Where what is installed lies; each ends with a slash.
+    /// The directories of installed modules; each ends with a slash.
     pub roots: &'a [Vec<u8>],
-    /// Variables that the program may set itself.
+    /// Variables that the program may set.
     pub sets: &'a BTreeSet<Vec<u8>>,
-    /// Variables that are others at each start.
+    /// Variables that differ at each start.
     pub varies: &'a BTreeSet<Vec<u8>>,
-    /// Files that were others at each start.
+    /// Files that differ at each start.
     pub changing: &'a BTreeSet<PathBuf>,
-    /// That of the start.
+    /// The environment of the start.
     pub environment: &'a Environment,
 }
 
 /// Directories for temporary files that Python tries.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/usr/tmp"];
 
-/// Devices that take everything and keep nothing.
+/// Devices that discard everything written to them.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
 impl Rules<'_> {
-    /// Whether writing there has no effect that anybody could miss: compiled modules, which
-    /// Python writes if it can, and the file by which `tempfile` tries out a directory, and
-    /// removes again.
+    /// Returns true for paths that may be written: compiled modules, which Python writes if
+    /// it can, and the file with which `tempfile` tests a directory and which it removes.
     pub(super) fn is_harmless(&self, path: &Path) -> bool {
         let is_sink = SINKS.iter().any(|known| path == Path::new(known));
         let prefix = self
@@ -70,69 +69,69 @@ impl Rules<'_> {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Whether a path is preheat's, and not an input of the imports.
+    /// Returns true for paths of preheat, which are not inputs of the imports.
     pub(super) fn is_own(&self, path: &Path) -> bool {
         self.own.iter().any(|own| path.starts_with(own))
     }
 
-    /// Why one of these is another at each start.
+    /// The reason to stop if one of these paths differs at each start.
     pub(super) fn varying(&self, asked: &[(PathBuf, Question)]) -> Option<String> {
         let mut paths = asked.iter().map(|(path, _)| path);
         let path = paths.find(|path| self.changing.contains(*path))?;
         Some(format!(
-            "reads {}, which is another at each start",
+            "reads {}, which differs at each start",
             path.display()
         ))
     }
 
-    /// Why the value of a variable that native code asks for will be another; `is_ahead` if
-    /// the program has not come to set it.
+    /// The reason why a variable that native code reads will have another value in a start;
+    /// `is_ahead` if the program has not reached the code that sets it.
     pub(super) fn is_another(&self, name: &[u8], is_ahead: bool) -> Option<String> {
         let shown = String::from_utf8_lossy(name);
         if is_ahead && self.sets.contains(name) {
-            Some(format!("asks for {shown}, which the program sets"))
+            Some(format!("reads {shown}, which the program sets"))
         } else if self.varies.contains(name) {
-            Some(format!("asks for {shown}, which is another at each start"))
+            Some(format!("reads {shown}, which differs at each start"))
         } else {
             None
         }
     }
 
     pub(super) fn note_variable(&self, name: &[u8], ledger: &mut Ledger) {
-        // The first of Python's is changed by us, and all of them always count.
+        // preheat changes PYTHONPATH, and variables of Python always matter anyway.
         if !name.is_empty() && !name.starts_with(b"PYTHON") && !name.starts_with(b"PREHEAT_") {
             ledger.asked_variable(name, self.variable(name));
         }
     }
 }
 
-/// A module that Python has compiled, or the directory for those.
+/// Returns true for compiled modules and their directories.
 fn is_compiled(path: &Path) -> bool {
     let is_cache = |part: &OsStr| part == "__pycache__";
     let is_in_cache = path.iter().any(is_cache);
     is_in_cache || path.extension().is_some_and(|ending| ending == "pyc")
 }
 
-/// A directory that `tempfile` makes.
+/// Returns true for names of directories that `tempfile` creates.
 pub(super) fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     name.strip_prefix(b"tmp")
         .is_some_and(|rest| rest.len() == 8 && is_by_chance(rest))
 }
 
-/// Whether `tempfile` could have made up this name.
+/// Returns true for random names of `tempfile`.
 fn is_by_chance(name: &[u8]) -> bool {
     name.iter()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
-/// A predicate for who writes to a path.
+/// Describes a write to a path, as a predicate of the module.
 pub(super) fn writing(path: &Path, what: &str) -> String {
     let text = path.as_os_str().as_bytes();
     if text.starts_with(b"/dev/shm/sem.") {
-        "makes a semaphore that all starts would share".into()
+        "creates a semaphore that all starts would share".into()
     } else if text.starts_with(b"/dev/shm/") {
-        "makes memory that all starts would share".into()
+        "creates memory that all starts would share".into()
     } else if text.starts_with(b"/dev/nvidia") {
         "opens the GPU".into()
     } else {
