@@ -96,7 +96,7 @@ fn who_copies_all_variables_is_left_out_once_they_vary() {
     };
     let listed = until_warm(&warm, "JOB");
     assert!(
-        listed.contains("copies, which looks at all variables, and JOB is another at each start"),
+        listed.contains("copies, which reads the whole environment, and JOB differs at each start"),
         "{listed}"
     );
     // Where the program may set one of them, it is left out from the beginning.
@@ -119,7 +119,7 @@ fn who_asks_for_what_varies_is_left_out() {
     };
     let listed = until_warm(&warm, "JOB");
     assert!(
-        listed.contains("asks, which asks for JOB, which is another at each start"),
+        listed.contains("asks, which reads JOB, which differs at each start"),
         "{listed}"
     );
 }

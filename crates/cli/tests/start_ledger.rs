@@ -388,7 +388,7 @@ fn values_by_chance_are_drawn_in_each_start() {
         ),
         (
             "import os\nvalue = os.getpid()",
-            Some("keeps the number of the process"),
+            Some("keeps the process ID"),
         ),
         (
             "import random\nvalue = random.random()",
@@ -403,7 +403,7 @@ own = Own()
 class Later:
     def __repr__(self): return repr(own.random())
 value = Later()",
-            Some("makes a random generator"),
+            Some("creates a random generator"),
         ),
         (
             "import random
@@ -437,7 +437,7 @@ value = Later()",
     }
 }
 
-/// A module that reads a file which is another at each start is left out in the end.
+/// A module that reads a file which differs at each start is left out after a while.
 #[test]
 fn a_file_that_always_changes_is_read_by_the_program() {
     let program = "import json, counts\nopen('count', 'a').write('x')\nprint(counts.count)\n";
@@ -456,7 +456,7 @@ fn a_file_that_always_changes_is_read_by_the_program() {
         };
         assert_eq!(observed.out, expected, "{}", observed.err);
         warm.settle();
-        if left_out(&warm).contains("count, which is another at each start") {
+        if left_out(&warm).contains("count, which differs at each start") {
             break;
         }
         assert!(number < 20, "{}", observed.err);

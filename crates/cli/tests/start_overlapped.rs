@@ -220,7 +220,7 @@ fn the_driver_is_initialized_while_the_program_imports() {
     let (mut out, mut err) = program.started(both, plain);
     while !warm(&err) {
         assert!(
-            err.contains("no warm parent yet") || err.contains("being made"),
+            err.contains("no warm parent yet") || err.contains("being created"),
             "{err}"
         );
         (out, err) = program.started(both, plain);

@@ -28,7 +28,7 @@ fn a_lock_between_processes() {
         "import multiprocessing\nlock = multiprocessing.Lock()\n",
         "import json, makes\nprint(makes.lock.acquire(False))\n",
         "True\n",
-        "makes, which makes a semaphore that all starts would share",
+        "makes, which creates a semaphore that all starts would share",
     );
 }
 
@@ -38,6 +38,6 @@ fn memory_between_processes() {
         "import mmap\nmemory = mmap.mmap(-1, 4096)\n",
         "import json, makes\nprint(makes.memory[0])\nmakes.memory[0] = 1\n",
         "0\n",
-        "makes, which makes memory that all starts would share",
+        "makes, which creates memory that all starts would share",
     );
 }

@@ -225,7 +225,7 @@ mod tests {
         assert!(program.is_absolute() && !program.is_symlink());
 
         let of = |change: fn(&mut Seen)| why(&seen(&[], "import torch", change));
-        assert!(of(|seen| seen.device = None).contains("context of one GPU"));
+        assert!(of(|seen| seen.device = None).contains("exactly one GPU"));
         assert!(of(|seen| seen.forks_use_device = true).contains("forks"));
         assert!(of(|seen| seen.files.clear()).contains("library"));
         assert!(of(|seen| seen.conditions.push('x')).contains("other arguments"));

@@ -1,10 +1,11 @@
-"""What the program's own code does before its imports: which of them may be made ahead.
+"""Analyzes the code before the imports of the program, to decide which modules may be imported
+ahead.
 
-An import depends on what came before it: filters of warnings, handlers of log messages,
-`sys.path`, variables. So the program's own files are read for what could influence an
-import. Where nothing does, all that was seen to be imported may be imported ahead. Else only
-imports that come before it do: those that the files make one after the other when they are
-run, as long as there is nothing but definitions between them.
+An import depends on what ran before it: warning filters, log handlers, `sys.path`, variables.
+The program's source files are therefore searched for code that could influence an import. If
+there is none, all modules that the program imported may be imported ahead. Otherwise only the
+imports before such code may be: those that the files execute one after the other, with nothing
+but definitions between them.
 """
 
 import ast
@@ -13,25 +14,25 @@ import re
 
 VARIABLE = re.compile("[A-Z][A-Z0-9_]{2,}")
 
-# Attributes of `sys` and `os` that may be read, but not changed.
+# Attributes of `sys` and `os` that may be read, but not modified.
 KEPT = {"path", "modules", "argv", "environ", "environb", "flags", "warnoptions", "stdout", "stderr"}
 
-# Methods that change what they are called on.
+# Methods that modify the object they are called on.
 CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "update", "setdefault", "sort"}
 
-# Functions without consequences that are often called between imports.
+# Functions without side effects that are often called between imports.
 PLAIN = {"getLogger", "Path", "join", "dirname", "abspath", "realpath", "resolve", "namedtuple"}
 PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", "dict", "list"}
 PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
 
 
 class Own:
-    """The program's own files."""
+    """The program's source files."""
 
     def __init__(self, main, code, files, names, ran):
-        """`ran` has the line up to which each file has run already."""
+        """`ran` maps files to the line up to which they have already run."""
         self.main, self.code, self.files, self.names = main, code, files, names
-        # What may influence an import, for people.
+        # Code that may influence an import: line, path, predicate.
         self.influences = []
         self.trees = []
         for path in files:
@@ -51,7 +52,7 @@ class Own:
                 self.influences.append((node.lineno, path, what))
 
     def variables(self):
-        """Whatever looks like the name of a variable."""
+        """Words that look like names of variables."""
         found = set()
         for tree in self.trees:
             for node in ast.walk(tree):
@@ -64,13 +65,13 @@ class Own:
         return found
 
     def first(self):
-        """The first of them in the file that is run, or in another."""
+        """The first influence in the main file, or else in another."""
         found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))
         line, path, what = found
         return "%s:%d %s" % (os.path.basename(path), line, what)
 
     def imports(self):
-        """Names that are imported before anything else happens."""
+        """Names that are imported before anything else runs."""
         order = Order(self.files)
         if self.code is not None:
             order.follow(parse(self.code).body)
@@ -80,8 +81,8 @@ class Own:
 
 
 def is_left(node, line):
-    """Whether a statement may still run that begins a file, of which everything before this
-    line has run: what it defines may."""
+    """Returns True for a top-level statement that may still run, in a file that has run up to
+    this line: functions that it defines may be called later."""
     if node.end_lineno >= line:
         return True
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -89,7 +90,7 @@ def is_left(node, line):
 
 
 def parse(text):
-    """What Python cannot read it does not run."""
+    """The syntax tree; empty for code that Python could not run."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):
@@ -97,7 +98,7 @@ def parse(text):
 
 
 def parsed(path):
-    """So is a file that is not there, and one that is no text: a compiled module."""
+    """The syntax tree of a file; empty for missing files and compiled modules."""
     if not os.path.exists(path) or not path.endswith((".py", ".pyw")) and not is_text(path):
         return ast.Module([], [])
     with open(path, "rb") as file:
@@ -105,13 +106,13 @@ def parsed(path):
 
 
 def is_text(path):
-    """Scripts need no ending; compiled modules and archives are no text."""
+    """Returns True for text files: scripts need no suffix, so the content decides."""
     with open(path, "rb") as file:
         return b"\0" not in file.read(4096)
 
 
 def imported(tree):
-    """Names that stand for modules or for what was imported from them."""
+    """Names that are bound by imports."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -121,7 +122,7 @@ def imported(tree):
 
 
 def influence(node, bound, names):
-    """What a part of a file may influence imports by; a predicate."""
+    """Describes how a node may influence imports, as a predicate; None if it does not."""
     used = getattr(node, "attr", getattr(node, "id", None))
     if used in names:
         return "uses " + used
@@ -134,7 +135,7 @@ def influence(node, bound, names):
         if node.func.attr in CHANGES and isinstance(inner, ast.Attribute) and inner.attr in KEPT:
             return "changes " + inner.attr
         if node.func.attr == "use" and root(node.func) in bound:
-            return "uses use"  # A backend of matplotlib.
+            return "uses use"  # Selects a matplotlib backend.
     targets = []
     if isinstance(node, (ast.Assign, ast.Delete)):
         targets = node.targets
@@ -159,11 +160,11 @@ def shown(node):
 
 
 class Stop(Exception):
-    """Something happens."""
+    """Raised at a statement that does more than import and define."""
 
 
 class Order:
-    """Follows what is run, as long as it only imports and defines."""
+    """Follows the execution, as long as it only imports and defines."""
 
     def __init__(self, files):
         self.files, self.names, self.done = files, [], set()
@@ -191,7 +192,7 @@ class Order:
                 self.module(each.name)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise Stop  # Of its own package, which may be anything.
+                raise Stop  # A relative import, whose package is not known.
             self.module(node.module)
             for each in node.names:
                 self.names.append(node.module + "." + each.name)
@@ -201,7 +202,7 @@ class Order:
         elif isinstance(node, ast.ClassDef):
             self.plain(node.decorator_list + node.bases)
             if node.keywords or node.bases:
-                raise Stop  # What is derived from may do something.
+                raise Stop  # Base classes and metaclasses may run code.
             self.statements(node.body)
         elif isinstance(node, ast.Assign):
             if not all(isinstance(target, ast.Name) for target in node.targets):
@@ -226,7 +227,7 @@ class Order:
             raise Stop
 
     def module(self, name):
-        """An import: of a file of the program's, which is run then, or of another."""
+        """Follows an import into a file of the program, or records the name."""
         path = self.own(name)
         if path is None:
             self.names.append(name)
@@ -235,7 +236,7 @@ class Order:
             self.statements(parsed(path).body)
 
     def own(self, name):
-        """By the ends of paths: the same name twice is the first of both."""
+        """The program's file of a module, found by the end of its path."""
         end = os.sep + name.replace(".", os.sep)
         for path in self.files:
             if path.endswith((end + ".py", end + os.sep + "__init__.py")):
@@ -243,7 +244,7 @@ class Order:
         return None
 
     def plain(self, nodes):
-        """Stops where something is called."""
+        """Stops at calls of functions that are not known to be harmless."""
         for each in nodes:
             for node in ast.walk(each):
                 if isinstance(node, ast.Call):

@@ -1,23 +1,23 @@
-"""Keeps the bytecode of imported modules in a directory, whatever the program says about
-bytecode of its own.
+"""Keeps the bytecode of imported modules in a directory, independent of the program's
+settings for bytecode.
 
-importlib calls `compile` by its name for a module that has no bytecode it can use, and a
-global of its module comes before the built-in function. Ours looks for an entry first.
-Entries are checked-hash .pyc files below the path of their source: an entry is used only
-for the very source that it was made from, so the time stamps of files do not matter and
-nothing goes stale. The program's own settings (sys.dont_write_bytecode,
-sys.pycache_prefix, the environment) stay as they are.
+importlib calls `compile` by name for a module without usable bytecode, and a global of
+importlib takes precedence over the built-in function. Ours first searches for an entry.
+Entries are checked-hash .pyc files, stored under the path of their source. An entry is used
+only for exactly the source it was compiled from, so mtimes do not matter and entries cannot
+be stale. The program's settings (sys.dont_write_bytecode, sys.pycache_prefix, the
+environment) stay unchanged.
 """
 
 import os
 import sys
 
-# Flags of a .pyc file: by the hash of its source, which is to be checked.
+# Flags of a .pyc file that is validated by the hash of its source.
 CHECKED_HASH = b"\3\0\0\0"
 
 
 def begin(directory):
-    """Has modules without bytecode find it in `directory`, or leave it there."""
+    """Makes modules without bytecode load it from `directory`, or store it there."""
     import _frozen_importlib_external as external
 
     if "compile" in vars(external):
@@ -28,7 +28,7 @@ def begin(directory):
     external.compile = scope["make"](kept.load, kept.store)
 
 
-# Tracebacks leave out importlib's frames as far as a function of this name.
+# Tracebacks omit the frames of importlib up to a function with this name.
 HOOK = """
 def make(load, store):
     def _call_with_frames_removed(*args, **settings):
@@ -56,7 +56,7 @@ class Kept(object):
         return self.magic + CHECKED_HASH + self.hash(self.key, source)
 
     def path(self, args, settings):
-        """Where the entry of a module is; None for what is not compiled as importlib does."""
+        """The path of an entry; None for calls that are not those of importlib."""
         if len(args) != 3 or set(settings) != {"dont_inherit", "optimize"}:
             return None
         source, path, mode = args
@@ -78,7 +78,7 @@ class Kept(object):
         return "%s%s/%s" % (self.directory, head, name)
 
     def load(self, args, settings):
-        """The code that was kept, if it is there and right."""
+        """The stored code, if there is a valid entry."""
         try:
             path = self.path(args, settings)
             if path is None:
@@ -92,7 +92,7 @@ class Kept(object):
         return None
 
     def store(self, args, settings, code):
-        """Keeps what was compiled; it is no matter if that fails."""
+        """Stores compiled code; errors are ignored."""
         new = None
         try:
             path = self.path(args, settings)

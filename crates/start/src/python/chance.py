@@ -1,8 +1,8 @@
-"""Generators of random numbers that were seeded by chance when they were made: in a fresh
-process they would be other ones, so each child of the warm parent gives them new seeds.
+"""Random generators that were seeded randomly when they were created: they would differ in a
+fresh process, so each child of the warm parent seeds them again.
 
-Which were seeded by chance, and which with a number that a library has chosen, is found
-out by comparing two processes that have imported the same: what differs is chance.
+Comparing two processes with the same imports shows which generators were seeded randomly, and
+which with a constant chosen by a library: the states of the former differ.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 
 
 def generators():
-    """All that can be found, with what tells their states apart."""
+    """All generators that can be found, with representations of their states."""
     import gc
 
     random = sys.modules.get("random")
@@ -19,7 +19,7 @@ def generators():
     legacy = getattr(numpy, "RandomState", ())
     found = []
     for each in gc.get_objects() if kind else ():
-        # By its type: asking an object for its class may make it do things.
+        # Use type(): __class__ may be a property with side effects.
         of = type(each)
         if is_seeded_alike(of, kind):
             found.append((each, kind.getstate(each)))
@@ -35,7 +35,7 @@ def generators():
 
 
 def is_seeded_alike(of, kind):
-    """Whether objects of a class are `random.Random`, or seeded as that is."""
+    """Returns True for `random.Random` and subclasses that are seeded the same way."""
     if of is kind:
         return True
     return kind in of.__mro__ and of.seed is kind.seed and of.getstate is kind.getstate
@@ -47,12 +47,12 @@ def state_of(legacy):
 
 
 def states():
-    """What a process that is thrown away tells of its own: a digest of each."""
+    """Digests of all states, reported by a disposable process."""
     return [digest(state) for _, state in generators()]
 
 
 def by_chance(others):
-    """The generators here that another process has in another state."""
+    """The generators whose states differ from those of another process."""
     others = set(others)
     return [each for each, state in generators() if digest(state) not in others]
 
@@ -65,14 +65,14 @@ def digest(text):
 
 
 def give_new_seeds(generators):
-    """In a child."""
+    """In a child: seeds the generators again."""
     for each in generators:
-        # Without a number all of them take one from the system.
+        # Without an argument, all of them use a random seed from the system.
         each.seed()
 
 
 def renew_process():
-    """What else is a process's own, and was fixed when it was imported."""
+    """Renews other values that differ in each process and were set during imports."""
     modules = sys.modules
     process = getattr(modules.get("multiprocessing.process"), "_current_process", None)
     if process is not None:

@@ -1,29 +1,29 @@
 """A child of the warm parent that becomes the program.
 
-It waits for a client, takes over everything that a process has from whoever starts it,
-says that it is ready, and goes on only when it is told to: a client that has waited too
-long starts the program plainly, and this child then leaves without a trace.
+It waits for a client, takes over everything that a process inherits, reports that it is
+ready, and continues only after `go`: a client that has waited too long starts the program
+plainly, and this child then exits without a trace.
 """
 
 import os
 import sys
 
-# The most bytes of a request, and of descriptors in it.
+# The most bytes of a request, and the most descriptors in it.
 MOST_BYTES = 1 << 24
 MOST_DESCRIPTORS = 253
 
 
-# When a child that waits may do something else meanwhile, in milliseconds.
+# The time after which a waiting child begins to copy pages, in milliseconds.
 IDLE_AFTER, FOR_EVER = 1000, -1
 
 
 class Refused(Exception):
-    """Why this child cannot become the program; a sentence."""
+    """The reason why this child cannot become the program."""
 
 
 def become(parent, link):
-    """Waits until a client wants a start; returns the last step. Ends the process where
-    nobody wants one any more."""
+    """Waits until a client requests a start; returns the last step. Exits the process when it
+    is no longer needed."""
     try:
         return Child(parent, link).wait()
     except BaseException:
@@ -47,7 +47,7 @@ class Child:
         poll = select.poll()
         poll.register(self.link.fileno(), select.POLLIN)
         poll.register(self.parent.listener.fileno(), select.POLLIN)
-        # Not at once: it would take time from the program that was just started.
+        # Not at once: that would slow down the program that was just started.
         meanwhile, patience = None, IDLE_AFTER
         while True:
             ready = dict(poll.poll(self.standby.period() if self.standby else patience))
@@ -61,7 +61,7 @@ class Child:
             if self.link.fileno() in ready:
                 if self.standby:
                     self.standby.leave()
-                os._exit(0)  # The supervisor has gone, or the parent.
+                os._exit(0)  # The supervisor or the parent has exited.
             try:
                 client = self.tools.socket.socket(fileno=self.parent.listener._accept()[0])
             except OSError:
@@ -76,7 +76,7 @@ class Child:
                 return None  # It listens elsewhere now.
 
     def hear(self, client):
-        """What a client wants; the last step if it is a start."""
+        """Handles a request; returns the last step if it is a start."""
         socket = self.tools.socket
         client.settimeout(1)
         try:
@@ -87,8 +87,8 @@ class Child:
             if not shares_sandbox(process):
                 client.send(b"no the warm parent is in another sandbox\n")
                 return None
-            # Only then descriptors are sent: in a connection that nobody takes they
-            # would stay open.
+            # The client sends descriptors only after this: in a connection that is never
+            # accepted, they would stay open.
             client.send(b"hello %d %d\n" % (os.getpid(), self.parent.served))
             fields, received = self.read(client)
             if fields[:1] == [b"served"]:
@@ -101,7 +101,7 @@ class Child:
         try:
             request = Request(fields) if fields[:1] == [b"start"] else None
         except (ValueError, StopIteration):
-            request = None  # Nothing that a client of ours would say.
+            request = None  # Not a request of a preheat client.
         if request:
             request.name_process(process)
             return self.start(client, request, received)
@@ -135,7 +135,7 @@ class Child:
 
     def start(self, client, request, received):
         socket = self.tools.socket
-        # The supervisor needs the client too.
+        # The supervisor needs the connection too.
         fd = client.fileno().to_bytes(4, sys.byteorder)
         self.link.sendmsg([b"t"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
         signals = self.tools.signal
@@ -168,24 +168,24 @@ class Child:
             initialize_ahead(request.ahead)
 
         def go_on():
-            # Last: what has come in the meantime is the program's.
+            # Last, so that signals that arrived meanwhile reach the program.
             signals.pthread_sigmask(signals.SIG_SETMASK, request.blocked)
 
         return go_on
 
     def take_descriptors(self, request, received):
-        """Puts what was received where the client had it, and nothing else of ours stays.
-        Whenever this fails, the client is where `self.client` says: its first number may
-        be a file of the program by then."""
+        """Moves the received descriptors to the numbers that the client had, and closes ours.
+        If this fails at any point, `self.client` is still the connection: its original number
+        may be a file of the program by then."""
         if len(received) != len(request.numbers) + 1:
             raise Refused("its descriptors did not arrive")
         ours = {self.link.fileno(), self.parent.listener.fileno(), self.client, 0, 1, 2}
         ours.update(received)
-        # Without the one that the list itself is read from.
+        # Without the one that the list is read from.
         theirs = set(filter(is_open, map(int, os.listdir("/proc/self/fd")))) - ours
         for number in request.numbers:
             if number in theirs:
-                raise Refused("a library has descriptor %d for itself" % number)
+                raise Refused("a library uses descriptor %d" % number)
         top = max(ours | theirs | set(request.numbers)) + 1
         os.fchdir(received[0])
         os.close(received[0])
@@ -203,7 +203,7 @@ class Child:
         if request.group > 0:
             os.setpgid(0, request.group)
         elif request.group < 0:
-            os.setpgid(0, 0)  # Else it is a member of a group, like the client.
+            os.setpgid(0, 0)  # Otherwise it is a member of a group, like the client.
         os.umask(request.umask)
         signals = self.tools.signal
         for number in request.ignored:
@@ -211,8 +211,8 @@ class Child:
 
 
 def shares_sandbox(client):
-    """Whether the kernel lets this process inspect a client, which it does only where the
-    client is restricted at least as much; the client asks the same about this process."""
+    """Returns True if the kernel lets this process inspect a client, which it does only if the
+    client is at least as restricted; the client checks the same about this process."""
     try:
         theirs, ours = os.stat("/proc/%d/root" % client), os.stat("/")
     except OSError:
@@ -235,7 +235,7 @@ def is_open(fd):
 
 
 class Request:
-    """What a client has; all of it comes from a process of the same user."""
+    """The state of a client, which is a process of the same user."""
 
     def __init__(self, fields):
         fields = iter(fields[1:])
@@ -252,32 +252,32 @@ class Request:
         self.numbers = numbers()
         self.arguments = texts()
         self.environment = texts()
-        # These are for us, and no part of what the program gets.
+        # These variables are for this child, not for the program.
         self.ahead = self.remove(b"PREHEAT_AHEAD=")
         self.learning = self.remove(b"PREHEAT_STANDBY=")
 
     def remove(self, name):
-        """The value of a variable, which is not in the environment from then on."""
+        """Removes a variable from the environment, and returns its value."""
         found = [entry for entry in self.environment if entry.startswith(name)]
         self.environment = [entry for entry in self.environment if entry not in found]
         return found[0][len(name) :] if found else None
 
     def name_process(self, client):
-        """Service managers name the process that is meant: that is this one now."""
+        """Updates variables with which service managers name the process of the program."""
         names = {
             b"%s=%d" % (name, client): b"%s=%d" % (name, os.getpid())
             for name in (b"LISTEN_PID", b"WATCHDOG_PID")
         }
         changed = [names.get(entry, entry) for entry in self.environment]
         if changed != self.environment:
-            # It identifies the client too, and may be absent.
+            # This one identifies the client too, and is optional.
             changed = [it for it in changed if not it.startswith(b"LISTEN_PIDFDID=")]
         self.environment = changed
 
 
 def initialize_ahead(asked):
-    """Has the driver initialized in the background, by the recorder's library. This is the
-    first moment: a parent that had touched a GPU could not have made this child."""
+    """Has the shim initialize the driver in the background. This is the earliest moment: a
+    parent that has used a GPU cannot fork usable children."""
     try:
         if object.__basicsize__ != 2 * tuple.__itemsize__:
             return  # Objects have another layout.
@@ -285,15 +285,15 @@ def initialize_ahead(asked):
         recorder = load(shim)
         directory = os.environ.get("PREHEAT_DIRECTORY")
         if directory:
-            # So that a recording has all of it.
+            # Begin to record first, so that the recording is complete.
             recorder.begin(directory, os.environ.get("PREHEAT_LIMIT", ""))
         recorder.ahead(int(device), driver)
     except Exception:
-        pass  # The program does it itself.
+        pass  # The program initializes the driver itself.
 
 
 def load(shim):
-    """The recorder's library as a module that nobody else sees."""
+    """Loads the shim as a module that the program does not see."""
     import _imp
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import ExtensionFileLoader
@@ -305,7 +305,7 @@ def load(shim):
 
 
 def take_environment(request, base, telling):
-    """The client's, and what Python itself and the imports would have added."""
+    """Sets the client's environment, with the changes that Python and the imports made."""
     data = os.environ._data
     entries = [entry.partition(b"=")[::2] for entry in request.environment]
     changes = list(base.added.items()) + list(base.changes.items())
@@ -353,7 +353,7 @@ def take_streams():
             buffer = opened
         else:
             buffer.__init__(opened, buffer_size(opened))
-        # Since 3.9 standard error always is; the parent's is not a terminal.
+        # Since 3.9 standard error is always line-buffered; the parent's is not a terminal.
         by_line = not unbuffered and (opened.isatty() or fd == 2 and stream.line_buffering)
         mode = stream.mode
         encoding, errors = stream.encoding, stream.errors

@@ -1,27 +1,27 @@
-"""Values that a module draws when it is imported, and that a fresh process would draw anew:
-random bytes, numbers of a generator that was seeded by chance, the number of the process.
+"""Random values that a module draws when it is imported, and that differ in each process:
+random bytes, numbers of a randomly seeded generator, the process ID.
 
-Some of them each start draws again (`Renewal`); a module that keeps others is not imported
-ahead. In a trial `Draws` stands in for the functions that give such values.
+Each start draws some of them again (`Renewal`); a module that keeps others is not imported
+ahead. In a trial, `Draws` replaces the functions that return such values.
 """
 
 import os
 import sys
 
-# Pass on what they draw to who calls them.
+# Modules that return what they draw to their callers.
 PASS_ON = {"random", "secrets", "uuid", "tempfile"}
 
-# Their draws are renewed in each start, or are of no consequence: keys of processes,
-# generators that are given new seeds.
+# Modules whose draws are renewed in each start or do not matter: keys of processes,
+# generators that are seeded again.
 RENEWED = {"multiprocessing.process", "multiprocessing.util", "numpy.random"}
 
-# PyTorch makes up names when it is imported, by a function that makes up others.
+# PyTorch generates random names when it is imported, with a function that can be called again.
 NAMES = "torch.distributed._composable.contract"
 RENEWED.add(NAMES)
 
 
 class Draws:
-    """Notes what is drawn in this process from now on."""
+    """Records what is drawn in this process from now on."""
 
     def __init__(self):
         self.why = None
@@ -54,17 +54,17 @@ class Draws:
             self.why = self.why or "keeps random bytes when it is imported"
 
     def process(self, frame):
-        """Modules of the standard library ask again after a fork."""
+        """Modules of the standard library read it again after a fork."""
         if is_package(frame.f_code.co_filename) and module_of(frame) not in RENEWED:
-            self.why = self.why or "keeps the number of the process when it is imported"
+            self.why = self.why or "keeps the process ID when it is imported"
 
     def is_renewed(self, frame):
         if module_of(frame) in RENEWED:
             return True
         if not module_of(frame).startswith(("importlib.", "_frozen_importlib")):
             return False
-        # Native code draws while it is loaded; what is loaded, a function of the import
-        # system knows.
+        # Native code draws while it is loaded; a function of the import system has the name
+        # of the module.
         while frame and module_of(frame).startswith(("importlib.", "_frozen_importlib")):
             values = frame.f_locals
             spec = values.get("spec") or getattr(values.get("module"), "__spec__", None)
@@ -75,29 +75,28 @@ class Draws:
         return False
 
     def random(self):
-        """The class of generators of the standard library, if there is one."""
+        """The generator class of the standard library, if it is loaded."""
         return getattr(sys.modules.get("_random"), "Random", ())
 
     def see_generators(self):
-        """What they have drawn from now on is seen."""
+        """Stores the states of new generators, to detect later draws."""
         for name, state in generators().items():
             self.states.setdefault(name, state)
 
     def problem(self):
-        """Why the module that was just imported may not be, if it was by what it has
-        drawn."""
+        """The reason why the module that was just imported must not be imported ahead, if it
+        has drawn something."""
         for name, state in generators().items():
             before = self.states.setdefault(name, state)
             if before != state:
                 self.why = self.why or "draws random numbers when it is imported"
         if self.has_strange_generator():
-            self.why = self.why or "makes a random generator that cannot be seeded anew"
+            self.why = self.why or "creates a random generator that cannot be seeded again"
         why, self.why = self.why, None
         return why
 
-
     def has_strange_generator(self):
-        """Whether there is an object of a class that is seeded in a way of its own."""
+        """Returns True if there is a generator of a class that overrides `seed`."""
         random = sys.modules.get("random")
         strange = [
             each
@@ -120,7 +119,7 @@ def subclasses(of):
 
 
 def generators():
-    """The states of generators that everybody shares."""
+    """The states of the global generators."""
     found = {}
     random = sys.modules.get("random")
     if hasattr(random, "_inst"):
@@ -141,13 +140,13 @@ def module_of(frame):
 
 
 class Renewal:
-    """What a child draws anew."""
+    """Draws random values again in a child."""
 
     def __init__(self, chance, by_chance, temporary):
         self.chance, self.by_chance, self.temporary = chance, by_chance, temporary
 
     def before(self):
-        """Before the start is certain: nothing outside the process."""
+        """Before the start is committed: changes nothing outside the process."""
         self.chance["give_new_seeds"](self.by_chance)
         self.chance["renew_process"]()
         module = sys.modules.get(NAMES)
@@ -160,4 +159,4 @@ class Renewal:
             try:
                 self.temporary.again()
             except OSError:
-                pass  # No directory can be made; the program sees that when it wants one.
+                pass  # The program will see the error when it needs the directory.

@@ -1,44 +1,44 @@
-"""Makes the end of a program short that was forked from a warm parent.
+"""Shortens the exit of a program that was forked from a warm parent.
 
-When Python ends it has the garbage collector look for cycles in everything that is left,
-several times, and frees whatever modules refer to. Most of that was made by imports, in the
-parent, and to free it the kernel first has to copy it. None of it can be observed, but for
-objects that do something when they are finalized.
+When Python exits, it runs the garbage collector over all remaining objects, several times,
+and frees whatever modules refer to. Most of these objects were created by imports in the
+parent, and the kernel has to copy their pages before they can be freed. None of this can be
+observed, except for objects with finalizers.
 
-So the parent exempts its objects from garbage collection (`gc.freeze`), unless one of them has
-a finalizer: exempt objects would be finalized later than others, and in another order. At the
-end of the program, after all functions of `atexit`, the exemption stays only if the program has
-not made such an object either. Otherwise it is undone, and Python ends the program as ever.
+The parent therefore exempts its objects from garbage collection (`gc.freeze`), unless one of
+them has a finalizer: exempt objects would be finalized later than others, and in another order.
+When the program exits, after all `atexit` functions, the exemption stays only if the program has
+not created such an object either. Otherwise it is undone, and Python exits as usual.
 """
 
 import _weakref
 import sys
 
-# Functions of `gc` that show which objects are exempt, in the program's own files.
+# Functions of `gc` that show exempt objects, searched for in the program's source files.
 SHOWS = (b"get_objects", b"get_referrers", b"get_freeze_count")
 
-# Modules that walk through all objects.
+# Modules that iterate over all objects.
 WALKERS = {"guppy", "meliae", "objgraph", "pympler"}
 
-# Types whose finalizers do nothing outside of the process.
+# Types whose finalizers have no effect outside the process.
 HARMLESS = {("torch.library", "Library"), ("_io", "BytesIO"), ("_io", "StringIO")}
 
-# Types without a finalizer that do something when they are freed: a database in WAL mode is
-# written back when its last connection goes.
+# Types without a finalizer that act when they are freed: a database in WAL mode is written
+# back when its last connection closes.
 ACTING = {("sqlite3", "Connection"), ("_sqlite3", "Connection")}
 
-# Modules whose own callbacks of weak references only keep their tables.
+# Modules whose weak reference callbacks only maintain tables.
 TABLES = {"weakref", "_weakrefset", "logging", "functools", "_frozen_importlib", None}
 
 
 class End:
-    """Of all children of a parent."""
+    """The exit of all children of a parent."""
 
     def __init__(self, gc, plan):
-        """Before serving has made objects of its own."""
+        """To be called before objects for serving are created."""
         self.gc = gc
         self.is_exempt = not is_observed(plan) and not any_acts(gc.get_objects(), Streams())
-        # Nothing frees a list that holds itself and is exempt.
+        # A list that contains itself and is exempt is never freed.
         self.kept = []
         self.kept.append(self.kept)
 
@@ -48,31 +48,31 @@ class End:
             self.gc.freeze()
 
     def prepare(self):
-        """At the end of a child, after everything else."""
+        """When a child exits, after everything else."""
         if not self.is_exempt:
             return
         if self.has_new_finalizers():
             self.gc.unfreeze()
         else:
-            # Python clears modules that are still there, and so frees what the program has
-            # put into them, and into `__main__`, which is the parent's too.
+            # Python clears the remaining modules, and thus frees what the program has stored
+            # in them and in `__main__`, which is the parent's too.
             self.kept.extend(sys.modules.values())
 
     def has_new_finalizers(self):
         try:
-            # Without those of the parent, which are exempt.
+            # Without the parent's objects, which are exempt.
             return any_acts(self.gc.get_objects(), Streams())
         except Exception:
             return True
 
 
 def is_observed(plan):
-    """Whether the program may look at which objects there are."""
+    """Returns True if the program may inspect which objects exist."""
     if WALKERS & set(plan.modules):
         return True
     words = getattr(sys, "orig_argv", None)
     if words is None or "script" not in plan.one and not {"-c", "-m"} & set(words):
-        return True  # Its text is not known.
+        return True  # Its source is not known.
     texts = [word.encode("utf-8", "surrogateescape") for word in words]
     for path, _ in plan.own:
         try:
@@ -84,11 +84,11 @@ def is_observed(plan):
 
 
 def any_acts(objects, streams):
-    """Whether one of these objects may do something when it is finalized."""
+    """Returns True if one of these objects may act when it is finalized."""
     known = {}
     for each in objects:
-        # By its type: asking an object for its class may make it do things. By its address:
-        # a class of a class may say what equals it.
+        # Use type(): __class__ may be a property with side effects. Use id(): a metaclass may
+        # define equality.
         of = type(each)
         if id(of) not in known:
             known[id(of)] = acts_at_end(of)
@@ -99,7 +99,7 @@ def any_acts(objects, streams):
 
 
 def acts_at_end(of):
-    """A function that says of an object of this type whether it may do something; or None."""
+    """A predicate for objects of this type that may act when they are finalized; or None."""
     name = of.__module__, of.__qualname__
     if name in HARMLESS:
         return None
@@ -109,7 +109,7 @@ def acts_at_end(of):
         return calls
     if of.__module__ == "_io":
         return is_open
-    # Types in C have it too, if they have a finalizer: sockets, generators.
+    # Types in C with a finalizer have it too: sockets, generators.
     return always if any("__del__" in base.__dict__ for base in of.__mro__) else None
 
 
@@ -118,21 +118,21 @@ def always(_):
 
 
 def calls(reference):
-    """Whether a weak reference calls something that may be seen."""
+    """Returns True if a weak reference has a callback that may be observed."""
     callback = reference.__callback__
     return callback is not None and getattr(callback, "__module__", "") not in TABLES
 
 
 def is_open(file):
-    """Of the files in C: what is in their buffers is written when they are freed."""
+    """Returns True for open files, whose buffers are written when they are freed."""
     try:
         return not file.closed
     except (AttributeError, ValueError):
-        return False  # It is none, or has none below it.
+        return False  # It is not a file, or detached.
 
 
 class Streams:
-    """The standard streams and what is below them: Python flushes these by name."""
+    """The standard streams and their buffers, which Python flushes by name."""
 
     def __init__(self):
         self.all = []

@@ -1,14 +1,14 @@
-"""Writes down which modules a program had, and which variables it has changed.
+"""Records the modules of a program, and the variables that it has changed.
 
-At its end, and, for programs that are killed, whenever many more have come. Imports go
-through a function of ours for that, which has the name and the file of the one that it
-stands for: tracebacks leave it out as they leave out that one.
+They are written when the program exits and, for programs that are killed, whenever many
+modules were added. To notice imports, a function of importlib is wrapped; the wrapper has the
+same name and file name, so that tracebacks omit it too.
 """
 
 import os
 import sys
 
-# A module that came in another way may not be what an ordinary import would give.
+# A module with another loader may differ from what an ordinary import would return.
 ORDINARY = {
     "BuiltinImporter",
     "FrozenImporter",
@@ -19,16 +19,16 @@ ORDINARY = {
     "_NamespaceLoader",
 }
 
-# A process's own.
+# Modules that differ between processes.
 PROCESS = {"__main__", "__mp_main__", "sitecustomize", "usercustomize"}
 
 
-# So many modules more are worth another writing.
+# The number of new modules after which the file is written again.
 MANY = 50
 
 
 def begin(path, learning=None):
-    """Has `path` written when the program ends, and before. `learning` is the recorder of
+    """Arranges for `path` to be written when the program exits, and before. `learning` records
     the use of GPUs, in a start that learns it."""
     import _thread
 
@@ -36,8 +36,8 @@ def begin(path, learning=None):
     before = dict(os.environ._data)
     one = _thread.allocate_lock()
 
-    def tell():
-        # A child that was forked has our function, but is not the program.
+    def record():
+        # A forked child has this function too, but is not the program.
         if os.getpid() == process and one.acquire(False):
             try:
                 write(path, lines(before))
@@ -46,22 +46,22 @@ def begin(path, learning=None):
             finally:
                 one.release()
 
-    at_exit(tell)
+    at_exit(record)
     if learning:
         at_exit(learning.end)
-    watch_imports(tell, _thread._local, learning)
+    watch_imports(record, _thread._local, learning)
 
 
-# So many installed modules that were not known are worth a new parent.
+# The number of unknown installed modules that justifies a new parent.
 WORTHWHILE = 10
 
 
 def add(path, known, end, last):
-    """In a child of a warm parent: has what more it has imported added at its end, and then
-    calls `end`, also in processes that it has forked. Functions in `last` are called last."""
+    """In a child of a warm parent: arranges for further imports to be recorded when it exits,
+    and then calls `end`, also in forked processes. Functions in `last` are called last."""
     process = os.getpid()
 
-    def tell():
+    def record():
         try:
             add_new()
         finally:
@@ -84,39 +84,39 @@ def add(path, known, end, last):
         except Exception:
             pass
 
-    last.append(tell)
+    last.append(record)
 
 
-def at_exit(tell):
-    """The first that is registered is the last that is called."""
+def at_exit(record):
+    """Registers a function; the one that is registered first is called last."""
     known = "atexit" in sys.modules
     import atexit
 
-    atexit.register(tell)
-    # Before 3.10 the functions are the module's, which must stay.
+    atexit.register(record)
+    # Before 3.10 the functions belong to the module, which must stay.
     if not known and sys.version_info >= (3, 10):
         sys.modules.pop("atexit", None)
 
 
-def watch_imports(tell, local, learning):
-    """Calls `tell` after an import by the program that has brought many modules."""
+def watch_imports(record, local, learning):
+    """Calls `record` after an import by the program that has added many modules."""
     import _frozen_importlib as bootstrap
 
     class Depth(local):
         value = 0
 
-    depth, modules, told = Depth(), sys.modules, [len(sys.modules)]
+    depth, modules, recorded = Depth(), sys.modules, [len(sys.modules)]
 
     def ended():
         if learning:
             learning.see_imports()
-        if len(modules) >= told[0] + MANY:
-            told[0] = len(modules)
-            tell()
+        if len(modules) >= recorded[0] + MANY:
+            recorded[0] = len(modules)
+            record()
 
     scope = {"__name__": bootstrap.__name__, "__builtins__": __builtins__}
     exec(compile(WRAPPER, "<frozen importlib._bootstrap>", "exec"), scope)
-    # Python calls this by its name for every import that is not loaded yet.
+    # Python calls this function by name for every module that is not loaded yet.
     bootstrap._find_and_load = scope["make"](bootstrap._find_and_load, depth, ended)
 
 
@@ -134,22 +134,23 @@ def make(original, depth, ended):
     return _find_and_load
 """
 
+
 def lines(before):
-    """What is told: a kind, a name and what belongs to it, each ended by a NUL."""
+    """Yields records of four fields: a kind, a name and two values."""
     for name, module in list(sys.modules.items()):
         if name in PROCESS or not isinstance(name, str):
             continue
         spec = getattr(module, "__spec__", None)
         loader = type(getattr(spec, "loader", None))
         kind = loader.__name__
-        if kind == "type":  # Those of built-in modules are classes themselves.
+        if kind == "type":  # The loaders of built-in modules are classes.
             kind = getattr(spec.loader, "__name__", "")
         origin = getattr(module, "__file__", None) or getattr(spec, "origin", None) or ""
         if spec is not None and isinstance(origin, str):
             yield "module", name, origin, "" if kind in ORDINARY else kind
     for root in roots(sys.path):
         yield "root", root, "", ""
-    # Of a script Python has forgotten the file by now, but whoever started it knows.
+    # Python has already forgotten the file of a script, but the client knows it.
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     main = getattr(spec, "origin", None)
     if isinstance(main, str):
@@ -163,8 +164,8 @@ def lines(before):
 
 
 def facts():
-    """What a program can change that later imports depend on, beside its environment. What
-    is here at the end of a program, and not after the same imports, it has changed."""
+    """The state that later imports depend on, besides the environment. What differs between
+    the exit of a program and the same imports alone, the program has changed."""
     for path in sys.path:
         if isinstance(path, str):
             yield "sys.path", path
@@ -185,7 +186,7 @@ def facts():
 
 
 def roots(paths):
-    """Where what is installed lies; whatever else there is, is the program's own."""
+    """The directories of installed modules; all other modules belong to the program."""
     found = {os.path.dirname(os.__file__)}
     for path in paths:
         if os.path.basename(path) in ("site-packages", "dist-packages", "lib-dynload"):
@@ -193,8 +194,8 @@ def roots(paths):
     return sorted(found | set(map(os.path.realpath, found)))
 
 
-def write(path, told, before=""):
-    text = before + "".join(field + "\0" for fields in told for field in fields)
+def write(path, records, before=""):
+    text = before + "".join(field + "\0" for fields in records for field in fields)
     new = "%s.new-%d" % (path, os.getpid())
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

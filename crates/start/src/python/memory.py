@@ -1,28 +1,27 @@
-"""How much memory there is, for this process: the machine's, or less where its control
-group may have less."""
+"""The memory of the machine, or of the control group if its limit is tighter."""
 
 import os
 
 
 def available(root="/"):
-    """Bytes in all, and bytes that could still be had."""
+    """Returns the total and the available number of bytes."""
     with open(os.path.join(root, "proc/meminfo"), "rb") as file:
         lines = dict(line.split(b":") for line in file.read().splitlines())
     found = tuple(int(lines[name].split()[0]) << 10 for name in (b"MemTotal", b"MemAvailable"))
     for group in groups(root):
-        # Where both are limited, the tighter one decides.
+        # The tightest limit decides.
         found = min(found, group, key=lambda each: each[1])
     return found
 
 
 def is_short(memory):
-    """Whether less than a twentieth could be had."""
+    """Returns True if less than a twentieth is available."""
     total, left = memory
     return left * 20 < total
 
 
 def groups(root):
-    """The limits of the control group and of those above it, as far as there are any."""
+    """The limits of the control group and of its ancestors."""
     try:
         with open(os.path.join(root, "proc/self/cgroup")) as file:
             lines = [line.rstrip("\n").split(":", 2) for line in file]
@@ -36,7 +35,7 @@ def groups(root):
             files = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         else:
             continue
-        # In a container the path may be one that is only seen from outside of it.
+        # In a container the path may only exist outside of it.
         while True:
             yield from limit(os.path.join(root, top, path.lstrip("/")), *files)
             if path in ("", "/"):
@@ -45,7 +44,7 @@ def groups(root):
 
 
 def limit(directory, most, now, reclaimable):
-    """A group's limit and what is left of it, if it has one."""
+    """The limit of a group and what is left of it, if it has one."""
     try:
         with open(os.path.join(directory, most)) as file:
             total = int(file.read())
@@ -54,6 +53,6 @@ def limit(directory, most, now, reclaimable):
         with open(os.path.join(directory, "memory.stat")) as file:
             stat = dict(line.split() for line in file)
     except (OSError, ValueError):
-        return  # There is none, or no limit: its file says "max".
-    # What files have in memory is given back where it is needed.
+        return  # There is no such group, or its limit is "max".
+    # Cached files are reclaimed when memory is needed.
     yield total, max(0, total - used + int(stat.get(reclaimable, 0)))

@@ -1,8 +1,8 @@
-"""Gives a child that waits pages of its own.
+"""Gives a waiting child private memory pages.
 
-What a child writes to, the kernel copies for it first: page by page, in the middle of the
-program, and at its end for nearly all of its memory, when Python lets go of every object.
-A child that nobody has asked for yet has the time to have that done before.
+When a child writes to a shared page, the kernel first copies it: page by page while the
+program runs, and nearly all pages when it exits and Python frees every object. A waiting
+child has the time to have its pages copied in advance.
 """
 
 import os
@@ -10,17 +10,17 @@ import sys
 
 POPULATE_WRITE = 23
 PAGE = 4096
-# So many pages at a time; between them a client may come.
+# The number of pages per step; the child checks for clients between steps.
 SLICE = 512
-# A child may take this part of the memory that there is.
+# A child may use the available memory divided by this number.
 PART = 32
 
 PRESENT, OF_ITS_OWN = 1 << 63, 1 << 56
 
 
 def copying():
-    """The kernel's function that does it, for children to use; if it can be called without
-    importing what the program may not have."""
+    """The function `madvise`, for children; None if calling it would need a module that the
+    program may not have."""
     ctypes = sys.modules.get("ctypes")
     if ctypes is None or os.sysconf("SC_PAGESIZE") != PAGE:
         return None
@@ -33,7 +33,7 @@ def copying():
 
 
 def copy(madvise, available):
-    """In a child: a generator that gets on a little with every step."""
+    """In a child: a generator that copies some pages with every step."""
     with open("/proc/self/statm", "rb") as file:
         resident = int(file.read().split()[1]) * PAGE
     if resident * PART > available:
@@ -50,12 +50,12 @@ def copy(madvise, available):
                 known = os.pread(pages.fileno(), count * 8, at // PAGE * 8)
                 for first, after in shared(memoryview(known).cast("Q")):
                     if madvise(at + first * PAGE, (after - first) * PAGE, POPULATE_WRITE):
-                        return  # A kernel that does not know it.
+                        return  # The kernel does not support it.
                 yield
 
 
 def shared(pages):
-    """Runs of pages that are there, and also others'."""
+    """Ranges of pages that are present and shared with other processes."""
     first = None
     for at, page in enumerate(pages):
         if page & PRESENT and not page & OF_ITS_OWN:

@@ -1,16 +1,16 @@
 """Runs the program's first lines in the warm parent, up to just before its first act.
 
-Python runs the script itself. A profile function, the hook, is called inside of the program's
-frames before they call a function or import a module, and the parent waits inside of such a
-call: a child returns from it, and the program goes on.
+Python runs the script as usual. A profile function, the hook, is called in the program's
+frames before they call a function or import a module, and the parent waits inside such a
+call: a child returns from it, and the program continues.
 
-Where the hook is called on another line of the program than the last time is a boundary. A
-trial counts them until something happens that must not happen ahead; the last boundary
-before that is the end of the prefix. A second trial goes there again, and tells what the prefix
-depends on. Then the parent does.
+Each call of the hook on another line of the program than before is a boundary. A trial counts
+boundaries until something happens that must not happen ahead; the last boundary before that
+is the end of the prefix. A second trial runs up to there, and reports what the prefix depends
+on. Then the parent does the same.
 
-While module-level code of an installed module runs, the rules for imports hold. The rest is
-the program's own time, in which the tracer stops nearly every system call.
+While module-level code of an installed module runs, the rules for imports apply. The rest is
+the program's code, during which the tracer stops nearly every system call.
 """
 
 import _frozen_importlib_external
@@ -18,37 +18,36 @@ import builtins
 import os
 import sys
 
-# A trial ends after so many boundaries, or so many milliseconds.
+# A trial ends after this many boundaries, or this many milliseconds.
 MOST_BOUNDARIES = 5000
 MOST_TIME = 120000
 
-# So many bytes that imports have written to standard error can wait for a start.
+# The most bytes of standard error from imports that can wait for a start.
 MOST_HELD = 1 << 15
 
-# Functions in C that may not be called in the program's own time: by their module, or by
-# their name.
+# C functions that the program's code must not call ahead: by module, or by name.
 MODULES = {"time", "_signal"}
 NAMES = {
     "now": "reads the clock",
     "utcnow": "reads the clock",
     "today": "reads the clock",
     "register_at_fork": "registers a function for forks",
-    "getprofile": "looks for a profile function",
-    "_current_frames": "looks at its threads",
+    "getprofile": "checks for a profile function",
+    "_current_frames": "inspects its threads",
 }
 
-# These give times and numbers of a file, unless they are only asked whether it is there.
+# Return times and sizes of a file, unless they only check that it exists.
 STATS = {"stat", "lstat", "fstat"}
 PRESENCE = {"exists", "lexists", "isdir", "isfile", "islink", "is_dir", "is_file", "is_symlink"}
 PRESENCE |= {"realpath", "_joinrealpath", "resolve", "samefile", "_path_stat"}
 
-# May be called by functions of the standard library only.
+# May only be called by functions of the standard library.
 NOT_DIRECTLY = {"putenv", "unsetenv"}
 
-# Differ with the terminal of a start, and nothing notices that they are read.
+# Attributes that depend on the terminal of a start, and whose use cannot be detected.
 UNSEEN = (b"line_buffering",)
 
-# Functions in C that show the time or the date; what is printed then is not printed ahead.
+# C functions that return the time or the date; output after them must not wait.
 DATES = {"localtime", "gmtime", "strftime", "ctime", "asctime", "now", "utcnow", "today"}
 
 SEARCH = _frozen_importlib_external.PathFinder.find_spec.__func__.__code__
@@ -57,7 +56,7 @@ HERE = os.path.dirname(__file__) + os.sep
 
 
 class Files:
-    """Tells the program's own files from installed ones."""
+    """Distinguishes the program's files from installed ones."""
 
     def __init__(self, roots):
         self.roots, self.kinds = roots, {}
@@ -78,19 +77,19 @@ class Files:
 
 
 class Hook:
-    """The profile function. `arrive` is called at each boundary, with the frame."""
+    """The profile function. It calls `arrive` at each boundary, with the frame."""
 
     def __init__(self, plan, tracer, arrive):
         self.files, self.tracer, self.arrive = Files(plan.roots), tracer, arrive
         self.count, self.code, self.line = 0, None, 0
         # The frame of the script, and that of an installed module while it is imported.
         self.main = self.library = None
-        # Outermost names of modules that were searched for.
+        # Top-level names of modules that were searched for.
         self.names = set()
         self.environment = dict(os.environ._data)
-        # Called with a function in C before that is called.
+        # Called with each C function before it is called.
         self.calls = None
-        # Whether an installed module has shown the time or the date.
+        # True if an installed module has read the time or the date.
         self.is_dated = False
         self.leaves = self.ends = lambda: None
 
@@ -100,7 +99,7 @@ class Hook:
 
     def profile(self, frame, event, value):
         if self.library is not None:
-            # Most of the time: it must not do much.
+            # The most frequent case, which must be fast.
             if event == "return" and frame is self.library:
                 self.library = None
                 self.leaves()
@@ -152,7 +151,7 @@ class Hook:
         self.names.add(frame.f_locals["fullname"].partition(".")[0])
 
     def ran(self):
-        """The lines up to which the program's files have run, by their paths."""
+        """The lines up to which the program's files have run, by path."""
         found = {}
         for module in list(sys.modules.values()):
             names = getattr(module, "__dict__", {})
@@ -170,7 +169,7 @@ class Hook:
 
 
 def is_stand_in(frame):
-    """Whether a function of ours stands for something in a trial that is no call elsewhere."""
+    """Returns True for functions of a trial that replace something that is not a call."""
     if not frame.f_code.co_filename.startswith(HERE):
         return False
     return frame.f_code.co_name == "__del__" or isinstance(frame.f_locals.get("self"), list)
@@ -181,26 +180,26 @@ def place(frame):
 
 
 class End:
-    """Where a prefix ends, and what it depends on."""
+    """The end of a prefix, and what the prefix depends on."""
 
     def __init__(self, count, where):
         self.count, self.where = count, where
-        # What comes then; a predicate.
+        # What happens next, as a predicate.
         self.why = ""
         self.said = []
 
     def held(self):
-        """What was written to standard error until there, which each start writes."""
+        """The standard error output up to there, which each start writes."""
         return bytes.fromhex("".join(value for kind, value in self.said if kind == "held"))
 
     def modules(self):
-        """How many modules there are at the end."""
+        """The number of modules at the end."""
         return max([int(value) for kind, value in self.said if kind == "modules"], default=0)
 
 
 class Trial:
-    """In a process that is thrown away: checks at each boundary whether anything happened
-    since the last one."""
+    """In a disposable process: checks at each boundary whether anything happened since the
+    last one."""
 
     def __init__(self, plan, tools, probe, say, target=None):
         self.plan, self.tools, self.probe, self.say = plan, tools, probe, say
@@ -213,12 +212,12 @@ class Trial:
         self.reads_arguments = False
         self.arguments = [(name, each, list(each)) for name, each in self.watch.lists()]
         self.watch.forget_reads()
-        # Twice: what is kept here refers to each buffer.
+        # Twice, since the first object itself refers to each buffer.
         self.streams = Streams()
         self.streams = Streams()
         self.functions = [(each, dict(vars(each))) for each in (builtins, os, sys.modules["posix"])]
         self.held = b""
-        # What has happened that no check sees; a predicate.
+        # An event that no check detects, as a predicate.
         self.why = None
         self.hook = Hook(plan, tools.tracer, self.arrive)
         self.hook.calls, self.hook.leaves, self.hook.ends = self.calls, self.leaves, self.ends
@@ -232,7 +231,7 @@ class Trial:
         self.tools.tracer.say("ours")
         why = self.problem()
         if why or self.hook.count > MOST_BOUNDARIES:
-            self.end(why or "goes on for long")
+            self.end(why or "runs for a long time")
         if self.target is None:
             self.say("at", place(frame))
         elif self.target.count == self.hook.count:
@@ -246,7 +245,7 @@ class Trial:
         os._exit(0)
 
     def ends(self):
-        """The script has ended, or failed."""
+        """Called when the script has ended or failed."""
         self.tools.tracer.say("ours")
         self.end(self.problem() or "ends the program")
 
@@ -265,8 +264,8 @@ class Trial:
         return why
 
     def printed(self):
-        """Messages of imports can wait: whole lines on standard error, in which each start would
-        have the same."""
+        """The reason if something was printed that cannot wait. Messages of imports can: whole
+        lines on standard error that are the same in each start."""
         out, err = self.probe["output"]()
         is_dated, self.hook.is_dated = self.hook.is_dated, False
         if err == self.held:
@@ -292,8 +291,8 @@ class Trial:
         return None
 
     def leaves(self):
-        """An installed module is imported; it may have read the arguments, and brought
-        generators along."""
+        """Called after the import of an installed module, which may have read the arguments
+        and created generators."""
         self.draws.see_generators()
         self.reads_arguments = self.watch.reads_arguments() or self.reads_arguments
         self.watch.forget_reads()
@@ -301,7 +300,7 @@ class Trial:
     def calls(self, frame, function):
         name = getattr(function, "__name__", None)
         if getattr(function, "__module__", None) in MODULES:
-            what = "reads the clock" if function.__module__ == "time" else "looks at signals"
+            what = "reads the clock" if function.__module__ == "time" else "handles signals"
             self.why = self.why or what
         elif isinstance(getattr(function, "__self__", None), self.draws.random()):
             self.why = self.why or "draws random numbers"
@@ -310,11 +309,11 @@ class Trial:
         elif name in STATS and not asks_for_presence(frame):
             self.why = self.why or "reads the times or the size of a file"
         elif name in NOT_DIRECTLY and self.hook.files.kind(frame.f_code.co_filename) == "own":
-            self.why = self.why or "sets a variable unseen"
+            self.why = self.why or "sets a variable without os.environ"
 
     def modules(self):
-        """Names of the program's modules that are there: those that it was seen to import,
-        and its own."""
+        """Names of the loaded modules of the program: those that it imported in earlier
+        starts, and its own."""
         found = set(self.plan.modules) & set(sys.modules)
         for name, module in list(sys.modules.items()):
             path = getattr(module, "__dict__", {}).get("__file__")
@@ -324,7 +323,7 @@ class Trial:
         return found
 
     def tell(self):
-        """Everything that the prefix depends on."""
+        """Reports everything that the prefix depends on."""
         for each in self.probe["told"](self.asked):
             self.say(*each)
         if self.reads_arguments:
@@ -339,7 +338,7 @@ class Trial:
 
 
 def asks_for_presence(frame):
-    """Whether a file is only asked for, or imported."""
+    """Returns True if a file is only checked for existence, or imported."""
     while frame is not None:
         name = frame.f_code.co_filename
         if frame.f_code.co_name in PRESENCE or "importlib" in name:
@@ -350,7 +349,7 @@ def asks_for_presence(frame):
     return False
 
 
-# Files of the standard library that pass on what they ask for.
+# Files of the standard library that return results to their callers.
 STANDARD = {"genericpath.py", "posixpath.py", "pathlib.py", "os.py", "_local.py", "_abc.py"}
 
 
@@ -384,10 +383,10 @@ class Streams:
 
 
 def find_end(plan, tools, probe):
-    """The end of the prefix, if there is one; in a trial, a function that it goes on with."""
+    """The end of the prefix, if there is one; in a trial, its next step."""
     if any(mentions_unseen(path) for path, _ in plan.own):
         return None
-    plan.tell("the program's first lines are run on trial")
+    plan.tell("testing the program's first lines")
     said = trial(plan, tools, probe)
     if callable(said):
         return said
@@ -404,7 +403,7 @@ def find_end(plan, tools, probe):
         return end.said
     tools.tracer.verdict()
     if ("fine", "") not in end.said:
-        plan.tell("its first lines cannot run ahead: they run otherwise each time")
+        plan.tell("its first lines cannot run ahead: they run differently each time")
         return None
     plan.tell("its first lines run ahead, up to %s, which %s" % (end.where, end.why))
     return end
@@ -420,7 +419,7 @@ def mentions_unseen(path):
 
 
 def trial(plan, tools, probe, target=None):
-    """What a trial says; in the trial, how it goes on."""
+    """The results of a trial; in the trial, its next step."""
     probe["clear_output"]()
     ours, theirs = os.pipe()
     process = os.fork()
@@ -441,7 +440,7 @@ def trial(plan, tools, probe, target=None):
 
 
 def read(fd, process):
-    """Everything that a process writes, which is ended if it takes too long."""
+    """Everything that a process writes; it is killed if it takes too long."""
     known = set(sys.modules)
     import select
     import time
@@ -465,8 +464,8 @@ def read(fd, process):
 
 
 def run(plan, tracer, end, arrived):
-    """In the parent: a function that has the program run up to its end, and calls `arrived`
-    there, with the hook; what that returns is done last, in a child."""
+    """In the parent: returns a function that runs the program up to the end of the prefix, and
+    calls `arrived` there with the hook; what that returns is called last, in a child."""
 
     def arrive(frame):
         if hook.count == end.count:

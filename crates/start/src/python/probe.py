@@ -1,31 +1,31 @@
-"""Finds out what imports do, in processes that are thrown away.
+"""Tests imports in disposable processes.
 
 A trial is a child that imports the modules one by one. The tracer stops it before a module
-acts; after each module it checks whether that has printed, started threads that outlive a
-fork, left something open, kept something by chance, or asked for a variable that the program
-sets or that differs at each start. Such a module is left out, and a new trial goes on without
-it. The parent itself then imports what has passed; nothing is ever patched there.
+acts. After each module, the trial checks whether the module has printed, started threads that
+outlive a fork, left a descriptor open, kept a random value, or read a variable that the
+program sets or that differs at each start. Such a module is left out, and a new trial
+continues without it. The parent then imports the modules that passed; it is never patched.
 """
 
 import os
 import sys
 
-# After so many modules that cannot be imported ahead, none is.
+# If more modules than this cannot be imported ahead, none are.
 MOST_OFFENDERS = 24
 
-# Must be imported by the program: it keeps the place of the arguments of its process.
+# Must be imported by the program: it stores the address of the arguments of its process.
 BY_PROGRAM = {"setproctitle"}
 
-# PyTorch writes it when it is imported; each start has it again (temporary.py).
+# PyTorch generates it when it is imported; each start does so again (temporary.py).
 GENERATED = "_remote_module_non_scriptable"
 
-# May be left open: it has no position and no owner.
+# May be left open: they have no position and no owner.
 HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
 
 
-# Ends of reasons for which a module is left out, and which do not hold where the program's
-# own code has run before.
-BY_CODE = ("which the program sets", "warns who imports it")
+# Ends of reasons to leave out a module that do not apply after the program's first lines have
+# run.
+BY_CODE = ("which the program sets", "warns the module that imports it")
 
 
 class Found:
@@ -36,22 +36,22 @@ class Found:
         self.asked = asked
         self.arguments = False
         self.left_out = []
-        # Whether what the program does before its imports keeps some from being made ahead.
+        # True if code before the imports of the program prevents some imports.
         self.is_restricted = False
-        # How many of the program's modules there are then.
+        # The number of the program's modules that are then loaded.
         self.modules = 0
         self.states = []
         self.reason = None
-        # Whether there is a directory for temporary files, of which `temporary` knows.
+        # True if there is a temporary directory (temporary.py).
         self.temporary = False
         self.ledger = b""
-        # Where the program's first lines end that have run, and the outermost names of
+        # The end of the program's first lines that have run, and the top-level names of
         # modules that they have searched for.
         self.end, self.searched = None, set()
 
 
 class Tools:
-    """What a trial needs."""
+    """The dependencies of a trial."""
 
     def __init__(self, tracer, chance, load):
         self.tracer, self.chance = tracer, chance
@@ -60,7 +60,8 @@ class Tools:
 
 
 def find_safe(plan, tools, hook=None):
-    """With a hook, after the program's first lines have run."""
+    """Finds modules that are safe to import; `hook` is set after the program's first lines
+    have run."""
     found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
     before = Before(plan, tools, hook)
@@ -72,7 +73,7 @@ def find_safe(plan, tools, hook=None):
         names = [name for name in names if not is_within(name, left_out)]
         if libraries:
             names = [name for name in names if not is_package(plan.modules[name])]
-        plan.tell("%d modules are imported on trial" % len(names))
+        plan.tell("testing the import of %d modules" % len(names))
         said = ask(names, plan, tools, before.sets, bool(found.left_out)) if names else []
         if not names and hook:
             return found
@@ -85,7 +86,7 @@ def find_safe(plan, tools, hook=None):
             left_out.add(to_leave_out(name, left_out))
             found.left_out.append((name, why))
             found.reason = "%s %s" % (name, why)
-            plan.tell("%s is left out: it %s" % (name, why))
+            plan.tell("leaving out %s: it %s" % (name, why))
             continue
         if said[0][0] == "influenced" and only is None:
             only = before.restrict(found, said[0][1])
@@ -93,15 +94,15 @@ def find_safe(plan, tools, hook=None):
         changed = take(found, said)
         if hook:
             changed |= hook.changed()
-        # What was changed when the program ran, and not by an import, it has set itself:
-        # perhaps before the imports that ask for it.
+        # Variables that changed while the program ran, but not by an import, were set by the
+        # program, perhaps before the imports that read them.
         set_by_program = set(plan.changed) - changed
         asked = {name for name in set_by_program if plan.changed[name]}
         asked |= set_by_program if found.asked.everything else found.asked.names(set_by_program)
         packages = [name for name in names if is_package(plan.modules[name])]
         if asked and packages:
             left_out.update(packages)
-            reason = "may ask for %s, which the program sets" % min(asked)
+            reason = "may read %s, which the program sets" % min(asked)
             found.left_out.append((packages[0] + " and other packages", reason))
             found.is_restricted = True
             continue
@@ -111,7 +112,7 @@ def find_safe(plan, tools, hook=None):
 
 
 class Before:
-    """What the program does before its imports (before.py)."""
+    """The code before the imports of the program (before.py)."""
 
     def __init__(self, plan, tools, hook):
         self.plan, self.tools = plan, tools
@@ -134,7 +135,7 @@ class Before:
             except (OSError, RecursionError) as error:
                 return [("influence", "%s cannot be read (%s)" % (self.name, error))]
 
-        # What it does not come to say, because it fails, counts against the program.
+        # If the analysis fails, assume an influence.
         said = elsewhere(lambda _: read(_) + [("read", "")], tools.tracer)
         if ("read", "") not in said:
             said = [("influence", self.name + " cannot be read")]
@@ -144,20 +145,20 @@ class Before:
             self.sets = {name for kind, name in said if kind == "sets"}
 
     def restrict(self, found, why=None):
-        """Names that alone may be imported, if something before the others may influence
-        them."""
+        """The only names that may be imported, if code before the others may influence them;
+        None if there is no such code."""
         if why is None and not self.influences:
             return None
         found.is_restricted = True
         where, _, what = (self.influences or [self.name + " " + why])[0].partition(" ")
         found.left_out.append(("what is imported after " + where, what))
         found.reason = "%s %s before it imports" % (where, what)
-        self.plan.tell("what is imported after %s is left out: it %s" % (where, what))
+        self.plan.tell("leaving out what is imported after %s: it %s" % (where, what))
         return [name for name in dict.fromkeys(self.imports) if name in self.plan.modules]
 
 
 def changed_facts(plan, tools):
-    """What the program has changed that imports depend on."""
+    """The state that imports depend on and that the program has changed."""
     now = set(tools.facts())
     first = os.path.realpath(plan.first) if plan.first else None
     for kind, value in plan.facts:
@@ -168,13 +169,13 @@ def changed_facts(plan, tools):
         yield kind
 
 
-# So many parts of a package that may not be imported stand for all of it.
+# If this many modules of a package cannot be imported, the whole package is left out.
 MOST_PARTS = 4
 
 
 def to_leave_out(name, left_out):
-    """A module, or, where others beside it were left out before, its package: not at once
-    the outermost, of which much may be fine."""
+    """The module, or its package if another module of it was left out before. Not the
+    top-level package at once, since most of it may be fine."""
     outermost, package = name.partition(".")[0], name.rpartition(".")[0]
     if sum(is_within(known, {outermost}) for known in left_out) >= MOST_PARTS:
         return outermost
@@ -184,7 +185,7 @@ def to_leave_out(name, left_out):
 
 
 def take(found, said):
-    """What a probe says that had nothing to object to; variables that imports change."""
+    """Adds the results of a successful trial; returns the variables that imports change."""
     asked, changed = type(found.asked)(), set()
     for kind, value in said:
         if kind == "variable":
@@ -210,7 +211,7 @@ def take(found, said):
 
 
 def is_package(origin):
-    """Whether a module is no part of the standard library."""
+    """Returns True for modules outside the standard library."""
     return "site-packages" in origin or "dist-packages" in origin
 
 
@@ -219,10 +220,10 @@ def is_within(name, packages):
 
 
 def ask(names, plan, tools, sets, is_part):
-    """What a trial says of these names: kinds, each with a value. If it was stopped, or has
-    ended, it is the module that it was importing that may not be imported."""
-    clear_output()  # What an earlier one has printed.
-    said = elsewhere(lambda say: look(names, plan, tools, sets, is_part, say), tools.tracer)
+    """The results of a trial of these names, as pairs of a kind and a value. If the trial was
+    stopped or has exited, the module that it was importing cannot be imported."""
+    clear_output()  # The output of an earlier trial.
+    said = elsewhere(lambda say: run_trial(names, plan, tools, sets, is_part, say), tools.tracer)
     why = tools.tracer.verdict()
     importing = [name for kind, name in said if kind == "importing"]
     rest = [each for each in said if each[0] != "importing"]
@@ -232,7 +233,7 @@ def ask(names, plan, tools, sets, is_part):
 
 
 def elsewhere(work, tracer):
-    """What `work` says, in a process that is thrown away; less if it does not end."""
+    """The results of `work` in a disposable process; incomplete if it is killed."""
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
@@ -255,9 +256,9 @@ def elsewhere(work, tracer):
     return list(zip(*[iter(said)] * 2))
 
 
-def look(names, plan, tools, sets, is_part, say):
-    """In a trial: imports all of them, or tells of the first that may not be. `sets` are
-    variables that the program may set, `is_part` if some modules were left out before."""
+def run_trial(names, plan, tools, sets, is_part, say):
+    """In a trial: imports all modules, or reports the first that must not be imported. `sets`
+    are variables that the program may set, `is_part` if some modules were left out before."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws = tools.draws["Draws"]()
@@ -297,7 +298,7 @@ def look(names, plan, tools, sets, is_part, say):
 
 
 def told(asked):
-    """What was asked for, as pairs of texts."""
+    """The variables that were read, as pairs of strings."""
     said = [("variable", name) for name in sorted(asked.variables)]
     said += [("beginning", name) for name in sorted(asked.beginnings)]
     said += [("ending", name) for name in sorted(asked.endings)]
@@ -305,8 +306,8 @@ def told(asked):
 
 
 def asked_before(tools):
-    """What lines of .pth files and what they import ask for. Python executes them before
-    us, so they are executed once more, in a process that is thrown away."""
+    """The variables that .pth files and their imports read. Python executes them before our
+    code, so they are executed once more, in a disposable process."""
     import site
 
     directories = list(getattr(site, "getsitepackages", list)())
@@ -332,7 +333,7 @@ def asked_before(tools):
         return [("fine", "")] + told(watch.take())
 
     said = elsewhere(again, tools.tracer)
-    clear_output()  # What it has printed, it has printed before.
+    clear_output()  # It has printed the same before.
     if said[:1] == [("fine", "")]:
         take(found, said)
     else:
@@ -341,30 +342,30 @@ def asked_before(tools):
 
 
 def imports(path):
-    """Whether a .pth file has a line that Python executes."""
+    """Returns True if a .pth file has a line that Python executes."""
     with open(path, "rb") as file:
         return any(line.startswith((b"import ", b"import\t")) for line in file)
 
 
 def not_ahead(asked, plan, environment, set_later):
-    """Why what was asked for will be another when the program is there, which may set some
-    variables itself."""
+    """The reason why a variable that was read will have another value in the program, which
+    may set some variables."""
     sets, varies = asked.names(set_later), asked.names(plan.varies)
     if sets:
-        return "asks for %s, which the program sets" % min(sets)
+        return "reads %s, which the program sets" % min(sets)
     if varies:
-        return "asks for %s, which is another at each start" % min(varies)
+        return "reads %s, which differs at each start" % min(varies)
     if asked.everything:
         sets = set_later & set(map(os.fsdecode, environment))
         if sets:
-            return "looks at all variables, and the program may set %s" % min(sets)
+            return "reads the whole environment, and the program may set %s" % min(sets)
         if plan.varies:
-            return "looks at all variables, and %s is another at each start" % min(plan.varies)
+            return "reads the whole environment, and %s differs at each start" % min(plan.varies)
     return None
 
 
 def imported_foreign(known, roots):
-    """Why not, if a module that is the program's own was imported by an installed one."""
+    """The reason if an installed module has imported a module of the program."""
     for name in set(sys.modules) - known:
         file = getattr(sys.modules[name], "__file__", None)
         if name == GENERATED or not isinstance(file, str):
@@ -375,7 +376,7 @@ def imported_foreign(known, roots):
 
 
 def import_quietly(name):
-    """An import that fails is one that the program will see fail, or not do."""
+    """Imports a module. Errors are ignored: the program will see them if it imports it."""
     try:
         __import__(name)
     except Exception:
@@ -383,26 +384,27 @@ def import_quietly(name):
 
 
 def clear_output():
-    """Standard output and error of this process are files of its own."""
+    """Truncates standard output and error, which are private files of this process."""
     for stream in (1, 2):
         os.ftruncate(stream, 0)
         os.lseek(stream, 0, os.SEEK_SET)
 
 
 def output():
-    """What was written to both."""
+    """The contents of standard output and error."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     return [os.pread(stream, os.fstat(stream).st_size, 0) for stream in (1, 2)]
 
 
 def problem(before):
-    """Why this process may not be forked into a program; a predicate of a module."""
+    """The reason why this process must not be forked into a program, as a predicate of the
+    module."""
     return "prints when it is imported" if any(output()) else left_behind(before)
 
 
 def left_behind(before):
-    """The same, whatever it has printed."""
+    """Like `problem`, but ignores output."""
     for number, target in descriptors().items():
         if before.get(number) == target or target in HARMLESS:
             continue
@@ -410,7 +412,7 @@ def left_behind(before):
             return "opens the GPU"
         return "leaves %s open" % target
     if threads() > 1:
-        # Some end their threads when the process forks, and begin again.
+        # Some modules stop their threads for a fork.
         process = os.fork()
         if process == 0:
             os._exit(0)

@@ -1,27 +1,28 @@
 """Serves starts from the warm parent.
 
-Three generations. The parent keeps one spare pair: a supervisor, and below it a child that
-waits for a client. When one has come, the parent makes the next pair; the child becomes
-the program; the supervisor tells the client how it ends, and ends it when the client is
-gone. So the parent may be killed at any time, and no running program is harmed.
+There are three generations. The parent keeps one spare pair: a supervisor, and its child,
+which waits for a client. When a client connects, the parent forks the next pair, the child
+becomes the program, and the supervisor reports the exit status to the client, and kills the
+program when the client has exited. The parent can thus be killed at any time without harming
+a running program.
 
-A pair whose parent has gone leaves, unless a client has come.
+A pair without a client exits when its parent does.
 """
 
 import os
 import sys
 
 PAIRS_THAT_FAILED = 5
-# A child that waits for a parent that has gone is given so long to leave, in milliseconds.
+# The time that a waiting child has to exit after its parent has, in milliseconds.
 LEAVES_WITHIN = 2000
-# Between looks at the clock, the memory and the session, in milliseconds.
-LOOK_EVERY = 5000
-# After a pair that could not be made, in seconds.
+# The interval for checking the idle time, the memory and the session, in milliseconds.
+CHECK_EVERY = 5000
+# The pause after a failed fork, in seconds.
 TRY_AGAIN = 0.2
 
 
 class Tools:
-    """Modules that serving needs and the program may not have; it is not to see them."""
+    """Modules needed for serving, which must stay hidden from the program."""
 
     def __init__(self, base):
         import _signal
@@ -40,7 +41,7 @@ class Tools:
 
 
 def serve(plan, base, found, load, renew, telling):
-    """Returns in a child that is to become the program, with the function that does it."""
+    """Returns in a child that becomes the program, with its last step."""
     known = set(sys.modules)
     tools = Tools(base)
     for name in set(sys.modules) - known:
@@ -70,9 +71,9 @@ def serve(plan, base, found, load, renew, telling):
             lambda: add(plan.one["learned"], seen, end.prepare, plan.last), use, plan, load
         )
         state["write"](ours[1], path, plan, base, found)
-        discard(plan.path(".plain"))  # It says that there is no parent.
+        discard(plan.path(".plain"))  # The reason why there is no parent.
         for replaced in plan.replaces:
-            discard(replaced)  # Without its socket a parent leaves.
+            discard(replaced)  # A parent without its socket exits.
         for kept in ("lock", "progress"):
             if kept in plan.one:
                 os.close(int(plan.one[kept]))
@@ -118,7 +119,7 @@ def discard(path):
 
 
 def touch(path):
-    """By its time others tell how long nobody has used this parent."""
+    """Updates the mtime, which shows when this parent was last used."""
     try:
         os.utime(path)
     except OSError:
@@ -126,14 +127,14 @@ def touch(path):
 
 
 class Pair:
-    """A supervisor, seen from its parent; or, in the child, what it goes on with."""
+    """In the parent, a supervisor; in the child, its last step."""
 
     def __init__(self, control=None, process=0, go_on=None):
         self.control, self.process, self.go_on = control, process, go_on
 
 
 class Parent:
-    """The parent's own part."""
+    """The parent process."""
 
     def __init__(self, plan, tools, listener, become, base):
         self.plan, self.tools, self.listener, self.become, self.base = (
@@ -152,7 +153,7 @@ class Parent:
         self.leader = os.getsid(0) if plan.one["terminal"] == "yes" else 0
 
     def goes_on(self, path):
-        """Whether there is still a reason to be here."""
+        """Returns False when the parent should exit."""
         while True:
             try:
                 if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -169,7 +170,7 @@ class Parent:
         return self.memory["is_short"](self.memory["available"]())
 
     def copy_pages(self):
-        """In a child that waits: what it may do meanwhile, step by step."""
+        """In a waiting child: a generator that copies pages step by step."""
         if not self.madvise:
             return iter(())
         return self.pages["copy"](self.madvise, self.memory["available"]()[1])
@@ -180,7 +181,7 @@ class Parent:
             ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
             process = os.fork()
         except OSError:
-            # No process or no memory can be had just now; who comes is not kept waiting.
+            # No process or no memory is available now; clients are not kept waiting.
             self.failed += 1
             tools.time.sleep(TRY_AGAIN)
             return None
@@ -194,17 +195,17 @@ class Parent:
         return Pair(go_on=supervise(self, theirs))
 
     def is_taken(self, pair):
-        """Waits a while; whether another pair is needed."""
+        """Waits a while; returns True if another pair is needed."""
         poll = self.tools.select.poll()
         for each in [pair] + self.standbys:
             poll.register(each.control.fileno(), self.tools.select.POLLIN)
-        ready = dict(poll.poll(min(LOOK_EVERY, self.idle * 1000 + 1)))
+        ready = dict(poll.poll(min(CHECK_EVERY, self.idle * 1000 + 1)))
         self.ready = [each for each in self.standbys if each.control.fileno() in ready]
         if pair.control.fileno() not in ready:
             return False
         said = pair.control.recv(1)
         if said == b"s":
-            # Its supervisor leaves when this end is closed.
+            # Its supervisor exits when this end is closed.
             self.standbys.append(pair)
             return True
         pair.control.close()
@@ -215,7 +216,7 @@ class Parent:
         return True
 
     def see_standbys(self):
-        """Those that a start has taken, and those that have exited."""
+        """Removes standbys that a start uses, and those that have exited."""
         for each in self.ready:
             if each.control.recv(1) == b"t":
                 self.count()
@@ -224,7 +225,7 @@ class Parent:
         self.ready = []
 
     def count(self):
-        """A start was served."""
+        """Counts a start that was served."""
         self.failed = 0
         self.served += 1
         self.last = self.tools.time.monotonic()
@@ -232,16 +233,16 @@ class Parent:
 
 
 def supervise(parent, control):
-    """In the supervisor: makes the child, and stays behind it. Returns in the child."""
+    """In the supervisor: forks the child, and supervises it. Returns in the child."""
     tools = parent.tools
     ours, theirs = tools.socket.socketpair(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
-    # The child is alone in a group that it does not lead: like a program that a script has
-    # started, it may then begin a session. Who leads it leaves again.
+    # The child is alone in a process group that it does not lead: like a program started by a
+    # script, it may then create a session. The supervisor leaves the group again.
     group = os.getpgrp()
     os.setpgid(0, 0)
     process = os.fork()
     if process == 0:
-        # The child sees through its end when the supervisor, and so the parent, has gone.
+        # The child sees on its end when the supervisor, and so the parent, has exited.
         ours.close()
         control.close()
         if not theirs.recv(1):
@@ -258,7 +259,7 @@ def supervise(parent, control):
 
 
 class Supervisor:
-    """Stays behind a child; knows its end."""
+    """Supervises a child, and reports its exit status."""
 
     def __init__(self, tools, control, child, process, load):
         self.tools, self.control, self.child, self.process = tools, control, child, process
@@ -273,7 +274,7 @@ class Supervisor:
         os.set_blocking(wake, False)
         tools.signal.set_wakeup_fd(wake)
         tools.signal.signal(tools.signal.SIGCHLD, lambda *_: None)
-        for number in (1, 2, 3, 15):  # A hang-up and its like are for the program.
+        for number in (1, 2, 3, 15):  # SIGHUP and the like are meant for the program.
             tools.signal.signal(number, tools.signal.SIG_IGN)
         control, child = self.control.fileno(), self.child.fileno()
         poll = tools.select.poll()
@@ -282,20 +283,20 @@ class Supervisor:
         while not self.is_over():
             ready = poll.poll(LEAVES_WITHIN if self.is_alone else None)
             if not ready:
-                os.kill(self.process, 9)  # It is stopped, or hangs.
+                os.kill(self.process, 9)  # It is suspended, or hangs.
             for fd, _ in ready:
                 if fd == signals:
                     os.read(signals, 512)
                     continue
                 poll.unregister(fd)
                 if fd == control:
-                    # The parent has gone, or knows. A child that still waits is told,
-                    # and leaves.
+                    # The parent has exited, or knows. A child that still waits is notified,
+                    # and exits.
                     if not self.client:
                         self.is_alone = True
                         self.child.shutdown(tools.socket.SHUT_WR)
                 elif fd != child:
-                    # The client is gone, and so is what it stands for.
+                    # The client has exited, so the program must too.
                     os.kill(self.process, 9)
                 elif not self.take_client():
                     if self.is_standby:
@@ -306,7 +307,7 @@ class Supervisor:
                     poll.register(self.client.fileno(), 0)
 
     def take_client(self):
-        """From the child: the client that has come."""
+        """Receives the connection of a client from the child."""
         tools = self.tools
         said, extra, _, _ = self.child.recvmsg(4096, tools.socket.CMSG_SPACE(4))
         if said[:1] not in (b"t", b"s") or not extra:
@@ -320,7 +321,7 @@ class Supervisor:
         try:
             self.control.send(b"t")
         except OSError:
-            pass  # The parent is gone; the program is not.
+            pass  # The parent has exited; the program continues.
         return True
 
     def make_helper(self, fd, driver):
@@ -337,7 +338,7 @@ class Supervisor:
         socket.close()
 
     def is_over(self):
-        """Tells of what happened to the child; whether it has ended."""
+        """Reports status changes of the child; returns True if it has exited."""
         while True:
             options = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
             process, status = os.waitpid(self.process, options)
@@ -345,7 +346,7 @@ class Supervisor:
                 return False
             is_over = os.WIFEXITED(status) or os.WIFSIGNALED(status)
             if is_over and not self.client:
-                self.take_client()  # It has come and gone before we looked.
+                self.take_client()  # It connected just before the child exited.
             self.say("status %d\n" % status)
             if is_over:
                 return True

@@ -1,29 +1,28 @@
-"""Loaded by Python at its start, before the program, in three kinds of processes.
+"""Loaded by Python before the program, in three kinds of processes.
 
-A program that is started plainly and has not been seen before (`learn`) tells at its end
-which modules it had. A warm parent (`template`) imports such modules and then waits here:
-each of its children returns from this file, and Python itself goes on with the program,
-as it would have without us. A start that keeps bytecode (`bytecode`, or `learn` too)
-finds it by us.
+A program that is started plainly for the first time (`learn`) records its modules when it
+exits. A warm parent (`template`) imports these modules and then waits here: each of its
+children returns from this file, and Python continues with the program as usual. A start
+with kept bytecode (`bytecode`, or `learn`) finds it through this file.
 
-Nothing of this may be seen by the program: it leaves sys.path, sys.modules and the
-environment as they would be without it, prints nothing and raises nothing. It must stay
-readable to every Python, also to those for which it then does nothing.
+The program must not notice any of this: sys.path, sys.modules and the environment are left
+as they would be without it, and nothing is printed or raised. This file must parse in every
+version of Python, including those for which it does nothing.
 """
 
 import sys
 
 
 def begin(os):
-    """Does what the environment asks for, and takes that out of it."""
-    asked = os.environ.pop("PREHEAT_START", None)
+    """Follows the instruction in the environment, and removes it from there."""
+    instruction = os.environ.pop("PREHEAT_START", None)
     bytecode = os.environ.pop("PREHEAT_BYTECODE", None)
     standby = os.environ.pop("PREHEAT_STANDBY", None)
     here = os.path.dirname(os.path.abspath(__file__))
     leave_path(os, here)
-    if not asked:
+    if not instruction:
         return
-    kind, path_was, rest = asked.split(":", 2)
+    kind, path_was, rest = instruction.split(":", 2)
     if path_was == "set":
         ours = os.environ.get("PYTHONPATH", "")
         os.environ["PYTHONPATH"] = ours[len(here) + 1 :]
@@ -41,7 +40,7 @@ def begin(os):
 
 
 def part(os, here, name):
-    """The names that one of our files defines; it is no module that anyone could find."""
+    """Executes one of our files, and returns its namespace; it is not in sys.modules."""
     path = os.path.join(here, name)
     scope = {"__name__": "preheat_" + name[:-3], "__file__": path}
     with open(path, "rb") as file:
@@ -50,7 +49,7 @@ def part(os, here, name):
 
 
 def leave_path(os, here):
-    """Takes this file's directory from sys.path."""
+    """Removes this file's directory from sys.path."""
     ours = {here, os.path.realpath(here)}
     sys.path[:] = [
         path
@@ -68,7 +67,7 @@ try:
 except Exception:
     pass
 
-# The user's own, if there is one, takes this one's place; what it raises, or that there
-# is none, is for Python to handle as ever.
+# The user's sitecustomize, if there is one, replaces this one. Python handles its absence and
+# its exceptions as usual.
 sys.modules.pop("sitecustomize", None)
 import sitecustomize  # noqa: E402

@@ -1,11 +1,11 @@
-"""Writes down what a warm parent is good for, so that a client can tell without asking."""
+"""Writes the state of a warm parent, by which clients decide whether it matches a start."""
 
 import os
 import sys
 
 
 def write(path, socket, plan, base, found):
-    """Records of three fields each, ended by NULs."""
+    """Writes records of three fields each, terminated by NULs."""
     records = [("socket", socket, ""), ("process", str(os.getpid()), "")]
     for name in ("identity", "program", "place", "began"):
         records.append((name, plan.one[name], ""))
@@ -18,7 +18,7 @@ def write(path, socket, plan, base, found):
     records.extend(("ending", each, "") for each in sorted(asked.endings))
     matter = asked.names(given)
     for name, value in given.items():
-        # Others are nobody's business: they may be secrets.
+        # The others are left out: they may be secrets.
         if asked.everything or name in matter or name.startswith(plan.always):
             records.append(("environment", name, value))
     for name in sorted(asked.variables):
@@ -42,7 +42,7 @@ def write(path, socket, plan, base, found):
     names = ahead(base) | found.searched
     records.extend(("name", name, "") for name in sorted(names))
     if found.end:
-        # The program's own modules are what they are, and hide nothing.
+        # Existing modules of the program were found by its first lines, and hide nothing.
         for directory in sys.path:
             records.extend(("known", each, "") for each in modules_in(directory, names))
     text = "".join(field + "\0" for record in records for field in record)
@@ -54,8 +54,8 @@ def write(path, socket, plan, base, found):
 
 
 def ahead(base):
-    """The outermost names of what was imported ahead: the program's own modules of such
-    a name would have come first."""
+    """The top-level names of the modules that were imported ahead: a module of the program
+    with such a name would have been found first."""
     return {name.partition(".")[0] for name in set(sys.modules) - base.modules}
 
 
@@ -80,7 +80,7 @@ def is_within(directory, roots):
 
 
 def metadata(directory):
-    """Changes with what packages beside the program tell of themselves, such as plugins."""
+    """A stamp of the metadata of the packages in a directory, such as entry points."""
     try:
         names = sorted(map(os.fsencode, os.listdir(directory)))
     except OSError:
@@ -95,7 +95,7 @@ def metadata(directory):
 
 
 def stamp(path):
-    """Changes when the file does; empty if there is none."""
+    """A stamp that changes when the file does; empty if the file is missing."""
     try:
         is_ = os.stat(path)
     except OSError:

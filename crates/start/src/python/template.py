@@ -1,9 +1,9 @@
-"""The warm parent: imports what the program will import, and lets children go on as the
+"""The warm parent: imports the modules of the program, and forks children that continue as the
 program.
 
-Only a child that was asked for returns from `begin`; every other way out ends the process
-on the spot. What was found out goes to one of two files beside the socket: the state, by
-which a client tells whether this parent is right for it, or the reason why there is none.
+Only a child that serves a start returns from `begin`; everything else exits the process. The
+result is one of two files next to the socket: the state, by which a client decides whether
+this parent matches its start, or the reason why there is no parent.
 """
 
 import os
@@ -11,11 +11,11 @@ import sys
 
 
 class Unsuitable(Exception):
-    """Why no program can be started from here; a sentence."""
+    """The reason why no program can be started from this process."""
 
 
 class Plan:
-    """What we are told: kinds, each with two values."""
+    """The instructions of the client: records of a kind and two values."""
 
     def __init__(self, fd):
         with open(fd, "rb") as file:
@@ -68,7 +68,7 @@ class Plan:
                     self.stamp = value
 
     def tell(self, sentence):
-        """To who waits for this parent, if anybody does."""
+        """Sends a progress message to the client that waits for this parent, if any."""
         if "progress" in self.one:
             try:
                 os.write(int(self.one["progress"]), os.fsencode(sentence) + b"\n")
@@ -80,7 +80,7 @@ class Plan:
 
 
 def begin(fd, load, collector):
-    """`fd` has what we are told; `load` gives the names of one of our other files."""
+    """Reads the plan from `fd`; `load` returns the namespace of another of our files."""
     plan = None
     try:
         plan = Plan(int(fd))
@@ -90,19 +90,19 @@ def begin(fd, load, collector):
         go_on = prepare(plan, load, tracer, collector)
     except BaseException as error:
         fail(plan, error)
-    # From here on this is the program.
+    # From here on this process is the program.
     go_on()
 
 
 def prepare(plan, load, tracer, collector):
-    """Imports, and serves; returns in a child, with what is left to do there."""
+    """Imports, and serves; returns in a child, with its last step."""
     tracer.say("begin")
     check_interpreter()
-    # A script that names its interpreter gives the process its own name.
+    # A script with a `#!` line gives its name to the process.
     with open("/proc/self/comm", "wb", 0) as file:
         file.write(os.fsencode(plan.one["process-name"]))
-    # Those of the start for which this is made; a child has its own. Modules that look at
-    # them when they are imported are right only for who has the same.
+    # The arguments of the start that requested this parent; each child sets its own. If
+    # modules read them during import, the parent only serves starts with the same ones.
     sys.argv[1:] = plan.arguments
     making = Making(plan, load, tracer, collector)
     making.search_first()
@@ -111,7 +111,7 @@ def prepare(plan, load, tracer, collector):
     making.search_as_before()
     end = making.end_of_prefix(found)
     if callable(end):
-        return making.beginning(end)  # This is a trial.
+        return making.beginning(end)  # This process is a trial.
     if end is None:
         if not found.names:
             raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
@@ -126,23 +126,23 @@ def prepare(plan, load, tracer, collector):
 
 
 class Making:
-    """A parent that comes up."""
+    """A parent while it is being created."""
 
     def __init__(self, plan, load, tracer, collector):
         self.plan, self.load, self.tracer = plan, load, tracer
         self.collector = collector
-        # Called at the end of the program, after everything that it has registered itself.
+        # Called when the program exits, after all functions that it has registered.
         plan.last = []
         load("learn.py")["at_exit"](lambda: [each() for each in plan.last])
         self.probe, self.chance = load("probe.py"), load("chance.py")
         self.base = Base(plan, self.probe["descriptors"]())
         self.tools = self.probe["Tools"](tracer, self.chance, load)
-        # Installed modules may look for files beside the program, such as plugins.
+        # Installed modules may search for files next to the program, such as plugins.
         plan.first = searched_first(plan.one.get("script"))
         self.asked_before = self.probe["asked_before"](self.tools)
 
     def search_first(self):
-        """In the directory that Python searches before all others."""
+        """Adds the directory that Python searches first."""
         if self.plan.first:
             sys.path.insert(0, self.plan.first)
 
@@ -152,7 +152,7 @@ class Making:
             sys.path_importer_cache.pop(self.plan.first, None)
 
     def end_of_prefix(self, found):
-        """Up to where the program itself runs in this parent; None if it does not."""
+        """The end of the lines of the program that run in this parent; None if none do."""
         if not found.is_restricted or "prefix" not in self.plan.one:
             return None
         end = self.load("prefix.py")["find_end"](self.plan, self.tools, self.probe)
@@ -160,7 +160,7 @@ class Making:
         return end if is_of_use else None
 
     def beginning(self, begin):
-        """A function that has the program run."""
+        """Returns a function that runs the program."""
 
         def last():
             self.collector.begin()
@@ -169,17 +169,17 @@ class Making:
         return last
 
     def arrive(self, hook, end):
-        """At the end of the prefix, or without a hook elsewhere. Returns in a child, with what
-        is left to do there."""
+        """Called at the end of the prefix, or without a hook if that was not reached. Returns
+        in a child, with its last step."""
         try:
-            # What the program has left behind is for each child to collect.
+            # Each child collects the garbage of the program itself.
             self.collector.pause()
             stamp = self.load("state.py")["stamp"]
             if hook is None or any(stamp(path) != then for path, then in self.plan.own):
-                raise Unsuitable("its first lines ran otherwise than on trial")
+                raise Unsuitable("its first lines ran differently than in the trial")
             held = end.held()
             if self.probe["output"]() != [b"", held]:
-                raise Unsuitable("its first lines print otherwise than on trial")
+                raise Unsuitable("its first lines printed something else than in the trial")
             self.probe["clear_output"]()
             known = set(sys.modules)
             here = set(self.chance["states"]())
@@ -207,7 +207,7 @@ class Making:
 
     def make_imports(self, found):
         plan, tracer, probe = self.plan, self.tracer, self.probe
-        plan.tell("%d modules are imported" % len(found.names))
+        plan.tell("importing %d modules" % len(found.names))
         if found.temporary:
             tracer.say("permit")
         tracer.say("theirs")
@@ -219,14 +219,14 @@ class Making:
             raise Unsuitable("one of its modules " + problem)
         check_origins(plan)
         self.temporary = self.load("temporary.py")["take"]()
-        # From here on nothing traces this process any more.
+        # From here on this process is no longer traced.
         searched = [path for path in sys.path if isinstance(path, str)]
         found.ledger = tracer.ledger(int(plan.one["ledger"]), searched)
         if not found.ledger:
-            raise Unsuitable("its tracer has left it")
+            raise Unsuitable("its tracer has exited")
 
     def serve(self, found):
-        """Returns in a child, with what is left to do there."""
+        """Returns in a child, with its last step."""
         plan, load = self.plan, self.load
         self.base.see_changes()
         known = set(sys.modules)
@@ -239,7 +239,7 @@ class Making:
 
 
 def write_error(text):
-    """To standard error, which may be gone."""
+    """Writes to standard error, which may be closed."""
     try:
         while text:
             text = text[os.write(2, text) :]
@@ -248,7 +248,7 @@ def write_error(text):
 
 
 def searched_first(script):
-    """The directory or archive that Python will put before all others; None if none."""
+    """The directory or archive that Python will search first; None if there is none."""
     if getattr(sys.flags, "safe_path", False):
         return None
     if script is None:
@@ -263,22 +263,22 @@ def searched_first(script):
 
 
 def title(plan, found, load):
-    """By which children put their arguments in place, if they can."""
+    """The object with which children set their arguments, if that is possible."""
     title = load("title.py")
     telling = title["telling"](plan.modules)
     if title["CHANGES_TITLE"] in plan.modules:
         if telling is None:
             raise Unsuitable("it uses setproctitle, and this Python has no ctypes")
-        # Else only starts with as many arguments would be right.
+        # Otherwise only starts with the same arguments can be served.
         found.arguments = found.arguments or not telling.takes_any_arguments()
     return telling
 
 
 def check_interpreter():
     if sys.implementation.name != "cpython" or sys.version_info < (3, 8):
-        raise Unsuitable("only CPython from 3.8 on can be forked warm")
+        raise Unsuitable("warm starts need CPython 3.8 or newer")
     if "t" in getattr(sys, "abiflags", ""):
-        raise Unsuitable("this Python is free-threaded, whose threads do not survive a fork")
+        raise Unsuitable("this Python is free-threaded, and its threads do not survive a fork")
     if sys.flags.inspect or sys.flags.interactive:
         raise Unsuitable("it is interactive")
     if sys.gettrace() or sys.getprofile():
@@ -286,7 +286,7 @@ def check_interpreter():
 
 
 def check_origins(plan):
-    """Everything must come from where the program has it from."""
+    """Checks that every module has the same file as in the program."""
     for name, module in list(sys.modules.items()):
         origin = plan.modules.get(name)
         file = getattr(module, "__file__", None)
@@ -295,7 +295,7 @@ def check_origins(plan):
 
 
 class Base:
-    """What this process had before it imported anything."""
+    """The state of this process before it imported anything."""
 
     def __init__(self, plan, descriptors):
         self.modules = set(sys.modules)
@@ -303,11 +303,11 @@ class Base:
         now = os.environ._data
         with open("/proc/self/environ", "rb") as file:
             entries = [entry.partition(b"=") for entry in file.read().split(b"\0")]
-        # What we were started with, but for what told us where to begin.
+        # The environment of the client, without preheat's variables.
         self.given = {name: value for name, _, value in entries if name in now}
         if b"PYTHONPATH" in now:
             self.given[b"PYTHONPATH"] = now[b"PYTHONPATH"]
-        # What Python itself has added: LC_CTYPE, where it must.
+        # Variables that Python has added: LC_CTYPE in some locales.
         self.added = {
             name: value for name, value in now.items() if self.given.get(name) != value
         }
@@ -315,7 +315,7 @@ class Base:
         self.changes = {}
 
     def see_changes(self):
-        """What imports have changed of the environment, a child is to have as well."""
+        """Records the changes that imports made to the environment, which a child repeats."""
         now = os.environ._data
         for name in set(self.before) | set(now):
             if self.before.get(name) != now.get(name):
@@ -323,7 +323,7 @@ class Base:
 
 
 def fail(plan, error):
-    """Ends this process; the parent leaves a sentence for the clients that will ask for it."""
+    """Exits this process; the parent first stores the reason for later clients."""
     if plan and os.getpid() == plan.process:
         tell(plan, str(error) if isinstance(error, Unsuitable) else "it failed: %r" % error)
     os._exit(1)

@@ -1,6 +1,6 @@
-"""The directory for temporary files that PyTorch 2.5 to 2.8 makes when it is imported, for
-one module that it writes there. A plain start has a directory of its own, and removes it at
-its end; so does each child of the warm parent."""
+"""The temporary directory that PyTorch 2.5 to 2.8 creates when it is imported, for a module
+that it generates there. A plain start has its own directory, and removes it on exit; so does
+each child of the warm parent."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ OWNER, GENERATED = "torch.distributed.nn.jit.instantiator", "_remote_module_non_
 
 
 class Kept:
-    """What the parent's directory had."""
+    """The contents of the parent's directory."""
 
     def __init__(self, owner):
         self.directory, self.files = owner._TEMP_DIR, {}
@@ -20,7 +20,7 @@ class Kept:
                     self.files[name] = file.read()
 
     def again(self):
-        """In a child: a new directory takes the place of the parent's."""
+        """In a child: replaces the parent's directory with a new one."""
         import tempfile
         import weakref
 
@@ -44,8 +44,8 @@ class Kept:
 
 
 def take():
-    """In the parent: what each child makes again, if there is something; the parent's own
-    directory is removed."""
+    """In the parent: stores the contents, which each child creates again, and removes the
+    parent's directory. Returns None if there is none."""
     owner = sys.modules.get(OWNER)
     if not hasattr(owner, "_TEMP_DIR"):
         return None

@@ -1,10 +1,9 @@
-"""Puts a child's own arguments and environment where a fresh process has them: one after
-the other in memory, where the kernel (/proc/self/cmdline, /proc/self/environ), the C
-library and whoever changes a process's title (setproctitle) look for them.
+"""Stores the arguments and the environment of a child the way a fresh process has them: one
+after the other in memory, where the kernel (/proc/self/cmdline, /proc/self/environ), the C
+library and modules that change the process title (setproctitle) expect them.
 
-Where they lie is the process's own business: the kernel is told with prctl(2), which needs
-no privilege for that. It is called through ctypes, where the program imports that anyway
-or changes its title.
+A process may choose their address: prctl(2) passes it to the kernel, without privileges. It
+is called through ctypes, if the program imports that anyway or changes its title.
 """
 
 import os
@@ -15,12 +14,12 @@ READ, WRITE, PRIVATE, ANONYMOUS = 1, 2, 2, 0x20
 FAILED = (1 << 64) - 1
 WORD = 8
 
-# Modules that write over the arguments of their process.
+# The module that overwrites the arguments of its process.
 CHANGES_TITLE = "setproctitle"
 
 
 def telling(modules):
-    """For children to use; None where there is no ctypes."""
+    """The object for children; None without ctypes."""
     ctypes, changes_title = sys.modules.get("ctypes"), CHANGES_TITLE in modules
     if ctypes is None and changes_title:
         ctypes = hidden_ctypes()
@@ -33,7 +32,7 @@ def telling(modules):
 
 
 def hidden_ctypes():
-    """The module, where the program may not have it: it is not to see it."""
+    """Imports ctypes without leaving it in sys.modules, where the program would see it."""
     known = set(sys.modules)
     try:
         import ctypes
@@ -45,8 +44,8 @@ def hidden_ctypes():
 
 
 def data_around(function):
-    """Where the variables of the file lie that has this function: what is mapped from it
-    to be written to, and what follows that without a name."""
+    """The addresses of the variables of the library with this function: its writable mappings,
+    and the anonymous mappings that follow them."""
     with open("/proc/self/maps", "rb") as file:
         lines = [line.split(None, 5) for line in file]
     maps = []
@@ -73,12 +72,11 @@ class Telling:
         library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3
         library.mmap.argtypes += [ctypes.c_long]
         self.environ = ctypes.c_void_p.in_dll(library, "environ")
-        # Nobody else asks the interpreter for them.
+        # Only setproctitle asks the interpreter for them.
         self.argv = self.find_arguments() if changes_title else None
 
     def find_arguments(self):
-        """Where the interpreter keeps the number and the place of the arguments that it was
-        started with; None where that is not known."""
+        """The address where the interpreter stores argc and argv; None if unknown."""
         ctypes = self.ctypes
         python = ctypes.PyDLL(None)
         self.library.malloc.restype = ctypes.c_void_p
@@ -86,8 +84,8 @@ class Telling:
         count, values = ctypes.c_int(), ctypes.c_void_p()
         python.Py_GetArgcArgv(ctypes.byref(count), ctypes.byref(values))
         if not values.value or hasattr(sys, "gettotalrefcount"):
-            return None  # One for debugging has an allocator of its own.
-        # Two words next to each other, in memory of the interpreter that has no name.
+            return None  # A debug build has another allocator.
+        # Two adjacent words in the interpreter's data, without a symbol.
         pair = count.value.to_bytes(WORD, sys.byteorder)
         pair += values.value.to_bytes(WORD, sys.byteorder)
         function = ctypes.cast(python.Py_GetArgcArgv, ctypes.c_void_p).value
@@ -103,15 +101,15 @@ class Telling:
         return (ctypes.c_uint64 * 2).from_address(found[0])
 
     def takes_any_arguments(self):
-        """Whether the interpreter can be told of other arguments than it has."""
+        """Returns True if the arguments in the interpreter can be replaced."""
         return self.argv is not None
 
     def place(self, arguments, environment):
-        """In a child: puts them there; whether the environment is that one now."""
+        """In a child: stores them; returns True if the environment was replaced."""
         ctypes, library = self.ctypes, self.library
         texts = b"".join(text + b"\0" for text in arguments + environment)
         split = sum(len(text) + 1 for text in arguments)
-        # Memory of its own, which nobody lets go of: the kernel shows what is there.
+        # Separate memory that is never freed, since the kernel reads it.
         size = len(texts) + WORD + WORD * (len(environment) + 1)
         at = library.mmap(None, size, READ | WRITE, PRIVATE | ANONYMOUS, -1, 0)
         if at == FAILED:
@@ -132,7 +130,7 @@ class Telling:
         ctypes = self.ctypes
         with open("/proc/self/stat", "rb") as file:
             stat = file.read().rpartition(b")")[2].split()
-        # Counted from the state, which is the third of all.
+        # Counted from the state, the third field.
         code, stack, data = stat[23:25], stat[25:26], stat[42:45]
         known = [int(number) for number in code + data]
         map_ = known + [self.library.sbrk(0), int(stack[0]), at, split]
@@ -142,7 +140,7 @@ class Telling:
         self.library.prctl(PR_SET_MM, PR_SET_MM_MAP, ctypes.addressof(words), size, 0)
 
     def tell_interpreter(self, arguments):
-        """Python lets go of these with `free` when it ends."""
+        """Sets argc and argv; Python frees them with `free` when it exits."""
         if self.argv is None:
             return
         texts = map(self.ctypes.create_unicode_buffer, map(os.fsdecode, arguments))

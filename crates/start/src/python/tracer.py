@@ -1,5 +1,5 @@
-"""Speaks to the tracer, which follows the parent while it comes up and the trials that it
-makes, and which sees every system call of them."""
+"""Sends messages to the tracer, which sees every system call of the starting parent and of
+its trials."""
 
 import os
 
@@ -13,13 +13,13 @@ class Tracer:
         os.write(self.fd, b"\0".join(map(os.fsencode, fields)))
 
     def verdict(self):
-        """Why the last trial was stopped; empty if it was not."""
+        """The reason why the last trial was stopped; empty if it was not."""
         self.say("verdict")
         return os.read(self.fd, 1 << 16)[1:].decode("utf-8", "replace")
 
     def ledger(self, fd, searched):
-        """Ends the tracing; what the tracer has seen, as records. `searched` are the
-        directories in which imports search for modules."""
+        """Ends the tracing, and returns the ledger as records. `searched` are the directories
+        in which imports search for modules."""
         self.say("done", *map(os.path.realpath, searched))
         os.lseek(fd, 0, os.SEEK_SET)
         with open(fd, "rb") as file:

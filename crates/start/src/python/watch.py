@@ -1,12 +1,11 @@
-"""Sees, in a process that is thrown away, which variables imports ask for, and whether they
-look at arguments.
+"""Records, in a disposable process, which variables imports read, and whether they read the
+arguments.
 
-Who goes through all variables to find those of a certain beginning has asked for that
-beginning, and for nothing else. So a walk through the environment gives names that note
-what is done with them: `startswith`, `endswith` and `==` tell what was looked for. Whatever
-else is done with a name, before one of these was true of it, means that everything was
-looked at; and so does a name that is kept, or that nothing was seen of: code in C may
-read it unseen.
+Code that iterates over all variables to find those with a certain prefix depends on that
+prefix only. Iterating over the environment therefore yields names that record how they are
+used: `startswith`, `endswith` and `==` show which variables are wanted. Any other use of a
+name, before one of these was true, means that the whole environment was read; and so does a
+name that is kept, or whose use was not observed, since C code may read it unnoticed.
 """
 
 import os
@@ -14,7 +13,7 @@ import sys
 
 
 class Asked:
-    """What was asked for."""
+    """The variables that were read."""
 
     def __init__(self):
         self.variables = set()
@@ -23,7 +22,7 @@ class Asked:
         self.everything = False
 
     def names(self, names):
-        """Which of these names were asked for, as far as it does not take everything."""
+        """Those of these names that were read, by name, prefix or suffix."""
         beginnings, endings = tuple(self.beginnings), tuple(self.endings)
         return {
             name
@@ -39,15 +38,15 @@ class Asked:
 
 
 class Watch:
-    """Stands in for the environment and the arguments from now on; `watches_warnings` if
-    what is imported may warn who imports it."""
+    """Replaces the environment and the arguments from now on; with `watches_warnings`, also
+    detects warnings about the importing module."""
 
     def __init__(self, tracer=None, watches_warnings=True):
         self.asked = Asked()
         self.walks = []
-        # Whether the directory was made that is made again in each start.
+        # True if the temporary directory was created that each start creates again.
         self.temporary = False
-        # What was done that nobody may do ahead; a predicate.
+        # An act that must not happen ahead, as a predicate.
         self.acts = None
         self.tracer = tracer
         watch = self
@@ -75,7 +74,7 @@ class Watch:
 
         class Items(type(os.environ.items())):
             def __iter__(self):
-                # The value goes with the name: who passes over that has no use for it.
+                # The value counts as read only if the name is used.
                 for name in self._mapping:
                     plain = name.plain if type(name) is Name else name
                     yield name, of.__getitem__(self._mapping, plain)
@@ -105,8 +104,8 @@ class Watch:
             each.was_read = False
 
     def watch_warnings(self):
-        """A warning is about who imports a module if it is meant for a place outside of
-        what is imported: the program's own line, which is not here."""
+        """Detects warnings that refer to the line that imports a module, by their stack level:
+        in a trial, that line is not the program's."""
         import warnings
 
         original = warnings.warn
@@ -125,10 +124,10 @@ class Watch:
 
     def warned(self):
         warns, self.warns = self.warns, False
-        return "warns who imports it" if warns else None
+        return "warns the module that imports it" if warns else None
 
     def audit(self, event, values):
-        """Sees what Python itself tells of; in the middle of anything, so it must not fail."""
+        """An audit hook, called in the middle of anything, so it must not fail."""
         if event == "os.listdir" or event == "os.scandir":
             if module_of(sys._getframe(1)) in SEARCHERS:
                 path = values[0] if values and values[0] is not None else "."
@@ -151,7 +150,7 @@ class Watch:
                 self.tracer.say("permit")
 
     def take(self):
-        """What was asked for since the last time."""
+        """Returns the variables that were read since the last call."""
         for each in self.walks:
             each.end()
         self.walks = [each for each in self.walks if each.alive]
@@ -159,8 +158,8 @@ class Watch:
         return asked
 
 
-# List directories to find modules and what packages tell of themselves: both are compared
-# at each start.
+# Modules that list directories to find modules and metadata of packages, both of which each
+# start compares.
 SEARCHERS = {
     "importlib._bootstrap_external",
     "_frozen_importlib_external",
@@ -169,10 +168,10 @@ SEARCHERS = {
     "pkg_resources",
 }
 
-# What is registered by these would be called for what preheat does, too.
+# Functions that they register would also be called for preheat's code.
 OBSERVES = {"sys.addaudithook", "sys.settrace", "sys.setprofile"}
 
-# Makes a directory for temporary files, which each start has again (temporary.py).
+# Creates a temporary directory, which each start creates again (temporary.py).
 MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"
 
 
@@ -181,12 +180,12 @@ def module_of(frame):
 
 
 class Arguments(list):
-    """Arguments of the program, which note that they were read."""
+    """Arguments of the program that record that they were read."""
 
     was_read = False
 
     def __getitem__(self, at):
-        # The first is the program, which this parent is for.
+        # The first one is the program, the same for all starts of this parent.
         self.was_read = self.was_read or at != 0
         return list.__getitem__(self, at)
 
@@ -208,7 +207,7 @@ for method in "copy count index pop".split():
 
 
 def walk(watch, names):
-    """The names, each of which tells what is done with it."""
+    """Yields the names as objects that record how they are used."""
     this = Walk(watch)
     watch.walks.append(this)
     for name in names:
@@ -216,11 +215,11 @@ def walk(watch, names):
 
 
 class Walk:
-    """One walk through the environment."""
+    """One iteration over the environment."""
 
     def __init__(self, watch):
         self.watch = watch
-        # Names that are still there, by their number; whether they were looked for.
+        # Names that are still referenced, by number; True if they were wanted.
         self.alive = {}
         self.count = 0
 
@@ -233,8 +232,8 @@ class Walk:
         return name
 
     def end(self):
-        """The module that went through the environment is there. The last name may stay,
-        as the variable of its loop."""
+        """Called after the import of the module that iterated. The last name may remain, as
+        the variable of its loop."""
         kept = [number for number, looked_for in self.alive.items() if not looked_for]
         if any(number + 1 < self.count for number in kept):
             self.everything()
@@ -245,7 +244,7 @@ class Walk:
 
 
 class Name(str):
-    """The name of a variable, from a walk."""
+    """The name of a variable, from an iteration."""
 
     def looked(self, is_it):
         self.was_looked_at = True
@@ -256,7 +255,7 @@ class Name(str):
         return is_it
 
     def used(self):
-        """For something that tells nothing of what is looked for."""
+        """Records a use that does not show which variables are wanted."""
         self.was_looked_at = True
         if not self.was_looked_for:
             self.walk.everything()
@@ -301,7 +300,7 @@ def using(method):
     return use
 
 
-# Those that every object has are no use of it, but for these.
+# Methods that every object has do not count as a use, except for these.
 FOR_TEXT = {"__hash__", "__str__", "__repr__", "__format__", "__lt__", "__le__", "__gt__"}
 FOR_TEXT |= {"__ge__", "__reduce_ex__", "__reduce__"}
 for method in dir(str):
