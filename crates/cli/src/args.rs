@@ -45,7 +45,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// How cold is my program? Runs it, finds its iterations, says where the time went
+    /// How cold is my program? Runs it, finds its iterations, shows where the time went
     Run(RunArguments),
     /// Start my program warm, without changing it
     Start(StartArguments),
@@ -59,7 +59,7 @@ pub enum Command {
     Classify(ClassifyArguments),
     /// Show a saved result again, on any machine
     Report(ReportArguments),
-    /// What this machine has: devices, drivers, frameworks, and what is missing
+    /// Show devices, drivers and frameworks of this machine, and what is missing
     Doctor(DoctorArguments),
     /// Write shell completions, man pages and the flag reference
     #[command(hide = true)]
@@ -133,9 +133,9 @@ pub struct LabArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and says how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The command's own output, input and exit code are untouched; the report goes to standard error.",
+    before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and reports how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The output, input and exit code of the command are unchanged; the report is written to standard error.",
     help_template = TEMPLATE,
-    // Standard output is the command's own.
+    // Standard output belongs to the command.
     mut_arg("json", |json| json.help("Write the result as JSON")),
     mut_arg("html", |html| html.help("Write the result as one HTML page")),
     mut_arg("csv", |csv| csv.help("Write causes and iterations of every start as CSV")),
@@ -149,25 +149,25 @@ pub struct LabArguments {
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once
   preheat run --temperature process,disk,caches -- python train.py
-  preheat run --iterations 'lines:^step' -- ./train   ends with such a line
+  preheat run --iterations 'lines:^step' -- ./train   each matching line ends an iteration
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
-Iterations: auto uses those that a Python program names with `preheat.iteration()`; else the
-first of nvtx, python, kernels that finds at least three; else the first of nvtx, python,
-timers, kernels that finds two; else a single timed region.
-  nvtx[:NAME]   NVTX ranges, or those of that name; runs of what XLA compiled
+Iterations: auto uses those that a Python program marks with `preheat.iteration()`; otherwise the
+first of nvtx, python, kernels that finds at least three; otherwise the first of nvtx, python,
+timers, kernels that finds two; otherwise a single timed region.
+  nvtx[:NAME]   NVTX ranges, or only those with that name; executions of XLA programs
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
-                fit and predict of scikit-learn and XGBoost; onnxruntime sessions; generate of
-                transformers; what tf.function and jax.jit compile
-  call:MODULE:FUNCTION  calls of a Python function (or CLASS.METHOD) of that module
+                scikit-learn and XGBoost fit and predict; onnxruntime sessions; transformers
+                generate; calls of functions compiled by tf.function and jax.jit
+  call:MODULE:FUNCTION  calls of a Python function (or CLASS.METHOD) in that module
   kernels       the period of the kernel launches
-  timers        regions between two clock readings of the program's own code
-  lines:[BEGIN=>]END   lines of output or standard error: each that matches END ends an
-                iteration; with BEGIN, it begins at the last line that matches that
-Timed regions are listed with their causes whichever is used. With nvtx, call, kernels or lines,
-the steps and calls of Python frameworks are not recorded.
+  timers        regions between two clock readings in the program's own code
+  lines:[BEGIN=>]END   lines of standard output or error: each line that matches END ends an
+                iteration; with BEGIN, it begins at the last line that matches BEGIN
+Timed regions are always listed with their causes. With nvtx, call, kernels or lines, the steps
+and calls of Python frameworks are not recorded.
 
-Exit codes: the command's own (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
+Exit codes: that of the command (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]
 pub struct RunArguments {
     /// The command and its arguments
@@ -178,23 +178,23 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// How cold each start is made, several with commas: process (fresh process), disk (its files evicted from the page cache), caches (compile caches empty), bytecode (Python finds no .pyc files: PYTHONPYCACHEPREFIX names an empty directory)
+    /// Temperatures of the starts, separated by commas: process (fresh process), disk (files evicted from the page cache), caches (empty compile caches), bytecode (no .pyc files: PYTHONPYCACHEPREFIX names an empty directory)
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
     pub temperature: Vec<Temperature>,
 
-    /// What an iteration is: auto, nvtx[:NAME], python, call:MODULE:FUNCTION, kernels, timers or lines:[BEGIN=>]END
+    /// How iterations are detected: auto, nvtx[:NAME], python, call:MODULE:FUNCTION, kernels, timers or lines:[BEGIN=>]END
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
     pub iterations: String,
 
-    /// The recording's directory [default: preheat-PROGRAM, numbered, here]
+    /// The directory for the recording [default: preheat-PROGRAM, or the first free preheat-PROGRAM-N]
     #[arg(long, short, value_name = "DIRECTORY")]
     pub output: Option<PathBuf>,
 
-    /// Wait for the device at the end of each iteration that Python sees, and after each clock reading of a Python program
+    /// Wait for the device at the end of each iteration detected in Python, and after each clock reading of a Python program
     #[arg(long)]
     pub synchronize: bool,
 
-    /// Show the output of every start, not of the first alone
+    /// Show the output of every start, not only of the first
     #[arg(long)]
     pub all_output: bool,
 
@@ -202,15 +202,15 @@ pub struct RunArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Begin no further start after this long [default: 60; none with --starts]
+    /// Stop beginning new starts after this long [default: 60; none with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// Largest recording per process
+    /// The largest recording per process
     #[arg(long, value_name = "MIB", default_value = "256", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub limit: u64,
 
-    /// Seeds the order of the starts and all resampling
+    /// Seed for the order of the starts and for resampling
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
@@ -220,7 +220,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub export: ExportArguments,
 
-    /// Open the page of the report in the browser ($BROWSER, else xdg-open)
+    /// Open the HTML report in the browser ($BROWSER, or xdg-open)
     #[arg(long)]
     pub open: bool,
 }
@@ -257,7 +257,7 @@ pub struct ReportArguments {
   preheat doctor --python /usr/bin/python3
   preheat doctor --json -")]
 pub struct DoctorArguments {
-    /// Python whose frameworks are looked for [default: the active virtual environment's, else python3]
+    /// Python interpreter whose frameworks are inspected [default: that of the active virtual environment, else python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
@@ -268,7 +268,7 @@ pub struct DoctorArguments {
 
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
-    /// The directory to write to; it is created
+    /// The directory to write to, created if missing
     #[arg(value_name = "DIRECTORY")]
     pub directory: PathBuf,
 }
@@ -324,7 +324,7 @@ fn iterations(how: &str) -> Result<String, String> {
     }
 }
 
-/// Whether it names a function: `package.module:function` or `module:Class.method`.
+/// Matches `package.module:function` and `module:Class.method`.
 fn is_function(text: &str) -> bool {
     let is_path = |path: &str| path.split('.').all(|part| !part.is_empty());
     let parts: Vec<&str> = text.split(':').collect();
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn several_devices_can_be_named() {
         let arguments = Arguments::try_parse_from(["preheat", "lab", "--device", "cpu,opencl"])
-            .expect("it is right");
+            .expect("it is valid");
         let Command::Lab(lab) = arguments.command else {
             panic!("it is lab")
         };

@@ -1,4 +1,4 @@
-//! `preheat doctor`: what this machine has, and what to install for the rest.
+//! `preheat doctor`: shows devices, drivers and frameworks, and what to install.
 
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ struct Doctor {
     preheat: &'static str,
     machine: Machine,
     devices: Vec<DeviceFinding>,
-    /// What `--device auto` takes.
+    /// The device that `--device auto` selects.
     auto: &'static str,
     nvrtc: Finding,
     python: Option<PythonFinding>,
@@ -40,7 +40,7 @@ struct DeviceFinding {
     missing: Option<String>,
 }
 
-/// Something that is here in a version, or missing for a reason.
+/// A component: its version, or the reason why it is missing.
 #[derive(Serialize)]
 struct Finding {
     version: Option<String>,
@@ -51,7 +51,7 @@ struct Finding {
 struct PythonFinding {
     path: String,
     version: String,
-    /// Whether its packages have bytecode; nothing where it does not say.
+    /// The bytecode of its packages; `None` if unknown.
     bytecode: Option<BytecodeFound>,
 }
 
@@ -166,7 +166,7 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
     }
 }
 
-/// What to do about packages without bytecode.
+/// Advice for packages without bytecode.
 fn bytecode_advice(found: &BytecodeFound) -> Option<String> {
     if !found.is_missing() {
         return None;
@@ -183,16 +183,16 @@ fn bytecode_advice(found: &BytecodeFound) -> Option<String> {
     ))
 }
 
-/// The largest pinned copy of `lab` needs this much.
+/// The memory for the largest pinned copy of `lab`.
 const LOCKED: u64 = 256 << 20;
 
-/// Whether the cpu device can lock as much memory as `transfer` asks for.
+/// Advice if the cpu device cannot lock the memory that `transfer` needs.
 fn pinning_advice() -> Option<String> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: getrlimit writes one rlimit, which `limit` is.
+    // SAFETY: getrlimit writes one rlimit, to a valid location.
     let answered = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } == 0;
     let root = preheat_host::user() == 0;
     (answered && !root && limit.rlim_cur < LOCKED).then(|| {
@@ -244,7 +244,7 @@ fn text(found: &Doctor, width: usize) -> String {
         .or(nvrtc.missing.as_ref())
         .map_or("", String::as_str);
     row(&mut lines, nvrtc.version.is_some(), "nvrtc", about, width);
-    lines.push(format!("  `--device auto` takes {}.", found.auto));
+    lines.push(format!("  `--device auto` selects {}.", found.auto));
     lines.push(String::new());
     match &found.python {
         Some(python) => {

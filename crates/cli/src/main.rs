@@ -1,7 +1,7 @@
 //! preheat measures, explains and removes GPU cold start.
 //!
-//! The flow: arguments → what they ask for → the room that does it → a rendering.
-//! This crate knows flags, terminals, files and exit codes, and measures nothing.
+//! The flow: arguments → a request → the crate that handles it → a rendering. This crate
+//! handles flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
 mod check;
@@ -32,7 +32,7 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    // Starts of the lab are this program itself: they come before any flag is read.
+    // The starts of `lab` execute this program; handle them before any flag is parsed.
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_deref().and_then(|first| first.to_str()) {
         Some(preheat_lab::CHILD_ARGUMENT) => return preheat_lab::child_main(arguments),

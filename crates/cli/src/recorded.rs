@@ -1,4 +1,4 @@
-//! A recording that was just made.
+//! Reads a recording that was just made.
 
 mod timers;
 
@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use preheat_launch::{locate_optional_imports, save_manifest};
 use preheat_model::run::Recording;
 
-/// Reads it as `preheat report` would, and completes it with what only this machine knows:
-/// the source behind its clock readings and imports, and whether `preheat start` can serve it.
+/// Reads a recording as `preheat report` would, and completes it with facts about this
+/// machine: the source of its clock readings and imports, and whether `preheat start` can
+/// serve the command.
 pub fn read(directory: &Path) -> Result<Recording> {
     let mut recording = preheat_trace::read(directory)
         .with_context(|| format!("the recording in {} cannot be read", directory.display()))?;
@@ -19,7 +20,7 @@ pub fn read(directory: &Path) -> Result<Recording> {
     let command: Vec<OsString> = recording.manifest.command.iter().map(Into::into).collect();
     if let Err(why) = preheat_start::serves(&command) {
         recording.manifest.started_plainly = Some(why);
-        // Without it, a report of the recording predicts what a start would not do.
+        // Otherwise a later report would predict savings that `start` cannot deliver.
         let _ = save_manifest(&recording.manifest, directory);
     }
     Ok(recording)

@@ -1,6 +1,6 @@
 //! `preheat run`: flags → recorded starts → analysis → renderings.
 //!
-//! The command's own output stays its own: what preheat says goes to standard error.
+//! Standard output belongs to the command; preheat prints to standard error.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,14 +22,14 @@ use crate::recorded;
 use crate::show::{Targets, send};
 use crate::terminal;
 
-/// The page that lies in every recording.
+/// The HTML page in every recording.
 pub const PAGE: &str = "report.html";
 
 pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
     if targets.use_stdout() {
         return Err(Usage(
-            "standard output is the command's own: name a file, or use `preheat report` afterwards"
+            "standard output belongs to the command: name a file, or use `preheat report` afterwards"
                 .into(),
         )
         .into());
@@ -41,7 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     let recorded = {
         let bar = Bar::new();
         preheat_launch::record(&request, |progress| {
-            // The first start has the terminal for itself.
+            // The first start may use the terminal, so no progress bar is drawn.
             if progress.done > 0 && !arguments.all_output {
                 bar.draw(&Progress::from(progress));
             }
@@ -59,14 +59,14 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
         return Ok(if succeeded { ExitCode::from(125) } else { code });
     }
 
-    // Whatever goes wrong from here on, the command has run: its exit code counts.
+    // The command has run: from here on, errors do not change the exit code.
     if let Err(why) = show(&targets, &output, arguments) {
         complain(&format!("{why:#}"));
     }
     Ok(code)
 }
 
-/// The reason why there is no recording, where it could not be written.
+/// The message if the recording could not be written.
 fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
     if output.join("recording.json").exists() {
         return None;
@@ -81,12 +81,12 @@ fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
         .find(|note| note.contains("recording.json"));
     let why = why.map_or("recording.json could not be written", String::as_str);
     Some(format!(
-        "the recording of {starts} is lost: {why}. The command itself has run; --output names a \
+        "the recording of {starts} is lost: {why}. The command has run; use --output to choose a \
          directory on another disk"
     ))
 }
 
-/// From the files that were just written, as `preheat report` would read them.
+/// Shows the recording that was just written, as `preheat report` would.
 fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()> {
     let recording = recorded::read(output)?;
     let findings = analyze(&recording);
@@ -95,7 +95,7 @@ fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()
     let paged = fs::write(&page, run_html(&findings.report, &findings.view))
         .with_context(|| format!("{} could not be written", page.display()));
     if !arguments.quiet {
-        say(&findings, output, paged.is_ok().then_some(&page), targets);
+        print_report(&findings, output, paged.is_ok().then_some(&page), targets);
     }
     let sent = send(&arguments.export, &recording, &findings);
     let opened = match arguments.open && paged.is_ok() {
@@ -127,8 +127,8 @@ fn open(page: &Path) -> Result<()> {
     )
 }
 
-/// The report for a person at the prompt.
-fn say(findings: &Findings, output: &Path, page: Option<&PathBuf>, targets: &Targets) {
+/// Prints the terminal report.
+fn print_report(findings: &Findings, output: &Path, page: Option<&PathBuf>, targets: &Targets) {
     let terminal = terminal::of_stderr();
     let mut text = String::from("\n");
     text.push_str(&run_terminal(&findings.report, &terminal));
@@ -137,12 +137,12 @@ fn say(findings: &Findings, output: &Path, page: Option<&PathBuf>, targets: &Tar
     }
     text.push_str(&directory_line("recording  ", output, "it", terminal.width));
     text.push_str(&targets.files());
-    // A reader that is gone is no reason to lose the exit code.
+    // A closed standard error must not change the exit code.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// The line that names a directory, and how to show what is in it again; below it where the
-/// terminal is narrow.
+/// The line with a directory and the command that shows its contents again, on a second line
+/// if the terminal is narrow.
 pub fn directory_line(label: &str, directory: &Path, what: &str, width: usize) -> String {
     let line = format!("{label}{}", directory.display());
     let hint = format!(
@@ -155,22 +155,23 @@ pub fn directory_line(label: &str, directory: &Path, what: &str, width: usize) -
     }
 }
 
-/// The command could not be started at all; an empty recording is of no use.
+/// Reports that the command could not be started, and removes the empty recording.
 fn failed(why: &LaunchError, output: &Path) -> ExitCode {
     complain(&why.to_string());
-    // Only if there is nothing in it.
+    // Fails if the directory is not empty.
     let _ = fs::remove_dir(output);
     ExitCode::from(why.exit_code())
 }
 
-/// The command's own: that of the first start that failed, else 0.
+/// The exit code of the first start that failed, else 0.
 fn code(manifest: &Manifest) -> ExitCode {
     let failed = manifest.starts.iter().find(|start| start.exit_code != 0);
     ExitCode::from(failed.map_or(0, |start| (start.exit_code & 0xff) as u8))
 }
 
-/// What the command is called: `train` for `python -u src/train.py`, `serve` for
-/// `python -m serve`, else the program's own name. `preheat start` is called as what it starts.
+/// A short name for the command: `train` for `python -u src/train.py`, `serve` for
+/// `python -m serve`, else the name of the program. `preheat start` is named after the
+/// command that it starts.
 pub fn name(command: &[std::ffi::OsString]) -> String {
     let stem = |path: &OsStr| {
         Path::new(path)

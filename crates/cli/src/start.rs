@@ -1,7 +1,7 @@
-//! `preheat start`: flags → a start, or what there is about warm parents.
+//! `preheat start`: starts a command, or manages warm parents and caches.
 //!
-//! The command's own output stays its own: what preheat says, and only if it is asked to,
-//! goes to standard error.
+//! Standard output belongs to the command. preheat prints to standard error, and only if
+//! asked to.
 
 mod caches;
 mod kinds;
@@ -24,12 +24,12 @@ use crate::args::StartArguments;
 use crate::exit::{FAILED, Usage, complain};
 use crate::output::print;
 
-/// How long a warm parent may take to be made, where nothing else is asked for.
+/// The default time limit for creating a warm parent with --prepare.
 const PREPARATION: Duration = Duration::from_secs(120);
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.contradicts_itself() {
-        return Err(Usage("--only none goes with no other remedy".into()).into());
+        return Err(Usage("--only none cannot be combined with other remedies".into()).into());
     }
     if arguments.prepare
         && arguments
@@ -37,7 +37,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
             .is_some_and(|only| !only.contains(&Remedy::WarmParent))
     {
         return Err(
-            Usage("--prepare is for the warm parent, which --only leaves out".into()).into(),
+            Usage("--prepare creates a warm parent, which --only leaves out".into()).into(),
         );
     }
     if arguments.list {
@@ -101,27 +101,27 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     }))
 }
 
-/// What a recording tells of the command: it is kept, and its imports are returned.
+/// Stores the observations of a recording, and returns its imports.
 fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
     let read = preheat_trace::read(recording).map_err(|why| {
         Usage(format!(
-            "{} is no recording that could be read: {why}",
+            "cannot read {} as a recording: {why}",
             recording.display()
         ))
     })?;
     if let Ok(known) = Known::of(&arguments.command) {
-        // It is for remedies that a measurement keeps, and there may be none.
+        // The observations are for remedies chosen by a measurement; there may be none.
         let _ = known.saw(&seen::seen(&read));
     }
     let (names, files) = preheat_trace::imports(&read.starts);
     Ok(Imports { names, files })
 }
 
-/// Have the warm parent made, and wait for it.
+/// Creates the warm parent, and waits until it is ready.
 fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<ExitCode> {
-    let spoken = arguments.verbose || io::stderr().is_terminal();
+    let shows_progress = arguments.verbose || io::stderr().is_terminal();
     let told = |sentence: &str| {
-        if spoken {
+        if shows_progress {
             complain(sentence);
         }
     };
@@ -135,7 +135,7 @@ fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<Exit
     });
     Ok(match prepared {
         Ok(()) => {
-            told("its warm parent is there");
+            told("the warm parent is ready");
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -155,7 +155,7 @@ fn forget(arguments: &StartArguments) -> Result<ExitCode> {
     };
     known
         .forget()
-        .context("what is known of it cannot be removed")?;
+        .context("cannot delete the stored knowledge about the command")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -163,24 +163,24 @@ fn stop(which: &str) -> Result<ExitCode> {
     let stopped = preheat_start::stop(which).context("the warm parents cannot be stopped")?;
     if stopped == 0 && which != "all" {
         return Err(Usage(format!(
-            "unknown warm parent {which}; `preheat start --list` lists those that run"
+            "unknown warm parent {which}; `preheat start --list` lists the running ones"
         ))
         .into());
     }
     if io::stderr().is_terminal() {
         complain(match stopped {
-            0 => "no warm parents ran",
-            1 => "one warm parent has left",
-            _ => "the warm parents have left",
+            0 => "no warm parents were running",
+            1 => "stopped one warm parent",
+            _ => "stopped all warm parents",
         });
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The warm parents for a person at the prompt.
+/// Formats the table of warm parents.
 fn table(running: &[Running], verbose: bool) -> String {
     if running.is_empty() {
-        return "no warm parents run\n".to_owned();
+        return "no warm parents are running\n".to_owned();
     }
     let mut text = format!(
         "{:>8}  {:>7}  {:>8}  {:>6}  program\n",
@@ -231,7 +231,7 @@ mod tests {
     use preheat_start::RunningStandby;
 
     #[test]
-    fn parents_are_listed_a_line_each() {
+    fn parents_are_listed_one_per_line() {
         assert!(table(&[], false).contains("no warm parents"));
         let parent = Running {
             id: "7".into(),

@@ -146,7 +146,7 @@ fn bad_flags_and_bad_recordings_are_sentences() {
         ),
         (
             vec!["run", "--json", "-", "--", "true"],
-            "the command's own",
+            "belongs to the command",
         ),
         (vec!["report", "nowhere"], "nowhere"),
     ] {

@@ -266,7 +266,7 @@ fn a_bundle_for_another_card_or_driver_is_not_taken() {
 fn bad_input_gets_a_sentence() {
     let home = Directory::new();
     refused(&mut start(&home, &["--pack", "b.tar"]), "no compiled code");
-    refused(&mut start(&home, &["--pack", "-"]), "name of a file");
+    refused(&mut start(&home, &["--pack", "-"]), "file name");
     refused(&mut start(&home, &["--unpack", "no.tar"]), "cannot be read");
     refused(&mut start(&home, &["--unpack", "."]), "cannot be read");
     refused(

@@ -11,22 +11,22 @@ use super::{TEMPLATE, iterations, seconds, starts};
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "The first start of a Python program is a plain one, which is only asked at its end what it has imported. Then a warm parent imports that ahead, in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. Where a warm start might not be the same, the program is started plainly, and -v says why.
+    before_help = "The first start of a Python program is a plain one; as it exits, preheat records which modules it imported. A warm parent then imports them in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. If a warm start might behave differently, the program is started plainly, and -v shows why.
 
-With --measure, this and other remedies (the driver initialized during imports, files read ahead, kept compile caches and bytecode, settings of the driver) are tried against plain starts in turn, and what clearly pays on this machine is what later starts have.",
+With --measure, this and other remedies (driver initialization during imports, reading files ahead, kept compile caches and bytecode, driver settings) are compared with plain starts, interleaved. Later starts use the remedies that clearly help on this machine.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
-  preheat start -v -- python -m mypackage.serve  says how it was started
-  preheat start --measure -- python train.py     keeps what is shown to pay
+  preheat start -v -- python -m mypackage.serve  show how it was started
+  preheat start --measure -- python train.py     measure remedies, keep those that help
   preheat start --prepare --from REC -- python serve.py
-  preheat start --standby -- python train.py     on a GPU that is ready
-  preheat start --list                           warm parents that run
-  preheat start --stop                           they leave, programs stay
+  preheat start --standby -- python train.py     start on a GPU that is ready
+  preheat start --list                           list the running warm parents
+  preheat start --stop                           stop them; running programs continue
   preheat start --caches /mnt/kept -- python serve.py
-  preheat start --pack kept.tar                  compiled code, to take along
+  preheat start --pack kept.tar                  pack compiled code for other machines
 
-Exit codes: the program's own, or the same signal; of --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
+Exit codes: that of the program, or the same signal; with --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
 )]
 pub struct StartArguments {
     /// The command and its arguments
@@ -37,27 +37,27 @@ pub struct StartArguments {
     )]
     pub command: Vec<OsString>,
 
-    /// Say on standard error how it was started, or why it was started plainly; of --list, what is not imported ahead
+    /// Print to standard error how it was started, or why plainly; with --list, show what is not imported ahead
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// Never print a hint; by default, at a terminal, one line says the first time why a program cannot be started warm
+    /// Never print a hint; by default, at a terminal, one line explains the first time why a program cannot be started warm
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// The Python that a command became, as the kernel found it: the command is its arguments
+    /// The Python that a command turned into, as the kernel found it; the command holds its arguments
     #[arg(long, value_name = "PATH", hide = true)]
     pub became: Option<PathBuf>,
 
-    /// A warm parent leaves after so long without a start [default: 1800]
+    /// Stop a warm parent after this long without a start [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub idle: Option<Duration>,
 
-    /// Start plainly if a warm parent has not answered after so long [default: 0.2]
+    /// Start plainly if the warm parent has not answered after this long [default: 0.2]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Start from a standby, a process that has the GPU ready and has rehearsed the program's operations, and prepare the next one; parked: it holds no device memory while it waits; hot: it does, and starts faster [default: parked]
+    /// Start from a standby, a process that has the GPU ready and has rehearsed the program's operations, and prepare the next one. parked: holds no device memory while it waits; hot: does, and starts faster [default: parked]
     #[arg(
         long,
         value_name = "FORM",
@@ -68,30 +68,30 @@ pub struct StartArguments {
     )]
     pub standby: Option<Form>,
 
-    /// With --standby: how many to keep ready, 1 to 64 [default: 1]
+    /// With --standby: the number to keep ready, 1 to 64 [default: 1]
     #[arg(long, value_name = "N", value_parser = standbys, requires = "standby")]
     pub standby_count: Option<usize>,
 
-    /// Only these remedies, several with commas, whatever was decided: warm-parent, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
+    /// Use only these remedies, separated by commas, instead of those chosen by --measure: warm-parent, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 
-    /// Try the remedies that apply: plain starts and starts with each of them take turns, and what pays is kept for later starts
+    /// Measure the remedies that apply, interleaved with plain starts; remedies that help are used for later starts
     #[arg(long, conflicts_with_all = ["list", "stop"])]
     pub measure: bool,
 
     #[command(flatten)]
     pub measuring: MeasuringArguments,
 
-    /// Know what the program imports from a recording of `preheat run`, rather than from its first start
+    /// Take the list of imports from a `preheat run` recording instead of the first start
     #[arg(long, value_name = "RECORDING", conflicts_with_all = ["list", "stop", "measure"])]
     pub from: Option<PathBuf>,
 
-    /// Have the warm parent made, wait until it serves, and start nothing
+    /// Create the warm parent, wait until it is ready, and exit
     #[arg(long, conflicts_with_all = ["list", "stop", "measure"])]
     pub prepare: bool,
 
-    /// Forget what was measured, learned and seen of the command, and start nothing
+    /// Delete everything that was measured and learned about the command, and exit
     #[arg(long, conflicts_with_all = ["list", "stop", "measure", "prepare"])]
     pub forget: bool,
 
@@ -99,7 +99,7 @@ pub struct StartArguments {
     #[arg(long, hide = true, requires = "only")]
     pub strictly: bool,
 
-    /// Keep all that the program compiles in this directory, on whatever machine or volume; also PREHEAT_CACHES [default: only what it was seen to compile, in ~/.cache/preheat/caches]
+    /// Keep everything that the program compiles in this directory, on any volume; also PREHEAT_CACHES [default: ~/.cache/preheat/caches, and only caches that a measured program uses]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "stop"])]
     pub caches: Option<PathBuf>,
 
@@ -107,11 +107,11 @@ pub struct StartArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop", "unpack"])]
     pub pack: Option<PathBuf>,
 
-    /// Unpack such a file, - for standard input: where it was packed from, or into --caches
+    /// Unpack such a file (- for standard input), into --caches or the path that it was packed from
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop"])]
     pub unpack: Option<PathBuf>,
 
-    /// List the warm parents that run, and start nothing
+    /// List the running warm parents, and exit
     #[arg(long, conflicts_with_all = ["command", "stop"])]
     pub list: bool,
 
@@ -130,45 +130,45 @@ pub struct StartArguments {
 #[derive(Debug, Args)]
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
-    /// Of --measure: starts of each kind, 4 or more (there are 2 to 16 kinds); the first of each does not count [default: 6]
+    /// With --measure: starts per configuration, at least 4; the first of each is a warm-up. There are 2 to 16 configurations [default: 6]
     #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// Of --measure: begin no further start after so long [default: no bound]
+    /// With --measure: stop beginning new starts after this long [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// Of --measure: what an iteration is (see `preheat run --help`) [default: auto]
+    /// With --measure: how iterations are detected (see `preheat run --help`) [default: auto]
     #[arg(long, value_name = "HOW", value_parser = iterations)]
     pub iterations: Option<String>,
 
-    /// Of --measure: write the result as JSON; - for standard output
+    /// With --measure: write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Of --measure: write the result as one HTML page; - for standard output
+    /// With --measure: write the result as one HTML page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Of --measure: the directory of the recordings [default: preheat-start-NAME]
+    /// With --measure: the directory for the recordings [default: preheat-start-NAME]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
 
 impl StartArguments {
-    /// The remedies that are asked for; `None` for those that were decided on.
+    /// The remedies of --only; `None` for those chosen by a measurement.
     pub fn remedies(&self) -> Option<Remedies> {
         let only = self.only.as_ref()?;
         Some(only.iter().flatten().copied().collect())
     }
 
-    /// The standbys that are asked for.
+    /// The standbys of --standby.
     pub fn standby(&self) -> Option<Standby> {
         let count = self.standby_count.unwrap_or(1);
         self.standby.map(|form| Standby { form, count })
     }
 
-    /// The options that apply as well to the Python that the command becomes.
+    /// The options that also apply to the Python that the command turns into.
     pub fn again(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut put = |name: &str, value: String| words.push(format!("{name}={value}").into());
@@ -199,14 +199,14 @@ impl StartArguments {
         words
     }
 
-    /// Whether none is asked for, and yet some.
+    /// Returns true if `--only none` is combined with other remedies.
     pub fn contradicts_itself(&self) -> bool {
         let only = self.only.as_deref().unwrap_or_default();
         only.len() > 1 && only.contains(&None)
     }
 }
 
-/// A number of standbys.
+/// Parses the number of standbys.
 fn standbys(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if (1..=MOST_STANDBYS).contains(&count) => Ok(count),
@@ -214,7 +214,7 @@ fn standbys(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A remedy, or none.
+/// Parses a remedy or `none`.
 fn only(text: &str) -> Result<Option<Remedy>, String> {
     match text {
         "none" => Ok(None),

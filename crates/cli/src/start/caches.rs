@@ -1,5 +1,5 @@
-//! `preheat start --pack`, `--unpack` and `--caches`: compiled code in one place, carried
-//! to other machines as one file.
+//! `preheat start --pack`, `--unpack` and `--caches`: keeps compiled code in one directory,
+//! and carries it to other machines as one file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,22 +19,22 @@ use crate::exit::{self, Usage, complain};
 use crate::output::print;
 use crate::progress::{Bar, Progress};
 
-/// The kernel driver shows itself here, also where no program can use it.
+/// Exists if the kernel driver is loaded, even if no program can use it.
 const DRIVER: &str = "/proc/driver/nvidia/version";
 
-/// Have a start keep its caches in the place that a flag named.
+/// Makes a start keep its caches in the directory of --caches.
 pub fn name(place: &Path) -> Result<()> {
     let place = kept_caches::whole(place).map_err(|why| Usage(format!("--caches {why}")))?;
-    // SAFETY: this process has one thread yet.
+    // SAFETY: this process still has one thread.
     unsafe { std::env::set_var(kept_caches::VARIABLE, place) };
     Ok(())
 }
 
-/// Pack the place into a file.
+/// Packs the cache directory into a file.
 pub fn pack(to: &Path) -> Result<ExitCode> {
     if to == Path::new("-") {
         return Err(Usage(
-            "--pack needs the name of a file: what stands first in a bundle is known last"
+            "--pack needs a file name: the bundle's header is written last, so it cannot be streamed"
                 .to_owned(),
         )
         .into());
@@ -45,11 +45,11 @@ pub fn pack(to: &Path) -> Result<ExitCode> {
     let done = watched(|watch| kept_caches::pack(&place, to, &now_rfc3339(), &machine, watch));
     let packed = match done {
         Ok(packed) => packed,
-        Err(why) => return told(why, "nothing was packed"),
+        Err(why) => return failed(why, "nothing was packed"),
     };
     for (variable, path) in kept_caches::elsewhere(&place) {
         complain(&format!(
-            "{variable} leads to {}, which is not in {} and was not packed",
+            "{variable} points to {}, which is not in {} and was not packed",
             path.display(),
             place.display()
         ));
@@ -76,10 +76,10 @@ pub fn pack(to: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Unpack a file, or standard input, into the place that is named, else where it was
+/// Unpacks a file, or standard input, into the named directory, or into the path that it was
 /// packed from.
 pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
-    // A place that the environment names is where later starts will look.
+    // Later starts will use the directory that the environment names.
     let variable = std::env::var_os(kept_caches::VARIABLE).filter(|value| !value.is_empty());
     let named = named
         .or(variable.as_deref().map(Path::new))
@@ -102,19 +102,20 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
         Ok(unpacked) => unpacked,
         Err(why) => {
             doubt.iter().for_each(|note| complain(note));
-            return told(why, &format!("{shown} was not unpacked"));
+            return failed(why, &format!("{shown} was not unpacked"));
         }
     };
     unpacked.notes.iter().for_each(|note| complain(note));
     if kept_caches::default_place().ok().as_ref() != Some(&unpacked.place) {
         complain(&format!(
-            "it is found by programs that are started with `preheat start --caches {}`",
+            "programs find it if they are started with `preheat start --caches {}`",
             unpacked.place.display()
         ));
     }
     let there = match unpacked.there {
         0 => String::new(),
-        there => format!("; {there} more were left as they are, for something is there already"),
+        1 => "; 1 existing file was kept".to_owned(),
+        there => format!("; {there} existing files were kept"),
     };
     print(
         format!(
@@ -136,7 +137,7 @@ fn open(path: &Path) -> Result<File> {
     opened.map_err(|why| Usage(format!("{} cannot be read: {why}", path.display())).into())
 }
 
-/// A source whose reader need not wait for it after Ctrl-C.
+/// A source whose reads fail after Ctrl-C instead of blocking.
 struct Interruptible<'a>(&'a mut dyn Read);
 
 impl Read for Interruptible<'_> {
@@ -153,7 +154,7 @@ impl Read for Interruptible<'_> {
     }
 }
 
-/// This machine, and what to doubt about it.
+/// Describes this machine, with a warning if its GPU cannot be used.
 fn machine() -> (Machine, Option<String>) {
     let (card, doubt) = match probe_device(Kind::Cuda) {
         Ok(found) => {
@@ -166,17 +167,16 @@ fn machine() -> (Machine, Option<String>) {
             };
             (Some(card), None)
         }
-        // No GPU is nothing to speak of; one that cannot be used is.
-        Err(why) if PathBuf::from(DRIVER).exists() => (
-            None,
-            Some(format!("the GPU cannot be asked what it is: {why}")),
-        ),
+        // A missing GPU is normal; one that cannot be used is worth a warning.
+        Err(why) if PathBuf::from(DRIVER).exists() => {
+            (None, Some(format!("the GPU cannot be identified: {why}")))
+        }
         Err(_) => (None, None),
     };
     (Machine::here(card), doubt)
 }
 
-/// Do something with files, with a progress bar, until it is done or interrupted.
+/// Runs `work` with a progress bar, until it is done or interrupted.
 fn watched<T>(work: impl FnOnce(&mut kept_caches::Watch<'_>) -> T) -> T {
     const EVERY: Duration = Duration::from_millis(50);
     let bar = Bar::new();
@@ -199,18 +199,18 @@ fn watched<T>(work: impl FnOnce(&mut kept_caches::Watch<'_>) -> T) -> T {
     work(&mut watch)
 }
 
-/// The exit code for what was not done, and the sentence about it.
-fn told(why: BundleError, what: &str) -> Result<ExitCode> {
+/// Reports an error and returns its exit code.
+fn failed(why: BundleError, what: &str) -> Result<ExitCode> {
     match why {
-        // Whatever else went wrong then is no news.
-        _ if interrupted() => told_interrupted(what),
+        // Other errors are consequences of the interruption.
+        _ if interrupted() => was_interrupted(what),
         BundleError::Refused(why) => Err(Usage(format!("{what}: {why}")).into()),
         BundleError::Failed(why) => Err(anyhow!("{what}: {why}")),
-        BundleError::Interrupted => told_interrupted(what),
+        BundleError::Interrupted => was_interrupted(what),
     }
 }
 
-fn told_interrupted(what: &str) -> Result<ExitCode> {
+fn was_interrupted(what: &str) -> Result<ExitCode> {
     complain(&format!("{what}: interrupted"));
     Ok(ExitCode::from(exit::INTERRUPTED))
 }

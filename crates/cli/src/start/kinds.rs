@@ -1,22 +1,23 @@
-//! The kinds of starts that are made to try remedies out.
+//! The configurations of a measurement.
 //!
-//! Plain ones; each remedy alone; all together; and where there are more than two, all but
-//! each. What only helps a colder start is tried alone, against plain ones that are as cold.
+//! These are plain starts, each remedy alone, all remedies together and, if there are more
+//! than two, all but each one. A remedy that only helps colder starts is measured alone,
+//! against plain starts of the same temperature.
 
 use preheat_model::run::Temperature;
 use preheat_start::{Remedies, Remedy};
 
-/// Starts of one kind.
+/// A configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub remedies: Remedies,
-    /// How cold they are made.
+    /// The temperature of its starts.
     pub temperature: Temperature,
-    /// How cold the plain ones are made that they are compared with.
+    /// The temperature of the plain starts that it is compared with.
     pub against: Temperature,
 }
 
-/// How cold a start is that a remedy is for.
+/// The temperature at which a remedy helps.
 fn helps(remedy: Remedy) -> Temperature {
     match remedy {
         Remedy::Prefetch => Temperature::Disk,
@@ -25,7 +26,7 @@ fn helps(remedy: Remedy) -> Temperature {
     }
 }
 
-/// All kinds for these remedies, plain ones first.
+/// All configurations for these remedies, plain starts first.
 pub fn kinds(tried: &Remedies) -> Vec<Kind> {
     let of = |against: Temperature| -> Remedies {
         let remedies = tried.iter().copied();
@@ -34,7 +35,7 @@ pub fn kinds(tried: &Remedies) -> Vec<Kind> {
             .collect()
     };
     let kind = |remedies: Remedies, against: Temperature| Kind {
-        // Caches that are kept are not empty: that is the point.
+        // Kept caches are not emptied: that is the point of the remedy.
         temperature: match (remedies.is_empty(), against) {
             (false, Temperature::Caches) => Temperature::Process,
             _ => against,
@@ -67,7 +68,7 @@ pub fn kinds(tried: &Remedies) -> Vec<Kind> {
 }
 
 impl Kind {
-    /// What its directory is called.
+    /// The name of its directory.
     pub fn directory(&self) -> String {
         let cold = match self.against {
             Temperature::Process => "",
@@ -82,7 +83,7 @@ impl Kind {
         ids.join("+")
     }
 
-    /// What it is called for people.
+    /// The human-readable name.
     pub fn title(&self) -> String {
         if self.remedies.is_empty() {
             return "plain".to_owned();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn remedies_are_tried_singly_and_together() {
+    fn remedies_are_measured_alone_and_together() {
         use Remedy::{LoaderThreads, OverlappedInit, WarmParent};
         assert_eq!(directories(&[WarmParent]), ["plain", "warm-parent"]);
         assert_eq!(
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_helps_colder_starts_is_compared_with_those() {
+    fn remedies_for_colder_starts_are_compared_with_colder_plain_starts() {
         let kinds = kinds(&Remedies::from([Remedy::Prefetch, Remedy::KeptCaches]));
         let names: Vec<String> = kinds.iter().map(Kind::directory).collect();
         assert_eq!(

@@ -1,15 +1,15 @@
-//! The warm parents that a measurement has made.
+//! Stops the warm parents that a measurement has created.
 
 use std::ffi::OsString;
 
-/// Warm parents that are made for a measurement leave with it.
+/// A guard that stops the warm parents created since [`Made::since`].
 pub struct Made {
     command: String,
     before: Vec<String>,
 }
 
 impl Made {
-    /// From here on, of this command.
+    /// Covers the parents of this command that are created from now on.
     pub fn since(command: &[OsString]) -> Made {
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let command = words.join(" ");
@@ -24,14 +24,14 @@ impl Drop for Made {
     fn drop(&mut self) {
         for id in ids(&self.command) {
             if !self.before.contains(&id) {
-                // One that does not leave now does so when it is idle.
+                // If this fails, the parent exits when it is idle.
                 let _ = preheat_start::stop(&id);
             }
         }
     }
 }
 
-/// Of the parents of this command.
+/// The IDs of the parents of this command.
 fn ids(command: &str) -> Vec<String> {
     let running = preheat_start::list().unwrap_or_default();
     let own = running.into_iter();

@@ -1,8 +1,8 @@
-//! `preheat start --measure`: a recorded look at the program → the remedies that apply →
-//! starts of every kind in turn → what pays, which is kept.
+//! `preheat start --measure`: records a plain start → finds the remedies that apply →
+//! interleaves starts of all configurations → keeps the remedies that help.
 //!
-//! Each kind is a command of its own: `preheat start --only … -- CMD`, recorded as any other
-//! program is. So plain and remedied starts differ in nothing but the remedies.
+//! Each configuration is a separate command, `preheat start --only … -- CMD`, recorded like
+//! any other program. Plain and remedied starts thus differ only in the remedies.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -38,7 +38,7 @@ use crate::run::{PAGE, name};
 use crate::show::Targets;
 use crate::terminal;
 
-/// Starts of each kind, the first of which does not count.
+/// The default number of starts per configuration; the first is a warm-up.
 const STARTS: usize = 6;
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
@@ -48,7 +48,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         .is_some_and(|starts| starts < FEWEST + 1)
     {
         return Err(Usage(format!(
-            "--measure needs at least {} starts of each kind: the first does not count",
+            "--measure needs at least {} starts per configuration: the first is a warm-up",
             FEWEST + 1
         ))
         .into());
@@ -65,13 +65,13 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         Err(why) => return Ok(not_started(&why)),
     };
     if can_be_read_once() {
-        complain("standard input can be read only once: the program is measured with an empty one");
-        leave_input().context("standard input cannot be left")?;
+        complain("standard input can be read only once; the program is measured with /dev/null");
+        leave_input().context("cannot replace standard input with /dev/null")?;
     }
     let stem = format!("preheat-start-{}", name(&arguments.command));
     let output = place::directory(arguments.measuring.output.as_deref(), &stem)?;
-    let (first, manifest) = match look(arguments, &output) {
-        Ok(looked) => looked,
+    let (first, manifest) = match record_plain(arguments, &output) {
+        Ok(recorded) => recorded,
         Err(why) => {
             let _ = fs::remove_dir(&output);
             return why.downcast::<LaunchError>().map(|why| not_started(&why));
@@ -82,15 +82,15 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     }
     if manifest.starts.iter().any(|start| start.exit_code != 0) {
         complain(&format!(
-            "{}; remedies are measured on a program that succeeds",
-            failure("the plain start", &output.join(LOOK), &manifest)
+            "{}; remedies can only be measured on a program that succeeds",
+            failure("the plain start", &output.join(PLAIN), &manifest)
         ));
         return Ok(ExitCode::from(FAILED));
     }
     known
         .saw(&first.seen)
-        .context("what was seen cannot be kept")?;
-    // Those that are made from here on are for recorded starts, and of no use to others.
+        .context("cannot store the observations")?;
+    // Warm parents created from here on serve recorded starts only.
     let _made = Made::since(&arguments.command);
     let (tried, mut not_tried) = applicable(arguments, &known, &output);
     if interrupted() {
@@ -119,7 +119,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     }
     not_tried.retain(|(remedy, _)| !tried.contains(remedy));
     let mut report = match judged(&kinds, &output, &first.findings.report, &not_tried) {
-        // Not even the first start of each kind was made.
+        // Not every configuration has a start.
         Err(_) if interrupted => {
             return Ok(nothing_decided());
         }
@@ -131,11 +131,11 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         decide(&known, &report)?;
     }
     if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {
-        // What it imports is known: the next start has its parent made.
+        // The imports are known, so the next start can have its parent created.
         let _ = preheat_start::learn(&arguments.command, &first.imports);
     }
     let written = targets.write_tried(&report);
-    // Nothing depends on these.
+    // These copies are optional.
     let _ = fs::write(output.join(MEASUREMENT), tried_json(&report));
     let _ = fs::write(output.join(PAGE), tried_html(&report));
     let mut text = String::from("\n");
@@ -161,13 +161,14 @@ fn nothing_decided() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// Whether standard input is a pipe or the like, which only the first start could read.
+/// Returns true if standard input is a pipe or a socket, which only the first start could
+/// read.
 fn can_be_read_once() -> bool {
     let is = fs::metadata("/proc/self/fd/0");
     is.is_ok_and(|is| is.file_type().is_fifo() || is.file_type().is_socket())
 }
 
-/// An empty standard input in its place.
+/// Replaces standard input with /dev/null.
 fn leave_input() -> io::Result<()> {
     let empty = fs::File::open("/dev/null")?;
     // SAFETY: dup2 takes numbers; nothing here has read from standard input.
@@ -177,25 +178,25 @@ fn leave_input() -> io::Result<()> {
     }
 }
 
-/// Where the first look is.
-const LOOK: &str = "look";
+/// The directory of the plain starts that are recorded first.
+const PLAIN: &str = "look";
 
-/// What a plain start showed.
-struct Look {
+/// The results of the plain starts.
+struct Plain {
     seen: Seen,
     imports: Imports,
     findings: Findings,
 }
 
-/// A plain start or two, recorded: what there is to remedy.
-fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
-    let place = output.join(LOOK);
+/// Records one or two plain starts, to find the remedies that apply.
+fn record_plain(arguments: &StartArguments, output: &Path) -> Result<(Plain, Manifest)> {
+    let place = output.join(PLAIN);
     let mut request = request(arguments, arguments.command.clone(), &place);
     request.starts = Some(1);
     let asked = arguments.remedies();
     let prefetch = asked.is_none_or(|asked| asked.contains(&Remedy::Prefetch));
     if prefetch {
-        // A start that finds nothing in memory shows which parts of its files it needs.
+        // A start with an empty page cache shows which parts of its files it reads.
         request.temperatures.push(Temperature::Disk);
     }
     let manifest = record(&request, |_| {})?;
@@ -206,15 +207,15 @@ fn look(arguments: &StartArguments, output: &Path) -> Result<(Look, Manifest)> {
     }
     let findings = analyze(&recording);
     let (names, files) = preheat_trace::imports(&recording.starts);
-    let look = Look {
+    let plain = Plain {
         seen,
         imports: Imports { names, files },
         findings,
     };
-    Ok((look, manifest))
+    Ok((plain, manifest))
 }
 
-/// The remedies that apply, and why the others do not.
+/// The remedies that apply, and the others with the reasons why they do not.
 fn applicable(
     arguments: &StartArguments,
     known: &Known,
@@ -239,14 +240,14 @@ fn applicable(
     (tried, not_tried)
 }
 
-/// Has the warm parent made, as recorded starts need it; or why there can be none.
+/// Creates the warm parent for recorded starts; an error is the reason why there is none.
 fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let place = output.join("prepare");
-    let look = output.join(LOOK);
+    let plain = output.join(PLAIN);
     let flags = [
         OsStr::new("--prepare"),
         OsStr::new("--from"),
-        look.as_os_str(),
+        plain.as_os_str(),
     ];
     let command = with(&[Remedy::WarmParent], &flags, &arguments.command);
     let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
@@ -256,12 +257,12 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let _ = fs::remove_dir_all(&place);
     match code {
         0 => Ok(()),
-        // It has said why.
-        _ => Err("its warm parent could not be made, as told above".to_owned()),
+        // The command has printed the reason.
+        _ => Err("could not create its warm parent (see above)".to_owned()),
     }
 }
 
-/// Starts of every kind, in turn.
+/// Records the starts of all configurations, interleaved.
 fn series(
     arguments: &StartArguments,
     kinds: &[Kind],
@@ -274,7 +275,7 @@ fn series(
             false => {
                 let remedies: Vec<Remedy> = kind.remedies.iter().copied().collect();
                 let flags = ["--patience", "5", "--strictly"].map(OsStr::new);
-                // The first start finds everything in memory, and nothing to read ahead.
+                // The first start finds all files in the page cache, so prefetch is left out.
                 let strictly = !remedies.contains(&Remedy::Prefetch);
                 let flags = if strictly { &flags[..] } else { &flags[..2] };
                 with(&remedies, flags, &arguments.command)?
@@ -292,9 +293,9 @@ fn series(
     }))
 }
 
-/// `preheat start` with some remedies, as a command.
+/// The command line of `preheat start` with these remedies.
 fn with(remedies: &[Remedy], flags: &[&OsStr], command: &[OsString]) -> Result<Vec<OsString>> {
-    let ourselves = std::env::current_exe().context("preheat cannot find itself")?;
+    let ourselves = std::env::current_exe().context("cannot find the preheat executable")?;
     let only: Vec<&str> = remedies.iter().map(|remedy| remedy.id()).collect();
     let mut words: Vec<OsString> = vec![
         ourselves.into(),
@@ -308,11 +309,11 @@ fn with(remedies: &[Remedy], flags: &[&OsStr], command: &[OsString]) -> Result<V
     Ok(words)
 }
 
-/// What all the starts say.
+/// Analyzes the starts of all configurations.
 fn judged(
     kinds: &[Kind],
     output: &Path,
-    look: &RunReport,
+    plain: &RunReport,
     not_tried: &[(Remedy, String)],
 ) -> Result<TriedReport> {
     let mut reports = Vec::new();
@@ -320,10 +321,10 @@ fn judged(
         let place: PathBuf = output.join(kind.directory());
         let recording = recorded::read(&place)?;
         let mut findings = analyze(&recording);
-        // Nothing depends on the page.
+        // The page is optional.
         let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
         if kind.remedies.is_empty() && kind.temperature == Temperature::Process {
-            add_predictions(&mut findings.report, look);
+            add_predictions(&mut findings.report, plain);
         }
         reports.push((place.display().to_string(), findings.report));
     }
@@ -349,22 +350,20 @@ fn judged(
     ))
 }
 
-/// What only the first look predicts is told too: it was as cold as it happened to be.
-fn add_predictions(report: &mut RunReport, look: &RunReport) {
-    for remedy in &look.remedies {
+/// Adds predictions that only the first plain start made, which may have been colder.
+fn add_predictions(report: &mut RunReport, plain: &RunReport) {
+    for remedy in &plain.remedies {
         if report.remedies.iter().all(|known| known.id != remedy.id) {
             report.remedies.push(remedy.clone());
         }
     }
 }
 
-/// Keep what pays.
+/// Stores the remedies that help.
 fn decide(known: &Known, report: &TriedReport) -> Result<()> {
     let kept = report.kept.iter().filter_map(|id| id.parse().ok());
     let kept: Remedies = kept.collect();
-    known
-        .decide(&kept)
-        .context("what was decided cannot be kept")
+    known.decide(&kept).context("cannot store the decision")
 }
 
 fn not_started(why: &LaunchError) -> ExitCode {

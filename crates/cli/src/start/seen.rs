@@ -1,4 +1,4 @@
-//! What a recording shows of a program that remedies want to know.
+//! Extracts observations for remedies from a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use preheat_model::run::Recording;
 use preheat_model::run::trace::{BytecodeWrite, Process, StartTrace, What};
 use preheat_start::Seen;
 
-/// Of the last start of a recording, which found most in its place.
+/// The observations from the last start of a recording, which had the warmest caches.
 pub fn seen(recording: &Recording) -> Seen {
     let start = recording.starts.last();
     let Some((start, program)) = start.and_then(|start| Some((start, program(start)?))) else {
@@ -17,7 +17,7 @@ pub fn seen(recording: &Recording) -> Seen {
     Seen {
         modules: modules(program),
         files: files(start),
-        // Whoever started another process to do the work must not make the context itself.
+        // Only the process that was started can have its context created ahead.
         device: device(program).filter(|_| program.pid == start.pid),
         uses_cuda: uses_cuda(program),
         forks_use_device: start.processes.iter().filter(is_fork).any(uses_cuda),
@@ -28,8 +28,7 @@ pub fn seen(recording: &Recording) -> Seen {
     }
 }
 
-/// Caches for compiled code, by what a program imports or loads that uses them. Which of
-/// PyTorch's are used is known by its compiler, not by PyTorch itself.
+/// Compile caches by the imported module that uses them. For PyTorch, that is its compiler.
 const USERS: [(&str, &[&str]); 6] = [
     (
         "torch._inductor.codecache",
@@ -42,14 +41,14 @@ const USERS: [(&str, &[&str]); 6] = [
     ("pyopencl", &["POCL_CACHE_DIR"]),
 ];
 
-/// The same by a part of the path of a file that was read.
+/// Compile caches by a part of the path of a file that was read.
 const PLACES: [(&str, &str); 3] = [
     ("/ComputeCache/", "CUDA_CACHE_PATH"),
     ("/libpocl", "POCL_CACHE_DIR"),
     ("/.triton/cache/", "TRITON_CACHE_DIR"),
 ];
 
-/// The variables of the caches that it would read or write.
+/// The variables of the compile caches that the process uses.
 fn caches(process: &Process) -> Vec<String> {
     let imported: BTreeSet<&str> = (process.imports.iter())
         .filter(|import| !import.failed)
@@ -63,8 +62,8 @@ fn caches(process: &Process) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The process that does the program's work: of those that used a GPU, or else of all, the
-/// one that did most.
+/// The main process of the program: the one with the most spans, among those that used a
+/// GPU, or among all.
 fn program(start: &StartTrace) -> Option<&Process> {
     let work = |process: &&Process| -> (bool, usize) {
         let spans = process.threads.iter().map(|thread| thread.spans.len());
@@ -90,11 +89,11 @@ fn uses_cuda(process: &Process) -> bool {
         .any(|name| name.starts_with("cuInit"))
 }
 
-/// The GPU whose primary context it made. A recording does not tell which that was: it is
-/// known only where there is but one.
+/// The GPU on which the process created its primary context. A recording does not include
+/// the index, so it is known only if one GPU is visible.
 fn device(process: &Process) -> Option<u32> {
     let called = called(process);
-    // Flags are for a context that is not there yet.
+    // Flags must be set before the context exists, so it cannot be created ahead.
     let made = called.contains("cuDevicePrimaryCtxRetain")
         && !called
             .iter()
@@ -103,11 +102,11 @@ fn device(process: &Process) -> Option<u32> {
     (made && visible(chosen.as_deref(), gpus()) == 1).then_some(0)
 }
 
-/// How many GPUs a program can see.
+/// The number of GPUs that are visible to a program.
 fn visible(chosen: Option<&str>, all: usize) -> usize {
     match chosen {
         None => all,
-        // What is no number, a MIG part or a UUID, is one each.
+        // MIG devices and UUIDs count as one each.
         Some(names) => names
             .split(',')
             .filter(|name| !name.trim().is_empty())
@@ -115,7 +114,7 @@ fn visible(chosen: Option<&str>, all: usize) -> usize {
     }
 }
 
-/// How many GPUs of NVIDIA's this machine, or container, has.
+/// The number of NVIDIA GPUs in this machine or container.
 fn gpus() -> usize {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
     let is_gpu = |name: &str| {
@@ -127,8 +126,7 @@ fn gpus() -> usize {
         .count()
 }
 
-/// Modules in the order in which their import began, with their files as far as those are
-/// known by their names.
+/// Modules in the order in which their imports began, with their files, matched by name.
 fn modules(process: &Process) -> Vec<(String, String)> {
     let mut by_name: BTreeMap<String, &str> = BTreeMap::new();
     for file in &process.files {
@@ -136,7 +134,7 @@ fn modules(process: &Process) -> Vec<(String, String)> {
             by_name.entry(name).or_insert(file);
         }
     }
-    let mut told = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let mut imports: Vec<(u64, u32)> = (process.threads.iter())
         .flat_map(|thread| &thread.spans)
         .filter(|span| span.what == What::Import)
@@ -146,7 +144,7 @@ fn modules(process: &Process) -> Vec<(String, String)> {
     imports
         .into_iter()
         .filter_map(|(_, at)| process.imports.get(at as usize))
-        .filter(|import| !import.failed && told.insert(&import.name))
+        .filter(|import| !import.failed && listed.insert(&import.name))
         .map(|import| {
             let file = by_name.get(&import.name).copied().unwrap_or_default();
             (import.name.clone(), file.to_owned())
@@ -154,8 +152,8 @@ fn modules(process: &Process) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The modules that a file can be: `/usr/lib/python3/dist-packages/numpy/core/__init__.py` is
-/// `core`, `numpy.core` and some that nobody imports.
+/// The possible module names of a file: for
+/// `/usr/lib/python3/dist-packages/numpy/core/__init__.py`, `core`, `numpy.core` and so on.
 fn names_of(file: &str) -> Vec<String> {
     let Some((directory, name)) = file.rsplit_once('/') else {
         return Vec::new();
@@ -179,11 +177,11 @@ fn names_of(file: &str) -> Vec<String> {
         .collect()
 }
 
-/// Everything that any of its processes read, in the order in which it was first seen.
+/// The files that any process of a start read, in the order of their first use.
 fn files(start: &StartTrace) -> Vec<PathBuf> {
-    let mut told = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let all = start.processes.iter().flat_map(|process| &process.files);
-    all.filter(|file| file.starts_with('/') && told.insert(*file))
+    all.filter(|file| file.starts_with('/') && listed.insert(*file))
         .map(PathBuf::from)
         .collect()
 }
@@ -193,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_counted_as_the_driver_does() {
+    fn visible_devices_are_counted() {
         assert_eq!(visible(None, 8), 8);
         assert_eq!(visible(Some("3"), 8), 1);
         assert_eq!(visible(Some("0,GPU-7e,"), 8), 2);
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_all_its_names() {
+    fn a_file_has_all_possible_module_names() {
         let names = names_of("/usr/lib/python3/dist-packages/numpy/core/__init__.py");
         assert!(names.contains(&"numpy.core".to_owned()), "{names:?}");
         let names = names_of("/lib/_C.cpython-311-x86_64-linux-gnu.so");

@@ -145,7 +145,7 @@ impl Parent {
     /// that the program's code keeps from being imported ahead.
     pub(crate) fn influenced(&self) -> String {
         if let Some((place, why)) = &self.prefix {
-            return format!("; its first lines ran ahead, up to {place}, which {why}");
+            return format!("; its first lines run ahead, up to {place}, which {why}");
         }
         let found = self
             .left_out
