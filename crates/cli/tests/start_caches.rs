@@ -285,7 +285,7 @@ fn bad_input_gets_a_sentence() {
     bundle(&home);
     refused(
         &mut start(&home, &["--caches", "kept", "--pack", "kept"]),
-        "no file",
+        "not a file",
     );
     let whole = fs::read(home.join("b.tar")).expect("it is there");
     fs::write(home.join("cut.tar"), &whole[..whole.len() - 1500]).expect("a file");

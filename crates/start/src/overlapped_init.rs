@@ -226,7 +226,7 @@ mod tests {
 
         let of = |change: fn(&mut Seen)| why(&seen(&[], "import torch", change));
         assert!(of(|seen| seen.device = None).contains("exactly one GPU"));
-        assert!(of(|seen| seen.forks_use_device = true).contains("forks"));
+        assert!(of(|seen| seen.forks_use_device = true).contains("forked"));
         assert!(of(|seen| seen.files.clear()).contains("library"));
         assert!(of(|seen| seen.conditions.push('x')).contains("other arguments"));
     }
