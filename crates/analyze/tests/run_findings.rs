@@ -44,11 +44,13 @@ fn device_memory_is_divided_by_use() {
     p.allocate("cuMemHostAlloc", 16 * MIB, 0x5000_0000, (140.0, 150.0));
     p.allocator(510.2, 60 * MIB, 90 * MIB, 80 * MIB);
     p.resident(100.0, 300 * MIB);
-    p.resident(505.0, 700 * MIB);
+    p.resident(505.0, 600 * MIB);
+    p.resident(512.0, 700 * MIB);
     p.resident(590.0, 900 * MIB);
     let report = findings("auto", with_loop(p).alone(600.0)).report;
     let memory = &report.memory;
     assert_eq!(memory.pinned, 16 * MIB);
+    // The iteration ended at 510: the sample at 505 is older.
     assert_eq!(memory.resident_first, Some(700 * MIB));
     assert_eq!(memory.resident_peak, 1 << 30);
     let device = memory.device.as_ref().unwrap();

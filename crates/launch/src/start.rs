@@ -56,7 +56,6 @@ impl Start<'_> {
         let samples = Samples::create(self.directory, self.limit)
             .map_err(|why| notes.push(format!("threads and processes were not sampled: {why}")))
             .ok();
-        let own_peak = wait::own_peak_resident();
         let (command, clock) = self.prepare(signals).map_err(cannot_begin)?;
         // From before the child exists until signals can be forwarded to it. The threads
         // that are started here never receive any.
@@ -67,7 +66,7 @@ impl Start<'_> {
             return Err(LaunchError::Failed(why.into()));
         }
         let pid = self.spawn(command)?;
-        let exec = clock.read();
+        let before_exec = clock.read();
         let relay = self.lines.map(|(through, pattern)| {
             let errors = self.errors.take();
             through.begin(&pattern, self.quiet, errors, samples.clone())
@@ -94,15 +93,15 @@ impl Start<'_> {
             notes.extend(samples.lock().finish().map(str::to_owned));
         }
         Ok(Ended {
-            exec: exec.unwrap_or(end),
+            exec: before_exec.map_or(end, |before| before.time),
             end,
             pid,
             exit_code,
-            // A process starts as a copy of this one, whose size counts for it.
-            peak_resident: match peak <= own_peak && summary.peak_resident > 0 {
-                true => summary.peak_resident,
-                false => peak,
-            },
+            peak_resident: peak_since_exec(
+                peak,
+                before_exec.map_or(0, |before| before.resident),
+                summary.peak_resident,
+            ),
             notes,
         })
     }
@@ -130,9 +129,9 @@ impl Start<'_> {
             command.stdout(Stdio::null()).stderr(errors);
         }
         // SAFETY: between fork and exec only sigaction, pthread_sigmask, close,
-        // clock_gettime and write are called, which are async-signal-safe. Only descriptors
-        // that the standard library opened for closed streams are closed; nothing uses
-        // them.
+        // clock_gettime, getrusage and write are called. All are async-signal-safe:
+        // getrusage is a plain system call. Only descriptors that the standard library
+        // opened for closed streams are closed; nothing uses them.
         unsafe {
             command
                 .pre_exec(signals.inherit())
@@ -157,8 +156,26 @@ impl Start<'_> {
     }
 }
 
-/// The time just before the child became the command. The child sends it through a pipe
-/// that `exec` closes.
+/// The peak resident size of the command, given the one that the kernel reports. That
+/// includes the time before `exec`, when the process was a copy of this one and `inherited`
+/// bytes in size. A command that never exceeded this is as large as it was sampled.
+fn peak_since_exec(reported: u64, inherited: u64, sampled: u64) -> u64 {
+    match reported <= inherited && sampled > 0 {
+        true => sampled,
+        false => reported,
+    }
+}
+
+/// The child just before it became the command.
+#[derive(Clone, Copy)]
+struct BeforeExec {
+    time: u64,
+    /// Its peak resident size, in bytes.
+    resident: u64,
+}
+
+/// Reads the time and the size of the child just before it became the command. The child
+/// sends them through a pipe that `exec` closes.
 struct ExecClock {
     ours: PipeReader,
     theirs: PipeWriter,
@@ -174,20 +191,27 @@ impl ExecClock {
     fn writer(&self) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
         let fd = self.theirs.as_raw_fd();
         move || {
-            let now = clock::now().to_ne_bytes();
-            // SAFETY: write reads eight bytes, which exist. The parent keeps the pipe open
-            // until the child has started. If the write fails, the time is unknown.
-            unsafe { libc::write(fd, now.as_ptr().cast(), now.len()) };
+            let resident = wait::own_peak_resident();
+            let sent = [clock::now(), resident].map(u64::to_ne_bytes);
+            // SAFETY: write reads sixteen bytes, which exist. The parent keeps the pipe
+            // open until the child has started. If the write fails, both are unknown.
+            unsafe { libc::write(fd, sent.as_ptr().cast(), size_of_val(&sent)) };
             Ok(())
         }
     }
 
-    fn read(self) -> Option<u64> {
+    fn read(self) -> Option<BeforeExec> {
         let ExecClock { mut ours, theirs } = self;
         drop(theirs);
-        let mut time = [0; 8];
-        ours.read_exact(&mut time).ok()?;
-        Some(u64::from_ne_bytes(time))
+        let mut number = || {
+            let mut bytes = [0; 8];
+            ours.read_exact(&mut bytes).ok()?;
+            Some(u64::from_ne_bytes(bytes))
+        };
+        Some(BeforeExec {
+            time: number()?,
+            resident: number()?,
+        })
     }
 }
 

@@ -88,3 +88,15 @@ fn the_requested_number_of_starts_is_made() {
         assert!(scratch.recording().join(&start.directory).is_dir());
     }
 }
+
+#[test]
+fn the_peak_size_of_a_fast_command_is_exact() {
+    let scratch = Scratch::new();
+    // A start of a few milliseconds ends before it was sampled at its largest.
+    let allocate = "b = bytearray(b'x') * (12 << 20)";
+    scratch.output(&["starts=5"], &["python3", "-S", "-c", allocate]);
+    let starts = scratch.manifest().starts;
+    let peaks: Vec<u64> = starts.iter().map(|start| start.peak_resident).collect();
+    let bounds = 12 << 20..32 << 20;
+    assert!(peaks.iter().all(|peak| bounds.contains(peak)), "{peaks:?}");
+}

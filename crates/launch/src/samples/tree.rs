@@ -264,10 +264,8 @@ impl Process {
         let Some(pages) = self.statm.read(&mut buffer).and_then(proc::resident_pages) else {
             return false;
         };
-        // A process that has ended has no memory: the last value is kept.
-        if pages > 0 {
-            self.now.0 = pages * page;
-        }
+        // 0 if the process has ended. The last value would be older than the sample.
+        self.now.0 = pages * page;
         if wide {
             if let Some(read) = self.io.read(&mut buffer).and_then(proc::read_bytes) {
                 self.now.1.waited_or_read = read;

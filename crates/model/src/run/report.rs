@@ -275,7 +275,7 @@ pub struct MemoryReport {
     pub device: Option<DeviceBytes>,
     /// The peak resident size of the process.
     pub resident_peak: u64,
-    /// Its resident size at the end of the first iteration.
+    /// Its resident size in the first sample after the first iteration.
     pub resident_first: Option<u64>,
     /// Page-locked memory at the end of the first iteration.
     pub pinned: u64,

@@ -10,12 +10,15 @@ pub(super) use live::{Live, Step};
 use super::examine::Examined;
 use super::facts::Facts;
 use super::iterations::Seen;
-use super::trace::{AllocatorSample, DeviceMemory, Process};
+use super::trace::{AllocatorSample, DeviceMemory, Process, ProcessSample};
 use super::{Cause, DeviceBytes, MemoryReport, Recording};
 use crate::run::calls::{Meaning, meaning};
 
 /// The time within which a framework reports on its allocator after an iteration.
 const REPORT_DELAY: u64 = 5_000_000;
+
+/// The time within which a process is sampled again, however slowly that is done.
+const SAMPLE_DELAY: u64 = 250_000_000;
 
 /// The memory usage of the shown start. The resident peak is that of the largest process of
 /// the start, because the kernel does not report a sum.
@@ -37,13 +40,21 @@ pub(super) fn report(
     };
     let facts = &start.facts[process];
     let until = examined.time_to_first.unwrap_or(start.trace.end);
-    let samples = facts.process.samples.iter();
-    let before = samples.take_while(|sample| sample.time <= until);
-    report.resident_first = before.last().map(|sample| sample.resident);
+    report.resident_first = examined
+        .time_to_first
+        .and_then(|first| resident_after(&facts.process.samples, first));
     let live = Live::of(facts);
     report.pinned = live.at(until).pinned;
     report.device = device(facts, &live, examined, until);
     report
+}
+
+/// The resident size in the first sample after a time. An earlier sample may lack what was
+/// just allocated; a process that has ended has no resident memory.
+fn resident_after(samples: &[ProcessSample], time: u64) -> Option<u64> {
+    let next = samples.iter().find(|sample| sample.time >= time)?;
+    let is_close = next.time - time <= SAMPLE_DELAY;
+    (is_close && next.resident > 0).then_some(next.resident)
 }
 
 /// The peak device memory in use until the end of the last steady iteration.

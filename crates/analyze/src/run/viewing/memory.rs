@@ -53,7 +53,8 @@ pub(super) fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
             },
         );
     }
-    for sample in &process.samples {
+    // A process that has ended has no resident memory.
+    for sample in process.samples.iter().filter(|sample| sample.resident > 0) {
         add(
             sample.time,
             MemoryPoint {

@@ -184,11 +184,7 @@ fn memory(report: &RunReport) -> Vec<Row> {
     let memory = &report.memory;
     let mut host = vec!["peak resident".to_owned()];
     if let Some(resident) = memory.resident_first {
-        let when = match report.iterations_by {
-            IterationsBy::None => "at the end",
-            _ => "after the first iteration",
-        };
-        host.push(format!("{} {when}", bytes(resident)));
+        host.push(format!("{} after the first iteration", bytes(resident)));
     }
     host.extend(pinned(memory.pinned).map(|size| format!("{} pinned", bytes(size))));
     let host = Row {
@@ -363,12 +359,5 @@ mod tests {
         let mut report = run::report();
         report.memory.pinned = 4;
         assert!(!text(&report, 120).contains("pinned"));
-    }
-
-    #[test]
-    fn a_program_without_iterations_has_memory_at_its_end() {
-        let mut report = run::bare();
-        report.memory.resident_first = Some(8 << 20);
-        assert!(text(&report, 80).contains("peak resident · 8 MiB at the end"));
     }
 }
