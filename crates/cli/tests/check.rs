@@ -110,7 +110,7 @@ fn exit_codes_distinguish_the_verdicts() {
     let said = check(&directory, &[&cold]);
     assert_eq!(said.code, Some(1), "{}", said.out);
     assert!(
-        said.out.contains("not measured: no start was made"),
+        said.out.contains("not measured: no start was recorded"),
         "{}",
         said.out
     );

@@ -32,7 +32,7 @@ fn a_python_without_our_part_of_it_is_noted() {
         let command = [python, option, "-c", "import json"];
         let report = recorded(&directory, &command, &["--starts", "1"]);
         assert_eq!(
-            notes(&report, &format!("{option} keeps")),
+            notes(&report, &format!("{option} disables")),
             1,
             "{:?}",
             report.notes
