@@ -2,7 +2,7 @@
 
 use super::discard::discard;
 use super::{Benchmark, Format, Measures, Start, Times};
-use crate::stats::{self, SeriesSummary};
+use crate::stats::{self, Class, MUCH_SLOWER, SeriesSummary};
 use crate::units::duration;
 
 /// The usual duration of an iteration in seconds.
@@ -82,6 +82,16 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
             }
         ));
     }
+    if let (Class::Flat, Some(ratio)) = (found.class, found.ratio)
+        && ratio.median >= MUCH_SLOWER
+    {
+        let one = times.measures.plural();
+        notes.push(format!(
+            "the first takes {:.1}× the steady time, but later {one} are as slow now and then: the \
+             class is flat",
+            ratio.median
+        ));
+    }
     let typical = found.steady.unwrap_or(found.first);
     if !format.has_unit() && !USUAL.contains(&typical) {
         notes.push(format!(
@@ -95,7 +105,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Class, Consistency, Rng};
+    use crate::stats::{Consistency, Rng};
 
     fn times(starts: Vec<Vec<f64>>) -> Times {
         Times {
@@ -112,6 +122,23 @@ mod tests {
             .map(|i| if i < slow { 0.03 } else { 0.01 })
             .map(|level| level * (0.01 * rng.normal()).exp())
             .collect()
+    }
+
+    /// Every tenth iteration is as slow as the first.
+    #[test]
+    fn a_slow_first_among_slow_ones_is_explained() {
+        let spiky: Vec<f64> = (0..60)
+            .map(|at| if at % 10 == 0 { 0.319 } else { 0.01 })
+            .collect();
+        let found = judged(&times(vec![spiky; 2]));
+        assert_eq!(found.class, Class::Flat);
+        assert!((found.ratio.unwrap().median - 31.9).abs() < 0.01);
+        let notes = found.notes.join(" ");
+        assert!(notes.contains("takes 31.9× the steady time"), "{notes}");
+        let mut rng = Rng::new(9);
+        let even: Vec<Vec<f64>> = (0..2).map(|_| start(&mut rng, 50, 0)).collect();
+        let notes = judged(&times(even)).notes.join(" ");
+        assert!(!notes.contains("now and then"), "{notes}");
     }
 
     fn judged(times: &Times) -> Benchmark {

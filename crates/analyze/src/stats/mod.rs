@@ -43,5 +43,6 @@ pub use start::{StartSummary, firsts, summarize_start};
 pub use welch::{Mean, Welch, by_permutation, mean, welch};
 
 pub(crate) use preheat_model::stats::{
-    Class, Consistency, FEWEST, Interval, Rng, geometric_mean, median, quantile, quantile_of_sorted,
+    Class, Consistency, FEWEST, Interval, MUCH_SLOWER, Rng, geometric_mean, median, quantile,
+    quantile_of_sorted,
 };

@@ -12,3 +12,7 @@ pub use rng::Rng;
 
 /// The minimum number of starts for an interval.
 pub const FEWEST: usize = 3;
+
+/// A first iteration that is slower by this factor is not like a typical one, even if some
+/// later iterations are as slow.
+pub const MUCH_SLOWER: f64 = 1.5;

@@ -5,7 +5,7 @@ use preheat_model::run::{
     Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RunReport, Rung, Temperature,
     Unfinished,
 };
-use preheat_model::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
 use crate::units::{ABSENT, duration, duration_parts, number, span};
 
@@ -168,7 +168,11 @@ pub(crate) fn shape(report: &RunReport) -> String {
         (None, Some(first), Some(steady)) => first < FASTER * steady,
         _ => false,
     };
+    let slower = report
+        .ratio
+        .is_some_and(|ratio| ratio.median >= MUCH_SLOWER);
     let meaning = match class {
+        Class::Flat if slower => "later ones are as slow now and then".to_owned(),
         Class::Flat if faster => "the first is faster than the others".to_owned(),
         Class::Flat => "the first is like the others".to_owned(),
         Class::ColdFirst => "only the first is slow".to_owned(),
@@ -367,6 +371,8 @@ mod tests {
         assert_eq!(shape(&report), "flat: the first is like the others");
         report.ratio = Some(interval(0.84, 0.8, 0.9));
         assert_eq!(shape(&report), "flat: the first is faster than the others");
+        report.ratio = Some(interval(31.9, 0.9, 900.0));
+        assert_eq!(shape(&report), "flat: later ones are as slow now and then");
     }
 
     #[test]
