@@ -135,7 +135,7 @@ fn start(at: usize, rng: &mut Rng) -> Vec<f64> {
     }
 }
 
-/// What the programs that were run have taken.
+/// The resources used by child processes.
 struct Children {
     /// Seconds on the processor, all together.
     processor: f64,

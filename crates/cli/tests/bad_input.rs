@@ -176,7 +176,7 @@ fn an_experiment_that_a_framework_does_not_have_is_said() {
         "{}",
         said.err
     );
-    // What happens once has a headline too.
+    // A single occurrence has a headline too.
     assert!(
         said.out.starts_with("The steps of init take "),
         "{}",

@@ -1,4 +1,4 @@
-//! What the command and its caller can observe of `preheat run`.
+//! Effects of `preheat run` that the command and its caller can observe.
 
 use std::fs;
 use std::process::Stdio;
@@ -42,7 +42,7 @@ fn a_signal_is_128_and_its_number() {
 }
 
 #[test]
-fn what_is_not_there_and_what_cannot_run() {
+fn missing_and_non_executable_commands_have_exit_codes() {
     let directory = Directory::new();
     let said =
         run(preheat()

@@ -132,7 +132,7 @@ int main(void) {
         let found = report.causes.iter().find(|found| found.cause == cause);
         found.map_or(0.0, |found| found.seconds)
     };
-    // What it computed before its first step, however busy the machine was.
+    // Its computation before the first step, however busy the machine was.
     assert!(seconds(Cause::OwnCpu) >= 0.3, "{:?}", report.causes);
     let steady = seconds(Cause::SteadyWork);
     assert!(

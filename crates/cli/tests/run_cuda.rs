@@ -1,5 +1,5 @@
 //! `preheat run` on a CUDA program, with a scripted driver whose costs are known. A real
-//! one cannot be where tests run; what it does was recorded on one and is a test of its own.
+//! driver is not available in tests; recordings of a real one are tested separately (run_h200).
 
 use std::fs;
 use std::path::Path;
@@ -61,10 +61,10 @@ int main(void) {
 }
 "#;
 
-/// What others hold on the scripted device, in bytes.
+/// Memory of other processes on the scripted device, in bytes.
 const OTHERS: u64 = 300 << 20;
 
-/// What each call costs, in milliseconds, by the variable that says so.
+/// The cost of each call in milliseconds, by the variable that sets it.
 const COSTS: [(&str, f64); 7] = [
     ("FAKE_INIT_MS", 80.0),
     ("FAKE_CONTEXT_MS", 120.0),
@@ -125,7 +125,7 @@ fn recorded(directory: &Directory) -> Option<RunReport> {
     ))
 }
 
-/// What the program says that each call took, in seconds.
+/// The times of the calls as the program measured them, in seconds.
 fn planted(directory: &Directory, name: &str) -> Vec<f64> {
     let text = fs::read_to_string(directory.join("planted")).expect("the program tells it");
     let told = text.lines().filter_map(|line| line.split_once(' '));
@@ -176,7 +176,7 @@ fn planted_costs_and_memory_are_found_at_their_causes() {
     assert!((sum / report.time_to_first.median - 1.0).abs() < 0.01);
 
     let device = report.memory.device.expect("a device was used");
-    // What others hold from the beginning cannot be told from the context.
+    // Memory of other processes cannot be distinguished from the context.
     assert_eq!(device.context, OTHERS + (256 << 20));
     assert_eq!(device.kernels, (8 + 2 * 2) << 20);
     assert_eq!(device.used, 64 << 20);

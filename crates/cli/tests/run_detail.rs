@@ -73,7 +73,7 @@ fn spans(process: &Process, what: What) -> Vec<&Span> {
     found
 }
 
-/// How many spans of a kind each of these stretches has.
+/// The number of spans of a kind in each of these intervals.
 fn in_each(process: &Process, what: What, stretches: &[(u64, u64)]) -> Vec<usize> {
     let all = spans(process, what);
     let count = |(begin, end): &(u64, u64)| {
@@ -109,7 +109,7 @@ with torch.no_grad():
         .filter(|at| process.is_in_detail(calls[*at]))
         .collect();
     let expected = (0..64).chain(88..96).chain(152..160);
-    // What was loaded before the call is new: that one and those that follow it.
+    // A load before call 200 opens a window there.
     let expected: Vec<usize> = expected.chain(200..208).collect();
     assert_eq!(detailed, expected);
     for call in 0..260 {
@@ -136,7 +136,7 @@ with torch.no_grad():
 }
 
 #[test]
-fn what_comes_before_the_first_step_is_all_in_detail() {
+fn everything_before_the_first_step_is_recorded_in_detail() {
     let Some((report, process)) = recorded(
         "
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -177,7 +177,7 @@ for step in range(100):
 }
 
 #[test]
-fn who_asks_for_kernels_gets_all_of_them() {
+fn all_kernels_are_recorded_with_iterations_kernels() {
     let Some((report, process)) = recorded(
         "
 with torch.no_grad():

@@ -148,7 +148,7 @@ const USES: [&str; 4] = [
 const WORK: &str = "cold = [0.01, 0.04]\ndef work():\n    time.sleep(cold.pop())\n";
 
 #[test]
-fn what_a_helper_times_belongs_to_the_lines_that_use_it() {
+fn regions_of_a_helper_belong_to_the_lines_that_use_it() {
     let Some(python) = require("python", support::python()) else {
         return;
     };

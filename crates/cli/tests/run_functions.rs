@@ -1,5 +1,5 @@
-//! The program's own CPU time by function, on real programs: what a program says of its own
-//! CPU time is what `preheat run` finds by sampling.
+//! The CPU time of a program by function, on real programs: the times that a program measures
+//! itself are those that `preheat run` finds by sampling.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -42,7 +42,7 @@ fn part(own: &CauseReport, name: &str) -> f64 {
     function(own, name).seconds / all
 }
 
-/// Whether the kernel lets native code be sampled here: then functions have libraries.
+/// Returns true if the kernel allows sampling of native code: then functions have libraries.
 fn native(own: &CauseReport) -> bool {
     let any = own
         .functions

@@ -33,7 +33,7 @@ fn within_a_tenth(what: &str, found: f64, timed: f64) {
     );
 }
 
-/// What must hold of every one: all is explained, it adds up, and it agrees with timers.
+/// Checks of every recording: all is explained, it adds up, and it agrees with timers.
 fn explained(report: &RunReport, timers: &serde_json::Value) {
     let total = report.time_to_first.median;
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
@@ -221,7 +221,7 @@ fn common_remedies_are_answered_for_each_program() {
         let ids = ["warm-up", "pinned-buffers", "allocator"];
         let found = ids.map(|id| of(id).map(|remedy| remedy.group()));
         assert_eq!(found, expected, "{name}");
-        // What a warm-up takes off is what the program's own timers show.
+        // The excess agrees with the program's timers.
         let timed = |at: usize| timers["iterations"][at].as_f64().unwrap();
         let last = timers["iterations"].as_array().unwrap().len() - 1;
         let later = of("warm-up").and_then(|remedy| remedy.later.as_ref());

@@ -43,7 +43,7 @@ fn recorded(directory: &Directory, script: &str, flags: &[&str]) -> Option<(RunR
     Some((report, Planted(serde_json::from_str(&planted).unwrap())))
 }
 
-/// What the program says that it planted, in seconds.
+/// The costs that the program reports to have planted, in seconds.
 struct Planted(serde_json::Value);
 
 impl Planted {
@@ -272,7 +272,7 @@ json.dump(planted, open('planted.json', 'w'))
     assert!(idle(regions[1]) > 0.9 * regions[1].first.median);
 }
 
-/// Compile a C file; false, and a line, where there is no compiler.
+/// Compiles a C file; prints a line and returns false without a compiler.
 fn compiled(source: &Path, to: &Path, flags: &[&str]) -> bool {
     let done = Command::new("gcc")
         .args(flags)

@@ -1,4 +1,4 @@
-//! What `preheat run` advises holds: an import that it calls avoidable can be blocked, and it
+//! The advice of `preheat run` holds: an import that it calls avoidable can be blocked, and it
 //! promises no warm start that `preheat start` would not make.
 
 use std::fs;
@@ -14,7 +14,7 @@ use support::{Directory, python};
 const SLOW: &str = "VALUE = sum(number * number for number in range(4_000_000))\n";
 
 /// A virtual environment in which a library needs one slow package and works without another,
-/// and a program with a slow module of its own.
+/// and a program with a slow module.
 fn environment(python: &Path) -> (Directory, PathBuf) {
     let directory = Directory::new();
     let mut command = Command::new(python);
@@ -46,7 +46,7 @@ fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
     report.remedies.iter().find(|remedy| remedy.id == id)
 }
 
-/// What the program prints where a module cannot be imported.
+/// The output of the program if a module cannot be imported.
 fn without(module: &str, directory: &Directory, python: &Path) -> (bool, String) {
     let blocked =
         format!("import sys; sys.modules[{module:?}] = None; exec(open('program.py').read())");

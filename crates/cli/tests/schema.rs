@@ -1,4 +1,4 @@
-//! What the program really writes keeps to the published schema.
+//! The documents that the program writes conform to the published schemas.
 
 mod support;
 

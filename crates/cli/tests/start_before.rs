@@ -73,7 +73,7 @@ import cgi
 }
 
 #[test]
-fn who_imports_a_deprecated_module_is_warned() {
+fn a_program_that_imports_a_deprecated_module_is_warned() {
     let Some((warm, _)) =
         Warm::with_package("numpy", "import json\nimport cgi\nprint(cgi.__name__)\n")
     else {
@@ -137,7 +137,7 @@ print(yaml.__file__.endswith('vendored/yaml.py'))
     );
 }
 
-/// What a function of a library changes, no name in the program tells of.
+/// A change made by a function of a library is not visible in the program's source.
 #[test]
 fn a_library_configures_for_the_program() {
     let program = "import json, configures
@@ -161,8 +161,7 @@ import noisy
     );
 }
 
-/// Where nothing is in the way all is ahead, also after an edit of other lines; after an
-/// edit that matters the parent is made anew.
+/// Edits of lines that imports cannot depend on keep the parent; other edits replace it.
 #[test]
 fn an_edit_counts_only_where_imports_could_depend_on_it() {
     let program = "import json\nimport numpy\ndef main():\n    print(numpy.__name__, 1)\nmain()\n";

@@ -173,7 +173,7 @@ fn modules_code_options_and_scripts_of_their_own() {
         &[python, "-W", "error::UserWarning", "cases.py", "warned"],
         &[python, "-X", "utf8", "cases.py", "facts"],
         &[python, "-X", "dev", "cases.py", "facts"],
-        // One that is killed has told before what it imports.
+        // A program that is killed has already recorded its imports.
         &[python, "-X", "faulthandler", "cases.py", "killed", "11"],
         &[python, "-B", "-s", &absolute, "facts"],
         &[python, "package", "facts"],
@@ -195,7 +195,7 @@ fn a_file_that_is_standard_input_is_a_program() {
     let text = fs::read_to_string(warm.directory.join("cases.py")).expect("it is there");
     let input = warm.directory.join("input");
     fs::write(&input, format!("not Python\n{text}")).expect("it is written");
-    // From where it is read on: something before has taken the first line.
+    // Something has already read the first line.
     let how = |command: &mut Command| {
         let mut file = File::open(&input).expect("it is there");
         file.seek(SeekFrom::Start(11)).expect("it is long enough");
@@ -217,7 +217,7 @@ fn a_file_that_is_standard_input_is_a_program() {
         how(&mut command);
         Observed::of(command.output().expect("it starts"))
     };
-    // Another text is another program, and what is no file is not known before.
+    // Another text is another program, and a pipe cannot be read in advance.
     fs::write(&input, format!("not Python\n{text}\n# changed\n")).expect("it is written");
     let observed = said(&how);
     assert!(

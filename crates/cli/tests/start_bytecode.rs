@@ -29,7 +29,7 @@ fn program() -> Directory {
     directory
 }
 
-/// The program in `directory`, as a command of its own or of `preheat start`.
+/// The program in `directory`, started plainly or with `preheat start`.
 fn started(mut command: Command, directory: &Directory, python: &Path) -> Said {
     let command = command
         .arg(python)

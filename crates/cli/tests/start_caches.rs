@@ -1,6 +1,5 @@
-//! `preheat start --caches`, `--pack` and `--unpack` on real programs: what JAX and PoCL
-//! have compiled is found again after it was carried, and bundles for other cards are not
-//! taken.
+//! `preheat start --caches`, `--pack` and `--unpack` on real programs: JAX and PoCL find
+//! their compiled code after it was carried, and bundles for other cards are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +66,7 @@ fn refused(command: &mut Command, word: &str) {
     assert_eq!(said.err.lines().count(), 1, "{}", said.err);
 }
 
-/// All files below, with what programs could tell them apart by.
+/// All files below, with everything that programs could distinguish them by.
 fn files(below: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     let mut found = BTreeMap::new();
     let mut directories = vec![below.to_path_buf()];
@@ -116,7 +115,7 @@ fn jax_finds_what_was_carried_and_only_under_its_path() {
     assert!(said.out.contains("of JAX from"), "{}", said.out);
     fs::remove_dir_all(home.join("kept")).expect("it goes");
     let said = done(&mut start(&home, &["--unpack", "b.tar"]));
-    // Later starts must be told where it is.
+    // Later starts need --caches to find it.
     assert!(said.err.contains("--caches"), "{}", said.err);
     assert_eq!(counts("kept"), (misses, 0));
     let said = done(&mut start(
@@ -145,7 +144,7 @@ fn pocl_finds_what_was_carried() {
         command.env("PREHEAT_CACHES", &place);
         let said = done(command.arg(&python).arg("program.py"));
         assert_eq!(said.out, "6.0\n");
-        // What PoCL says when it was last used changes with every use.
+        // PoCL updates the time of its last use with every use.
         let mut found = files(&place);
         found.retain(|path, _| !path.ends_with("last_accessed"));
         found.retain(|path, _| !path.to_string_lossy().contains("/tempfile_"));
@@ -229,7 +228,7 @@ fn driver(home: &Directory) -> Option<()> {
 }
 
 #[test]
-fn a_bundle_for_another_card_or_driver_is_not_taken() {
+fn a_bundle_for_another_card_or_driver_is_refused() {
     let home = Directory::new();
     if driver(&home).is_none() {
         return;

@@ -108,7 +108,7 @@ fn launchers_and_scripts_become_a_warm_python_and_lose_nothing() {
 }
 
 #[test]
-fn what_the_user_preloads_and_sets_is_kept() {
+fn preloaded_libraries_and_variables_of_the_user_are_kept() {
     let Some(warm) = with_program() else { return };
     let python = warm.python.to_str().expect("its path is text");
     let words = ["env", "A=1", python, "chain.py"];

@@ -1,5 +1,5 @@
-//! What modules ask of the environment when they are imported: starts with another
-//! environment are right, and warm where they can be.
+//! Variables that modules read when they are imported: starts with another environment
+//! behave correctly, and are warm if possible.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn until_warm(warm: &Warm, variable: &str) -> String {
 }
 
 #[test]
-fn who_filters_variables_asks_for_those_that_pass() {
+fn filtering_variables_reads_only_those_that_match() {
     let package = "import os
 values = {k[5:].lower(): v for k, v in os.environ.items() if k.startswith('FILT_')}
 ";
@@ -61,7 +61,7 @@ values = {k[5:].lower(): v for k, v in os.environ.items() if k.startswith('FILT_
     warm.warm_up(&PROGRAM, &|command| {
         command.env("BEGAN", "1");
     });
-    // What the filter does not let through is free, whatever the program says of it.
+    // Variables that do not match the filter may change, even if the program mentions them.
     for value in ["2", "3"] {
         let observed = start(&warm, "BEGAN", value).warm(&PROGRAM);
         assert_eq!(observed.out, format!("{{}} {value}\n"));
@@ -86,7 +86,7 @@ values = {k[5:].lower(): v for k, v in os.environ.items() if k.startswith('FILT_
 }
 
 #[test]
-fn who_copies_all_variables_is_left_out_once_they_vary() {
+fn a_module_that_copies_the_environment_is_left_out_once_it_varies() {
     let package = "import os\nseen = dict(os.environ)\n";
     let program = "import copies, json\nprint(copies.seen.get('JOB'))\n";
     // The program does not name the variable, as it would if it could set it.
@@ -111,7 +111,7 @@ fn who_copies_all_variables_is_left_out_once_they_vary() {
 }
 
 #[test]
-fn who_asks_for_what_varies_is_left_out() {
+fn a_module_that_reads_a_varying_variable_is_left_out() {
     let package = "import os\njob = os.environ.get('JOB')\n";
     let program = "import asks, json\nprint(asks.job)\n";
     let Some(warm) = with_package("asks.py", package, program) else {
@@ -149,7 +149,7 @@ fn a_virtual_environment_looks_at_no_variable() {
 
 /// A line of a .pth file runs before everything else, and so cannot be left out.
 #[test]
-fn who_copies_all_variables_before_the_program_has_no_parents_without_end() {
+fn copying_the_environment_in_a_pth_file_does_not_create_parents_forever() {
     let package = "import os\nseen = dict(os.environ)\n";
     let program = "import json, sys\nprint(sys.modules['copies'].seen['JO' 'B'])\n";
     let Some(warm) = with_package("copies.py", package, program) else {
@@ -199,7 +199,7 @@ fn parents_that_are_of_no_use_are_not_made_for_ever() {
 }
 
 #[test]
-fn what_is_asked_for_is_told_from_what_is_passed_over() {
+fn variables_that_are_read_are_distinguished_from_those_that_are_skipped() {
     let Some(warm) = Warm::new() else { return };
     let path = warm.directory.join("watched.py");
     fs::write(&path, include_str!("start/watched.py")).expect("it is written");

@@ -78,7 +78,7 @@ fn a_parent_may_be_killed_at_any_time() {
 }
 
 #[test]
-fn who_does_not_answer_is_not_waited_for() {
+fn a_parent_that_does_not_answer_is_skipped() {
     let Some(warm) = Warm::new() else { return };
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
@@ -159,7 +159,7 @@ fn fifty_at_once_all_run_once() {
 }
 
 #[test]
-fn who_stands_for_a_program_takes_it_along_and_is_taken_along() {
+fn a_client_and_its_program_die_together() {
     let Some(warm) = Warm::new() else { return };
     warm.warm_up(&warm.case(&["code", "0"]), &as_is);
     // Killed, it takes the program along.
@@ -180,7 +180,7 @@ fn who_stands_for_a_program_takes_it_along_and_is_taken_along() {
 }
 
 #[test]
-fn what_has_changed_is_not_started_as_it_was() {
+fn changes_are_noticed_before_a_warm_start() {
     let Some(warm) = Warm::new() else { return };
     let installed = warm.venv();
     let module = installed.join("installed.py");
@@ -221,7 +221,7 @@ fn what_has_changed_is_not_started_as_it_was() {
     fs::write(&script, sets).expect("it is written");
     plainly("ASKED", "(22, 'x')\n");
     there(2);
-    // One of its own modules hides an installed one.
+    // A module of the program hides an installed one.
     fs::write(&script, "import installed, json\nprint(json.__file__)\n").expect("it is written");
     run(&mut warm.preheat(&["--stop", "all"]));
     start(&warm, &program);
@@ -241,13 +241,13 @@ fn what_has_changed_is_not_started_as_it_was() {
     fs::remove_file(&own).expect("it goes");
     start(&warm, &program);
     until("there is one again", || warm.count() == 1);
-    // What is no module hides none.
+    // A file that is not a module hides nothing.
     fs::write(warm.directory.join("json.txt"), "").expect("it is written");
     start(&warm, &program).warm(&program);
 }
 
 #[test]
-fn what_cannot_be_warm_is_started_plainly_and_says_why() {
+fn commands_that_cannot_be_warm_are_started_plainly_with_a_reason() {
     let Some(warm) = Warm::new() else { return };
     let python = warm.python.to_str().expect("its path is text");
     // As version managers put them into PATH.

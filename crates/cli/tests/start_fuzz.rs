@@ -38,7 +38,7 @@ const AHEAD: &str = "its first lines run ahead";
 #[derive(Default)]
 struct Tally {
     cases: u64,
-    /// How starts were made, by the first words of preheat about it.
+    /// The number of starts by the first words of preheat's message.
     ways: BTreeMap<String, u64>,
     /// Programs that have no warm parent, by the reason.
     refused: BTreeMap<String, u64>,

@@ -44,7 +44,7 @@ fn notices(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command), reason: &str
         assert_eq!(again, out, "{said}");
         said.contains("started warm")
     });
-    // So that it is not taken for a file that changes at every start.
+    // So that it does not count as a file that changes at every start.
     for _ in 0..2 {
         assert!(agrees(warm, words, how).0.contains("started warm"));
     }
@@ -182,7 +182,7 @@ value = ctypes.CDLL(os.path.join(os.path.dirname(__file__), 'libvalue.so')).valu
 }
 
 #[test]
-fn what_comes_into_new_directories_is_found() {
+fn files_in_new_directories_are_found() {
     let program = "import json
 try:
     import extra

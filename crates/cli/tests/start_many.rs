@@ -90,7 +90,7 @@ fn one_parent_serves_all_control_groups() {
 }
 
 #[test]
-fn who_may_not_be_moved_is_started_plainly() {
+fn a_child_that_cannot_be_moved_is_not_used() {
     let (Some(warm), Some(group)) = (Warm::new(), Group::new("c")) else {
         return;
     };

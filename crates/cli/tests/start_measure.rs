@@ -39,7 +39,7 @@ fn torch() -> Option<Warm> {
 }
 
 #[test]
-fn what_pays_is_kept_and_later_starts_have_it() {
+fn remedies_that_help_are_used_by_later_starts() {
     let _alone = alone();
     let Some(warm) = torch() else { return };
     let python = warm.python.to_str().expect("its path is text");
@@ -129,7 +129,7 @@ fn shown_again(warm: &Warm, said: &Said, document: &str) {
 }
 
 #[test]
-fn what_was_measured_until_it_was_interrupted_is_shown() {
+fn an_interrupted_measurement_is_shown() {
     let _alone = alone();
     let Some(warm) = Warm::new() else { return };
     let python = warm.python.to_str().expect("its path is text");
@@ -195,7 +195,7 @@ fn a_warm_start_is_recorded_as_any_other() {
         };
         of("Python imports") + of("library loading")
     };
-    // What is there before the start takes no time in it.
+    // A parent that is ready before the start costs no time in it.
     assert!(
         imports(&warmly) < 0.2 * imports(&plain),
         "{:?}",
@@ -207,7 +207,7 @@ fn a_warm_start_is_recorded_as_any_other() {
 }
 
 #[test]
-fn what_cannot_be_measured_says_why() {
+fn commands_that_cannot_be_measured_give_a_reason() {
     let _alone = alone();
     let Some(warm) = Warm::new() else { return };
     let said = run(warm

@@ -72,7 +72,7 @@ impl Program {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         }
         let variables = [
-            // The first Python that `env` finds is no script here.
+            // So that `env` does not find a version manager's script first.
             ("PATH", "/usr/bin:/bin".into()),
             ("LD_LIBRARY_PATH", directory.path().to_owned()),
             ("XDG_RUNTIME_DIR", directory.join("run")),
@@ -141,7 +141,7 @@ impl Drop for Program {
     }
 }
 
-/// How often the driver was asked for it.
+/// The number of calls of a driver function.
 fn called(name: &str) -> u64 {
     let log = fs::read_to_string("log").unwrap_or_default();
     let line = log.lines().find_map(|line| line.strip_prefix(name));

@@ -78,7 +78,7 @@ fn nonsense_does_not_disturb_a_parent() {
 }
 
 #[test]
-fn who_answers_nonsense_is_not_believed() {
+fn invalid_answers_are_rejected() {
     let Some(warm) = Warm::new() else { return };
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
@@ -98,7 +98,7 @@ fn who_answers_nonsense_is_not_believed() {
         ("hello 0\n", true),
         ("hello -1\n", true),
         ("hello 1\nready\n", true),
-        // A process that lives, but is no child of the parent's: it is not to be harmed.
+        // A running process that is not a child of the parent must not be harmed.
         (&lived, true),
         ("status 0\n", true),
         (&long, true),
@@ -125,7 +125,7 @@ fn who_answers_nonsense_is_not_believed() {
     }
 }
 
-/// Listens, says the second argument to who comes, and tells what it hears.
+/// Listens, sends the second argument to a client, and prints what it receives.
 const SERVES: &str = "import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])

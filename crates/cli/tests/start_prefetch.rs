@@ -52,14 +52,14 @@ fn evict(path: &Path) -> bool {
     there(path) == 0
 }
 
-/// How many of its bytes are in memory.
+/// The number of its bytes in the page cache.
 fn there(path: &Path) -> u64 {
     let parts = cached_parts(path).expect("it can be asked");
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
 #[test]
-fn what_a_program_reads_is_there_before_it_reads_it() {
+fn files_are_cached_before_the_program_reads_them() {
     let Some(python) = require("python", python()) else {
         return;
     };
@@ -132,7 +132,7 @@ fn what_a_program_reads_is_there_before_it_reads_it() {
         said.err
     );
 
-    // What a start has read is known by its pages.
+    // Cached pages show what a start has read.
     let mut looked = Seen {
         files: modules.clone(),
         ..Seen::default()

@@ -1,5 +1,5 @@
-//! What a program can tell of its process: the file it comes from, its children, its group,
-//! its locks, its title.
+//! Properties of its process that a program can observe: its executable, children, group,
+//! locks and title.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -35,7 +35,7 @@ fn prepared() -> Option<Warm> {
     Some(warm)
 }
 
-/// Start the program inside `sandbox`; `None` where there is no such sandbox here.
+/// Starts the program inside `sandbox`; `None` if that sandbox is not available.
 fn inside(warm: &Warm, sandbox: &str) -> Option<Observed> {
     let python = warm.python.to_str().expect("its path is text");
     let exe = env!("CARGO_BIN_EXE_preheat");
@@ -138,7 +138,7 @@ fn another_seccomp_filter_is_not_left() {
     assert_eq!(warm.count(), 0);
 }
 
-/// Runs a shell script in namespaces of its own; `None` where that is not allowed.
+/// Runs a shell script in separate namespaces; `None` if that is not allowed.
 fn in_namespaces(warm: &Warm, options: &[&str], script: &str) -> Option<Observed> {
     let python = warm.python.to_str().expect("its path is text");
     let exe = env!("CARGO_BIN_EXE_preheat");

@@ -16,7 +16,7 @@ fn start(warm: &Warm, program: &[&str]) -> Observed {
 #[test]
 fn a_full_disk_loses_no_start() {
     let Some(warm) = Warm::new() else { return };
-    // In a mount namespace of its own, which goes with the last process in it.
+    // In a separate mount namespace, which ends with its last process.
     let script = r#"
 set -e
 mount -t tmpfs -o size=400k,mode=700 tmpfs "$XDG_RUNTIME_DIR" || exit 77
@@ -114,7 +114,7 @@ fn a_parent_that_can_make_no_child_leaves() {
     assert_ne!(warm.parent(), parent);
 }
 
-/// What the part of the parent that looks at memory says of a machine like this.
+/// The result of the parent's memory check on a machine like this.
 fn memory(warm: &Warm, files: &[(&str, &str)]) -> String {
     let root = warm.directory.join("machine");
     let _ = fs::remove_dir_all(&root);

@@ -48,7 +48,7 @@ fn it_has_the_terminal() {
         terminal.expect("to the terminal\r\n");
         terminal.expect(&format!("{how} 0\r\n"));
     }
-    // What is typed is the program's.
+    // Typed input reaches the program.
     terminal.type_in("$WARM echo; echo end $?\n");
     terminal.expect("started warm");
     terminal.type_in("typed\n\x04\x04");

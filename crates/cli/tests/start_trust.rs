@@ -13,8 +13,8 @@ mod warm;
 use support::require;
 use warm::{Warm, until};
 
-/// Renames the directory that the first argument names, and puts one with a
-/// `sitecustomize` of its own in its place.
+/// Renames the directory in the first argument, and replaces it with one that has another
+/// `sitecustomize`.
 const SWAPS: &str = "import os, sys
 victim, mark = sys.argv[1:]
 os.rename(victim, victim + '-away')
@@ -96,7 +96,7 @@ fn a_directory_that_is_swapped_while_in_use_executes_nothing() {
     assert!(swapping.wait().expect("it ends").success());
     drop(started.stdin.take());
     assert!(started.wait().expect("it ends").success());
-    // What was begun in the background either makes a parent or executes the other's file.
+    // The background process either creates a parent or executes the replaced file.
     let listed = |at: &Path| {
         let mut list = warm.preheat(&["--list"]);
         list.env("XDG_RUNTIME_DIR", &run).env("TMPDIR", at);

@@ -10,7 +10,7 @@ use super::change::Change;
 use super::program::Program;
 use crate::warm::{Observed, Warm};
 
-/// What a file is: its mode, and its text or where it leads.
+/// Files by path: the mode, and the text or the target of a link.
 type Files = BTreeMap<PathBuf, (u32, String)>;
 
 /// The program's directory, below that of the parents.
@@ -54,9 +54,9 @@ pub struct Case<'a> {
     pub refusal: Option<String>,
 }
 
-/// What became of one change.
+/// The outcome of one change.
 pub struct Outcome {
-    /// How the start was made, as preheat says.
+    /// The way of starting, as preheat reports it.
     pub how: String,
     /// In what it differs from the plain start; empty if in nothing.
     pub difference: String,
@@ -67,7 +67,7 @@ impl<'a> Case<'a> {
     pub fn new(warm: &'a Warm, packages: &Path, program: &'a Program) -> Case<'a> {
         let work = warm.directory.join(WORK);
         let _ = fs::remove_dir_all(&work);
-        // What is known of a program is known by its path.
+        // Knowledge about a program is stored by its path.
         let (name, text) = (format!("{}.py", program.prefix), program.text());
         let script = (&name[..], &text[..]);
         for (name, text) in FILES.iter().copied().chain([script]) {
@@ -157,8 +157,8 @@ impl<'a> Case<'a> {
         outcome
     }
 
-    /// What can be observed of a start, the files that it leaves, and a random value that an
-    /// earlier start has had.
+    /// Runs a start: its observations, the files that it leaves, and a random value that an
+    /// earlier start had too.
     fn run(&mut self, change: &Change, by_preheat: bool) -> (Observed, Files, Option<String>) {
         let before = files(&self.work);
         let mut command = match by_preheat {

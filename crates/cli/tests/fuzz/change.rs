@@ -1,4 +1,4 @@
-//! What is changed between the start for which a warm parent was made and the next one.
+//! Changes between the start for which a warm parent was created and the next one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ impl Change {
         command
     }
 
-    /// What it sets or removes of the environment, after everything else.
+    /// Sets or removes variables of the environment, after everything else.
     pub fn environment(&self, command: &mut Command) {
         match self.how {
             How::Set(name, value) => drop(command.env(name, value)),

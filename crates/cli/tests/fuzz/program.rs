@@ -513,8 +513,8 @@ pub const FIRST: &[Statement] = &[
     ),
 ];
 
-/// How a program begins that does something before it prints: what is imported after this can
-/// only be ahead if the program itself runs ahead.
+/// The beginning of a program that does something before it prints: later imports can only be
+/// made ahead if the program itself runs ahead.
 const BEFORE: &str = "seen = []\nsys.path.append('more')\nimport csv, fractions, statistics\n";
 
 /// How many of the last statements end a program.

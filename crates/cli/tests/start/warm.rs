@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Directory, preheat, python_with, run};
 
-/// What the programs are, and a module of their own.
+/// The test programs, and a module of theirs.
 const CASES: &str = include_str!("cases.py");
 const OWN: &str = "def fail():\n    raise OSError('of my own')\n";
 
@@ -128,7 +128,7 @@ impl Warm {
         }
     }
 
-    /// How many parents run.
+    /// The number of running parents.
     pub fn count(&self) -> usize {
         self.parents().len()
     }
@@ -232,7 +232,7 @@ pub fn children(process: libc::pid_t) -> Vec<libc::pid_t> {
     numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
-/// What can be observed of a program.
+/// Everything that can be observed of a program.
 #[derive(Debug)]
 pub struct Observed {
     pub out: String,
@@ -249,7 +249,7 @@ impl Observed {
         }
     }
 
-    /// It must have been started warm; what preheat said of it is taken out.
+    /// Asserts that it was started warm, and removes preheat's message from its output.
     pub fn warm(mut self, program: &[&str]) -> Observed {
         let (said, rest) = self.err.split_once('\n').unwrap_or((&self.err, ""));
         assert!(
@@ -275,7 +275,7 @@ fn without_addresses(text: &str) -> String {
 /// Nothing special.
 pub fn as_is(_: &mut Command) {}
 
-/// How a status is shown.
+/// The signal that killed the program.
 pub fn signal_of(observed: &Observed) -> Option<i32> {
     observed.status.signal()
 }

@@ -1,4 +1,4 @@
-//! What the integration tests share: the program, scratch directories, and what is
+//! Shared by the integration tests: the program, scratch directories, and the components
 //! installed on this machine.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -22,7 +22,7 @@ pub fn preheat() -> Command {
     command
 }
 
-/// What a finished program said.
+/// The output of a finished program.
 pub struct Said {
     pub code: Option<i32>,
     pub out: String,
@@ -131,7 +131,7 @@ pub fn compare(directory: &Directory, arguments: &[&str]) -> Said {
         .args(arguments))
 }
 
-/// What that wrote.
+/// Reads the report that `compare` wrote.
 pub fn compared(directory: &Directory) -> CompareReport {
     let text = fs::read_to_string(directory.join("compare.json")).expect("the JSON is there");
     serde_json::from_str(&text).expect("it is a comparison")
@@ -152,7 +152,7 @@ pub fn wait_for(file: &Path, child: &mut Child) {
     }
 }
 
-/// Send a signal to the program; whether it was there to take it.
+/// Sends a signal to the program; returns true if it was delivered.
 pub fn signal(name: &str, child: &Child) -> bool {
     let sent = Command::new("kill")
         .args([name, &child.id().to_string()])

@@ -16,7 +16,7 @@ use preheat_host::files;
 
 use crate::invocation::{Main, Why};
 
-/// What was learned from earlier starts of a program.
+/// Knowledge from earlier starts of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     modules: Vec<Module>,
