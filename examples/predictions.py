@@ -27,7 +27,7 @@ def predicted(preheat, program, environment, directory):
     )
     with open(path) as file:
         report = json.load(file)
-    return report["time_to_first"]["median"], {
+    return report["time_to_first"]["estimate"], {
         remedy["id"]: remedy["saving"] for remedy in report["remedies"] if remedy["helps"]
     }
 

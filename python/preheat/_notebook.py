@@ -47,7 +47,7 @@ class Page:
         self._height = height
 
     def __repr__(self) -> str:
-        first = self.report.time_to_first.median
+        first = self.report.time_to_first.estimate
         return f"<preheat: time to first {first:.3g} s>"
 
     def _repr_html_(self) -> str:

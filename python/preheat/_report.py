@@ -1,6 +1,6 @@
 """The results of `preheat run`, typed.
 
-The fields are those of the document ``preheat.run/1`` (docs/run-json.md): seconds, bytes and
+The fields are those of the document ``preheat.run/2`` (docs/run-json.md): seconds, bytes and
 bare ratios. Unknown values are ``None``. Fields that a later version adds are kept in
 ``Report.document`` only.
 """
@@ -11,7 +11,8 @@ import typing
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Mapping, Optional, Tuple, Type, TypeVar, Union
 
-SCHEMA = "preheat.run/1"
+SCHEMA = "preheat.run/2"
+_OLDER = "preheat.run/1"
 
 #: The names of all causes.
 CAUSES = (
@@ -44,12 +45,12 @@ _T = TypeVar("_T")
 class Interval:
     """An estimate with its 95 % interval, whose ends are ``None`` with too few starts."""
 
-    median: float
+    estimate: float
     low: Optional[float] = None
     high: Optional[float] = None
 
     def __float__(self) -> float:
-        return self.median
+        return self.estimate
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class Report:
 
     >>> import preheat, sys
     >>> report = preheat.run([sys.executable, "-c", "import json"], starts=1)
-    >>> report.time_to_first.median > report.seconds("Python imports") > 0
+    >>> report.time_to_first.estimate > report.seconds("Python imports") > 0
     True
     >>> report.seconds("kernel compilation")
     0.0
@@ -261,7 +262,7 @@ class Report:
         """Reads the document that ``preheat run --json`` writes."""
         document = json.loads(text)
         schema = document.get("schema") if isinstance(document, dict) else None
-        if schema != SCHEMA:
+        if schema not in (SCHEMA, _OLDER):
             raise ValueError(f"expected a document {SCHEMA}, found {schema!r}")
         values = {**document, "class_": document.get("class"), "document": document}
         return _parse(cls, values)
@@ -299,6 +300,8 @@ class Report:
 def _parse(cls: Type[_T], values: Mapping[str, Any]) -> _T:
     """Makes an instance of a dataclass from the fields of a JSON object that it knows."""
     hints = typing.get_type_hints(cls)
+    if cls is Interval and "median" in values:  # Its name in preheat.run/1.
+        values = {**values, "estimate": values["median"]}
     found = {}
     for each in fields(cls):  # type: ignore[arg-type]
         if each.name in values:

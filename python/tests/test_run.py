@@ -22,13 +22,13 @@ def test_results_are_typed():
     assert report.settings.starts == 2
     assert isinstance(report.starts[0], preheat.Start)
     assert isinstance(report.causes[0].items, tuple)
-    assert isinstance(report.time_to_first.median, float)
+    assert isinstance(report.time_to_first.estimate, float)
     assert report.seconds("python imports") == report.seconds("Python imports") > 0
     assert sum(cause.seconds for cause in report.causes) == pytest.approx(
-        report.time_to_first.median
+        report.time_to_first.estimate
     )
     assert report.recording is None
-    assert report.document["schema"] == "preheat.run/1"
+    assert report.document["schema"] == "preheat.run/2"
     with pytest.raises(FrozenInstanceError):
         report.iteration = "other"
 
@@ -121,10 +121,10 @@ def test_a_command_is_a_list_of_words(command, error):
 
 def test_a_document_of_another_kind_is_rejected(tmp_path):
     path = tmp_path / "other.json"
-    path.write_text(json.dumps({"schema": "preheat.lab/1"}))
-    with pytest.raises(ValueError, match="preheat.lab/1"):
+    path.write_text(json.dumps({"schema": "preheat.lab/2"}))
+    with pytest.raises(ValueError, match="preheat.lab/2"):
         preheat.Report.load(path)
-    path.write_text(json.dumps({"schema": "preheat.run/1"}))
+    path.write_text(json.dumps({"schema": "preheat.run/2"}))
     with pytest.raises(ValueError, match="does not conform"):
         preheat.Report.load(path)
 
@@ -184,3 +184,11 @@ def test_a_missing_program_is_reported(tmp_path):
     )
     assert done.returncode == 1
     assert f"PREHEAT_BINARY={tmp_path} is not an executable file" in done.stderr
+
+
+def test_documents_of_the_first_version_are_read():
+    results = Path(__file__).parents[2] / "docs" / "results" / "h200"
+    report = preheat.Report.load(results / "linear.json")
+    assert report.document["schema"] == "preheat.run/1"
+    assert report.time_to_first is not None
+    assert report.time_to_first.estimate == report.document["time_to_first"]["median"]

@@ -35,7 +35,7 @@ fn start(at: usize, total: f64, first: f64) -> StartReport {
 
 fn run(starts: Vec<StartReport>) -> RunReport {
     let none = Interval {
-        median: 1.0,
+        estimate: 1.0,
         low: None,
         high: None,
     };
@@ -123,10 +123,10 @@ fn every_quantity_is_measured_correctly_and_can_be_met_or_exceeded() {
         let pass = line(&report, &format!("{key} = {kept}"));
         let found = pass.measured.unwrap();
         assert!(
-            (found.median - value).abs() < 1e-3 * value.max(1e-9),
+            (found.estimate - value).abs() < 1e-3 * value.max(1e-9),
             "{key}: {found:?}"
         );
-        assert!(found.low.unwrap() <= found.median && found.high.unwrap() >= found.median);
+        assert!(found.low.unwrap() <= found.estimate && found.high.unwrap() >= found.estimate);
         assert_eq!((pass.verdict, pass.starts), (Verdict::Pass, 4), "{key}");
         assert!(pass.used.unwrap() <= 1.0 && pass.reason.is_empty());
         if !exceeded.is_empty() {

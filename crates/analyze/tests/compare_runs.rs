@@ -444,7 +444,7 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         clock: Some(Clock::Time),
         count: 2,
         first: Interval {
-            median: seconds,
+            estimate: seconds,
             low: None,
             high: None,
         },

@@ -68,8 +68,8 @@ fn straight_line_code_repeated_once_has_a_first_and_a_second() {
     assert_eq!(report.iterations_by, IterationsBy::Timers);
     assert_eq!(report.iteration, "a.py:3–5 and 7–9, timed by the program");
     close(report.first.unwrap(), 0.05);
-    close(report.second.unwrap().median, 0.002);
-    close(report.first_to_second.unwrap().median, 25.0);
+    close(report.second.unwrap().estimate, 0.002);
+    close(report.first_to_second.unwrap().estimate, 25.0);
     assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
     // A region with different code is not a repetition.
     let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 1)]);
@@ -91,7 +91,7 @@ fn a_decorator_used_twice_has_a_first_and_a_second() {
     let helpers = report.regions.iter().map(|region| region.helper.as_deref());
     assert!(helpers.into_iter().all(|lines| lines == Some("a.py:3–5")));
     assert_eq!(report.iteration, "a.py:20 and 21, timed by the program");
-    close(report.first_to_second.unwrap().median, 25.0);
+    close(report.first_to_second.unwrap().estimate, 25.0);
     // It wraps two functions.
     let report = timed(&readings, &[(3, 5)], &[(20, 20, 0), (21, 21, 1)]);
     assert_eq!(report.second, None);
@@ -130,7 +130,7 @@ fn two_helpers_time_the_code_between_their_calls() {
     ];
     let report = timed(&readings, &[(3, 6)], &[(20, 22, 0), (24, 26, 0)]);
     assert_eq!(names(&report), ["a.py:20–22", "a.py:24–26"]);
-    close(report.second.unwrap().median, 0.002);
+    close(report.second.unwrap().estimate, 0.002);
 }
 
 #[test]

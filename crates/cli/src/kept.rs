@@ -8,7 +8,7 @@ use anyhow::Result;
 use preheat_analyze::lab;
 use preheat_analyze::run::{self, Findings};
 use preheat_model::lab::{Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
-use preheat_model::run::{RUN_SCHEMA, Recording, RunReport, StartReport};
+use preheat_model::run::{RUN_SCHEMA, RUN_SCHEMAS, Recording, RunReport, StartReport};
 use preheat_model::tried::{TRIED_SCHEMA, TriedReport};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -128,14 +128,15 @@ fn parse(path: &Path, text: &str) -> Result<AnySaved> {
         .map_err(|why| Usage(format!("{file} is not JSON, or is truncated: {why}")))?;
     let schema = document.get("schema").and_then(Value::as_str);
     match schema {
-        Some(preheat_model::lab::SCHEMA) => {
-            let report = deserialize(path, preheat_model::lab::SCHEMA, text)?;
+        Some(schema) if preheat_model::lab::SCHEMAS.contains(&schema) => {
+            let report = deserialize(path, schema, text)?;
             Ok(AnySaved::Result(Saved::Lab(Box::new(analyze_lab(
                 path, report,
             )?))))
         }
-        Some(RUN_SCHEMA) => {
-            let report: RunReport = deserialize(path, RUN_SCHEMA, text)?;
+        Some(schema) if RUN_SCHEMAS.contains(&schema) => {
+            let mut report: RunReport = deserialize(path, schema, text)?;
+            RUN_SCHEMA.clone_into(&mut report.schema);
             validate_run(&report).map_err(|what| Usage(format!("{file}: {what}")))?;
             Ok(AnySaved::Result(Saved::Run(Box::new(report))))
         }
@@ -323,6 +324,35 @@ mod tests {
                 format!("{}{other}{}", &text[..begin], &text[end..])
             }
         }
+    }
+
+    #[test]
+    fn results_of_earlier_versions_are_read() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        let mut directories = vec![results];
+        let (mut runs, mut others) = (0, 0);
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    directories.push(path);
+                    continue;
+                }
+                let is_json = path.extension().is_some_and(|name| name == "json");
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                if !is_json || !SCHEMAS.iter().any(|schema| text.contains(schema)) {
+                    continue;
+                }
+                match parse(&path, &text).unwrap_or_else(|why| panic!("{why}")) {
+                    AnySaved::Result(Saved::Run(report)) => {
+                        assert_eq!(report.schema, RUN_SCHEMA);
+                        runs += 1;
+                    }
+                    _ => others += 1,
+                }
+            }
+        }
+        assert!(runs > 20 && others > 5, "{runs} runs and {others} others");
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn every_result_is_written_to_its_file() {
     let six = six();
     let common = [six.as_str(), "--time-to-first", "4s", "--steady", "0.8ms"];
     let files = [
-        ("--json", "check.json", "\"schema\": \"preheat.check/1\""),
+        ("--json", "check.json", "\"schema\": \"preheat.check/2\""),
         (
             "--junit",
             "junit.xml",
@@ -337,7 +337,7 @@ jsonschema.Draft202012Validator(schema).validate(document)
 ";
         let validated = run(Command::new(&python)
             .args(["-c", validate])
-            .arg(docs("schema/preheat.check-1.schema.json"))
+            .arg(docs("schema/preheat.check-2.schema.json"))
             .arg(directory.join("check.json")));
         assert_eq!(validated.code, Some(0), "{}", validated.err);
     }

@@ -117,7 +117,7 @@ fn recordings() {
     );
     check("[1, 2]", "run.json is not a `preheat run`");
     check(
-        "{\"schema\": \"preheat.run/2\"}",
+        "{\"schema\": \"preheat.run/3\"}",
         "a newer preheat is needed",
     );
     check(

@@ -136,7 +136,7 @@ int main(void) {
     assert!(seconds(Cause::OwnCpu) >= 0.3, "{:?}", report.causes);
     let steady = seconds(Cause::SteadyWork);
     assert!(
-        steady < 0.5 * report.time_to_first.median,
+        steady < 0.5 * report.time_to_first.estimate,
         "{:?}",
         report.causes
     );

@@ -1,4 +1,4 @@
-//! Writes `preheat.lab/1`, `preheat.run/1`, `preheat.compare/1` and the other documents.
+//! Writes `preheat.lab/2`, `preheat.run/2`, `preheat.compare/1` and the other documents.
 //!
 //! The fields and their order come from the report types; this module only defines the
 //! layout: each field of an object is on its own line, a list of plain values is on one line.
@@ -164,7 +164,7 @@ mod tests {
     fn a_lab_report_round_trips() {
         let report = fixture::report();
         let text = lab_json(&report);
-        assert!(text.starts_with("{\n  \"schema\": \"preheat.lab/1\",\n"));
+        assert!(text.starts_with("{\n  \"schema\": \"preheat.lab/2\",\n"));
         assert!(text.ends_with("}\n"));
         // The parser can be off by the last bit of a number, so compare numbers separately.
         let mut back: LabReport = serde_json::from_str(&text).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     fn a_run_report_round_trips() {
         let report = fixture::run::report();
         let text = run_json(&report);
-        assert!(text.starts_with("{\n  \"schema\": \"preheat.run/1\",\n"));
+        assert!(text.starts_with("{\n  \"schema\": \"preheat.run/2\",\n"));
         assert!(text.ends_with("}\n"));
         let back: RunReport = serde_json::from_str(&text).unwrap();
         assert_eq!(back, report);

@@ -10,7 +10,7 @@ use preheat_report::check_json;
 use serde_json::Value;
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.check-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.check-2.schema.json";
 const GUIDE: &str = "../../docs/check-json.md";
 
 fn document(report: &CheckReport) -> Value {
@@ -40,13 +40,13 @@ fn the_schema_rejects_other_documents() {
     unknown["surprise"] = 1.into();
     let documents = [
         unknown,
-        with("/schema", "preheat.check/2".into()),
+        with("/schema", "preheat.check/3".into()),
         with("/verdict", "not-measured".into()),
         with("/lines/0/limit", "speed".into()),
         with("/lines/0/cause", "magic".into()),
         with("/lines/0/most", "2 s".into()),
         with("/lines/0/place/line", 0.into()),
-        with("/lines/0/measured/median", Value::Null),
+        with("/lines/0/measured/estimate", Value::Null),
         with("/lines/0/verdict", "perhaps".into()),
         with("/measured/0/unit", "parsecs".into()),
         with("/settings/allow_missing", 1.into()),

@@ -8,7 +8,7 @@ use preheat_model::classify::{ClassifyReport, Format};
 use preheat_report::classify_json;
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.classify-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.classify-2.schema.json";
 const GUIDE: &str = "../../docs/classify-json.md";
 
 fn document(judged: &Judged) -> serde_json::Value {
@@ -37,7 +37,7 @@ fn the_schema_accepts_written_documents() {
 fn documents_round_trip() {
     for judged in [one(), many(), empty()] {
         let text = classify_json(&judged.report);
-        assert!(text.starts_with("{\n  \"schema\": \"preheat.classify/1\",\n"));
+        assert!(text.starts_with("{\n  \"schema\": \"preheat.classify/2\",\n"));
         assert!(text.ends_with("}\n"));
         let back: ClassifyReport = serde_json::from_str(&text).unwrap();
         assert_eq!(back, judged.report);
@@ -59,7 +59,7 @@ fn the_schema_rejects_other_documents() {
     let documents = [
         unknown,
         without,
-        with("/schema", "preheat.classify/2".into()),
+        with("/schema", "preheat.classify/3".into()),
         with("/benchmarks/0/class", "odd".into()),
         with("/benchmarks/0/format", "excel".into()),
         with("/benchmarks/0/measures", "seconds".into()),
@@ -68,7 +68,7 @@ fn the_schema_rejects_other_documents() {
         with("/benchmarks/0/starts/0/steady_start", (-1).into()),
         with("/benchmarks/0/starts", serde_json::json!([])),
         with("/benchmarks/0/discard", 1.5.into()),
-        with("/benchmarks/0/ratio/median", serde_json::Value::Null),
+        with("/benchmarks/0/ratio/estimate", serde_json::Value::Null),
         with("/unread/0/why", 1.into()),
     ];
     let verdicts = validate(SCHEMA, &documents).unwrap_or_default();

@@ -7,7 +7,7 @@ use preheat_model::run::{Cause, RunReport};
 use preheat_report::run_json;
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.run-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.run-2.schema.json";
 const GUIDE: &str = "../../docs/run-json.md";
 
 fn document(report: &RunReport) -> serde_json::Value {
@@ -54,11 +54,11 @@ fn the_schema_rejects_other_documents() {
     let documents = [
         unknown,
         without,
-        with("/schema", "preheat.run/2".into()),
+        with("/schema", "preheat.run/3".into()),
         with("/created", "yesterday".into()),
         with("/iterations_by", "guess".into()),
         with("/settings/iterations", "all".into()),
-        with("/time_to_first/median", serde_json::Value::Null),
+        with("/time_to_first/estimate", serde_json::Value::Null),
         with("/class", "odd".into()),
         with("/causes/0/cause", "magic".into()),
         with("/causes/0/items/0/seconds", "1 s".into()),

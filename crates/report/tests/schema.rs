@@ -7,7 +7,7 @@ use preheat_model::lab::LabReport;
 use preheat_report::lab_json;
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.lab-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.lab-2.schema.json";
 const GUIDE: &str = "../../docs/lab-json.md";
 
 /// The example in the guide.
@@ -48,7 +48,7 @@ fn the_schema_rejects_other_documents() {
     let documents = [
         unknown,
         without,
-        with("/schema", "preheat.lab/2".into()),
+        with("/schema", "preheat.lab/3".into()),
         with("/created", "yesterday".into()),
         with("/experiments/0/id", "unknown".into()),
         with("/experiments/0/series/0/kind", "guess".into()),

@@ -82,7 +82,7 @@ fn json_errors_have_line_column_and_path() {
         ),
         (
             "{\"schema\": \"preheat.run/9\"}",
-            "only preheat.run/1 is supported",
+            "only preheat.run/2 is supported",
         ),
         (
             "{\"schema\": \"preheat.run/1\", \"starts\": [{\"temperature\": \"lukewarm\"}]}",

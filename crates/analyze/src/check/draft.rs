@@ -81,7 +81,7 @@ const WIDEST: f64 = 5.0;
 /// Returns true if the interval of a quantity is too wide for a limit.
 fn is_uncertain(measured: &Measured) -> bool {
     let high = measured.value.high;
-    high.is_some_and(|high| high > WIDEST * measured.value.median)
+    high.is_some_and(|high| high > WIDEST * measured.value.estimate)
 }
 
 /// The causes that deserve a limit, largest first. Steady work is covered by the limit on
@@ -94,15 +94,18 @@ fn large_causes(sample: &Sample) -> Vec<Quantity> {
         .into_iter()
         .filter(|cause| ![Cause::SteadyWork, Cause::Unexplained].contains(cause))
         .map(Quantity::Cause)
-        .filter_map(|of| Some((sample.measure(of).ok()?.value.median, of)))
-        .filter(|(seconds, _)| *seconds >= LARGE * time.value.median)
+        .filter_map(|of| Some((sample.measure(of).ok()?.value.estimate, of)))
+        .filter(|(seconds, _)| *seconds >= LARGE * time.value.estimate)
         .collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().take(CAUSES).map(|(_, of)| of).collect()
 }
 
 fn line(measured: Measured, colder: bool, headroom: f64) -> DraftLine {
-    let most = friendly(measured.of.unit(), measured.value.median * (1.0 + headroom));
+    let most = friendly(
+        measured.of.unit(),
+        measured.value.estimate * (1.0 + headroom),
+    );
     DraftLine {
         measured,
         colder,
@@ -195,7 +198,7 @@ mod tests {
             of: Quantity::First,
             temperature: Temperature::Process,
             value: Interval {
-                median,
+                estimate: median,
                 low: Some(low),
                 high: Some(high),
             },

@@ -107,7 +107,7 @@ fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
         most: f64::from(wanted),
         place: None,
         measured: Some(Interval {
-            median: f64::from(shown),
+            estimate: f64::from(shown),
             low: None,
             high: None,
         }),
@@ -141,7 +141,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     };
     let found = found.ok();
     let measured = found.map(|found| found.value);
-    let used = measured.and_then(|value| match (value.median, most) {
+    let used = measured.and_then(|value| match (value.estimate, most) {
         (0.0, _) => Some(0.0),
         // Above a limit of zero, a share is undefined.
         (_, 0.0) => None,
@@ -173,7 +173,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
 }
 
 fn verdict(value: &Interval, most: f64) -> Verdict {
-    if value.median <= most {
+    if value.estimate <= most {
         Verdict::Pass
     } else if value.is_above(most) {
         Verdict::Fail
@@ -203,7 +203,11 @@ mod tests {
 
     #[test]
     fn a_line_fails_only_if_that_is_certain() {
-        let value = |median, low, high| Interval { median, low, high };
+        let value = |estimate, low, high| Interval {
+            estimate,
+            low,
+            high,
+        };
         for (found, expected) in [
             (value(1.9, Some(1.5), Some(2.5)), Verdict::Pass),
             (value(2.0, None, None), Verdict::Pass),

@@ -66,7 +66,7 @@ impl<'a> Samples<'a> {
             let found = wanted.filter_map(|of| self.measure(of, Some(temperature)).ok());
             // Causes without any time are omitted.
             let present = |found: &Measured| match found.of {
-                Quantity::Cause(_) => found.value.median > 0.0,
+                Quantity::Cause(_) => found.value.estimate > 0.0,
                 _ => true,
             };
             all.extend(found.filter(present));
@@ -200,7 +200,7 @@ impl<'a> Sample<'a> {
         let (found, count) = self.over(known.map(|bytes| vec![bytes as f64]).collect())?;
         // Means of logarithms leave fractions of a byte.
         let whole = Interval {
-            median: found.median.round(),
+            estimate: found.estimate.round(),
             low: found.low.map(f64::round),
             high: found.high.map(f64::round),
         };
@@ -237,9 +237,9 @@ impl<'a> Sample<'a> {
             return Err("no start was recorded, so causes are unknown".to_owned());
         };
         let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
-        let estimate = shares / with.len() as f64 * time.median;
+        let estimate = shares / with.len() as f64 * time.estimate;
         let found = Interval {
-            median: estimate,
+            estimate: estimate,
             low: found.low.map(|low| low.min(estimate)),
             high: found.high.map(|high| high.max(estimate)),
         };

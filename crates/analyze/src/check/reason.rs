@@ -9,7 +9,7 @@ const PARTS: usize = 3;
 
 /// Describes a value above its limit, and how certain that is.
 pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> String {
-    let measured = unit.write(value.median);
+    let measured = unit.write(value.estimate);
     let limit = unit.write(most);
     let above = format!("{measured} against a limit of {limit}");
     match (value.low, unit.ends(value)) {

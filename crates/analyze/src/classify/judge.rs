@@ -162,10 +162,10 @@ mod tests {
         let (first, steady) = (found.first, found.steady.unwrap());
         let (ratio, excess) = (found.ratio.unwrap(), found.excess.unwrap());
         for (found, truth) in [(first, 0.03), (steady, 0.01), (ratio, 3.0), (excess, 0.432)] {
-            assert!((found.median / truth - 1.0).abs() < 0.05, "{found:?}");
-            assert!(found.low.unwrap() <= found.median && found.median <= found.high.unwrap());
+            assert!((found.estimate / truth - 1.0).abs() < 0.05, "{found:?}");
+            assert!(found.low.unwrap() <= found.estimate && found.estimate <= found.high.unwrap());
         }
-        assert!((first.median / steady.median / ratio.median - 1.0).abs() < 1e-9);
+        assert!((first.estimate / steady.estimate / ratio.estimate - 1.0).abs() < 1e-9);
         assert_eq!(found.notes, ["a note of the file"]);
     }
 

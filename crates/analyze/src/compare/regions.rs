@@ -117,7 +117,7 @@ mod tests {
             clock: Some(Clock::Time),
             count: 1,
             first: Interval {
-                median: 1.0,
+                estimate: 1.0,
                 low: None,
                 high: None,
             },

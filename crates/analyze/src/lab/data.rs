@@ -284,7 +284,7 @@ mod tests {
             .paired(&whole.steadies(), &cut.steadies())
             .expect("three pairs");
         assert_eq!(
-            (ratio.median, ratio.low, ratio.high),
+            (ratio.estimate, ratio.low, ratio.high),
             (1.0, Some(1.0), Some(1.0))
         );
     }

@@ -145,7 +145,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         iterations_by: decision.by,
         iteration: decision.words(&manifest.settings.iterations, shown),
         time_to_first: Interval {
-            median: 0.0,
+            estimate: 0.0,
             low: None,
             high: None,
         },
@@ -209,7 +209,7 @@ fn walls(report: &RunReport, seed: u64) -> Interval {
 fn scale(report: &RunReport, examined: &Examined) -> f64 {
     let own: f64 = examined.causes.iter().sum();
     if own > 0.0 {
-        report.time_to_first.median / own
+        report.time_to_first.estimate / own
     } else {
         1.0
     }
@@ -224,7 +224,7 @@ fn causes_of(
     behind: &mut Behind,
     report: &RunReport,
 ) -> Vec<CauseReport> {
-    let total = report.time_to_first.median;
+    let total = report.time_to_first.estimate;
     let whole = scale(report, examined);
     let mut unexplained = [0.0; CAUSES];
     unexplained[Cause::Unexplained.index()] = total;
@@ -269,7 +269,7 @@ fn causes_of(
 
 /// Lists the functions behind the program's own CPU time.
 fn open_own_cpu(report: &mut RunReport, examined: &Examined, functions: &mut Functions) {
-    let total = report.time_to_first.median;
+    let total = report.time_to_first.estimate;
     let shown = examined.causes[Cause::OwnCpu.index()];
     let mut causes = report.causes.iter_mut();
     if let Some(own) = causes.find(|cause| cause.cause == Cause::OwnCpu)

@@ -19,7 +19,7 @@ pub(super) fn list(recording: &Recording, counted: &[usize]) -> Vec<MarkReport> 
     let mut marks: Vec<MarkReport> = (names.into_iter())
         .filter_map(|name| of_name(name, &starts, recording.manifest.settings.seed))
         .collect();
-    marks.sort_by(|a, b| a.first.median.total_cmp(&b.first.median));
+    marks.sort_by(|a, b| a.first.estimate.total_cmp(&b.first.estimate));
     marks
 }
 

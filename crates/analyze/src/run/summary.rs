@@ -84,7 +84,7 @@ fn group(
     }
     causes
         .iter_mut()
-        .for_each(|cause| *cause *= time_to_first.median);
+        .for_each(|cause| *cause *= time_to_first.estimate);
     let with_iterations = |at: &&usize| !examined[**at].durations.is_empty();
     let series: Vec<Vec<f64>> = (starts.iter())
         .filter(with_iterations)
@@ -121,7 +121,7 @@ fn all_or_none_settle(mut series: SeriesSummary, seed: u64) -> SeriesSummary {
     if series.starts.iter().any(|start| start.steady.is_none()) {
         let firsts = series.starts.iter().map(|start| vec![start.first]);
         let firsts = interval(&firsts.collect::<Vec<_>>(), seed);
-        series.first = firsts.map_or(series.first, |first| first.median);
+        series.first = firsts.map_or(series.first, |first| first.estimate);
         series.steady = None;
         series.ratio = None;
         series.warmup = None;
@@ -160,7 +160,7 @@ fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> 
         best: interval(&bests, seed)?,
         ratio: paired_ratio(&pairs, seed)?,
         excess: std::array::from_fn(mean),
-        whole: first.median - second.median,
+        whole: first.estimate - second.estimate,
     })
 }
 
@@ -192,7 +192,7 @@ impl Group {
     pub(super) fn typical(&self, examined: &[Examined]) -> Option<usize> {
         let distance = |at: &usize| {
             let time = examined[*at].time_to_first.map_or(f64::MAX, seconds);
-            (time - self.time_to_first.median).abs()
+            (time - self.time_to_first.estimate).abs()
         };
         let starts = self.starts.iter().copied();
         starts.min_by(|a, b| distance(a).total_cmp(&distance(b)))

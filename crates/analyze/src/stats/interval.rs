@@ -35,11 +35,11 @@ pub fn starts_to_clear(
     let (Some(low), Some(high)) = (value.low, value.high) else {
         return Some(FEWEST);
     };
-    let distance = (value.median / threshold).ln().abs();
-    let reach = if value.median > threshold {
-        (value.median / low).ln()
+    let distance = (value.estimate / threshold).ln().abs();
+    let reach = if value.estimate > threshold {
+        (value.estimate / low).ln()
     } else {
-        (high / value.median).ln()
+        (high / value.estimate).ln()
     };
     let width = |starts: usize| t_quantile(0.95, starts - 1) / (starts as f64).sqrt();
     let scatter = reach / width(starts.max(2));
@@ -115,14 +115,14 @@ fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
         variance += squared_error;
     }
     let mut result = Interval {
-        median: center.exp(),
+        estimate: center.exp(),
         low: None,
         high: None,
     };
     if starts >= FEWEST {
         let (low, high) = bounds(groups, starts, center, variance.sqrt(), seed);
-        result.low = Some(low.exp().min(result.median));
-        result.high = Some(high.exp().max(result.median));
+        result.low = Some(low.exp().min(result.estimate));
+        result.high = Some(high.exp().max(result.estimate));
     }
     Some(result)
 }
@@ -225,11 +225,11 @@ mod tests {
     #[test]
     fn too_few_starts_have_an_estimate_and_no_interval() {
         let one = interval(&[vec![1.0, 2.0, 9.0]], 1).unwrap();
-        assert!((one.median - 2.0).abs() < 1e-12);
+        assert!((one.estimate - 2.0).abs() < 1e-12);
         assert_eq!((one.low, one.high), (None, None));
         assert!(!one.is_above(0.0) && !one.is_below(1e9));
         let two = paired_ratio(&[(vec![8.0], vec![2.0]), (vec![2.0], vec![2.0])], 1).unwrap();
-        assert!((two.median - 2.0).abs() < 1e-12 && two.low.is_none());
+        assert!((two.estimate - 2.0).abs() < 1e-12 && two.low.is_none());
         let three = vec![vec![1.0], vec![1.0], vec![1.0]];
         assert!(interval(&three, 1).unwrap().low.is_some());
         let against_two = unpaired_ratio(&three, &three[..2], 1).unwrap();

@@ -19,7 +19,7 @@ pub fn mean_interval(amounts: &[f64]) -> Option<Interval> {
     let ends = [low, high, Some(found.value)];
     let finite = ends.iter().flatten().all(|end| end.is_finite());
     finite.then_some(Interval {
-        median: found.value,
+        estimate: found.value,
         low,
         high,
     })
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn the_estimate_is_the_mean_and_few_starts_have_no_interval() {
         let found = mean_interval(&[-1.0, 3.0]).unwrap();
-        assert_eq!((found.median, found.low, found.high), (1.0, None, None));
+        assert_eq!((found.estimate, found.low, found.high), (1.0, None, None));
         let found = mean_interval(&[0.0; 5]).unwrap();
         assert_eq!((found.low, found.high), (Some(0.0), Some(0.0)));
         let found = mean_interval(&[1.0, 2.0, 6.0]).unwrap();
-        assert_eq!(found.median, 3.0);
+        assert_eq!(found.estimate, 3.0);
         assert!(found.low.unwrap() < 1.0 && found.high.unwrap() > 6.0);
     }
 

@@ -73,7 +73,7 @@ pub fn findings(iterations: &str, start: StartTrace) -> Findings {
 /// Checks the invariants of a report.
 pub fn check(findings: &Findings) {
     let report = &findings.report;
-    let total = report.time_to_first.median;
+    let total = report.time_to_first.estimate;
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
     assert!((sum - total).abs() <= 1e-6 * total, "{sum} is not {total}");
     for start in &report.starts {

@@ -55,7 +55,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
         .map(|at| start(truth, at == 0, rng))
         .collect();
     let nothing = Interval {
-        median: 0.0,
+        estimate: 0.0,
         low: None,
         high: None,
     };

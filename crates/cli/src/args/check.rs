@@ -129,7 +129,7 @@ pub struct ResultArguments {
     #[arg(long)]
     pub github: bool,
 
-    /// Write the result as JSON (preheat.check/1); - for standard output
+    /// Write the result as JSON (preheat.check/2); - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

@@ -136,9 +136,9 @@ impl Unit {
     pub fn ends(self, interval: &Interval) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
-            Unit::Seconds | Unit::Bytes if interval.median != 0.0 => {
-                let scale = self.scale_of(interval.median);
-                let digits = |value: f64| digits_beside(value / scale, interval.median / scale);
+            Unit::Seconds | Unit::Bytes if interval.estimate != 0.0 => {
+                let scale = self.scale_of(interval.estimate);
+                let digits = |value: f64| digits_beside(value / scale, interval.estimate / scale);
                 format!("{}–{}", digits(low), digits(high))
             }
             Unit::Ratio => units::span(Some(low), Some(high))?,
@@ -175,7 +175,7 @@ mod tests {
 
     fn interval(median: f64, low: f64, high: f64) -> Interval {
         Interval {
-            median,
+            estimate: median,
             low: Some(low),
             high: Some(high),
         }

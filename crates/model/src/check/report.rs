@@ -1,6 +1,6 @@
-//! The document `preheat.check/1`: a recording against its budget, line by line.
+//! The document `preheat.check/2`: a recording against its budget, line by line.
 //!
-//! Documented in docs/check-json.md and docs/schema/preheat.check-1.schema.json; change all
+//! Documented in docs/check-json.md and docs/schema/preheat.check-2.schema.json; change all
 //! three together.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::run::{Cause, Temperature};
 use crate::stats::Interval;
 
 /// The schema id that this version writes.
-pub const CHECK_SCHEMA: &str = "preheat.check/1";
+pub const CHECK_SCHEMA: &str = "preheat.check/2";
 
 /// The result of checking a recording against its budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

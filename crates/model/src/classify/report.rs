@@ -1,6 +1,6 @@
-//! The document `preheat.classify/1`, which every renderer shows. Times are in seconds.
+//! The document `preheat.classify/2`, which every renderer shows. Times are in seconds.
 //!
-//! Documented in docs/classify-json.md and docs/schema/preheat.classify-1.schema.json;
+//! Documented in docs/classify-json.md and docs/schema/preheat.classify-2.schema.json;
 //! change all three together.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{Format, Measures};
 use crate::stats::{Class, Consistency, Interval};
 
 /// The schema id that this version writes.
-pub const CLASSIFY_SCHEMA: &str = "preheat.classify/1";
+pub const CLASSIFY_SCHEMA: &str = "preheat.classify/2";
 
 /// The result for all files. The same files, seed and version always give the same
 /// document.

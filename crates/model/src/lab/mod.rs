@@ -14,5 +14,5 @@ pub use measured::{
 };
 pub use report::{
     Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
-    Series, Verdict, starts_that_decide,
+    SCHEMAS, Series, Verdict, starts_that_decide,
 };

@@ -1,6 +1,6 @@
-//! The document `preheat.lab/1`, which every renderer shows. Units are seconds and bytes.
+//! The document `preheat.lab/2`, which every renderer shows. Units are seconds and bytes.
 //!
-//! Documented in docs/lab-json.md and docs/schema/preheat.lab-1.schema.json; change all
+//! Documented in docs/lab-json.md and docs/schema/preheat.lab-2.schema.json; change all
 //! three together.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,9 @@ use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
 /// The schema id that this version writes.
-pub const SCHEMA: &str = "preheat.lab/1";
+pub const SCHEMA: &str = "preheat.lab/2";
+/// The schema ids that this version reads.
+pub const SCHEMAS: [&str; 2] = [SCHEMA, "preheat.lab/1"];
 
 /// The maximum number of starts in a run, and therefore in a valid document.
 pub const MOST_STARTS: usize = 10_000;

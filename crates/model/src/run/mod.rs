@@ -23,8 +23,8 @@ pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, 
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
     CauseReport, CauseSeconds, DeviceBytes, FunctionReport, Item, IterationsBy, Later, MarkReport,
-    MemoryReport, RUN_SCHEMA, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
-    ThreadReport, Unfinished,
+    MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RunReport, Rung,
+    StartReport, ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};

@@ -1,6 +1,6 @@
-//! The document `preheat.run/1`, which every renderer shows. Units are seconds and bytes.
+//! The document `preheat.run/2`, which every renderer shows. Units are seconds and bytes.
 //!
-//! docs/run-json.md describes it, and docs/schema/preheat.run-1.schema.json is its schema;
+//! docs/run-json.md describes it, and docs/schema/preheat.run-2.schema.json is its schema;
 //! the three change together.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,9 @@ use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
 /// The schema written by this version.
-pub const RUN_SCHEMA: &str = "preheat.run/1";
+pub const RUN_SCHEMA: &str = "preheat.run/2";
+/// The schema ids that this version reads.
+pub const RUN_SCHEMAS: [&str; 2] = [RUN_SCHEMA, "preheat.run/1"];
 
 /// The results of a recording. If it has starts at several temperatures, all numbers
 /// outside `ladder` are those of the warmest.

@@ -8,7 +8,8 @@ pub struct Interval {
     /// The estimate. For times, ratios and memory, the geometric mean over starts of each
     /// start's median; for amounts that add up and may be zero, the
     /// arithmetic mean over starts.
-    pub median: f64,
+    #[serde(alias = "median")] // Its name in version 1 of the documents.
+    pub estimate: f64,
     /// The lower bound; `None` with fewer than three starts.
     pub low: Option<f64>,
     /// The upper bound; `None` with fewer than three starts.

@@ -25,7 +25,7 @@ struct Entry {
 
 /// All measured values, with or without a limit.
 pub fn check_benchmark_action(report: &CheckReport) -> String {
-    let finite = |value: &&Value| value.measured.median.is_finite();
+    let finite = |value: &&Value| value.measured.estimate.is_finite();
     let entries: Vec<Entry> = (report.measured.iter().filter(finite))
         .map(|value| entry(report, value))
         .collect();
@@ -52,7 +52,7 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
     Entry {
         name: export_name(report, value),
         unit,
-        value: found.median / scale,
+        value: found.estimate / scale,
         range: ends.map(|(low, high)| format!("{}–{}", number(low / scale), number(high / scale))),
         extra,
     }

@@ -37,13 +37,13 @@ pub fn check_bmf(report: &CheckReport) -> String {
             Unit::ExitCode => continue,
         };
         let found = &value.measured;
-        if !found.median.is_finite() {
+        if !found.estimate.is_finite() {
             continue;
         }
         let name = export_name(report, value).chars().take(LONGEST).collect();
         let end = |end: Option<f64>| end.filter(|end| end.is_finite()).map(|end| end * scale);
         let metric = Metric {
-            value: found.median * scale,
+            value: found.estimate * scale,
             lower_value: end(found.low),
             upper_value: end(found.high),
         };

@@ -71,8 +71,8 @@ fn properties(report: &CheckReport) -> Vec<(&'static str, String)> {
 fn case(report: &CheckReport, line: &Line) -> String {
     // Report the measured time as the duration of the test, so that CI servers plot it.
     let seconds = match (line.unit, &line.measured) {
-        (Unit::Seconds, Some(found)) if found.median > 0.0 && found.median.is_finite() => {
-            format!("{:.6}", found.median)
+        (Unit::Seconds, Some(found)) if found.estimate > 0.0 && found.estimate.is_finite() => {
+            format!("{:.6}", found.estimate)
         }
         _ => "0".to_owned(),
     };

@@ -24,7 +24,7 @@ pub use terminal::check_terminal;
 
 use preheat_model::check::CheckReport;
 
-/// Renders the report as a JSON document (`preheat.check/1`), ending with a newline.
+/// Renders the report as a JSON document (`preheat.check/2`), ending with a newline.
 pub fn check_json(report: &CheckReport) -> String {
     crate::json::document(report)
 }

@@ -65,7 +65,7 @@ pub(super) fn measured(line: &Line) -> String {
 
 /// An estimate and its interval, if it has one.
 pub(super) fn with_ends(unit: Unit, found: &Interval) -> String {
-    let text = unit.write(found.median);
+    let text = unit.write(found.estimate);
     match unit.ends(found) {
         Some(ends) => format!("{text} ({ends})"),
         None => text,

@@ -48,7 +48,7 @@ pub(super) fn headline(report: &ClassifyReport) -> String {
 pub(super) fn behaviour(benchmark: &Benchmark) -> String {
     let one = benchmark.measures.singular();
     let times = benchmark.ratio.map_or(String::new(), |interval| {
-        format!("{} a steady one", ratio(interval.median))
+        format!("{} a steady one", ratio(interval.estimate))
     });
     let after = |count: Option<usize>| {
         let count = count.unwrap_or(0);
@@ -57,7 +57,7 @@ pub(super) fn behaviour(benchmark: &Benchmark) -> String {
     match benchmark.class {
         // Flat means that the first is within the noise. With few or noisy iterations it can
         // still be far from steady.
-        Class::Flat => match benchmark.ratio.map(|ratio| ratio.median) {
+        Class::Flat => match benchmark.ratio.map(|ratio| ratio.estimate) {
             Some(middle) if !(0.9..=1.1).contains(&middle) => format!(
                 "no warm-up detected: the first {one} takes {times}, which is within the noise"
             ),
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(time(-0.284), "−284 ms");
         assert_eq!(time(0.284), "284 ms");
         let interval = Interval {
-            median: -0.1,
+            estimate: -0.1,
             low: Some(-0.2),
             high: Some(0.3),
         };

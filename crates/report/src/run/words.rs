@@ -65,7 +65,7 @@ pub(crate) fn starts(report: &RunReport) -> String {
 
 /// The ends of a duration's interval in the unit of its median: `8.71–9.20 s`.
 pub(crate) fn time_span(interval: &Interval) -> Option<String> {
-    let (_, unit) = duration_parts(interval.median)?;
+    let (_, unit) = duration_parts(interval.estimate)?;
     let scale = match unit {
         "ns" => 1e-9,
         "µs" => 1e-6,
@@ -124,7 +124,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
         (_, 2..FOR_STEADY) => {
             let mut text = format!("{most} iterations; a steady state needs more");
             if let Some(best) = report.best.filter(|_| most > 2) {
-                text.push_str(&format!("; fastest {}", duration(best.median)));
+                text.push_str(&format!("; fastest {}", duration(best.estimate)));
             }
             Some(text)
         }
@@ -147,7 +147,7 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
         return None;
     }
     let mut words: Vec<String> = (others.iter().take(NAMED))
-        .map(|region| format!("{} ({})", duration(region.first.median), region.name))
+        .map(|region| format!("{} ({})", duration(region.first.estimate), region.name))
         .collect();
     if others.len() > NAMED {
         words.push(format!("{} more", others.len() - NAMED));
@@ -164,7 +164,7 @@ pub(crate) fn shape(report: &RunReport) -> String {
         return String::new();
     };
     let faster = match (report.ratio, report.first, report.steady) {
-        (Some(ratio), ..) => ratio.median < FASTER,
+        (Some(ratio), ..) => ratio.estimate < FASTER,
         (None, Some(first), Some(steady)) => first < FASTER * steady,
         _ => false,
     };
@@ -220,7 +220,7 @@ pub(crate) fn first_start(region: &RegionReport) -> Option<f64> {
     /// The smallest relative difference worth a mention.
     const NOTICEABLE: f64 = 0.05;
     let seconds = (*region.firsts.first()?)?;
-    let noticeable = (seconds / region.first.median - 1.0).abs() > NOTICEABLE;
+    let noticeable = (seconds / region.first.estimate - 1.0).abs() > NOTICEABLE;
     (region.firsts.len() > 1 && noticeable).then_some(seconds)
 }
 
@@ -275,7 +275,7 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
 /// The temperatures, slowest first.
 pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
     let mut rungs: Vec<_> = report.ladder.iter().collect();
-    rungs.sort_by(|a, b| (b.time_to_first.median).total_cmp(&a.time_to_first.median));
+    rungs.sort_by(|a, b| (b.time_to_first.estimate).total_cmp(&a.time_to_first.estimate));
     rungs
 }
 
@@ -286,7 +286,7 @@ mod tests {
 
     fn interval(median: f64, low: f64, high: f64) -> Interval {
         Interval {
-            median,
+            estimate: median,
             low: Some(low),
             high: Some(high),
         }

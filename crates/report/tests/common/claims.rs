@@ -77,7 +77,7 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
         verdict,
         quantity: "first ÷ steady".to_owned(),
         value: Interval {
-            median,
+            estimate: median,
             low: Some(median * 0.93),
             high: Some(median * 1.06),
         },
@@ -100,7 +100,7 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
         ],
         Verdict::Inconclusive => vec![Evidence {
             value: Interval {
-                median: 1.2,
+                estimate: 1.2,
                 low: None,
                 high: None,
             },

@@ -185,13 +185,13 @@ pub fn broken() -> LabReport {
         if index % 11 == 0
             && let Some(ratio) = &mut series.ratio
         {
-            ratio.median = f64::NAN;
+            ratio.estimate = f64::NAN;
             ratio.low = None;
         }
     }
     for claim in &mut report.claims {
         for evidence in &mut claim.evidence {
-            evidence.value.median = f64::NAN;
+            evidence.value.estimate = f64::NAN;
             evidence.threshold = f64::NAN;
         }
     }

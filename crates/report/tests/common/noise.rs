@@ -55,7 +55,7 @@ pub fn repeated(
         first,
         steady: Some(steady),
         ratio: Some(Interval {
-            median: ratio,
+            estimate: ratio,
             low: Some(ratio * 0.93),
             high: Some(ratio * 1.06),
         }),

@@ -158,7 +158,7 @@ pub fn twice() -> RunReport {
         count: 2,
         first: interval(0.541, 0.53, 0.552),
         second: Some(Interval {
-            median: 0.0009,
+            estimate: 0.0009,
             low: None,
             high: None,
         }),
@@ -209,7 +209,7 @@ pub fn bare() -> RunReport {
         iterations_by: IterationsBy::None,
         iteration: String::new(),
         time_to_first: Interval {
-            median: 0.0124,
+            estimate: 0.0124,
             low: None,
             high: None,
         },
@@ -289,7 +289,7 @@ pub fn broken() -> RunReport {
     }
     report.first_excess[0].seconds = f64::NAN;
     report.remedies[0].saving = f64::NAN;
-    report.ladder[0].time_to_first.median = f64::NAN;
+    report.ladder[0].time_to_first.estimate = f64::NAN;
     report.starts[1].iterations = vec![f64::NAN, f64::INFINITY];
     if let Some(device) = &mut report.memory.device {
         *device = DeviceBytes {
@@ -315,7 +315,7 @@ fn settings() -> RunSettings {
 
 fn interval(median: f64, low: f64, high: f64) -> Interval {
     Interval {
-        median,
+        estimate: median,
         low: Some(low),
         high: Some(high),
     }

@@ -1,11 +1,11 @@
-//! `preheat run --json`: the iterations of every start of `preheat.run/1`.
+//! `preheat run --json`: the iterations of every start of `preheat.run`.
 //!
 //! The first start is omitted if there are others, as in `preheat run`: it may have run
 //! with cold disks and caches. Starts of several temperatures become separate benchmarks.
 //! The number of iterations in a start is detected and not planned, so lengths may differ.
 
 use preheat_model::classify::{Format, Measures};
-use preheat_model::run::{RUN_SCHEMA, Temperature};
+use preheat_model::run::{RUN_SCHEMA, RUN_SCHEMAS, Temperature};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, stored_text, times};
@@ -40,9 +40,9 @@ impl Run {
     /// Checks the type of the document.
     pub fn schema(&mut self, json: &mut Json) -> Result<()> {
         let schema = json.text()?;
-        self.is_run = schema == RUN_SCHEMA;
+        self.is_run = RUN_SCHEMAS.contains(&schema.as_str());
         match schema.as_str() {
-            RUN_SCHEMA => Ok(()),
+            _ if self.is_run => Ok(()),
             lab if lab.starts_with("preheat.lab/") => Err(json.fail(
                 "it is a result of `preheat lab`, which already has classes; `preheat report` \
                  shows them",

@@ -238,7 +238,7 @@ mod tests {
 
     fn interval(low: f64, median: f64, high: f64) -> Interval {
         Interval {
-            median,
+            estimate: median,
             low: Some(low),
             high: Some(high),
         }
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(above(interval(0.9, 1.0, 1.01), 1.05), Verdict::DoesNotHold);
         assert_eq!(below(interval(0.9, 1.0, 1.01), 1.05), Verdict::Holds);
         let without = Interval {
-            median: 99.0,
+            estimate: 99.0,
             low: None,
             high: None,
         };
@@ -370,7 +370,7 @@ mod tests {
             also,
         };
         let none = Interval {
-            median: 9.0,
+            estimate: 9.0,
             low: None,
             high: None,
         };

@@ -56,7 +56,7 @@ pub(super) fn first_inference(data: &Data<'_>, subject: &Subject) -> Option<Find
         sentence: format!(
             "{}; a direct kernel launch {}",
             network.sentence,
-            ratio(launch.median)
+            ratio(launch.estimate)
         ),
         also: [network.also, vec![(launch, SAME)]].concat(),
         ..network
@@ -74,7 +74,7 @@ fn slower_first(
     let numbers = |(series, value): &(SeriesData, Interval)| {
         let first = duration(SeriesData::typical(&series.firsts()));
         let steady = duration(SeriesData::typical(&series.steadies()));
-        (first, steady, ratio(value.median))
+        (first, steady, ratio(value.estimate))
     };
     let (on_device, from_nothing) = (
         on_device.and_then(ratio_of),
@@ -237,7 +237,7 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
         },
         quantity: "recordings in a later iteration",
         value: Interval {
-            median: share,
+            estimate: share,
             low: Some(share),
             high: Some(share),
         },
@@ -491,7 +491,7 @@ pub(super) fn excess_grows(data: &Data<'_>, subject: &Subject) -> Option<Finding
             "{} for {what} against {} for the small MLP{from} ({})",
             of(&large),
             of(&small),
-            ratio(value.median)
+            ratio(value.estimate)
         ));
         compared.push((value, SAME));
     }

@@ -270,7 +270,7 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
 fn of_the_start(case: &Case, saving: f64) -> String {
     let (whole, name) = match case.report.first {
         Some(first) => (first, "first iteration"),
-        None => (case.report.time_to_first.median, "time to first"),
+        None => (case.report.time_to_first.estimate, "time to first"),
     };
     match 100.0 * saving / whole {
         percent if percent >= 0.1 => format!("That saves {percent:.1} % of the {name}."),

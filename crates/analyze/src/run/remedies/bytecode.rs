@@ -74,7 +74,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
         "starts without this find no bytecode, as at temperature `bytecode`",
     );
     Some(Suggestion {
-        base: Some(without.time_to_first.median),
+        base: Some(without.time_to_first.estimate),
         ..suggestion
     })
 }

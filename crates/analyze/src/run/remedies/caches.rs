@@ -83,7 +83,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
         "starts without this find empty caches, as at temperature `caches`",
     );
     Some(Suggestion {
-        base: Some(empty.time_to_first.median),
+        base: Some(empty.time_to_first.estimate),
         ..suggestion
     })
 }

@@ -12,7 +12,7 @@ pub(super) fn rung<'a>(case: &Case<'a>, temperature: Temperature) -> Option<&'a 
 
 /// The extra time of a colder start.
 pub(super) fn difference(colder: &Rung, warmer: &Rung) -> f64 {
-    colder.time_to_first.median - warmer.time_to_first.median
+    colder.time_to_first.estimate - warmer.time_to_first.estimate
 }
 
 /// The difference in words: `at temperature disk: 2.70 s → 1.49 s`.
@@ -20,8 +20,8 @@ pub(super) fn base(colder: &Rung, warmer: &Rung) -> String {
     format!(
         "at temperature {}: {} → {}",
         colder.temperature.as_str(),
-        units::duration(colder.time_to_first.median),
-        units::duration(warmer.time_to_first.median)
+        units::duration(colder.time_to_first.estimate),
+        units::duration(warmer.time_to_first.estimate)
     )
 }
 

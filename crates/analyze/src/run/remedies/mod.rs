@@ -60,7 +60,7 @@ impl Suggestion {
         let mut remedy = self.remedy;
         let most = self.base.unwrap_or_else(|| {
             let causes: f64 = remedy.causes.iter().map(|cause| case.seconds(*cause)).sum();
-            causes.min(case.report.time_to_first.median)
+            causes.min(case.report.time_to_first.estimate)
         });
         remedy.saving = remedy.saving.min(most);
         remedy
@@ -131,12 +131,12 @@ impl<'a> Case<'a> {
 
     /// Returns true if a saving of the time to first justifies a remedy.
     fn is_enough(&self, saving: f64) -> bool {
-        saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.median)
+        saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.estimate)
     }
 
     /// Returns true if a cause, or part of one, is large enough for a separate remedy.
     fn is_much(&self, seconds: f64) -> bool {
-        seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.median
+        seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.estimate
     }
 
     /// The items of a cause.

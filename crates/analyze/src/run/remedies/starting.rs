@@ -260,7 +260,7 @@ pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
             &causes,
         );
         return Some(Suggestion {
-            base: Some(disk.time_to_first.median),
+            base: Some(disk.time_to_first.estimate),
             ..suggestion
         });
     }

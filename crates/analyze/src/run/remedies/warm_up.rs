@@ -97,7 +97,7 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
 /// The iterations of the program, against a steady one or else the second.
 fn of_iterations(report: &RunReport) -> Option<Repeated> {
     let first = report.first?;
-    let second = report.second.map(|second| second.median);
+    let second = report.second.map(|second| second.estimate);
     let of = "the first real iteration".to_owned();
     match (report.steady, report.warmup) {
         (Some(steady), Some(warmup)) => Some(Repeated {
@@ -135,8 +135,8 @@ fn of_region(region: &RegionReport) -> Option<Repeated> {
     Some(Repeated {
         of: format!("the first real execution of {}", region.name),
         number: 1,
-        first: region.first.median,
-        later: region.second?.median,
+        first: region.first.estimate,
+        later: region.second?.estimate,
         second: None,
         ratio: region.ratio,
         beyond: beyond.collect(),
@@ -150,7 +150,7 @@ mod tests {
 
     fn exactly(median: f64) -> Interval {
         Interval {
-            median,
+            estimate: median,
             low: None,
             high: None,
         }

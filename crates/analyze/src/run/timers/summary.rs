@@ -115,7 +115,7 @@ fn measured(
     }
     let scaled = |at: usize, whole: Option<Interval>| -> Vec<CauseSeconds> {
         match (found.get(at), whole) {
-            (Some(causes), Some(whole)) => in_order(&adding_up(*causes, whole.median)),
+            (Some(causes), Some(whole)) => in_order(&adding_up(*causes, whole.estimate)),
             _ => Vec::new(),
         }
     };

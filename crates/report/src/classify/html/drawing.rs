@@ -78,7 +78,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
         points.map(|(at, time)| ((at + 1) as f64, *time)).collect()
     };
     let lines: Vec<Vec<Point>> = sketch.starts.iter().map(line).collect();
-    let steady = benchmark.steady.map(|steady| steady.median);
+    let steady = benchmark.steady.map(|steady| steady.estimate);
     let times = || lines.iter().flatten().map(|(_, time)| *time).chain(steady);
     extent(times())?;
     let (_, longest) = benchmark.iterations();
@@ -141,8 +141,8 @@ fn table(benchmark: &Benchmark) -> Table {
         Some(span) => format!("{number} ({span})"),
         None => number,
     };
-    let time = |i: Interval| within(words::time(i.median), words::time_span(&i));
-    let times = |i: Interval| within(ratio(i.median), span(i.low, i.high));
+    let time = |i: Interval| within(words::time(i.estimate), words::time_span(&i));
+    let times = |i: Interval| within(ratio(i.estimate), span(i.low, i.high));
     if benchmark.starts.len() > 1 {
         table.rows.push(vec![
             "all (95 %)".to_owned(),

@@ -123,13 +123,15 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
         name.to_owned(),
         format!("{}{star}", benchmark.class),
         benchmark.discard.map_or_else(absent, |n| n.to_string()),
-        duration(benchmark.first.median),
-        benchmark.steady.map_or_else(absent, |s| duration(s.median)),
-        benchmark.ratio.map_or_else(absent, |r| ratio(r.median)),
+        duration(benchmark.first.estimate),
+        benchmark
+            .steady
+            .map_or_else(absent, |s| duration(s.estimate)),
+        benchmark.ratio.map_or_else(absent, |r| ratio(r.estimate)),
         interval.unwrap_or_default(),
         benchmark
             .excess
-            .map_or_else(absent, |e| words::time(e.median)),
+            .map_or_else(absent, |e| words::time(e.estimate)),
         words::extent(benchmark),
     ]
 }

@@ -63,10 +63,10 @@ pub(super) fn show(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
 }
 
 fn numbers(screen: &mut Screen, benchmark: &Benchmark) {
-    let time = |interval: &Interval| (words::time(interval.median), words::time_span(interval));
+    let time = |interval: &Interval| (words::time(interval.estimate), words::time_span(interval));
     let times = |interval: &Interval| {
         let span = span(interval.low, interval.high);
-        (ratio(interval.median), span)
+        (ratio(interval.estimate), span)
     };
     let rows = [
         ("first", Some(time(&benchmark.first))),

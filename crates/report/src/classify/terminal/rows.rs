@@ -58,18 +58,18 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<(Style, String)> {
         Consistency::Consistent => "",
         _ => "*",
     };
-    let striking = benchmark.ratio.is_some_and(|r| r.median >= STRIKING);
+    let striking = benchmark.ratio.is_some_and(|r| r.estimate >= STRIKING);
     let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));
     vec![
         (Style::Plain, clean(name)),
-        (Style::Plain, time(benchmark.first.median)),
+        (Style::Plain, time(benchmark.first.estimate)),
         (
             Style::Plain,
-            benchmark.steady.map_or_else(absent, |s| time(s.median)),
+            benchmark.steady.map_or_else(absent, |s| time(s.estimate)),
         ),
         (
             if striking { Style::Bold } else { Style::Plain },
-            benchmark.ratio.map_or_else(absent, |r| ratio(r.median)),
+            benchmark.ratio.map_or_else(absent, |r| ratio(r.estimate)),
         ),
         (Style::Dim, interval.unwrap_or_default()),
         (

@@ -109,7 +109,7 @@ fn table(experiment: &Experiment) -> Table {
                 series.steady.map_or(ABSENT.to_owned(), duration),
                 series
                     .ratio
-                    .map_or(ABSENT.to_owned(), |interval| ratio(interval.median)),
+                    .map_or(ABSENT.to_owned(), |interval| ratio(interval.estimate)),
             ]
         })
         .collect();

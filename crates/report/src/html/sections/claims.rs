@@ -105,7 +105,7 @@ fn evidence(all: &[Evidence]) -> String {
                 subject,
                 evidence.verdict.as_str().to_owned(),
                 evidence.quantity.clone(),
-                number(evidence.value.median),
+                number(evidence.value.estimate),
                 interval,
                 number(evidence.threshold),
                 evidence.sentence.clone(),

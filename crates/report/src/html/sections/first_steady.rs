@@ -118,7 +118,7 @@ fn draw(layout: Layout, axis: Axis, pairs: &[Pair]) -> Svg {
     for (index, pair) in pairs.iter().enumerate() {
         bands.name(index, &pair.name);
         let interval = pair.row.series.ratio;
-        let strong = interval.map_or(String::new(), |interval| ratio(interval.median));
+        let strong = interval.map_or(String::new(), |interval| ratio(interval.estimate));
         let faint = interval.and_then(|interval| span(interval.low, interval.high));
         bands.end(index, &strong, &faint.unwrap_or_default());
         let y = bands.middle(index);
@@ -205,7 +205,7 @@ fn table(subject: &Subject) -> Table {
             seconds(series.steady),
             series
                 .ratio
-                .map_or(ABSENT.to_owned(), |interval| ratio(interval.median)),
+                .map_or(ABSENT.to_owned(), |interval| ratio(interval.estimate)),
             series
                 .ratio
                 .and_then(|i| span(i.low, i.high))

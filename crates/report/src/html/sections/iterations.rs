@@ -86,7 +86,7 @@ fn numbers(row: &Row) -> String {
             .steady
             .map(|steady| format!("steady {}", duration(steady))),
     );
-    parts.extend(series.ratio.map(|interval| ratio(interval.median)));
+    parts.extend(series.ratio.map(|interval| ratio(interval.estimate)));
     parts.extend(series.class.map(|class| class.as_str().to_owned()));
     parts.join(", ")
 }

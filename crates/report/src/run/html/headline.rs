@@ -13,7 +13,7 @@ const WORTH_NAMING: f64 = 0.1;
 
 /// The headline without a full stop, and details, which may be empty.
 pub(super) fn headline(report: &RunReport) -> (String, String) {
-    let total = report.time_to_first.median;
+    let total = report.time_to_first.estimate;
     if !total.is_finite() || total <= 0.0 {
         let text = match report.starts.is_empty() {
             true => "Nothing was recorded",
@@ -173,7 +173,7 @@ mod tests {
     fn steady_work_is_not_called_cold() {
         let mut report = run::report();
         report.causes[13].seconds = 60.0;
-        report.time_to_first.median = 70.0;
+        report.time_to_first.estimate = 70.0;
         let (text, detail) = headline(&report);
         assert!(text.ends_with("60 s are work of every iteration"), "{text}");
         assert_eq!(

@@ -42,7 +42,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         IterationsBy::None => "from exec to its end",
         _ => "from exec to the end of the first iteration",
     };
-    let title = format!("Where {} went", duration(report.time_to_first.median));
+    let title = format!("Where {} went", duration(report.time_to_first.estimate));
     screen.blank();
     screen.paragraph(
         &[(Style::Bold, &*title), (Style::Plain, "  ")],
@@ -141,7 +141,7 @@ mod tests {
         let rows = rows(&report);
         assert_eq!(rows.last().unwrap().name, "4 others");
         let sum: f64 = rows.iter().map(|row| row.seconds).sum();
-        assert!((sum - report.time_to_first.median).abs() < 1e-9);
+        assert!((sum - report.time_to_first.estimate).abs() < 1e-9);
         assert_eq!(rows[0].item, "torch");
     }
 

@@ -22,7 +22,7 @@ fn sentence(report: &RunReport) -> Option<String> {
     let (excess, later, other) = match report.first_excess.is_empty() {
         false => (&report.first_excess, report.steady, "a steady one"),
         true => {
-            let second = report.second.map(|second| second.median);
+            let second = report.second.map(|second| second.estimate);
             (&report.second_excess, second, "the second")
         }
     };

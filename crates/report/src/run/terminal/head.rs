@@ -110,7 +110,7 @@ fn rows(screen: &mut Screen, report: &RunReport) {
 }
 
 fn time_to_first(report: &RunReport) -> Row {
-    let median = duration(report.time_to_first.median);
+    let median = duration(report.time_to_first.estimate);
     let value = match time_span(&report.time_to_first) {
         Some(span) => format!("{median} ({span})"),
         None => median,
@@ -160,7 +160,7 @@ fn first_and_steady(report: &RunReport) -> Row {
     let (label, later, times) = match (report.steady, report.second) {
         (None, Some(second)) => (
             "first / second",
-            Some(second.median),
+            Some(second.estimate),
             report.first_to_second,
         ),
         (steady, _) => (label, steady, report.ratio),
@@ -168,7 +168,7 @@ fn first_and_steady(report: &RunReport) -> Row {
     let later = later.map_or(ABSENT.to_owned(), duration);
     let mut value = format!("{} / {later}", duration(first));
     if let Some(interval) = times {
-        value.push_str(&format!(" = {}", ratio(interval.median)));
+        value.push_str(&format!(" = {}", ratio(interval.estimate)));
         if let Some(ends) = span(interval.low, interval.high) {
             value.push_str(&format!(" ({ends}×)"));
         }
@@ -291,7 +291,7 @@ mod tests {
             let mut region = report.regions[0].clone();
             region.name = format!("pinned.py:{from}–{}", from + 2);
             region.count = 1;
-            region.first.median = seconds;
+            region.first.estimate = seconds;
             region
         };
         report.regions = vec![once(13, 0.541), once(17, 0.00274)];

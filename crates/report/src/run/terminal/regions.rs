@@ -60,8 +60,8 @@ fn marks(marks: &[MarkReport]) -> String {
 /// `189 ms (180–199 ms)`.
 fn time(interval: &Interval) -> String {
     match time_span(interval) {
-        Some(span) => format!("{} ({span})", duration(interval.median)),
-        None => duration(interval.median),
+        Some(span) => format!("{} ({span})", duration(interval.estimate)),
+        None => duration(interval.estimate),
     }
 }
 
@@ -78,10 +78,10 @@ fn numbers(region: &RegionReport) -> String {
         text.push_str(&format!("; second {}", time(second)));
     }
     if let Some(times) = &region.ratio {
-        text.push_str(&format!(" = {}", ratio(times.median)));
+        text.push_str(&format!(" = {}", ratio(times.estimate)));
     }
     if let Some(best) = region.best.filter(|_| region.count > 2) {
-        text.push_str(&format!("; fastest {}", duration(best.median)));
+        text.push_str(&format!("; fastest {}", duration(best.estimate)));
     }
     if let Some(seconds) = first_start(region) {
         text.push_str(&format!("; {} in the first start", duration(seconds)));
@@ -148,7 +148,7 @@ mod tests {
             name: name.to_owned(),
             count: 1,
             first: Interval {
-                median,
+                estimate: median,
                 low: None,
                 high: None,
             },

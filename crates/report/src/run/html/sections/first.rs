@@ -115,7 +115,7 @@ fn iterations(page: &mut RunPage) -> Option<String> {
             .steady
             .map(|steady| format!("steady {}", duration(steady))),
     );
-    numbers.extend(report.ratio.map(|interval| ratio(interval.median)));
+    numbers.extend(report.ratio.map(|interval| ratio(interval.estimate)));
     numbers.extend(report.class.map(|class| class.as_str().to_owned()));
     numbers.extend(
         report

@@ -80,7 +80,7 @@ fn time(report: &RunReport) -> String {
         IterationsBy::None => "from start to end",
         _ => "time to first",
     };
-    tile(name, &duration(report.time_to_first.median), &more)
+    tile(name, &duration(report.time_to_first.estimate), &more)
 }
 
 fn against_steady(report: &RunReport) -> String {
@@ -94,7 +94,7 @@ fn against_steady(report: &RunReport) -> String {
             if let Some(span) = span(interval.low, interval.high) {
                 more.push_str(&format!("; 95 % interval {span}×"));
             }
-            ratio(interval.median)
+            ratio(interval.estimate)
         }
     };
     match shape(report) {
@@ -117,12 +117,12 @@ fn against_second(report: &RunReport) -> String {
         let number = report.first.map_or("–".to_owned(), duration);
         return tile("first iteration", &number, &why);
     };
-    let mut more = format!("{} against {}", duration(first), duration(second.median));
+    let mut more = format!("{} against {}", duration(first), duration(second.estimate));
     if let Some(span) = span(times.low, times.high) {
         more.push_str(&format!("; 95 % interval {span}×"));
     }
     let more = format!("{more}; {why}");
-    tile("first ÷ second iteration", &ratio(times.median), &more)
+    tile("first ÷ second iteration", &ratio(times.estimate), &more)
 }
 
 fn memory(report: &RunReport) -> String {

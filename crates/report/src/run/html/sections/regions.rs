@@ -77,7 +77,7 @@ fn marks(marks: &[MarkReport]) -> Table {
     for mark in marks {
         data.rows.push(vec![
             mark.name.clone(),
-            duration(mark.first.median),
+            duration(mark.first.estimate),
             time_span(&mark.first).unwrap_or_else(|| ABSENT.to_owned()),
             mark.count.to_string(),
         ]);
@@ -89,7 +89,7 @@ fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar
     Bar {
         name,
         parts: in_order(causes.iter().map(|part| (part.cause, part.seconds))),
-        total: time.median,
+        total: time.estimate,
         sure: time_span(time).unwrap_or_default(),
         new,
     }
@@ -109,7 +109,7 @@ fn table(regions: &[RegionReport]) -> Table {
     ]);
     data.words = vec![1, 2];
     let time = |interval: &Option<Interval>| {
-        interval.map_or(ABSENT.to_owned(), |interval| duration(interval.median))
+        interval.map_or(ABSENT.to_owned(), |interval| duration(interval.estimate))
     };
     for region in regions {
         data.rows.push(vec![
@@ -120,11 +120,11 @@ fn table(regions: &[RegionReport]) -> Table {
                 .map_or(ABSENT, |clock| clock.as_str())
                 .to_owned(),
             region.count.to_string(),
-            duration(region.first.median),
+            duration(region.first.estimate),
             time(&region.second),
             region
                 .ratio
-                .map_or(ABSENT.to_owned(), |times| ratio(times.median)),
+                .map_or(ABSENT.to_owned(), |times| ratio(times.estimate)),
             time(&region.best),
             first_start(region).map_or(ABSENT.to_owned(), duration),
         ]);

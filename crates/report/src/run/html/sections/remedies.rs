@@ -15,7 +15,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     if report.remedies.is_empty() {
         return;
     }
-    let total = report.time_to_first.median;
+    let total = report.time_to_first.estimate;
     let cards: String = report
         .remedies
         .iter()
