@@ -83,13 +83,13 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
         ));
     }
     if let (Class::Flat, Some(ratio)) = (found.class, found.ratio)
-        && ratio.median >= MUCH_SLOWER
+        && ratio.estimate >= MUCH_SLOWER
     {
         let one = times.measures.plural();
         notes.push(format!(
             "the first takes {:.1}× the steady time, but later {one} are as slow now and then: the \
              class is flat",
-            ratio.median
+            ratio.estimate
         ));
     }
     let typical = found.steady.unwrap_or(found.first);
@@ -132,7 +132,7 @@ mod tests {
             .collect();
         let found = judged(&times(vec![spiky; 2]));
         assert_eq!(found.class, Class::Flat);
-        assert!((found.ratio.unwrap().median - 31.9).abs() < 0.01);
+        assert!((found.ratio.unwrap().estimate - 31.9).abs() < 0.01);
         let notes = found.notes.join(" ");
         assert!(notes.contains("takes 31.9× the steady time"), "{notes}");
         let mut rng = Rng::new(9);

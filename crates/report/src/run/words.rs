@@ -170,7 +170,7 @@ pub(crate) fn shape(report: &RunReport) -> String {
     };
     let slower = report
         .ratio
-        .is_some_and(|ratio| ratio.median >= MUCH_SLOWER);
+        .is_some_and(|ratio| ratio.estimate >= MUCH_SLOWER);
     let meaning = match class {
         Class::Flat if slower => "later ones are as slow now and then".to_owned(),
         Class::Flat if faster => "the first is faster than the others".to_owned(),
