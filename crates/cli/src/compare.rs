@@ -19,7 +19,7 @@ use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
 use crate::kept::{self, Saved};
 use crate::show::Targets;
-use crate::{terminal, words};
+use crate::{shell_words, terminal};
 
 pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
     let show = &arguments.show;
@@ -67,7 +67,7 @@ fn is_saved(argument: &str) -> bool {
 }
 
 fn command(argument: &str, text: &str) -> Result<Vec<String>> {
-    let split = words::split(text);
+    let split = shell_words::split(text);
     Ok(split.map_err(|why| Usage(format!("{argument} is not a valid command: {why}")))?)
 }
 

@@ -15,15 +15,15 @@ mod kept;
 mod lab;
 mod otlp;
 mod output;
-mod place;
+mod output_directory;
 mod progress;
 mod recorded;
 mod report;
 mod run;
+mod shell_words;
 mod show;
 mod start;
 mod terminal;
-mod words;
 
 use std::process::ExitCode;
 

@@ -16,7 +16,7 @@ use preheat_report::{run_html, run_terminal};
 
 use crate::args::RunArguments;
 use crate::exit::{Usage, complain};
-use crate::place;
+use crate::output_directory;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::show::{Targets, send};
@@ -35,7 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
         .into());
     }
     let stem = format!("preheat-{}", name(&arguments.command));
-    let output = place::directory(arguments.output.as_deref(), &stem)?;
+    let output = output_directory::directory(arguments.output.as_deref(), &stem)?;
     let request = request(arguments, &output);
 
     let recorded = {

@@ -7,7 +7,7 @@ mod caches;
 mod kinds;
 mod made;
 mod measure;
-mod seen;
+mod observations;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -111,7 +111,7 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
     })?;
     if let Ok(known) = Known::of(&arguments.command) {
         // The observations are for remedies chosen by a measurement; there may be none.
-        let _ = known.saw(&seen::seen(&read));
+        let _ = known.saw(&observations::seen(&read));
     }
     let (names, files) = preheat_trace::imports(&read.starts);
     Ok(Imports { names, files })

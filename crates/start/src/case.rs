@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::place::Places;
+use crate::directories::Places;
 use crate::seen::Seen;
 pub(crate) use crate::warm_parent::Environment;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use preheat_launch::program::Program;
 
 use crate::invocation::Why;
-use crate::{Request, identity, invocation, place};
+use crate::{Request, directories, identity, invocation};
 
 /// The extension of the file with the reason that was already shown for a program.
 pub(crate) const ENDING: &str = "hint";
@@ -67,7 +67,8 @@ impl Plain {
         };
         let invocation = invocation::read(request.command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
-        let is_new = place::places().map_or(true, |places| note(&places.kept, &name, &self.why));
+        let is_new =
+            directories::places().map_or(true, |places| note(&places.kept, &name, &self.why));
         if is_new {
             hint(&format!("started plainly: {}; {}", self.why, advice.text()));
         }

@@ -126,7 +126,7 @@ impl Text {
 
 fn program(invocation: &Invocation) -> Vec<u8> {
     let mut text = Text(Vec::new());
-    text.put("preheat", crate::place::version().as_bytes());
+    text.put("preheat", crate::directories::version().as_bytes());
     text.path("interpreter", &invocation.interpreter);
     let file = fs::canonicalize(&invocation.interpreter).unwrap_or_default();
     text.path("file", &file);

@@ -15,13 +15,13 @@ mod background;
 mod case;
 mod chain;
 mod decision;
+mod directories;
 mod hint;
 mod identity;
 mod invocation;
 mod kept_bytecode;
 pub mod kept_caches;
 mod overlapped_init;
-mod place;
 mod plain;
 mod prefetch;
 mod prepare;
@@ -40,10 +40,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use case::{Case, Changes};
+use directories::Places;
 use hint::{Advice, Plain};
 use identity::Identity;
 use invocation::{Invocation, Why};
-use place::Places;
 use preheat_launch::{LaunchError, program};
 use standby::Standbys;
 use warm_parent::{End, Inherited, Learns, Parent, Program, Refused, Wish};
@@ -161,7 +161,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         return Err(Advice::Command.on(why.clone()));
     }
     let invocation = invocation::read(request.command, &program.path);
-    let places = place::places().map_err(|why| {
+    let places = directories::places().map_err(|why| {
         Advice::Process.on(format!("no directory can be used for warm parents: {why}"))
     })?;
     let name = identity::name_of(&invocation, &program.path);
@@ -351,7 +351,7 @@ impl Known {
     /// Finds the command, as started from the working directory.
     pub fn of(command: &[OsString]) -> Result<Known, LaunchError> {
         let program = invocation::find(command)?;
-        let places = place::places().map_err(|why| {
+        let places = directories::places().map_err(|why| {
             LaunchError::Failed(format!("no directory can be used for stored state: {why}"))
         })?;
         let invocation = invocation::read(command, &program.path);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::identity::Identity;
 use crate::standby::{Standby, Standbys};
 use crate::warm_parent::{self, Inherited, Wish};
-use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, invocation, place};
+use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, directories, invocation};
 
 /// The recorded imports of a program.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,7 @@ fn wished<R>(
     let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::look()?;
     let identity = Identity::of(&invocation)?;
-    let places = place::places()
+    let places = directories::places()
         .map_err(|why| format!("no directory can be used for warm parents: {why}"))?;
     what(Wish {
         invocation: &invocation,

@@ -12,9 +12,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::directories::Places;
 use crate::identity::{self, Identity, stamp};
 use crate::invocation::{Invocation, Main, Why};
-use crate::place::Places;
 use crate::warm_parent::{Ahead, Environment, Learned};
 
 /// The variable that makes a start learn. Two lines: the file to write, and the stamp of the

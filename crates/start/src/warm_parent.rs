@@ -15,9 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::directories::Places;
 use crate::identity::Identity;
 use crate::invocation::{Invocation, Main, Why};
-use crate::place::Places;
 use crate::standby::Standbys;
 
 mod follow;
@@ -27,7 +27,8 @@ mod learned;
 mod ledger;
 mod list;
 mod make;
-mod now;
+mod need;
+mod prepare_now;
 mod recorded;
 mod request;
 mod sandbox;
@@ -36,7 +37,6 @@ mod state;
 mod trial;
 mod variables;
 mod waiting;
-mod wanted;
 
 pub(crate) use follow::{End, Program, die};
 
@@ -44,7 +44,7 @@ pub(crate) use learned::{Ahead, Learned};
 pub(crate) use ledger::terminals;
 pub use list::{Running, RunningStandby, list, stop};
 pub(crate) use make::{Injected, Wish};
-pub(crate) use now::prepare_now;
+pub(crate) use prepare_now::prepare_now;
 pub(crate) use recorded::learn_from;
 pub(crate) use request::{Inherited, environment};
 pub(crate) use sandbox::root;

@@ -21,7 +21,7 @@ use super::{Content, Side, code, compare_sides, show};
 use crate::args::CompareArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
-use crate::place;
+use crate::output_directory;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::PAGE;
@@ -47,7 +47,7 @@ pub fn run(
         )
         .into());
     }
-    let output = place::directory(arguments.live.output.as_deref(), "preheat-compare")?;
+    let output = output_directory::directory(arguments.live.output.as_deref(), "preheat-compare")?;
     let directories = SIDES.map(|side| output.join(side));
     let [base, new] = commands;
     let requests = [

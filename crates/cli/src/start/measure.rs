@@ -25,12 +25,12 @@ use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
 
 use super::kinds::{Kind, kinds};
 use super::made::Made;
-use super::seen::seen;
+use super::observations::seen;
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
 use crate::kept::MEASUREMENT;
-use crate::place;
+use crate::output_directory;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::directory_line;
@@ -69,7 +69,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         leave_input().context("cannot replace standard input with /dev/null")?;
     }
     let stem = format!("preheat-start-{}", name(&arguments.command));
-    let output = place::directory(arguments.measuring.output.as_deref(), &stem)?;
+    let output = output_directory::directory(arguments.measuring.output.as_deref(), &stem)?;
     let (first, manifest) = match record_plain(arguments, &output) {
         Ok(recorded) => recorded,
         Err(why) => {

@@ -10,7 +10,7 @@ use super::request::word;
 use super::socket::{Connection, peer};
 use super::state::{Parent, parents};
 use super::waiting::{Waiting, of_parent};
-use crate::place;
+use crate::directories;
 
 /// The time that a parent has to answer when no start is waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -57,7 +57,7 @@ pub struct RunningStandby {
 
 /// All running warm parents of this user.
 pub fn list() -> io::Result<Vec<Running>> {
-    let directory = place::run_directory()?;
+    let directory = directories::run_directory()?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -91,7 +91,7 @@ fn standbys(parent: &Parent) -> Vec<RunningStandby> {
 /// Stops the parent with this ID, or all; returns their number. Running programs are not
 /// affected.
 pub fn stop(which: &str) -> io::Result<usize> {
-    let directory = place::run_directory()?;
+    let directory = directories::run_directory()?;
     let chosen: Vec<Parent> = parents(&directory, "")
         .into_iter()
         .filter(|parent| which == "all" || id(parent) == which)

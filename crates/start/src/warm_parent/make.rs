@@ -21,10 +21,10 @@ use super::list::make_room;
 use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
+use crate::directories::Places;
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::kept_bytecode;
-use crate::place::Places;
 use crate::standby::Standbys;
 
 /// The variable that passes instructions to our `sitecustomize`.
