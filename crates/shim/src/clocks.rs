@@ -88,12 +88,12 @@ fn is_installed(path: &[u8]) -> bool {
     under(&SYSTEM) && !under(&OWN)
 }
 
-/// Whether this process has code whose readings are recorded here.
+/// Returns true if this process has code whose readings are recorded here.
 pub(crate) fn has_own_code() -> bool {
     LENGTH.load(Ordering::Relaxed) > 0
 }
 
-/// Whether an address lies in that code.
+/// Returns true if an address lies in that code.
 #[inline]
 pub(crate) fn is_own(caller: *const u8) -> bool {
     let from = FROM.load(Ordering::Relaxed);

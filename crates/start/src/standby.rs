@@ -43,7 +43,7 @@ const OTHERS: [&str; 10] = [
     "TF_",
 ];
 
-/// How a standby waits.
+/// The state in which a standby waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Without device memory.
@@ -79,9 +79,9 @@ impl FromStr for Form {
 /// The standbys that a start asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standby {
-    /// How they wait.
+    /// The state in which they wait.
     pub form: Form,
-    /// How many to keep ready.
+    /// The number to keep ready.
     pub count: usize,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Standbys {
     refused: Option<Why>,
 }
 
-/// What a learning start has recorded.
+/// The records of a learning start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Use {
     pub driver: PathBuf,
@@ -181,7 +181,7 @@ impl Standbys {
         &self.learned
     }
 
-    /// Where the reason is if the last one could not be prepared.
+    /// The file with the reason why the last one could not be prepared.
     pub(crate) fn refusal(&self) -> PathBuf {
         self.run.join(format!("{}.nostandby", self.name))
     }
@@ -283,7 +283,7 @@ fn devices() -> Vec<OsString> {
     found
 }
 
-/// Whether a device file is that of a GPU, not one of the driver.
+/// Returns true for the device file of a GPU, as opposed to one of the driver.
 fn is_gpu(device: &OsString) -> bool {
     let rest = device.as_bytes().strip_prefix(b"/dev/nvidia");
     rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))

@@ -16,12 +16,12 @@ use super::state::{Parent, parents};
 use crate::invocation::Why;
 use crate::standby::{Standbys, Use};
 
-/// How long the spare child may take to answer, where nobody waits for a start.
+/// The time that the spare child has to answer when no start is waiting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait for a parent that is coming up, and between two looks.
+/// The longest wait for a parent that is being created, and the polling interval.
 const COMES_UP: Duration = Duration::from_secs(60);
-const A_LOOK: Duration = Duration::from_millis(10);
+const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// A standby, as its state file describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl Standbys {
             match found {
                 Some(parent) => return self.prepare(&parent, self.asked.count),
                 None if Instant::now() > until => return Err("there is no warm parent".into()),
-                None => std::thread::sleep(A_LOOK),
+                None => std::thread::sleep(POLL_EVERY),
             }
         }
     }
@@ -191,7 +191,7 @@ impl Standbys {
                 let seconds = limit.as_secs_f64();
                 return Err(format!("it is not ready after {seconds:.0} s"));
             }
-            std::thread::sleep(A_LOOK);
+            std::thread::sleep(POLL_EVERY);
         }
     }
 
@@ -213,7 +213,7 @@ impl Standbys {
             if all.iter().any(|it| !before.contains(&it.process)) {
                 break;
             }
-            std::thread::sleep(A_LOOK);
+            std::thread::sleep(POLL_EVERY);
         }
         Ok(())
     }
