@@ -144,6 +144,34 @@ int main(void) {
 }
 
 #[test]
+fn a_program_for_musl_runs_as_it_does_without_preheat() {
+    let musl = Command::new("musl-gcc").arg("--version").output().is_ok();
+    if require("musl", musl.then_some(())).is_none() {
+        return;
+    }
+    let directory = Directory::new();
+    let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 3; }\n";
+    fs::write(directory.join("program.c"), source).expect("it is written");
+    let compiled = Command::new("musl-gcc")
+        .current_dir(directory.path())
+        .args(["-o", "program", "program.c"])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    // A loader that loads the recorder starts one that cannot.
+    for verb in [&["run", "--starts", "1"][..], &["start"]] {
+        let said = run(preheat().current_dir(directory.path()).args(verb).args([
+            "--",
+            "sh",
+            "-c",
+            "./program",
+        ]));
+        assert_eq!(said.code, Some(3), "{verb:?}: {}", said.err);
+        assert_eq!(said.out.lines().next(), Some("hello"), "{verb:?}");
+        assert!(!said.err.contains("Error relocating"), "{}", said.err);
+    }
+}
+
+#[test]
 fn a_recording_that_cannot_be_written_is_said_to_be_lost() {
     let directory = Directory::new();
     // A limit on the size of files stands in for a full disk.

@@ -60,7 +60,8 @@ pub(crate) fn variables(
     let mut set: Variables = Vec::new();
     let mut put = |name: &str, value: OsString| set.push((name.into(), value));
     // Both OpenCL loaders separate entries with colons, like the other two variables.
-    put("LD_PRELOAD", before(shim, user("LD_PRELOAD")));
+    let preload = installed.preload.as_os_str();
+    put("LD_PRELOAD", before(preload, user("LD_PRELOAD")));
     put("PYTHONPATH", before(python, user("PYTHONPATH")));
     put("OPENCL_LAYERS", before(shim, user("OPENCL_LAYERS")));
     if user(NVTX).is_none() {

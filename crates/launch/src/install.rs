@@ -11,8 +11,9 @@ use std::fs::{self, File, Permissions};
 use std::hash::Hasher;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::StatVfsMountFlags;
@@ -37,8 +38,10 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 pub(crate) struct Installed {
     /// The directory of all files.
     pub directory: PathBuf,
-    /// The library that is preloaded.
+    /// The recorder's library.
     pub shim: PathBuf,
+    /// The library as `LD_PRELOAD` names it.
+    pub preload: PathBuf,
     /// The directory of `sitecustomize.py`.
     pub python: PathBuf,
     /// Removes the directory with this value, if it is a temporary one.
@@ -48,8 +51,10 @@ pub(crate) struct Installed {
 impl Installed {
     /// The paths in a directory.
     pub(crate) fn at(directory: PathBuf, scratch: Option<Scratch>) -> Installed {
+        let shim = directory.join("libpreheat.so");
         Installed {
-            shim: directory.join("libpreheat.so"),
+            preload: shim.clone(),
+            shim,
             python: directory.join("python"),
             directory,
             _scratch: scratch,
@@ -81,11 +86,11 @@ fn for_all_users() -> Option<Installed> {
     in_cache(Path::new(SYSTEM_CACHE), Readers::All).ok()
 }
 
-/// The path of the recorder's library for programs that outlive this process. It is only
-/// installed in the cache directory, since nothing would remove it elsewhere.
+/// The recorder's library as `LD_PRELOAD` names it, for programs that outlive this process.
+/// It is only installed in the cache directory, since nothing would remove it elsewhere.
 pub fn kept_recorder() -> Result<PathBuf, LaunchError> {
     if let Some(installed) = for_all_users() {
-        return Ok(installed.shim.clone());
+        return Ok(installed.preload.clone());
     }
     let failed = |why: String| {
         LaunchError::Failed(format!("the recorder's library cannot be installed: {why}"))
@@ -94,7 +99,7 @@ pub fn kept_recorder() -> Result<PathBuf, LaunchError> {
     let cache = cache.ok_or_else(|| failed("neither HOME nor XDG_CACHE_HOME is set".into()))?;
     let installed = in_cache(&cache, Readers::User)
         .map_err(|why| failed(format!("{}: {why}", cache.display())))?;
-    Ok(installed.shim.clone())
+    Ok(installed.preload.clone())
 }
 
 /// The user's cache directory, following the XDG specification.
@@ -172,7 +177,7 @@ fn usable(directory: &Path) -> io::Result<()> {
 }
 
 fn fill(directory: PathBuf, scratch: Option<Scratch>, readers: Readers) -> io::Result<Installed> {
-    let installed = Installed::at(directory, scratch);
+    let mut installed = Installed::at(directory, scratch);
     own(&installed.python, readers)?;
     let script = installed.python.join("sitecustomize.py");
     for (path, bytes) in [(&installed.shim, SHIM), (&script, SITECUSTOMIZE)] {
@@ -182,7 +187,72 @@ fn fill(directory: PathBuf, scratch: Option<Scratch>, readers: Readers) -> io::R
             fs::set_permissions(path, Permissions::from_mode(0o644))?;
         }
     }
+    if let Ok(path) = for_this_loader(&installed.directory, readers) {
+        installed.preload = path;
+    }
     Ok(installed)
+}
+
+/// A path to the library that only the loader of glibc can open: it replaces `$LIB` by its
+/// own directory name, while the loader of musl looks for a file of that name and goes on
+/// without it. A plain path would end programs for musl, which lacks functions that the
+/// library needs.
+///
+/// # Errors
+/// If the links cannot be made, or the loader of this system does not find them.
+fn for_this_loader(directory: &Path, readers: Readers) -> io::Result<PathBuf> {
+    let path = directory.join("$LIB/libpreheat.so");
+    // Whether the loader was asked already, and what it said.
+    let answer = directory.join("expands-lib");
+    link_for_loaders(directory, readers)?;
+    let is_found = match fs::read(&answer) {
+        Ok(known) => known == b"yes",
+        Err(_) => {
+            let is_found = loader_finds(&path)?;
+            put(&answer, if is_found { b"yes" } else { b"no" })?;
+            is_found
+        }
+    };
+    match is_found {
+        true => Ok(path),
+        false => Err(io::Error::other("the loader does not know $LIB")),
+    }
+}
+
+/// Makes the directories that `$LIB` may name, which depends on the distribution.
+fn link_for_loaders(directory: &Path, readers: Readers) -> io::Result<()> {
+    let multiarch = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    for (below, to) in [
+        ("lib", "../libpreheat.so"),
+        (&*multiarch, "../../libpreheat.so"),
+        ("lib64", "../libpreheat.so"),
+    ] {
+        let below = directory.join(below);
+        own(&below, readers)?;
+        let link = below.join("libpreheat.so");
+        if fs::read_link(&link).is_ok_and(|is| is == Path::new(to)) {
+            continue;
+        }
+        // Another process may be starting a program: there is a link at any time.
+        let new = below.join(format!(".{}", std::process::id()));
+        let _ = fs::remove_file(&new);
+        symlink(to, &new)?;
+        fs::rename(&new, &link)?;
+    }
+    Ok(())
+}
+
+/// Asks the loader of this program which libraries it would load, without starting it.
+fn loader_finds(preload: &Path) -> io::Result<bool> {
+    let listed = Command::new("/proc/self/exe")
+        .env_clear()
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .env("LD_PRELOAD", preload)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()?;
+    let found = listed.stdout.windows(13).any(|at| at == b"libpreheat.so");
+    Ok(listed.status.success() && found)
 }
 
 fn remove_unused(ours: &Path, but: &Path) {

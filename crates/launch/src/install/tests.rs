@@ -42,6 +42,25 @@ fn it_is_installed_once_and_reused() {
 }
 
 #[test]
+fn only_a_loader_that_expands_lib_finds_the_library() {
+    let scratch = Scratch::new("expanded");
+    let installed = scratch.install();
+    assert_eq!(
+        installed.preload,
+        installed.directory.join("$LIB/libpreheat.so")
+    );
+    assert!(!installed.preload.exists());
+    assert!(loader_finds(&installed.preload).expect("it is asked"));
+    assert!(!loader_finds(&installed.directory.join("$LIB/other.so")).expect("it is asked"));
+    // A link to something else is replaced.
+    let link = installed.directory.join("lib64/libpreheat.so");
+    fs::remove_file(&link).expect("gone");
+    symlink("/dev/null", &link).expect("a link");
+    scratch.install();
+    assert_eq!(fs::read(&link).expect("the library"), SHIM);
+}
+
+#[test]
 fn modified_or_truncated_files_are_replaced() {
     let scratch = Scratch::new("tampered");
     let installed = scratch.install();
@@ -54,7 +73,7 @@ fn modified_or_truncated_files_are_replaced() {
     let elsewhere = scratch.0.path().join("elsewhere");
     fs::write(&elsewhere, SHIM).expect("a copy");
     fs::remove_file(&installed.shim).expect("gone");
-    std::os::unix::fs::symlink(&elsewhere, &installed.shim).expect("a link");
+    symlink(&elsewhere, &installed.shim).expect("a link");
     is_whole(&scratch.install());
     let is = fs::symlink_metadata(&installed.shim).expect("it exists");
     assert!(is.is_file());
@@ -66,7 +85,7 @@ fn a_cache_that_is_a_link_or_a_file_is_not_used() {
     fs::create_dir(scratch.cache()).expect("a cache");
     let elsewhere = scratch.0.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("another directory");
-    std::os::unix::fs::symlink(&elsewhere, scratch.cache().join("preheat")).expect("a link");
+    symlink(&elsewhere, scratch.cache().join("preheat")).expect("a link");
     let installed = scratch.install();
     is_whole(&installed);
     assert!(!installed.directory.starts_with(scratch.cache()));
