@@ -174,6 +174,79 @@ impl Drop for Card {
     }
 }
 
+/// Trains on the CPU, plainly, recorded, and after a rehearsal: the hash of the parameters and
+/// the random numbers are the same.
+const TRAINS: &str = r#"
+import _thread, hashlib, os, sys
+scope = {}
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), scope)
+import torch
+F = torch.nn.functional
+
+def train():
+    torch.manual_seed(0)
+    body = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(), torch.nn.Dropout(0.3), torch.nn.Linear(8 * 7 * 7, 10))
+    words = torch.nn.Embedding(50, 10)
+    attention = torch.nn.TransformerEncoderLayer(10, 2, 16, batch_first=True)
+    parameters = [p for part in (body, words, attention) for p in part.parameters()]
+    optimizer = torch.optim.Adam(parameters, lr=1e-3)
+    for _ in range(8):
+        images, labels = torch.randn(4, 3, 16, 16), torch.randint(0, 10, (4,))
+        optimizer.zero_grad()
+        scores = body(images) + attention(words(torch.randint(0, 50, (4, 7)))).mean(1)
+        loss = F.cross_entropy(scores, labels) + scores.gather(1, labels[:, None]).sum()
+        loss = loss + F.binary_cross_entropy(torch.sigmoid(scores), torch.rand(4, 10))
+        loss = loss + torch.multinomial(torch.softmax(scores, -1), 2).sum()
+        loss.backward()
+        optimizer.step()
+    digest = hashlib.sha256()
+    for each in parameters + [torch.rand(3)]:
+        digest.update(each.detach().numpy().tobytes())
+    return digest.hexdigest()
+
+plain, settled = train(), []
+recorder = scope["Recorder"](torch, "cpu", lambda: settled.append(True))
+mode = scope["mode"](torch, recorder, os, _thread)
+mode.__enter__()
+recorded = train()
+mode.__exit__(None, None, None)
+lines = list(recorder.lines())
+assert recorded == plain and settled == [True]
+assert len(lines) == len(set(lines)) == len(recorder.operations) > 100
+assert all(len(line) <= scope["MOST_TEXT"] for line in lines)
+
+torch.manual_seed(7)
+state, flags = torch.get_rng_state(), scope["read_flags"](scope["getters"](torch))
+restore = scope["shield"](torch)
+foreign = '["mine::op", "", [], {}, []]'
+absent = '["aten::no_such_operator", "", [], {}, []]'
+large = '["aten::relu", "", [{"tensor": [[1099511627776], [1], "torch.float32", "cpu"]}], {}, []]'
+denied = '["aten::relu", "", [{"tensor": [[2], [1], "torch.float32", "cpu"]}], {}, []]'
+rehearsal = scope["Rehearsal"](torch, lambda: 1 << 30)
+rehearsal.run(lines + [foreign, absent, large])
+restore()
+assert rehearsal.skipped == 3 and not rehearsal.failed, rehearsal.failed
+assert rehearsal.done == len(lines)
+assert torch.equal(torch.get_rng_state(), state)
+assert scope["read_flags"](scope["getters"](torch)) == flags
+rehearsal.run([denied], {"aten::relu"})
+assert rehearsal.skipped == 4
+assert train() == plain
+print("same")
+"#;
+
+#[test]
+fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
+    let Some(python) = require("torch", support::python_with("torch")) else {
+        return;
+    };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/operations.py");
+    let said = run(Command::new(python).args(["-c", TRAINS]).arg(file));
+    assert_eq!((said.out.as_str(), said.code), ("same\n", Some(0)), "{}", said.err);
+}
+
 /// By which the end of a process is seen; `None` if it has gone already.
 fn handle(process: i32) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once.

@@ -50,13 +50,12 @@ class Child:
         # Not at once: that would slow down the program that was just started.
         meanwhile, patience = None, IDLE_AFTER
         while True:
-            ready = dict(poll.poll(self.standby.period() if self.standby else patience))
-            if not ready and self.standby:
-                self.standby.look()
-                continue
+            ready = dict(poll.poll(patience))
             if not ready:
                 meanwhile = meanwhile or self.parent.copy_pages()
                 patience = next(meanwhile, FOR_EVER) or 0
+                if self.standby and patience == FOR_EVER:
+                    patience = self.standby.look()
                 continue
             if self.link.fileno() in ready:
                 if self.standby:

@@ -100,7 +100,9 @@ class Standby:
             del os.environ[name]
         for entry in self.wanted.environment:
             name, _, value = entry.partition(b"=")
-            os.environ[os.fsdecode(name)] = os.fsdecode(value)
+            # A recording is one of the program.
+            if not name.startswith(b"PREHEAT_"):
+                os.environ[os.fsdecode(name)] = os.fsdecode(value)
         for name, value in self.child.parent.base.changes.items():
             if value is not None:
                 os.environ[os.fsdecode(name)] = os.fsdecode(value)
@@ -185,16 +187,16 @@ class Standby:
             except OSError:
                 pass
 
-    def period(self):
-        """How long to wait for a client before the next look, in milliseconds; -1: forever."""
-        return LOOK_EVERY if self.wanted.form == "hot" else -1
-
     def look(self):
-        """Leaves if less than a twentieth of the card is free, while this standby holds some."""
+        """Leaves if less than a twentieth of the card is free while this standby holds some.
+        Returns how long to wait until the next look, in milliseconds; -1 means forever."""
+        if self.wanted.form == "parked":
+            return -1
         free, total = self.query()
         if free * 20 < total:
             self.leave("the GPU has little free memory")
             os._exit(0)
+        return LOOK_EVERY
 
     def wake(self):
         """A client has come."""
