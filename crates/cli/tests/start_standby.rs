@@ -244,7 +244,12 @@ fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
     };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/operations.py");
     let said = run(Command::new(python).args(["-c", TRAINS]).arg(file));
-    assert_eq!((said.out.as_str(), said.code), ("same\n", Some(0)), "{}", said.err);
+    assert_eq!(
+        (said.out.as_str(), said.code),
+        ("same\n", Some(0)),
+        "{}",
+        said.err
+    );
 }
 
 /// By which the end of a process is seen; `None` if it has gone already.

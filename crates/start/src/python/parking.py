@@ -7,12 +7,13 @@ standby, one line each:
 
     bus ADDRESS     the GPU, by which NVML finds it
     measure         answers with the free memory of the GPU
+    held            answers with the memory that the standby holds there
     park            locks and checkpoints
     ready           the standby waits; no deadline until the next command
     wake BYTES      restores and unlocks, if so many bytes are free
     go              the program runs; from here on failures are reported to it
 
-An answer is `ok NUMBER` or `no SENTENCE`.
+An answer is `ok NUMBER` or `no SENTENCE`. Where NVML has no answer, the number is -1.
 """
 
 import os
@@ -67,7 +68,7 @@ class Helper:
 
         self.ctypes, self.socket, self.process = ctypes, socket, process
         self.driver, self.address = driver, b""
-        self.time, self.library, self.memory = time, None, None
+        self.time, self.library, self.nvml, self.memory = time, None, None, None
         self.until = time.monotonic() + PREPARED_WITHIN
         self.error, self.runs = None, False
 
@@ -150,6 +151,32 @@ class Helper:
     def measure(self, _):
         return self.free()
 
+    def held(self, _):
+        """Of this process alone; others may be prepared at the same time."""
+        ctypes = self.ctypes
+
+        class Process(ctypes.Structure):
+            _fields_ = [
+                ("process", ctypes.c_uint),
+                ("memory", ctypes.c_ulonglong),
+                ("instances", ctypes.c_uint * 2),
+            ]
+
+        if self.free() < 0:
+            return -1
+        found, count = (Process * 256)(), ctypes.c_uint(256)
+        try:
+            query = self.nvml.nvmlDeviceGetComputeRunningProcesses_v3
+        except AttributeError:
+            return -1
+        if query(self.memory[1], ctypes.byref(count), found) != 0:
+            return -1
+        for each in found[: count.value]:
+            # All bits are set where the driver does not know.
+            if each.process == self.process and each.memory < 1 << 60:
+                return each.memory
+        return -1
+
     def park(self, _):
         self.call("Lock", LOCK_MILLISECONDS)
         try:
@@ -200,6 +227,7 @@ class Helper:
                 if find(self.address, ctypes.byref(device)) != 0:
                     return -1
                 self.memory = library.nvmlDeviceGetMemoryInfo, device
+                self.nvml = library
             query, device = self.memory
             numbers = (ctypes.c_ulonglong * 3)()
             return numbers[1] if query(device, numbers) == 0 else -1

@@ -118,8 +118,10 @@ class Standby:
         if torch is not None:
             self.rehearse(torch)
         self.query = driver.free
-        # As the driver counts it, without what others have taken meanwhile, if possible.
-        self.held = max(before - self.ask("measure"), 0)
+        self.held = self.ask("held")
+        if self.held < 0:
+            # In a container NVML does not know this process by its number.
+            self.held = max(before - self.ask("measure"), 0)
         for name in set(sys.modules) - known:
             # The program may import these itself, and then they are the same.
             if name not in self.plan.modules:
