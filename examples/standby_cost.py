@@ -1,0 +1,164 @@
+"""What a standby saves: plain, warm, hot and parked starts of PyTorch programs, interleaved.
+
+    python3 examples/standby_cost.py --starts 5 linear resnet transformer
+
+Needs PyTorch, a GPU and `preheat` (PREHEAT names another binary). Prints a line for each
+configuration and writes standby.json. Every start prints a hash of its parameters or results:
+it must be the same in all configurations. Programs: linear, resnet, transformer, loader.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PREHEAT = os.environ.get("PREHEAT", "preheat")
+
+# Each program ends its first iteration with `first_end`, and reports times and a hash.
+COMMON = """
+import hashlib, json, time
+import torch
+torch.manual_seed(0)
+times, ends = [], []
+def timed(step, count):
+    for _ in range(count):
+        began = time.perf_counter()
+        result = step()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - began)
+        ends.append(time.clock_gettime(time.CLOCK_MONOTONIC))
+    return result
+def report(tensors):
+    data = b"".join(each.detach().cpu().numpy().tobytes() for each in tensors)
+    steady = sorted(times[5:])
+    print(json.dumps({"first_end": ends[0], "first": times[0], "steady": steady[len(steady) // 2],
+                      "hash": hashlib.sha256(data).hexdigest()[:16]}))
+"""
+
+PROGRAMS = {
+    "linear": """
+model = torch.nn.Linear(10, 10).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    data = torch.randn(10, 10, device="cuda")
+    optimizer.zero_grad()
+    model(data).sum().backward()
+    optimizer.step()
+timed(step, 20)
+report(model.parameters())
+""",
+    "resnet": """
+import torchvision
+torch.backends.cudnn.deterministic = True
+model = torchvision.models.resnet50().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+def step():
+    data = torch.randn(8, 3, 224, 224, device="cuda")
+    labels = torch.randint(0, 1000, (8,), device="cuda")
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(data), labels).backward()
+    optimizer.step()
+timed(step, 12)
+report(model.parameters())
+""",
+    "transformer": """
+layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
+model = torch.nn.TransformerEncoder(layer, 8).half().cuda().eval()
+data = torch.randn(4, 128, 512, device="cuda").half()
+with torch.inference_mode():
+    result = timed(lambda: model(data), 20)
+report([result])
+""",
+    "loader": """
+import torchvision
+from torch.utils.data import DataLoader, TensorDataset
+model = torchvision.models.mobilenet_v3_small(num_classes=10).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+images = TensorDataset(torch.rand(96, 3, 96, 96), torch.arange(96) % 10)
+batches = iter(DataLoader(images, batch_size=8, num_workers=2, pin_memory=True))
+def step():
+    data, labels = (each.cuda(non_blocking=True) for each in next(batches))
+    optimizer.zero_grad()
+    with torch.autocast("cuda"):
+        loss = torch.nn.functional.cross_entropy(model(data), labels)
+    loss.backward()
+    optimizer.step()
+    return loss
+report([timed(step, 12)])
+""",
+}
+
+
+def start(words, program):
+    began = time.clock_gettime(time.CLOCK_MONOTONIC)
+    done = subprocess.run([*words, sys.executable, program], capture_output=True, text=True)
+    ended = time.clock_gettime(time.CLOCK_MONOTONIC)
+    if done.returncode != 0:
+        raise SystemExit(f"{program} failed: {done.stderr}")
+    result = json.loads(done.stdout.splitlines()[-1])
+    result["time_to_first"] = result.pop("first_end") - began
+    result["wall"] = ended - began
+    result["said"] = [line for line in done.stderr.splitlines() if line.startswith("preheat")]
+    return result
+
+
+def prepare(form, program):
+    words = [PREHEAT, "start", "--prepare", f"--standby={form}", "--", sys.executable, program]
+    began = time.monotonic()
+    subprocess.run(words, check=True)
+    return time.monotonic() - began
+
+
+def measure(program, count):
+    """Starts of each configuration, in a random order that is the same each time."""
+    verbose = [PREHEAT, "start", "-v", "--patience", "5"]
+    configurations = {
+        "plain": [],
+        "warm": [*verbose, "--"],
+        "hot": [*verbose, "--standby=hot", "--"],
+        "parked": [*verbose, "--standby=parked", "--"],
+    }
+    starts = {name: [] for name in configurations}
+    # A plain start that learns; the warm parent is made when it has ended.
+    learning = start(configurations["hot"], program)
+    prepared = {form: prepare(form, program) for form in ("hot", "parked")}
+    for number in range(count):
+        order = list(configurations)
+        random.Random(number).shuffle(order)
+        for name in order:
+            if name in prepared:
+                prepare(name, program)
+            starts[name].append(start(configurations[name], program))
+    return {"learning": learning, "prepared": prepared, "starts": starts}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*", default=["linear"], choices=PROGRAMS)
+    parser.add_argument("--starts", type=int, default=5)
+    asked = parser.parse_args()
+    result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
+    with tempfile.TemporaryDirectory() as directory:
+        for name in asked.programs:
+            program = os.path.join(directory, name + ".py")
+            with open(program, "w") as file:
+                file.write(COMMON + PROGRAMS[name])
+            found = result["programs"][name] = measure(program, asked.starts)
+            for configuration, starts in found["starts"].items():
+                medians = [
+                    f"{key} {statistics.median(each[key] for each in starts):.4f} s"
+                    for key in ("time_to_first", "first", "steady", "wall")
+                ]
+                print(name, configuration, *medians, {each["hash"] for each in starts})
+    subprocess.run([PREHEAT, "start", "--stop"], check=True)
+    with open("standby.json", "w") as file:
+        json.dump(result, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
