@@ -151,6 +151,40 @@ class DeviceMemory:
 
 
 @dataclass(frozen=True)
+class HostItem:
+    """A library, package or line of the program, and its memory."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """A part of host memory."""
+
+    use: str
+    bytes: int
+    items: Tuple[HostItem, ...]
+
+
+@dataclass(frozen=True)
+class HostBytes:
+    """Host memory of all processes at one time; the parts add up to ``total``."""
+
+    time: float
+    total: int
+    parts: Tuple[HostPart, ...]
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """The use of host memory after the first iteration, and at the peak after that."""
+
+    first: HostBytes
+    peak: Optional[HostBytes] = None
+
+
+@dataclass(frozen=True)
 class Memory:
     """Where memory went."""
 
@@ -158,6 +192,7 @@ class Memory:
     pinned: int
     resident_first: Optional[int] = None
     device: Optional[DeviceMemory] = None
+    host: Optional[HostMemory] = None
 
 
 @dataclass(frozen=True)

@@ -217,3 +217,84 @@ fn a_python_function_names_the_library_that_works_for_it() {
         assert!(library.contains("blas"), "{product:?}");
     }
 }
+
+/// A thread that names itself, as those of XLA and autograd do, works for the main thread.
+const NAMED_THREAD: &str = "\
+import ctypes, threading
+
+def work():
+    ctypes.CDLL(None).prctl(15, b'pt_worker_7', 0, 0, 0)
+    total = 0
+    for number in range(9_600_000):
+        total += number * number
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+";
+
+#[test]
+fn a_thread_that_names_itself_is_reported_by_its_name() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let script = directory.script("program.py", NAMED_THREAD);
+    let report = recorded(&directory, &[python.as_os_str(), script.as_os_str()]);
+    let own = own(&report);
+    assert!(
+        own.items[0].name.contains("pt_worker_7"),
+        "{:#?}",
+        own.items
+    );
+}
+
+/// Refuses perf events, as the default seccomp profile of Docker does, and becomes a command.
+const WITHOUT_PERF_EVENTS: &str = "\
+import ctypes, os, struct, sys
+
+PERF_EVENT_OPEN = 298
+ALLOW, EPERM = 0x7fff0000, 0x00050001
+program = [(0x20, 0, 0, 0), (0x15, 0, 1, PERF_EVENT_OPEN), (0x06, 0, 0, EPERM), (0x06, 0, 0, ALLOW)]
+code = b''.join(struct.pack('HBBI', *line) for line in program)
+buffer = ctypes.create_string_buffer(code, len(code))
+filter = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', len(program), ctypes.addressof(buffer)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, filter, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn refused_perf_events_are_noted_with_what_to_do() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let refusing = directory.script("refusing.py", WITHOUT_PERF_EVENTS);
+    let script = directory.script("program.py", "sum(n * n for n in range(15_000_000))");
+    let said = support::run(
+        Command::new(&python)
+            .current_dir(directory.path())
+            .arg(refusing)
+            .arg(env!("CARGO_BIN_EXE_preheat"))
+            .args(["run", "--starts", "1", "--json", "run.json", "--"])
+            .args([python.as_os_str(), script.as_os_str()]),
+    );
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+    let report: RunReport = serde_json::from_str(&text).expect("it is a report");
+    let notes = report.notes.join("\n");
+    assert!(notes.contains("native code"), "{notes}");
+    assert!(notes.contains("kernel.perf_event_paranoid") || notes.contains("--cap-add PERFMON"));
+    // Python functions are found without them.
+    assert!(
+        own(&report)
+            .functions
+            .iter()
+            .any(|f| f.function == "<genexpr>"),
+        "{:#?}",
+        own(&report).functions
+    );
+}

@@ -4,6 +4,7 @@
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
 //! open, and samples less often the longer the command runs and the more there is to
 //! sample: it never uses more than a fiftieth of one processor, half of it for stacks.
+//! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
 
 use std::io;
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use preheat_host::clock;
 
 mod file;
+mod mapped;
 mod proc;
 mod tree;
 

@@ -33,6 +33,8 @@ const LONGEST_PAUSE: u32 = 1024;
 /// Collects the samples of one start.
 pub(crate) struct Collector {
     native: Option<Native>,
+    /// The reason that native code, or a part of it, is not sampled.
+    note: Option<String>,
     processes: HashMap<u32, Interpreter>,
     /// The last stack of each thread.
     stacks: HashMap<(u32, u32), NodeId>,
@@ -52,8 +54,14 @@ enum Interpreter {
 impl Collector {
     /// Begins with a process that has just been started.
     pub(crate) fn begin(pid: u32) -> Collector {
+        let native = Native::begin(pid);
+        let note = match &native {
+            Ok(native) => native.without_kernel(),
+            Err(why) => Some(native::refused(why)),
+        };
         Collector {
-            native: Native::begin(pid).ok(),
+            native: native.ok(),
+            note,
             processes: HashMap::new(),
             stacks: HashMap::new(),
             table: Table::default(),
@@ -128,6 +136,11 @@ impl Collector {
         }
     }
 
+    /// A sentence about code that is not sampled.
+    pub(crate) fn note(&mut self) -> Option<String> {
+        self.note.take()
+    }
+
     /// Writes the samples to a file, if there are any.
     pub(crate) fn finish(self, path: &Path) -> io::Result<()> {
         if self.table.len() == 0 {
@@ -195,6 +208,7 @@ outer()
         BufReader::new(out).read_line(&mut line).expect("a line");
         let mut collector = Collector {
             native: None,
+            note: None,
             processes: HashMap::new(),
             stacks: HashMap::new(),
             table: Table::default(),

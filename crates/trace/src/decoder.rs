@@ -33,6 +33,8 @@ pub(crate) struct LauncherSamples {
     pub(crate) lines: Vec<u64>,
     /// The times of lines that matched as the beginning of an iteration.
     pub(crate) line_begins: Vec<u64>,
+    /// Process, thread and name, in order of time.
+    pub(crate) names: Vec<(u32, u32, String)>,
 }
 
 /// Malformed records: their number, and the offset of the first.
@@ -336,6 +338,7 @@ impl Decoder {
                 let sample = ProcessSample {
                     time,
                     resident: record.value,
+                    file_backed: sampled(offset_of!(wire::Sampled, file_backed)),
                     read: sampled(offset_of!(wire::Sampled, waited_or_read)),
                     major_faults: sampled(offset_of!(wire::Sampled, major_faults)),
                 };
@@ -345,6 +348,12 @@ impl Decoder {
             }
             Kind::Line => self.samples.lines.push(time),
             Kind::LineBegin => self.samples.line_begins.push(time),
+            Kind::ThreadName => {
+                let process = u32::try_from(record.value).unwrap_or(0);
+                let name = fields(text(more, 0)).next().unwrap_or_default();
+                let thread = record.status.cast_unsigned();
+                self.samples.names.push((process, thread, name));
+            }
             Kind::Sparse => self.process.sparse.push((time, end)),
             Kind::Clock => {
                 if let Some(clock) = wire::Clock::from_u16(record.symbol) {

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use preheat_model::run::StartInfo;
 use preheat_model::run::trace::{Process, StartTrace, Thread};
-use preheat_model::run::{Stacks, StartInfo};
 
 use crate::decoder::LauncherSamples;
 use crate::layout::Header;
@@ -17,11 +17,10 @@ pub(crate) fn join(
     info: &StartInfo,
     mut processes: Vec<Decoded>,
     launcher: Option<Decoded>,
-    stacks: Stacks,
     problems: Vec<String>,
 ) -> StartTrace {
     processes.sort_by_key(|decoded| decoded.process.began);
-    let samples = launcher
+    let mut samples = launcher
         .map(|launcher| launcher.samples)
         .unwrap_or_default();
     let mut lines = samples.lines.clone();
@@ -30,6 +29,7 @@ pub(crate) fn join(
     line_begins.sort_unstable();
     let same_pid = by_pid(&processes);
     let end = info.end.saturating_sub(info.exec);
+    let names = std::mem::take(&mut samples.names);
     let silent = assign_samples(&mut processes, &same_pid, samples);
     // Without any recorded process these samples have nothing to relate to, unless lines of
     // output mark the iterations.
@@ -65,6 +65,7 @@ pub(crate) fn join(
         .chain(silent)
         .collect();
     processes.sort_by_key(|process| process.began);
+    name_threads(&mut processes, names);
     StartTrace {
         // A manifest that was written too early lacks the end.
         end: if info.end > info.exec {
@@ -80,8 +81,8 @@ pub(crate) fn join(
         processes,
         lines,
         line_begins,
-        stacks,
         problems,
+        ..StartTrace::default()
     }
 }
 
@@ -146,6 +147,26 @@ fn assign_samples(
         }
     }
     silent
+}
+
+/// Gives threads the last names that the launcher saw. A thread without a name has that of
+/// the thread that created it: this is no name.
+fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
+    let names: HashMap<(u32, u32), String> = (names.into_iter())
+        .map(|(process, thread, name)| ((process, thread), name))
+        .collect();
+    for process in processes {
+        let main = process.pid;
+        let of_main = names.get(&(main, main));
+        for thread in &mut process.threads {
+            if let Some(name) = names.get(&(main, thread.id)) {
+                thread.name.clone_from(name);
+            }
+            if thread.id != main && of_main == Some(&thread.name) {
+                thread.name.clear();
+            }
+        }
+    }
 }
 
 /// The name of a process that has only samples.

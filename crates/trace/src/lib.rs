@@ -23,6 +23,7 @@ mod imports;
 mod join;
 mod layout;
 mod manifest;
+mod mapped;
 mod nest;
 mod own_load;
 mod problems;

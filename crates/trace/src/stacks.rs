@@ -12,6 +12,11 @@ const LONGEST: u64 = 64 << 20;
 
 /// Reads a file. Times become times since `exec`. The error is what is wrong with it.
 pub(crate) fn read(path: &Path, exec: u64) -> Result<Stacks, String> {
+    parse(&json(path)?, exec)
+}
+
+/// The content of a document beside the process files.
+pub(crate) fn json(path: &Path) -> Result<Vec<u8>, String> {
     let file = open(path).map_err(|problem| match problem {
         Unusable::Kind(sentence) => sentence.to_owned(),
         Unusable::Error(error) => error.to_string(),
@@ -20,7 +25,7 @@ pub(crate) fn read(path: &Path, exec: u64) -> Result<Stacks, String> {
     file.take(LONGEST)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot be read: {error}"))?;
-    parse(&bytes, exec)
+    Ok(bytes)
 }
 
 fn parse(bytes: &[u8], exec: u64) -> Result<Stacks, String> {

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
 
 use preheat_model::run::trace::StartTrace;
-use preheat_model::run::{Manifest, STACKS_FILE, Stacks, StartInfo};
+use preheat_model::run::{MAPPED_FILE, Manifest, Mapped, STACKS_FILE, Stacks, StartInfo};
 
 use crate::ReadError;
 use crate::join::join;
 use crate::process::{Decoded, decode};
-use crate::stacks;
+use crate::{mapped, stacks};
 
 /// The file name of the launcher's samples.
 const LAUNCHER: &str = "launcher.process";
@@ -90,7 +90,15 @@ impl<'a> Reader<'a> {
             Some(_) => self.stacks(info, &mut problems),
             None => Stacks::default(),
         };
-        join(info, processes, launcher, stacks, problems)
+        let mapped = match &names {
+            Some(_) => self.mapped(info, &mut problems),
+            None => Mapped::default(),
+        };
+        StartTrace {
+            stacks,
+            mapped,
+            ..join(info, processes, launcher, problems)
+        }
     }
 
     /// The sampled stacks of a start; none if it has none.
@@ -102,6 +110,18 @@ impl<'a> Reader<'a> {
         stacks::read(&path, info.exec).unwrap_or_else(|why| {
             problems.push(format!("{}/{STACKS_FILE} {why}", info.directory));
             Stacks::default()
+        })
+    }
+
+    /// The memory of a start by mapping; none if it was not sampled.
+    fn mapped(&self, info: &StartInfo, problems: &mut Vec<String>) -> Mapped {
+        let path = self.root.join(&info.directory).join(MAPPED_FILE);
+        if path.symlink_metadata().is_err() {
+            return Mapped::default();
+        }
+        mapped::read(&path, info.exec).unwrap_or_else(|why| {
+            problems.push(format!("{}/{MAPPED_FILE} {why}", info.directory));
+            Mapped::default()
         })
     }
 

@@ -91,6 +91,9 @@ pub enum Kind {
     /// `status` a [`BytecodeWrite`]. [`Usage`](crate::Usage), then the path of the source.
     /// Since version 1.3.
     Bytecode = 18,
+    /// Written by the launcher: the name of a thread. `status` is the thread, `value` its
+    /// process. One slot: the name. Since version 1.5.
+    ThreadName = 19,
 }
 
 impl Kind {
@@ -115,6 +118,7 @@ impl Kind {
             16 => Kind::Elapsed,
             17 => Kind::LineBegin,
             18 => Kind::Bytecode,
+            19 => Kind::ThreadName,
             _ => return None,
         })
     }

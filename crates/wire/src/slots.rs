@@ -118,8 +118,8 @@ pub struct Sampled {
     pub waited_or_read: u64,
     /// For a process: page faults that had to wait for a disk.
     pub major_faults: u64,
-    /// Not used yet.
-    pub reserved: u64,
+    /// For a process: resident bytes of files and shared memory; 0 if unknown.
+    pub file_backed: u64,
 }
 
 /// The number of slots that a text of this many bytes fills.

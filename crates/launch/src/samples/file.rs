@@ -68,13 +68,23 @@ impl Writer {
     /// Adds a sample of a thread.
     pub(super) fn thread(&mut self, time: u64, thread: u32, cpu: u64, sampled: Sampled) {
         let record = instant(Kind::Thread, time, thread as i32, cpu);
-        self.push(&record, Some(&sampled), false);
+        self.push(&record, Some(&slot(&sampled)), false);
     }
 
     /// Adds a sample of a process.
     pub(super) fn process(&mut self, time: u64, resident: u64, sampled: Sampled) {
         let record = instant(Kind::Process, time, sampled.process as i32, resident);
-        self.push(&record, Some(&sampled), false);
+        self.push(&record, Some(&slot(&sampled)), false);
+    }
+
+    /// Adds the name of a thread. The kernel keeps at most 15 bytes of it.
+    pub(super) fn thread_name(&mut self, time: u64, (process, thread): (u32, u32), name: &str) {
+        let record = instant(Kind::ThreadName, time, thread as i32, u64::from(process));
+        let mut slot = [0; SLOT_BYTES];
+        for (place, byte) in slot.iter_mut().zip(name.bytes()) {
+            *place = byte;
+        }
+        self.push(&record, Some(&slot), false);
     }
 
     /// Adds a line of output that ends an iteration.
@@ -91,7 +101,7 @@ impl Writer {
         self.push(&record, None, true);
     }
 
-    fn push(&mut self, record: &Record, more: Option<&Sampled>, important: bool) {
+    fn push(&mut self, record: &Record, more: Option<&[u8; SLOT_BYTES]>, important: bool) {
         if !matches!(self.state, State::Recording | State::Full) {
             return;
         }
@@ -122,9 +132,7 @@ impl Writer {
             }
         }
         put_record(&mut self.waiting, record);
-        if let Some(sampled) = more {
-            put_sampled(&mut self.waiting, sampled);
-        }
+        self.waiting.extend(more.into_iter().flatten());
     }
 
     /// Writes the waiting slots.
@@ -250,12 +258,20 @@ fn put_record(bytes: &mut Vec<u8>, record: &Record) {
     bytes.extend(record.value.to_le_bytes());
 }
 
-fn put_sampled(bytes: &mut Vec<u8>, sampled: &Sampled) {
-    bytes.extend(sampled.process.to_le_bytes());
-    bytes.extend(sampled.state.to_le_bytes());
-    bytes.extend(sampled.waited_or_read.to_le_bytes());
-    bytes.extend(sampled.major_faults.to_le_bytes());
-    bytes.extend(sampled.reserved.to_le_bytes());
+/// A sample as a further slot.
+fn slot(sampled: &Sampled) -> [u8; SLOT_BYTES] {
+    let halves = u64::from(sampled.process) | u64::from(sampled.state) << 32;
+    let words = [
+        halves,
+        sampled.waited_or_read,
+        sampled.major_faults,
+        sampled.file_backed,
+    ];
+    let mut slot = [0; SLOT_BYTES];
+    for (place, word) in slot.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    slot
 }
 
 #[cfg(test)]

@@ -75,9 +75,10 @@ pub(super) fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// From `statm`: resident pages.
-pub(super) fn resident_pages(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+/// From `statm`: resident pages, and those of them that belong to files or shared memory.
+pub(super) fn resident_pages(text: &str) -> Option<(u64, u64)> {
+    let mut fields = text.split_ascii_whitespace().skip(1);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 /// From `io`: bytes read from disks.
@@ -95,6 +96,13 @@ pub(super) fn numbers(directory: &str, most: usize) -> Vec<u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .take(most)
         .collect()
+}
+
+/// The name of a thread, if it still exists.
+pub(super) fn thread_name(process: u32, thread: u32) -> Option<String> {
+    let name = fs::read(format!("/proc/{process}/task/{thread}/comm")).ok()?;
+    let name = String::from_utf8_lossy(&name);
+    Some(name.trim_end_matches('\n').to_owned())
 }
 
 /// The children that a thread has started.
@@ -147,8 +155,11 @@ mod tests {
         let statm = Source::new(format!("/proc/{own}/statm"), true);
         for _ in 0..2 {
             let text = statm.read(&mut buffer).expect("it exists");
-            assert!(resident_pages(text).expect("a number") > 0);
+            let (resident, file_backed) = resident_pages(text).expect("two numbers");
+            assert!(resident > file_backed && file_backed > 0);
         }
+        assert!(thread_name(own, own).is_some_and(|name| !name.is_empty()));
+        assert_eq!(thread_name(own, 1), None);
         assert!(started_ticks(own) > 0);
         assert!(numbers(&format!("/proc/{own}/task"), 64).contains(&own));
     }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use preheat_model::run::STACKS_FILE;
+use preheat_model::run::{MAPPED_FILE, STACKS_FILE};
 use preheat_wire::Sampled;
 
 use super::Summary;
 use super::file::Writer;
+use super::mapped::{Mapper, Schedule};
 use super::proc::{self, Source};
 use crate::stacks::Collector;
 use preheat_host::clock;
@@ -33,6 +34,7 @@ pub(super) struct Tree {
     page: u64,
     peak_resident: u64,
     left_out: bool,
+    mapper: Mapper,
     stacks: Collector,
     /// When stacks are sampled again, and the threads that have run since they were.
     stacks_at: u64,
@@ -45,11 +47,15 @@ struct Process {
     stat: Source,
     threads: BTreeMap<u32, Thread>,
     last: Last<(u64, Sampled)>,
+    mapped: Schedule,
     now: (u64, Sampled),
 }
 
 struct Thread {
     source: Source,
+    /// The last name that was written, and how often it was discovered.
+    name: String,
+    discovered: u32,
     last: Last<(u64, u64)>,
 }
 
@@ -87,6 +93,7 @@ impl<T: Copy + PartialEq> Last<T> {
 
 impl Tree {
     pub(super) fn new(root: u32, directory: PathBuf) -> Tree {
+        let mapper = Mapper::begin(&directory);
         let mut tree = Tree {
             root,
             directory,
@@ -96,6 +103,7 @@ impl Tree {
             page: proc::page_bytes(),
             peak_resident: 0,
             left_out: false,
+            mapper,
             stacks: Collector::begin(root),
             stacks_at: 0,
             ran: BTreeSet::new(),
@@ -108,7 +116,7 @@ impl Tree {
     /// descendants, and samples all processes and their disk reads.
     pub(super) fn sample(&mut self, wide: bool, writer: &mut Writer) {
         if wide {
-            self.discover();
+            self.discover(writer);
         }
         let mut gone = Vec::new();
         for (&pid, process) in &mut self.processes {
@@ -119,11 +127,15 @@ impl Tree {
                 self.peak_resident = self.peak_resident.max(process.now.0);
                 if !there && pid != self.root {
                     gone.push(pid);
+                } else {
+                    self.mapper.sample(pid, process.now.0, &mut process.mapped);
                 }
             }
         }
         for pid in gone {
-            self.processes.remove(&pid);
+            if let Some(mut process) = self.processes.remove(&pid) {
+                process.end(pid, writer);
+            }
         }
         if clock::now() >= self.stacks_at {
             self.sample_stacks();
@@ -146,23 +158,19 @@ impl Tree {
         self.sample(true, writer);
         self.sample_stacks();
         for (&pid, process) in &mut self.processes {
-            if let Some((time, (resident, sampled))) = process.last.rest() {
-                writer.process(time, resident, sampled);
-            }
-            for (&tid, thread) in &mut process.threads {
-                if let Some((time, values)) = thread.last.rest() {
-                    write_thread(writer, pid, tid, time, values);
-                }
-            }
+            process.end(pid, writer);
         }
         writer.flush();
         self.summary()
     }
 
-    fn summary(self) -> Summary {
-        let mut notes = Vec::new();
+    fn summary(mut self) -> Summary {
+        let mut notes: Vec<String> = self.stacks.note().into_iter().collect();
         if let Err(why) = self.stacks.finish(&self.directory.join(STACKS_FILE)) {
             notes.push(format!("sampled functions could not be written: {why}"));
+        }
+        if let Err(why) = self.mapper.finish(&self.directory.join(MAPPED_FILE)) {
+            notes.push(format!("host memory by mapping is not known: {why}"));
         }
         if !self.precise {
             notes.push("this kernel does not report the CPU time of threads in nanoseconds: it was sampled in clock ticks, and the time spent waiting for a processor is unknown".to_owned());
@@ -179,7 +187,7 @@ impl Tree {
     }
 
     /// Finds new threads and descendants.
-    fn discover(&mut self) {
+    fn discover(&mut self, writer: &mut Writer) {
         let mut kept = self.kept();
         let mut pending = vec![self.root];
         pending.extend(recording_in(&self.directory));
@@ -200,15 +208,26 @@ impl Tree {
             self.left_out |= threads.len() > THREADS;
             process.threads.retain(|tid, _| threads.contains(tid));
             for &tid in threads.iter().take(THREADS) {
-                process.threads.entry(tid).or_insert_with(|| {
+                let thread = process.threads.entry(tid).or_insert_with(|| {
                     let file = if self.precise { "schedstat" } else { "stat" };
                     let path = format!("/proc/{pid}/task/{tid}/{file}");
                     kept += 1;
                     Thread {
                         source: Source::new(path, kept < KEPT),
+                        name: String::new(),
+                        discovered: 0,
                         last: Last::NEW,
                     }
                 });
+                thread.discovered = thread.discovered.saturating_add(1);
+                // A thread gets its name after it was created, usually at once.
+                if thread.discovered.is_power_of_two()
+                    && let Some(name) = proc::thread_name(pid, tid)
+                    && name != thread.name
+                {
+                    writer.thread_name(clock::now(), (pid, tid), &name);
+                    thread.name = name;
+                }
                 pending.extend(proc::children(pid, tid));
             }
         }
@@ -226,6 +245,7 @@ impl Tree {
             stat: file("stat"),
             threads: BTreeMap::new(),
             last: Last::NEW,
+            mapped: Schedule::default(),
             now: (
                 0,
                 Sampled {
@@ -261,11 +281,14 @@ impl Process {
     fn sample(&mut self, pid: u32, wide: bool, page: u64, writer: &mut Writer) -> bool {
         let mut buffer = [0; 1024];
         let time = clock::now();
-        let Some(pages) = self.statm.read(&mut buffer).and_then(proc::resident_pages) else {
+        let Some((pages, file_backed)) =
+            self.statm.read(&mut buffer).and_then(proc::resident_pages)
+        else {
             return false;
         };
         // 0 if the process has ended. The last value would be older than the sample.
         self.now.0 = pages * page;
+        self.now.1.file_backed = file_backed * page;
         if wide {
             if let Some(read) = self.io.read(&mut buffer).and_then(proc::read_bytes) {
                 self.now.1.waited_or_read = read;
@@ -280,6 +303,18 @@ impl Process {
             writer.process(time, resident, sampled);
         }
         true
+    }
+
+    /// Writes how long the last values lasted.
+    fn end(&mut self, pid: u32, writer: &mut Writer) {
+        if let Some((time, (resident, sampled))) = self.last.rest() {
+            writer.process(time, resident, sampled);
+        }
+        for (&tid, thread) in &mut self.threads {
+            if let Some((time, values)) = thread.last.rest() {
+                write_thread(writer, pid, tid, time, values);
+            }
+        }
     }
 
     fn sample_threads(

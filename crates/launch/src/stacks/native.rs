@@ -25,6 +25,8 @@ const GENERATED: &str = "[generated code]";
 
 pub(super) struct Native {
     processors: Vec<Sampler>,
+    /// Whether code of the kernel is sampled too.
+    kernel: bool,
     mappings: HashMap<u32, Vec<Mapping>>,
 }
 
@@ -40,10 +42,26 @@ impl Native {
     /// Samples a process that has just been started.
     pub(super) fn begin(pid: u32) -> io::Result<Native> {
         // Samples within the kernel are not allowed everywhere.
-        let processors = open(pid, true).or_else(|_| open(pid, false))?;
+        let (processors, kernel) = match open(pid, true) {
+            Ok(processors) => (processors, true),
+            Err(_) => (open(pid, false)?, false),
+        };
         Ok(Native {
             processors,
+            kernel,
             mappings: HashMap::new(),
+        })
+    }
+
+    /// A sentence about the kernel, if its code is not sampled.
+    pub(super) fn without_kernel(&self) -> Option<String> {
+        let limit = paranoid().unwrap_or(2);
+        (!self.kernel).then(|| {
+            format!(
+                "system calls and page faults are not among the functions of the program's own CPU \
+                 time: the kernel does not let this user sample them (kernel.perf_event_paranoid is \
+                 {limit}); `sysctl kernel.perf_event_paranoid=1` or the capability CAP_PERFMON allows it"
+            )
         })
     }
 
@@ -112,6 +130,37 @@ impl Native {
     }
 }
 
+/// The limit of the kernel on perf events.
+fn paranoid() -> Option<i32> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?;
+    text.trim().parse().ok()
+}
+
+/// A sentence about native code, which is not sampled for this reason.
+pub(super) fn refused(why: &io::Error) -> String {
+    describe(why, paranoid())
+}
+
+fn describe(why: &io::Error, paranoid: Option<i32>) -> String {
+    let refused = matches!(why.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    let reason = match paranoid {
+        Some(limit @ 3..) if refused => format!(
+            "kernel.perf_event_paranoid is {limit}; `sysctl kernel.perf_event_paranoid=2` or the \
+             capability CAP_PERFMON allows it"
+        ),
+        _ if refused => format!(
+            "perf_event_open is refused ({why}), probably by a seccomp filter, as in Docker by \
+             default; `docker run --cap-add PERFMON` or a seccomp profile with it allows it"
+        ),
+        None => "this kernel has no perf events".to_owned(),
+        Some(_) => format!("perf events cannot be opened ({why})"),
+    };
+    format!(
+        "native code in the program's own CPU time is not listed by library and function, only \
+         Python functions are: {reason}"
+    )
+}
+
 fn open(pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
     let pid = i32::try_from(pid).map_err(io::Error::other)?;
     let mut opened = Vec::new();
@@ -145,4 +194,18 @@ fn processors() -> usize {
     // SAFETY: sysconf takes a number only.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     usize::try_from(count).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_explained() {
+        let because = |code, paranoid| describe(&io::Error::from_raw_os_error(code), paranoid);
+        assert!(because(libc::EACCES, Some(3)).contains("perf_event_paranoid is 3"));
+        assert!(because(libc::EPERM, Some(2)).contains("seccomp"));
+        assert!(because(libc::ENOSYS, None).contains("no perf events"));
+        assert!(because(libc::EMFILE, Some(2)).contains("cannot be opened"));
+    }
 }

@@ -9,6 +9,7 @@ mod behind;
 mod cause;
 mod iteration_rule;
 mod manifest;
+mod mapped;
 mod path;
 mod report;
 mod stacks;
@@ -20,11 +21,13 @@ pub use behind::{Behind, Module};
 pub use cause::Cause;
 pub use iteration_rule::line_patterns;
 pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, FunctionReport, Item, IterationsBy, Later, MarkReport,
-    MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RunReport, Rung,
-    StartReport, ThreadReport, Unfinished,
+    CauseReport, CauseSeconds, DeviceBytes, FunctionReport, HostBytes, HostItem, HostMemory,
+    HostPart, HostProcess, HostUse, Item, IterationsBy, Later, MarkReport, MemoryReport,
+    RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
+    ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};

@@ -281,6 +281,123 @@ pub struct MemoryReport {
     pub resident_first: Option<u64>,
     /// Page-locked memory at the end of the first iteration.
     pub pinned: u64,
+    /// The use of resident host memory; none if it was not sampled.
+    #[serde(default)]
+    pub host: Option<HostMemory>,
+}
+
+/// The use of resident host memory, of all processes of a start together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostMemory {
+    /// At the end of the first iteration; at the peak, if nothing repeats.
+    pub first: HostBytes,
+    /// At the peak after that; none if it did not grow by one percent.
+    pub peak: Option<HostBytes>,
+}
+
+/// Resident host memory at one time. A page that several processes share is divided among
+/// them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostBytes {
+    /// The time, in seconds since `exec`.
+    pub time: f64,
+    /// In all; the parts add up to it, and so do the processes.
+    pub total: u64,
+    /// The parts, largest first.
+    pub parts: Vec<HostPart>,
+    /// The processes, largest first.
+    pub processes: Vec<HostProcess>,
+}
+
+/// A part of host memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostPart {
+    /// Its use.
+    #[serde(rename = "use")]
+    pub usage: HostUse,
+    /// How much.
+    pub bytes: u64,
+    /// What it consists of, largest first: libraries, packages, lines of the program.
+    pub items: Vec<HostItem>,
+    /// How many items there are in all.
+    pub items_in_all: u64,
+}
+
+/// One item of a part of host memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostItem {
+    /// Its name.
+    pub name: String,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// The host memory of one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostProcess {
+    /// Its number.
+    pub process: u32,
+    /// Its display name.
+    pub name: String,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// The uses of host memory: a closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostUse {
+    /// Code and data of mapped libraries and executables, and what they allocate while they
+    /// are loaded.
+    Libraries,
+    /// Allocated while Python imported modules.
+    Modules,
+    /// Allocated by drivers, compilers and GPU libraries.
+    Drivers,
+    /// Allocated while the program's own code ran: its model and data.
+    Program,
+    /// Files that are mapped, but not as code.
+    Files,
+    /// Memory that is shared between processes.
+    Shared,
+    /// Stacks of threads.
+    Stacks,
+    /// Used by the recorder of preheat.
+    Recorder,
+    /// Memory of unknown use.
+    Unexplained,
+}
+
+impl HostUse {
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            HostUse::Libraries => "libraries",
+            HostUse::Modules => "modules",
+            HostUse::Drivers => "drivers",
+            HostUse::Program => "program",
+            HostUse::Files => "files",
+            HostUse::Shared => "shared",
+            HostUse::Stacks => "stacks",
+            HostUse::Recorder => "recorder",
+            HostUse::Unexplained => "unexplained",
+        }
+    }
+
+    /// One line of explanation.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            HostUse::Libraries => "mapped libraries, and memory that they allocate while loading",
+            HostUse::Modules => "allocated while Python imported modules",
+            HostUse::Drivers => "allocated by drivers, compilers and GPU libraries",
+            HostUse::Program => "allocated while the program's own code ran: its model and data",
+            HostUse::Files => "files that are mapped, but not as code",
+            HostUse::Shared => "memory that is shared between processes",
+            HostUse::Stacks => "stacks of threads",
+            HostUse::Recorder => "used by the recorder of preheat",
+            HostUse::Unexplained => "memory of unknown use",
+        }
+    }
 }
 
 /// The breakdown of device memory.

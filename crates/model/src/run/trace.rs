@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Manifest, Stacks};
+use super::{Manifest, Mapped, Stacks};
 
 /// A whole recording.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct StartTrace {
     pub line_begins: Vec<u64>,
     /// Sampled stacks of the threads.
     pub stacks: Stacks,
+    /// Sampled memory by mapping.
+    pub mapped: Mapped,
     /// Error messages about files that could not be read.
     pub problems: Vec<String>,
 }
@@ -452,6 +454,8 @@ pub struct ProcessSample {
     pub time: u64,
     /// Resident bytes.
     pub resident: u64,
+    /// The part of them that is mapped files and shared memory; 0 if unknown.
+    pub file_backed: u64,
     /// Total bytes read from disks.
     pub read: u64,
     /// Total page faults that waited for a disk.

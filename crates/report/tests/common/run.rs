@@ -110,6 +110,7 @@ pub fn report() -> RunReport {
             resident_peak: 3200 * MIB,
             resident_first: Some(3150 * MIB),
             pinned: 64 * MIB,
+            host: Some(parts::host()),
         },
         ladder: vec![rung(Temperature::Process, 5, total, 0.542)],
         remedies: parts::remedies(),
@@ -259,6 +260,13 @@ pub fn hostile() -> RunReport {
     for item in report.causes.iter_mut().flat_map(|cause| &mut cause.items) {
         item.name = bad.repeat(5);
         item.detail = bad.repeat(5);
+    }
+    if let Some(host) = &mut report.memory.host {
+        for part in &mut host.first.parts {
+            for item in &mut part.items {
+                item.name = bad.to_owned();
+            }
+        }
     }
     for remedy in &mut report.remedies {
         remedy.title = bad.to_owned();

@@ -77,7 +77,7 @@ pub fn sampled_slot(sampled: &Sampled) -> Slot {
         halves(sampled.process, sampled.state),
         sampled.waited_or_read,
         sampled.major_faults,
-        sampled.reserved,
+        sampled.file_backed,
     ])
 }
 

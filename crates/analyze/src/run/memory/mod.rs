@@ -3,6 +3,7 @@
 //! The device reports only its total usage. Growth between two samples that the program did
 //! not allocate belongs to the call before the later sample.
 
+mod host;
 mod live;
 
 pub(super) use live::{Live, Step};
@@ -46,6 +47,7 @@ pub(super) fn report(
     let live = Live::of(facts);
     report.pinned = live.at(until).pinned;
     report.device = device(facts, &live, examined, until);
+    report.host = host::report(start, examined, until);
     report
 }
 

@@ -1,7 +1,7 @@
 //! The headlines: the command, the time to its first iteration, the first iteration against
 //! the steady one, and memory.
 
-use preheat_model::run::{DeviceBytes, IterationsBy, RunReport};
+use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
 use super::super::words::{counted, in_order, pinned, shape, starts, time_span};
 use crate::html::command::command_line;
@@ -182,15 +182,9 @@ fn first_and_steady(report: &RunReport) -> Row {
 
 fn memory(report: &RunReport) -> Vec<Row> {
     let memory = &report.memory;
-    let mut host = vec!["peak resident".to_owned()];
-    if let Some(resident) = memory.resident_first {
-        host.push(format!("{} after the first iteration", bytes(resident)));
-    }
-    host.extend(pinned(memory.pinned).map(|size| format!("{} pinned", bytes(size))));
-    let host = Row {
-        label: "host memory",
-        value: bytes(memory.resident_peak),
-        detail: tie(&host.join(" · ")).replace(" · ", &format!("{TIE}· ")),
+    let host = match &memory.host {
+        Some(host) => host_row(report, host),
+        None => resident_row(report),
     };
     let device = memory.device.as_ref().map(|device| Row {
         label: "device memory",
@@ -200,24 +194,81 @@ fn memory(report: &RunReport) -> Vec<Row> {
     device.into_iter().chain([host]).collect()
 }
 
-/// The uses of device memory, in the unit of the total, which is given once: `MiB: context
-/// 510 · …`. Each has at least two digits.
-fn parts(device: &DeviceBytes) -> String {
-    let total = bytes(device.total);
-    let unit = total.split(' ').nth(1).unwrap_or_default();
-    let power = ["B", "KiB", "MiB", "GiB", "TiB"]
-        .iter()
-        .position(|name| *name == unit)
-        .unwrap_or(0);
-    let scale = 1024f64.powi(power as i32);
-    let short = |size: u64| {
-        let value = size as f64 / scale;
+/// The use of host memory: `MiB: libraries 180 · …`.
+fn host_row(report: &RunReport, host: &HostMemory) -> Row {
+    let total = host.first.total;
+    let short = Short::of(total);
+    let uses = host.first.parts.iter();
+    let seen = uses.filter(|part| part.bytes as f64 > UNSEEN * total as f64);
+    let mut words: Vec<String> = seen
+        .map(|part| format!("{}{TIE}{}", part.usage.name(), short.number(part.bytes)))
+        .collect();
+    let peak = host.peak.as_ref().map(|peak| peak.total);
+    words.extend(peak.map(|peak| format!("peak{TIE}{}", short.number(peak))));
+    let pinned = pinned(report.memory.pinned);
+    words.extend(pinned.map(|size| format!("pinned{TIE}{}", short.number(size))));
+    Row {
+        label: "host memory",
+        value: bytes(total),
+        detail: short.list(&words),
+    }
+}
+
+/// Resident memory alone, of recordings without its use.
+fn resident_row(report: &RunReport) -> Row {
+    let memory = &report.memory;
+    let mut host = vec!["peak resident".to_owned()];
+    if let Some(resident) = memory.resident_first {
+        host.push(format!("{} after the first iteration", bytes(resident)));
+    }
+    host.extend(pinned(memory.pinned).map(|size| format!("{} pinned", bytes(size))));
+    Row {
+        label: "host memory",
+        value: bytes(memory.resident_peak),
+        detail: tie(&host.join(" · ")).replace(" · ", &format!("{TIE}· ")),
+    }
+}
+
+/// Sizes in the unit of a total, which is printed once: `MiB: context 510 · …`.
+struct Short {
+    unit: &'static str,
+    scale: f64,
+}
+
+impl Short {
+    fn of(total: u64) -> Short {
+        const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+        let total = bytes(total);
+        let unit = total.split(' ').nth(1).unwrap_or_default();
+        let power = UNITS.iter().position(|name| *name == unit).unwrap_or(0);
+        Short {
+            unit: UNITS[power],
+            scale: 1024f64.powi(power as i32),
+        }
+    }
+
+    /// A size without its unit, with at least two digits.
+    fn number(&self, size: u64) -> String {
+        let value = size as f64 / self.scale;
         let digits = match value {
             0.0 => 0,
             value => (1 - value.log10().floor() as i32).clamp(0, 9) as usize,
         };
         format!("{value:.digits$}")
-    };
+    }
+
+    /// Parts after their unit; empty without parts.
+    fn list(&self, words: &[String]) -> String {
+        match words.is_empty() {
+            true => String::new(),
+            false => format!("{}:{TIE}{}", self.unit, words.join(&format!("{TIE}· "))),
+        }
+    }
+}
+
+/// The use of the device's memory, in the unit of the total.
+fn parts(device: &DeviceBytes) -> String {
+    let short = Short::of(device.total);
     let mut words: Vec<String> = [
         ("context", device.context),
         ("kernels", device.kernels),
@@ -228,19 +279,16 @@ fn parts(device: &DeviceBytes) -> String {
     ]
     .into_iter()
     .filter(|(_, size)| *size as f64 > UNSEEN * device.total as f64)
-    .map(|(name, size)| format!("{name}{TIE}{}", short(size)))
+    .map(|(name, size)| format!("{name}{TIE}{}", short.number(size)))
     .collect();
     if let Some(steady) = device.steady_peak {
         words.push(format!(
             "peak{TIE}{},{TIE}steady{TIE}{}",
-            short(device.first_peak),
-            short(steady)
+            short.number(device.first_peak),
+            short.number(steady)
         ));
     }
-    if words.is_empty() {
-        return String::new();
-    }
-    format!("{unit}:{TIE}{}", words.join(&format!("{TIE}· ")))
+    short.list(&words)
 }
 
 #[cfg(test)]
@@ -347,7 +395,7 @@ mod tests {
             for line in text(&run::report(), width).lines() {
                 let line = line.trim_start();
                 assert!(
-                    !line.starts_with("GiB") && !line.starts_with('·'),
+                    !line.starts_with("GiB ") && line != "GiB" && !line.starts_with('·'),
                     "{width}: {line}"
                 );
             }

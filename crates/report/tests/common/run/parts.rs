@@ -1,8 +1,55 @@
 //! The items behind the causes, and the remedies.
 
-use preheat_model::run::{Cause, FunctionReport, Item, Later, Remedy};
+use preheat_model::run::{
+    Cause, FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, Item,
+    Later, Remedy,
+};
 
 use super::MIB;
+
+/// Host memory by use.
+pub fn host() -> HostMemory {
+    let part = |usage: HostUse, mib: u64, items: &[(&str, u64)]| HostPart {
+        usage,
+        bytes: mib * MIB,
+        items: items
+            .iter()
+            .map(|(name, mib)| HostItem {
+                name: (*name).to_owned(),
+                bytes: mib * MIB,
+            })
+            .collect(),
+        items_in_all: items.len() as u64,
+    };
+    let at = |time: f64, program: u64| {
+        let parts = vec![
+            part(
+                HostUse::Libraries,
+                1840,
+                &[("libtorch_cuda.so", 1240), ("libcublasLt.so.13", 600)],
+            ),
+            part(HostUse::Modules, 620, &[("torch", 500), ("sympy", 120)]),
+            part(HostUse::Drivers, 410, &[("context creation", 410)]),
+            part(HostUse::Program, program, &[("train.py:12 build", program)]),
+            part(HostUse::Unexplained, 9, &[("not recorded", 9)]),
+        ];
+        let total = parts.iter().map(|part| part.bytes).sum();
+        HostBytes {
+            time,
+            total,
+            parts,
+            processes: vec![HostProcess {
+                process: 4711,
+                name: "python3 (4711)".to_owned(),
+                bytes: total,
+            }],
+        }
+    };
+    HostMemory {
+        first: at(8.94, 260),
+        peak: Some(at(10.2, 310)),
+    }
+}
 
 /// The functions in the program's own CPU time.
 pub fn functions(cause: Cause) -> Vec<FunctionReport> {

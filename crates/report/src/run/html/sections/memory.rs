@@ -1,6 +1,8 @@
-//! Memory: the breakdown of device memory, and all memory over time.
+//! Memory: the use of device and host memory, and all memory over time.
 
-use preheat_model::run::{DeviceBytes, MemoryPoint, RunView};
+use preheat_model::run::{
+    DeviceBytes, HostBytes, HostMemory, HostUse, IterationsBy, MemoryPoint, RunView,
+};
 
 use super::super::RunPage;
 use super::super::words::first_of;
@@ -31,10 +33,13 @@ const HOST: [Line; 1] = [("resident", "m-resident", |point| point.resident)];
 /// Adds the section.
 pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     let memory = &page.report.memory;
-    let mut html = memory
-        .device
-        .as_ref()
-        .map_or(String::new(), |device| breakdown(page, device));
+    let mut html = String::new();
+    if let Some(device) = &memory.device {
+        html.push_str(&device_breakdown(page, device));
+    }
+    if let Some(host) = &memory.host {
+        html.push_str(&host_breakdown(page, host));
+    }
     let figures: Vec<String> = [("On the device", &DEVICE[..]), ("On the host", &HOST)]
         .into_iter()
         .filter_map(|(title, lines)| over_time(page, view, title, lines))
@@ -55,8 +60,11 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     page.section("memory", "Memory", &lead, &html);
 }
 
-/// The parts of the device memory, as (class, name, description, bytes).
-fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str, u64)> {
+/// A part of memory: its class, name, explanation and bytes.
+type MemoryPart = (&'static str, &'static str, &'static str, u64);
+
+/// The parts of the device memory.
+fn parts(device: &DeviceBytes) -> Vec<MemoryPart> {
     let parts = [
         (
             "m0",
@@ -93,19 +101,102 @@ fn parts(device: &DeviceBytes) -> Vec<(&'static str, &'static str, &'static str,
     parts.into_iter().filter(|part| part.3 > 0).collect()
 }
 
-fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
+fn device_breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
     let parts = parts(device);
+    let mut data = Table::new(&["part", "bytes", "share", "description"]);
+    data.words = vec![3];
+    for (_, name, what, size) in &parts {
+        data.rows.push(vec![
+            (*name).to_owned(),
+            bytes(*size),
+            percent(*size as f64 / device.total.max(1) as f64),
+            (*what).to_owned(),
+        ]);
+    }
+    let title = format!("Device memory at {}", first_of(page.report));
+    breakdown(page, title, device.total, &parts, data)
+}
+
+/// The color of a use of host memory.
+fn class(usage: HostUse) -> &'static str {
+    match usage {
+        HostUse::Libraries => "m0",
+        HostUse::Modules => "m1",
+        HostUse::Drivers => "m4",
+        HostUse::Program => "m2",
+        HostUse::Files => "m3",
+        HostUse::Shared => "m6",
+        HostUse::Stacks => "m7",
+        HostUse::Recorder => "m8",
+        HostUse::Unexplained => "m5",
+    }
+}
+
+fn host_breakdown(page: &mut RunPage, host: &HostMemory) -> String {
+    /// So many items of a part are in the table.
+    const ITEMS: usize = 5;
+    let first = &host.first;
+    let parts: Vec<MemoryPart> = (first.parts.iter())
+        .map(|part| {
+            let usage = part.usage;
+            (class(usage), usage.name(), usage.explanation(), part.bytes)
+        })
+        .collect();
+    let of = |host: &HostBytes, usage: HostUse| -> u64 {
+        let same = host.parts.iter().find(|part| part.usage == usage);
+        same.map_or(0, |part| part.bytes)
+    };
+    let mut data = Table::new(&[
+        "part",
+        "bytes",
+        "share",
+        "at the peak",
+        "largest",
+        "description",
+    ]);
+    data.words = vec![4, 5];
+    for part in &first.parts {
+        let items = part.items.iter().take(ITEMS);
+        let items: Vec<String> = items
+            .map(|item| format!("{} {}", item.name, bytes(item.bytes)))
+            .collect();
+        data.rows.push(vec![
+            part.usage.name().to_owned(),
+            bytes(part.bytes),
+            percent(part.bytes as f64 / first.total.max(1) as f64),
+            bytes(of(host.peak.as_ref().unwrap_or(first), part.usage)),
+            items.join(", "),
+            part.usage.explanation().to_owned(),
+        ]);
+    }
+    let mut title = match page.report.iterations_by {
+        IterationsBy::None => "Host memory at its peak".to_owned(),
+        _ => format!("Host memory at {}", first_of(page.report)),
+    };
+    if first.processes.len() > 1 {
+        title.push_str(&format!(", of {} processes", first.processes.len()));
+    }
+    breakdown(page, title, first.total, &parts, data)
+}
+
+/// A bar of parts that add up to `all`, and a table.
+fn breakdown(
+    page: &mut RunPage,
+    title: String,
+    all: u64,
+    parts: &[MemoryPart],
+    data: Table,
+) -> String {
     let total: f64 = parts.iter().map(|part| part.3 as f64).sum();
     if total <= 0.0 {
         return String::new();
     }
-    let title = format!("Device memory at {}", first_of(page.report));
-    let note = format!("{} in total", bytes(device.total));
+    let note = format!("{} in total", bytes(all));
     let draw = |width: f64| {
         let axis = Axis::from_zero(total, total, bytes_f64).over(0.0, width);
         let mut svg = Svg::new(width, 46.0);
         let mut sum = 0.0;
-        for (class, name, what, size) in &parts {
+        for (class, name, what, size) in parts {
             let from = axis.at(sum);
             sum += *size as f64;
             let wide = axis.at(sum) - from;
@@ -136,16 +227,6 @@ fn breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
             format!("<li><span class=\"square {class}\" aria-hidden=\"true\"></span>{name}</li>")
         })
         .collect();
-    let mut data = Table::new(&["part", "bytes", "share", "description"]);
-    data.words = vec![3];
-    for (_, name, what, size) in &parts {
-        data.rows.push(vec![
-            (*name).to_owned(),
-            bytes(*size),
-            percent(*size as f64 / total),
-            (*what).to_owned(),
-        ]);
-    }
     Figure {
         title,
         note,

@@ -1,0 +1,268 @@
+//! Samples which mappings hold the memory of the command: libraries, files, heaps.
+//!
+//! The kernel walks all pages of a process for this, which takes tens of milliseconds for
+//! a large one. So a separate thread does it, only after the memory of a process has
+//! changed, if possible once it no longer changes, and within a limit on CPU time.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use preheat_model::run::{MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
+
+use preheat_host::clock;
+
+mod smaps;
+
+/// CPU time that may be used at once, and beyond it the part of the time that has passed.
+const CREDIT: u64 = 40_000_000;
+const PART: u64 = 200;
+/// The CPU time for a KiB of resident memory until it is measured, in nanoseconds.
+const PER_KIB: u64 = 60;
+/// Memory is stable after so many nanoseconds without a change of one part in a hundred.
+const STABLE: u64 = 30_000_000;
+/// More samples are not kept.
+const MOST: usize = 1000;
+
+/// When the mappings of a process are sampled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Schedule {
+    /// The resident size at the last sample.
+    sampled: u64,
+    /// A size, and since when the process has had about that.
+    level: u64,
+    since: u64,
+}
+
+impl Schedule {
+    /// Whether a sample is due, with this resident size.
+    fn is_due(&mut self, now: u64, resident: u64) -> bool {
+        if resident.abs_diff(self.level) > self.level / 100 {
+            (self.level, self.since) = (resident, now);
+        }
+        let change = resident.abs_diff(self.sampled);
+        let is_stable = now.saturating_sub(self.since) >= STABLE;
+        change > 0 && (change / 3 > self.sampled || is_stable && change > self.sampled / 20)
+    }
+}
+
+/// Samples mappings in a thread until it is finished.
+pub(super) struct Mapper {
+    /// None if the thread could not be started.
+    thread: Option<(SyncSender<u32>, JoinHandle<Table>)>,
+    began: u64,
+    used: Arc<AtomicU64>,
+    per_kib: Arc<AtomicU64>,
+}
+
+impl Mapper {
+    /// Begins. Files in `directory` are those of the recorder.
+    pub(super) fn begin(directory: &Path) -> Mapper {
+        let used = Arc::new(AtomicU64::new(0));
+        let per_kib = Arc::new(AtomicU64::new(PER_KIB));
+        // A request waits while another is served; more are refused.
+        let (sender, requests) = sync_channel(1);
+        let table = Table::new(directory);
+        let counters = (Arc::clone(&used), Arc::clone(&per_kib));
+        let thread = std::thread::Builder::new()
+            .name("mappings".into())
+            .spawn(move || serve(table, &requests, &counters));
+        Mapper {
+            thread: thread.ok().map(|thread| (sender, thread)),
+            began: clock::now(),
+            used,
+            per_kib,
+        }
+    }
+
+    /// Samples a process with this resident size if that is due.
+    pub(super) fn sample(&self, pid: u32, resident: u64, schedule: &mut Schedule) {
+        let now = clock::now();
+        if !schedule.is_due(now, resident) {
+            return;
+        }
+        let expected = self.per_kib.load(Ordering::Relaxed) * (resident >> 10);
+        let allowed = CREDIT + now.saturating_sub(self.began) / PART;
+        let used = self.used.load(Ordering::Relaxed);
+        if used.saturating_add(expected) > allowed {
+            return;
+        }
+        if let Some((sender, _)) = &self.thread
+            && sender.try_send(pid).is_ok()
+        {
+            self.used.fetch_add(expected, Ordering::Relaxed);
+            schedule.sampled = resident;
+        }
+    }
+
+    /// Writes the samples to a file, if there are any.
+    pub(super) fn finish(self, path: &Path) -> io::Result<()> {
+        let Some((sender, thread)) = self.thread else {
+            return Err(io::Error::other("its thread could not be started"));
+        };
+        drop(sender);
+        let table = thread.join().unwrap_or_default();
+        if table.mapped.samples.is_empty() {
+            // Other users' processes cannot be read.
+            return match table.refused {
+                Some(why) => Err(why),
+                None => Ok(()),
+            };
+        }
+        let mut file = BufWriter::new(File::create_new(path)?);
+        serde_json::to_writer(&mut file, &table.mapped)?;
+        file.flush()
+    }
+}
+
+fn serve(
+    mut table: Table,
+    requests: &Receiver<u32>,
+    (used, per_kib): &(Arc<AtomicU64>, Arc<AtomicU64>),
+) -> Table {
+    let mut own = 0;
+    while let Ok(pid) = requests.recv() {
+        let before = clock::own_cpu();
+        let resident = table.sample(pid);
+        let cost = clock::own_cpu().saturating_sub(before);
+        own += cost;
+        used.store(own, Ordering::Relaxed);
+        if resident > 4 << 20 {
+            per_kib.store((cost / (resident >> 10)).max(1), Ordering::Relaxed);
+        }
+    }
+    table
+}
+
+/// The samples, with each name once.
+#[derive(Default)]
+struct Table {
+    directory: PathBuf,
+    mapped: Mapped,
+    names: HashMap<String, u32>,
+    refused: Option<io::Error>,
+}
+
+impl Table {
+    fn new(directory: &Path) -> Table {
+        Table {
+            directory: directory.to_owned(),
+            mapped: Mapped {
+                schema: MAPPED_SCHEMA.to_owned(),
+                ..Mapped::default()
+            },
+            ..Table::default()
+        }
+    }
+
+    /// Samples a process and returns its resident size.
+    fn sample(&mut self, pid: u32) -> u64 {
+        if self.mapped.samples.len() >= MOST {
+            return 0;
+        }
+        let text = match fs::read_to_string(format!("/proc/{pid}/smaps")) {
+            Ok(text) => text,
+            Err(why) => {
+                if why.kind() == io::ErrorKind::PermissionDenied {
+                    self.refused = Some(why);
+                }
+                return 0;
+            }
+        };
+        let time = clock::now();
+        let mut sums: HashMap<u32, MappedBytes> = HashMap::new();
+        for mapping in smaps::parse(&text) {
+            let name = self.name(mapping.name, mapping.code);
+            let sum = sums.entry(name).or_insert(MappedBytes {
+                name,
+                ..MappedBytes::default()
+            });
+            sum.proportional += mapping.proportional;
+            sum.resident += mapping.resident;
+            sum.anonymous += mapping.anonymous;
+        }
+        let mut bytes: Vec<MappedBytes> =
+            sums.into_values().filter(|sum| sum.resident > 0).collect();
+        bytes.sort_by_key(|sum| sum.name);
+        let resident = bytes.iter().map(|sum| sum.resident).sum();
+        // A process that has ended has no memory.
+        if resident > 0 {
+            self.mapped.samples.push(MappedSample {
+                time,
+                process: pid,
+                bytes,
+            });
+        }
+        resident
+    }
+
+    fn name(&mut self, name: &str, code: bool) -> u32 {
+        let is_own = name.starts_with('/')
+            && (Path::new(name).starts_with(&self.directory) || name.ends_with("/libpreheat.so"));
+        let name = if is_own { "[recorder]" } else { name };
+        let id = match self.names.get(name) {
+            Some(id) => *id,
+            None => {
+                let id = self.mapped.names.len() as u32;
+                self.names.insert(name.to_owned(), id);
+                self.mapped.names.push(MappedName {
+                    name: name.to_owned(),
+                    code: false,
+                });
+                id
+            }
+        };
+        if let Some(known) = self.mapped.names.get_mut(id as usize) {
+            known.code |= code && !is_own;
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_due_once_memory_has_grown_and_is_stable() {
+        let mut schedule = Schedule::default();
+        assert!(!schedule.is_due(0, 0));
+        assert!(schedule.is_due(1, 10 << 20));
+        schedule.sampled = 10 << 20;
+        assert!(!schedule.is_due(STABLE * 2, 10 << 20));
+        assert!(!schedule.is_due(STABLE * 3, 15 << 20));
+        assert!(!schedule.is_due(STABLE * 3 + 1, 15 << 20));
+        assert!(schedule.is_due(STABLE * 4, 15 << 20));
+        // Four times as much does not wait.
+        assert!(!schedule.is_due(STABLE * 4 + 1, 39 << 20));
+        assert!(schedule.is_due(STABLE * 4 + 2, 41 << 20));
+    }
+
+    #[test]
+    fn this_process_is_sampled() {
+        let directory = std::env::temp_dir().join(format!("preheat-maps-{}", std::process::id()));
+        let mut table = Table::new(&directory);
+        let data = vec![1u8; 64 << 20];
+        let resident = table.sample(std::process::id());
+        assert!(resident >= 64 << 20);
+        assert!(table.mapped.is_valid() && data[data.len() - 1] == 1);
+        let sum = |wanted: &dyn Fn(&MappedName) -> bool| -> u64 {
+            let all = table.mapped.samples[0].bytes.iter();
+            all.filter(|bytes| wanted(&table.mapped.names[bytes.name as usize]))
+                .map(|bytes| bytes.resident)
+                .sum()
+        };
+        assert!(sum(&|name| name.name == "[anonymous]") >= 64 << 20);
+        assert!(sum(&|name| name.code && name.name.contains("libc")) > 0);
+        assert_eq!(sum(&|_| true), resident);
+        let own = table.name("/x/libpreheat.so", true);
+        let file = directory.join("7-0.process");
+        assert_eq!(table.name(file.to_str().expect("text"), false), own);
+        assert_eq!(table.mapped.names[own as usize].name, "[recorder]");
+    }
+}
