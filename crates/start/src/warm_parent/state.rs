@@ -54,6 +54,18 @@ pub(crate) struct Parent {
     prefix: Option<(String, String)>,
 }
 
+/// The fields of a state, each of which ends with a NUL.
+fn fields(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut begin = 0;
+    memchr::memchr_iter(0, bytes)
+        .map(|end| {
+            let field = &bytes[begin..end];
+            begin = end + 1;
+            field
+        })
+        .collect()
+}
+
 /// All parents in a directory whose files begin with `prefix`.
 pub(crate) fn parents(directory: &Path, prefix: &str) -> Vec<Parent> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -76,7 +88,7 @@ impl Parent {
     }
 
     fn parse(bytes: &[u8]) -> Option<Parent> {
-        let fields: Vec<&[u8]> = bytes.split(|&byte| byte == 0).collect();
+        let fields = fields(bytes);
         let mut parent = Parent::default();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
