@@ -11,7 +11,7 @@ use preheat_model::run::Cause;
 use support::{Directory, python_with, run};
 
 /// Commands that install preheat, which the test needs already.
-const INSTALLING: [&str; 2] = ["git clone ", "cargo install "];
+const INSTALLING: [&str; 1] = ["pip install preheat"];
 /// Commands whose exit code 1 is a verdict on the machine, not a failure.
 const JUDGING: [&str; 2] = ["preheat compare ", "preheat check "];
 
@@ -151,6 +151,35 @@ fn every_cause_has_a_page() {
             assert!(text.contains(part), "{}: {part:?}", page.display());
         }
         assert!(contents.contains(&format!("causes/{slug}.md")), "{slug}");
+    }
+}
+
+/// The site has every file in `docs`, but shows no list of a directory's files.
+#[test]
+fn every_link_leads_somewhere_on_the_site() {
+    let contents = fs::read_to_string(root().join("mkdocs.yml")).expect("mkdocs.yml");
+    assert!(
+        !contents.contains("exclude_docs:"),
+        "pages link to all of docs"
+    );
+    let docs = root().join("docs").canonicalize().expect("docs");
+    let mut all = Vec::new();
+    documents(&docs, &mut all);
+    for document in &all {
+        let text = fs::read_to_string(document).expect("a document");
+        for link in links(&text) {
+            let file = link.split('#').next().unwrap_or_default();
+            if file.is_empty() || link.contains("://") {
+                continue;
+            }
+            let target = document.parent().expect("a directory").join(file);
+            let target = target.canonicalize().unwrap_or_default();
+            assert!(
+                target.starts_with(&docs) && target.is_file(),
+                "{}: {link}",
+                document.display()
+            );
+        }
     }
 }
 
