@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use preheat_model::run::Temperature;
 
 use crate::args::{Arguments, GenerateArguments};
 
@@ -29,10 +31,33 @@ fn completions(directory: &Path) -> Result<()> {
         (Shell::Fish, "preheat.fish"),
     ] {
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Arguments::command(), "preheat", &mut script);
+        clap_complete::generate(shell, &mut completed(), "preheat", &mut script);
         write(&directory.join(name), &script)?;
     }
     Ok(())
+}
+
+/// The commands and flags to complete: those that are not hidden, with their values. Values are
+/// not limited to these when flags are parsed, which gives better messages.
+fn completed() -> clap::Command {
+    let of = Arguments::command();
+    let shown = |sub: &&clap::Command| !sub.is_hide_set();
+    let subcommands = of.get_subcommands().filter(shown).map(|sub| {
+        sub.clone().mut_args(|arg| {
+            let values: Vec<&str> = match arg.get_id().as_str() {
+                "temperature" => Temperature::ALL.map(Temperature::as_str).to_vec(),
+                "iterations" => vec!["auto", "nvtx", "python", "kernels", "timers"],
+                "device" => vec!["auto", "cpu", "cuda", "opencl"],
+                "framework" => vec!["auto", "none", "torch", "tensorflow", "jax"],
+                _ => return arg,
+            };
+            arg.value_parser(PossibleValuesParser::new(values))
+        })
+    });
+    clap::Command::new("preheat")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(of.get_arguments())
+        .subcommands(subcommands)
 }
 
 /// `preheat.1`, and a page for each command.
@@ -40,10 +65,7 @@ fn man_pages(directory: &Path) -> Result<()> {
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     let page = |name: &str, of: clap::Command| {
-        let mut text = Vec::new();
-        // Without the date of the build: the same flags give the same page.
-        let man = clap_mangen::Man::new(of).title(name).date("");
-        man.render(&mut text)?;
+        let text = man_page(name, of)?;
         write(&directory.join(format!("{name}.1")), &text)
     };
     page("preheat", command.clone())?;
@@ -52,6 +74,43 @@ fn man_pages(directory: &Path) -> Result<()> {
         page(&name, sub.clone().display_name(name.clone()))?;
     }
     Ok(())
+}
+
+fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
+    let usage = of.render_usage().to_string();
+    let notes = of.get_after_help().map(ToString::to_string);
+    let subcommands = of.get_subcommands().any(|sub| !sub.is_hide_set());
+    // Without the date of the build, the same flags give the same page. An empty one would be
+    // left out, and shift the rest.
+    let man = clap_mangen::Man::new(of)
+        .title(name)
+        .date(" ")
+        .source(concat!("preheat ", env!("CARGO_PKG_VERSION")))
+        .manual("User Commands");
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    literal(&mut page, "SYNOPSIS", usage.trim_start_matches("Usage: "));
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if subcommands {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(notes) = notes {
+        literal(&mut page, "NOTES", &notes);
+    }
+    Ok(page)
+}
+
+/// A section of a man page whose lines are kept.
+fn literal(page: &mut Vec<u8>, title: &str, text: &str) {
+    page.extend_from_slice(format!(".SH {title}\n.nf\n").as_bytes());
+    for line in text.lines() {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        // A line that begins with a dot or an apostrophe would be a request.
+        page.extend_from_slice(format!("\\&{line}\n").as_bytes());
+    }
+    page.extend_from_slice(b".fi\n");
 }
 
 /// The help of every command as one Markdown page.
@@ -88,6 +147,33 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn completions_have_values_and_no_hidden_commands() {
+        let mut script = Vec::new();
+        clap_complete::generate(Shell::Bash, &mut completed(), "preheat", &mut script);
+        let script = String::from_utf8(script).expect("text");
+        assert!(script.contains("process disk caches bytecode"), "{script}");
+        assert!(!script.contains("generate"), "{script}");
+        for flag in ["--starts", "--max-regression", "--version"] {
+            assert!(script.contains(flag), "{flag}");
+        }
+    }
+
+    #[test]
+    fn man_pages_show_values_and_keep_the_lines_of_tables() {
+        let mut command = Arguments::command().disable_help_subcommand(true);
+        command.build();
+        let run = command.find_subcommand("run").expect("run").clone();
+        let page = man_page("preheat-run", run).expect("a page");
+        let page = String::from_utf8(page).expect("text");
+        assert!(
+            page.contains("preheat run [OPTIONS] <COMMAND>..."),
+            "{page}"
+        );
+        assert!(page.contains("\n\\&  kernels       the period"), "{page}");
+        assert!(page.contains(concat!("preheat ", env!("CARGO_PKG_VERSION"))));
+    }
 
     #[test]
     fn the_reference_is_current() {
