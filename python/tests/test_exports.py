@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ PROGRAM = """
 import json
 import preheat
 
+preheat.mark("loaded")
 for _ in range(3):
     with preheat.iteration():
         sum(range(20000))
@@ -107,6 +109,8 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     url, got = collector
     done = report(recording, "--otlp", url)
     assert done.returncode == 0, done.stderr
+    said = re.search(r"^sent (\d+) spans to (.*)$", done.stdout, re.MULTILINE)
+    assert said and f"http://{said[2]}" == url
     ((path, headers, body),) = got
     assert (path, headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
     request = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
@@ -117,7 +121,7 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     (scope,) = resource.scope_spans
     assert scope.scope.name == "preheat"
     spans = {span.span_id: span for span in scope.spans}
-    assert len(spans) == len(scope.spans)
+    assert len(spans) == len(scope.spans) == int(said[1])
     assert {span.trace_id for span in scope.spans} == {scope.spans[0].trace_id}
     (root,) = [span for span in scope.spans if not span.parent_span_id]
     about = attributes(root.attributes)
@@ -125,7 +129,12 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     assert about["preheat.time_to_first"] == pytest.approx(start.time_to_first)
     assert about["process.exit.code"] == 0
     for each in start.causes:
-        assert about[f"preheat.cause.{each.cause}"] == pytest.approx(each.seconds)
+        name = each.cause.lower().replace("'", "").replace(" ", "_")
+        assert about[f"preheat.cause.{name}"] == pytest.approx(each.seconds)
+    assert all(re.fullmatch(r"[a-z0-9_.]+", name) for name in about)
+    (mark,) = root.events
+    assert mark.name == "loaded"
+    assert root.start_time_unix_nano < mark.time_unix_nano < root.end_time_unix_nano
     for span in scope.spans:
         assert span.start_time_unix_nano <= span.end_time_unix_nano
         if span.parent_span_id:

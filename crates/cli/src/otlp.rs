@@ -2,6 +2,7 @@
 //!
 //! One request to a collector, usually on this machine, needs no HTTP library and no TLS.
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -64,10 +65,19 @@ pub fn collector(url: &str) -> Result<Collector, String> {
     })
 }
 
+impl fmt::Display for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
 impl Collector {
     /// Sends a request with this body.
     pub fn send(&self, body: &[u8]) -> Result<()> {
-        let what = format!("no spans were sent to {}:{}", self.host, self.port);
+        let what = format!("no spans were sent to {self}");
         let answer = self.exchange(body).with_context(|| what.clone())?;
         let status = answer.split_whitespace().nth(1).unwrap_or_default();
         if !status.starts_with('2') {
@@ -97,15 +107,10 @@ impl Collector {
         };
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
-        };
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: {host}:{}\r\nContent-Type: application/x-protobuf\r\n\
+            "POST {} HTTP/1.1\r\nHost: {self}\r\nContent-Type: application/x-protobuf\r\n\
              Content-Length: {}\r\nUser-Agent: preheat/{}\r\nConnection: close\r\n\r\n",
             self.path,
-            self.port,
             body.len(),
             env!("CARGO_PKG_VERSION")
         );

@@ -38,10 +38,11 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
         }
     }
     let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
+    let mut sent = String::new();
     match &saved {
         AnySaved::Result(Saved::Recording(of)) => {
             targets.write_run(&of.recording, &of.findings)?;
-            send(&arguments.export, &of.recording, &of.findings)?;
+            sent = send(&arguments.export, &of.recording, &of.findings)?;
         }
         AnySaved::Result(Saved::Run(report)) => targets.write_run_document(report)?,
         AnySaved::Result(Saved::Lab(report)) => targets.write_lab(report)?,
@@ -56,5 +57,6 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
             AnySaved::Measurement(report) => tried_terminal(report, &terminal),
         }
     })?;
+    targets.print(&sent)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -97,7 +97,11 @@ fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()
     if !arguments.quiet {
         print_report(&findings, output, paged.is_ok().then_some(&page), targets);
     }
-    let sent = send(&arguments.export, &recording, &findings);
+    let sent = send(&arguments.export, &recording, &findings).map(|line| {
+        if !arguments.quiet {
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    });
     let opened = match arguments.open && paged.is_ok() {
         true => open(&page),
         false => Ok(()),

@@ -198,16 +198,22 @@ impl Targets {
     }
 }
 
-/// Sends the start that the report shows to the collector, if there is one.
-pub fn send(export: &ExportArguments, recording: &Recording, findings: &Findings) -> Result<()> {
+/// Sends the start that the report shows to the collector, if there is one. Returns the line
+/// that reports it.
+pub fn send(
+    export: &ExportArguments,
+    recording: &Recording,
+    findings: &Findings,
+) -> Result<String> {
     let Some(collector) = &export.otlp else {
-        return Ok(());
+        return Ok(String::new());
     };
     let (starts, shown) = (&findings.report.starts, findings.view.start);
-    match run_otlp(recording, &findings.starts, starts, shown) {
-        Some(request) => collector.send(&request),
-        None => bail!("--otlp: the recording has no start that could be sent"),
-    }
+    let Some(request) = run_otlp(recording, &findings.starts, starts, shown) else {
+        bail!("--otlp: the recording has no start that could be sent");
+    };
+    collector.send(&request.body)?;
+    Ok(format!("sent {} spans to {collector}\n", request.spans))
 }
 
 /// Returns true if both paths name the same file, even if it does not exist yet.

@@ -48,7 +48,7 @@ pub use compare::{compare_html, compare_terminal};
 pub use csv::run_csv;
 pub use html::lab_html;
 pub use json::{classify_json, compare_json, lab_json, run_json};
-pub use otlp::run_otlp;
+pub use otlp::{OtlpRequest, run_otlp};
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
 pub use speedscope::run_speedscope;

@@ -1,8 +1,9 @@
 //! Exports one start as OpenTelemetry spans: the body of an OTLP request
 //! (`ExportTraceServiceRequest`), as protobuf.
 //!
-//! The root span is the start, from `exec` to its end. Below it are the time to the first
-//! iteration, with a span for each cause in order, and the iterations.
+//! The root span is the start, from `exec` to its end, with the program's marks as its events.
+//! Below it are the time to the first iteration, with a span for each cause in order, and the
+//! iterations.
 
 use preheat_model::run::{Recording, StartAnalysis, StartReport};
 use preheat_model::time::unix_seconds;
@@ -14,13 +15,21 @@ use crate::proto::Message;
 /// The maximum number of iterations that get a span.
 const ITERATIONS: usize = 64;
 
+/// A request, and the number of spans in it.
+pub struct OtlpRequest {
+    /// The body, as protobuf.
+    pub body: Vec<u8>,
+    /// The number of spans.
+    pub spans: u64,
+}
+
 /// The request for start `index`, or `None` if the recording does not have it.
 pub fn run_otlp(
     recording: &Recording,
     analyses: &[StartAnalysis],
     reports: &[StartReport],
     index: usize,
-) -> Option<Vec<u8>> {
+) -> Option<OtlpRequest> {
     let trace = recording.starts.get(index)?;
     let info = recording.manifest.starts.get(index)?;
     let (analysis, report) = (analyses.get(index)?, reports.get(index)?);
@@ -52,23 +61,22 @@ pub fn run_otlp(
     ];
     about.extend((report.time_to_first).map(|time| ("preheat.time_to_first", Value::Real(time))));
     let causes: Vec<(String, f64)> = (report.causes.iter())
-        .map(|part| {
-            (
-                format!("preheat.cause.{}", part.cause.as_str()),
-                part.seconds,
-            )
-        })
+        .map(|part| (attribute_name(part.cause.as_str()), part.seconds))
         .collect();
     about.extend((causes.iter()).map(|(name, seconds)| (name.as_str(), Value::Real(*seconds))));
     let failed = info.exit_code != 0;
-    let root = spans.add(None, "start", (0, trace.end), &about, failed);
+    let marks: Vec<(u64, &str)> = (trace.processes.iter())
+        .flat_map(|process| &process.marks)
+        .map(|(time, name)| (*time, name.as_str()))
+        .collect();
+    let root = spans.add_root("start", trace.end, &about, &marks, failed);
 
     let until = match (analysis.iterations.first(), analysis.path.last()) {
         (Some((_, end)), _) => *end,
         (None, Some(part)) => part.end,
         (None, None) => trace.end,
     };
-    let to_first = spans.add(Some(root), "time to first", (0, until), &[], false);
+    let to_first = spans.add(root, "time to first", (0, until), &[]);
     let parts: Vec<_> = (analysis.path.iter())
         .filter(|part| part.begin < until)
         .collect();
@@ -82,7 +90,7 @@ pub fn run_otlp(
         if !item.is_empty() {
             about.push(("preheat.item", Value::Text(item)));
         }
-        spans.add(Some(to_first), cause, (run[0].begin, end), &about, false);
+        spans.add(to_first, cause, (run[0].begin, end), &about);
     }
     for (number, between) in analysis.iterations.iter().take(ITERATIONS).enumerate() {
         let name = match number {
@@ -90,9 +98,20 @@ pub fn run_otlp(
             _ => "iteration",
         };
         let about = [("preheat.iteration", Value::Number(number as i64))];
-        spans.add(Some(root), name, *between, &about, false);
+        spans.add(root, name, *between, &about);
     }
-    Some(spans.request(&manifest.preheat, &command))
+    Some(OtlpRequest {
+        spans: spans.count,
+        body: spans.request(&manifest.preheat, &command),
+    })
+}
+
+/// The attribute for the seconds of a cause. OpenTelemetry names have lower-case letters, digits
+/// and underscores: `preheat.cause.python_imports`.
+fn attribute_name(cause: &str) -> String {
+    let cause = cause.to_lowercase().replace('\'', "");
+    let cause = cause.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("preheat.cause.{cause}")
 }
 
 /// The value of an attribute.
@@ -126,17 +145,54 @@ struct Spans {
 }
 
 impl Spans {
+    /// Adds the root span, from `exec` on, with its events; returns its number.
+    fn add_root(
+        &mut self,
+        name: &str,
+        end: u64,
+        about: &[(&str, Value)],
+        events: &[(u64, &str)],
+        failed: bool,
+    ) -> u64 {
+        const ERROR: u64 = 2;
+        let mut span = self.span(None, name, (0, end), about);
+        for (time, name) in events {
+            let mut event = Message::default();
+            event
+                .fixed(1, self.zero.saturating_add(*time))
+                .text(2, name);
+            span.message(11, &event);
+        }
+        if failed {
+            let mut status = Message::default();
+            status.number(3, ERROR);
+            span.message(15, &status);
+        }
+        self.scope.message(2, &span);
+        self.count
+    }
+
     /// Adds a span; returns its number, which refers to it as a parent.
     fn add(
+        &mut self,
+        parent: u64,
+        name: &str,
+        between: (u64, u64),
+        about: &[(&str, Value)],
+    ) -> u64 {
+        let span = self.span(Some(parent), name, between, about);
+        self.scope.message(2, &span);
+        self.count
+    }
+
+    fn span(
         &mut self,
         parent: Option<u64>,
         name: &str,
         (begin, end): (u64, u64),
         about: &[(&str, Value)],
-        failed: bool,
-    ) -> u64 {
+    ) -> Message {
         const INTERNAL: u64 = 1;
-        const ERROR: u64 = 2;
         self.count += 1;
         let mut span = Message::default();
         span.data(1, &self.trace_id)
@@ -151,13 +207,7 @@ impl Spans {
         for (name, value) in about {
             span.message(9, &attribute(name, value));
         }
-        if failed {
-            let mut status = Message::default();
-            status.number(3, ERROR);
-            span.message(15, &status);
-        }
-        self.scope.message(2, &span);
-        self.count
+        span
     }
 
     /// `ExportTraceServiceRequest`, with its resource.
@@ -197,6 +247,18 @@ fn trace_id(identity: &str) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_have_no_spaces_and_apostrophes() {
+        let names = ["Python imports", "program's own CPU time"].map(attribute_name);
+        assert_eq!(
+            names,
+            [
+                "preheat.cause.python_imports",
+                "preheat.cause.programs_own_cpu_time"
+            ]
+        );
+    }
 
     #[test]
     fn a_trace_has_an_identifier_that_depends_on_the_start() {
