@@ -147,7 +147,7 @@ fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<Strin
         Some(Elf::Native(Loader::None)) => Some((
             // Its child processes may be dynamic: launchers are often static.
             true,
-            "is statically linked, so no loader can load the recorder",
+            "is statically linked, so the library of preheat cannot be loaded into it",
         )),
         Some(Elf::Native(Loader::Musl)) => Some((
             false,

@@ -305,7 +305,11 @@ impl<'a> Series<'a> {
         let left = Left::in_directory(directory, ended.pid);
         let unrecorded = match (left, &self.program.unrecorded) {
             (Left::Nothing, Some(why)) => Some(format!("{why}; it was run unrecorded")),
-            (Left::Nothing, None) => Some("it left no recording: it may have ended before its libraries were loaded, LD_PRELOAD may have been removed from its environment, or the disk was full".to_owned()),
+            (Left::Nothing, None) if ended.exit_code != 0 => Some(format!(
+                "The program ended with exit code {} before preheat could record it; see its message above.",
+                ended.exit_code
+            )),
+            (Left::Nothing, None) => Some("it left no recording: LD_PRELOAD may have been removed from its environment, or the disk was full".to_owned()),
             _ => None,
         };
         match (&unrecorded, &self.program.unrecorded) {

@@ -30,7 +30,13 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     }
     let failed: Vec<i32> = report.starts.iter().map(|start| start.exit_code).collect();
     let failed: Vec<i32> = failed.into_iter().filter(|code| *code != 0).collect();
-    if let Some(code) = failed.first() {
+    // An early end because of the failures has its own line.
+    let stated = |code: &i32| {
+        let why = report.settings.ended_early.as_deref().unwrap_or_default();
+        why.ends_with(&format!("exit code {code}"))
+    };
+    let all_stated = failed.len() == report.starts.len() && failed.iter().all(stated);
+    if let Some(code) = failed.first().filter(|_| !all_stated) {
         let which = if failed.iter().all(|other| other == code) {
             format!("exit code {code}")
         } else {
@@ -363,6 +369,18 @@ mod tests {
             text(&report, 80)
                 .starts_with("! interrupted\n! 1 of 5 starts ended with exit code 3.\n")
         );
+        for start in &mut report.starts {
+            start.exit_code = 3;
+        }
+        let early = "2 of 5 starts were made: the command failed with exit code 3";
+        report.settings.ended_early = Some(early.to_owned());
+        let text_of = |report| text(report, 80);
+        assert_eq!(text_of(&report).matches("exit code").count(), 1);
+        report
+            .starts
+            .iter_mut()
+            .for_each(|start| start.exit_code = 0);
+        report.starts[2].exit_code = 3;
         report.starts[1].exit_code = 139;
         assert!(text(&report, 80).contains("! 2 of 5 starts ended with exit codes other than 0."));
     }
