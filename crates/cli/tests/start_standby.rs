@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod support;
-use support::{Directory, Said, preheat, python, require, run};
+use support::{Directory, Said, preheat, python, require, run, wait_for};
 
 /// Uses the driver, and shows the state in which it found the card.
 const PROGRAM: &str = r#"
@@ -342,13 +342,10 @@ fn a_parked_standby_is_restored_behind_the_program() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let child = child.unwrap();
-    let reached = card.directory.join("state/Restore.reached");
+    let mut child = child.unwrap();
     // The program has run its first lines when the card is still away.
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !(reached.exists() && card.directory.join("ran").exists()) {
-        assert!(std::time::Instant::now() < until, "it does not run");
-        std::thread::yield_now();
+    for file in ["state/Restore.reached", "ran"] {
+        wait_for(&card.directory.join(file), &mut child);
     }
     card.unscript("Restore.gate");
     let done = child.wait_with_output().unwrap();
