@@ -23,7 +23,7 @@ use preheat_report::{
 use crate::args::{CheckArguments, ResultArguments};
 use crate::exit::{self, Usage, complain};
 use crate::kept::{self, Saved};
-use crate::show::Targets;
+use crate::show::{Format, Targets};
 use crate::terminal;
 
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
@@ -63,13 +63,38 @@ fn read(arguments: &CheckArguments) -> Result<RunReport> {
     }
 }
 
-fn targets(results: &ResultArguments) -> Result<Targets> {
+/// The formats of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckFormat {
+    Json,
+    Junit,
+    Markdown,
+    Bmf,
+    BenchmarkAction,
+}
+
+impl Format for CheckFormat {
+    fn flag(self) -> &'static str {
+        match self {
+            CheckFormat::Json => "--json",
+            CheckFormat::Junit => "--junit",
+            CheckFormat::Markdown => "--markdown",
+            CheckFormat::Bmf => "--bmf",
+            CheckFormat::BenchmarkAction => "--benchmark-action",
+        }
+    }
+}
+
+fn targets(results: &ResultArguments) -> Result<Targets<CheckFormat>> {
     Targets::of(&[
-        ("--json", results.json.as_deref()),
-        ("--junit", results.junit.as_deref()),
-        ("--markdown", results.markdown.as_deref()),
-        ("--bmf", results.bmf.as_deref()),
-        ("--benchmark-action", results.benchmark_action.as_deref()),
+        (CheckFormat::Json, results.json.as_deref()),
+        (CheckFormat::Junit, results.junit.as_deref()),
+        (CheckFormat::Markdown, results.markdown.as_deref()),
+        (CheckFormat::Bmf, results.bmf.as_deref()),
+        (
+            CheckFormat::BenchmarkAction,
+            results.benchmark_action.as_deref(),
+        ),
     ])
 }
 
@@ -81,14 +106,18 @@ fn name(arguments: &CheckArguments, run: &RunReport) -> String {
 }
 
 /// Writes the files, then the terminal output and the GitHub annotations.
-fn show(report: &CheckReport, results: &ResultArguments, targets: &Targets) -> Result<()> {
-    let written = targets.write(|flag| {
-        let text = match flag {
-            "--json" => check_json(report),
-            "--junit" => check_junit(report),
-            "--markdown" => check_markdown(report),
-            "--bmf" => check_bmf(report),
-            _ => check_benchmark_action(report),
+fn show(
+    report: &CheckReport,
+    results: &ResultArguments,
+    targets: &Targets<CheckFormat>,
+) -> Result<()> {
+    let written = targets.write(|format| {
+        let text = match format {
+            CheckFormat::Json => check_json(report),
+            CheckFormat::Junit => check_junit(report),
+            CheckFormat::Markdown => check_markdown(report),
+            CheckFormat::Bmf => check_bmf(report),
+            CheckFormat::BenchmarkAction => check_benchmark_action(report),
         };
         text.into_bytes()
     });

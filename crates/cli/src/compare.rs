@@ -18,15 +18,11 @@ use preheat_report::{compare_html, compare_json, compare_terminal};
 use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
 use crate::kept::{self, Saved};
-use crate::show::Targets;
+use crate::show::{Document, Targets};
 use crate::{shell_words, terminal};
 
 pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
-    let show = &arguments.show;
-    let targets = Targets::of(&[
-        ("--json", show.json.as_deref()),
-        ("--html", show.html.as_deref()),
-    ])?;
+    let targets = Targets::of_document(&arguments.show)?;
     let (base, new) = (&arguments.base, &arguments.new);
     targets.spare([Path::new(base), Path::new(new)])?;
     match (is_saved(base), is_saved(new)) {
@@ -71,7 +67,7 @@ fn command(argument: &str, text: &str) -> Result<Vec<String>> {
     Ok(split.map_err(|why| Usage(format!("{argument} is not a valid command: {why}")))?)
 }
 
-fn compare_saved(arguments: &CompareArguments, targets: &Targets) -> Result<ExitCode> {
+fn compare_saved(arguments: &CompareArguments, targets: &Targets<Document>) -> Result<ExitCode> {
     if let Some(flag) = arguments.live.given() {
         return Err(Usage(format!(
             "{flag} applies only to commands, but {} and {} are saved results",
@@ -182,10 +178,14 @@ fn compare_sides(arguments: &CompareArguments, [base, new]: &[Side; 2]) -> Compa
     compare_runs(&base.input(), &new.input(), &settings)
 }
 
-fn show(targets: &Targets, report: &CompareReport, [base, new]: &[Side; 2]) -> Result<()> {
-    let written = targets.write(|flag| match flag {
-        "--json" => compare_json(report).into_bytes(),
-        _ => compare_html(report, base.view(), new.view()).into_bytes(),
+fn show(
+    targets: &Targets<Document>,
+    report: &CompareReport,
+    [base, new]: &[Side; 2],
+) -> Result<()> {
+    let written = targets.write(|format| match format {
+        Document::Json => compare_json(report).into_bytes(),
+        Document::Html => compare_html(report, base.view(), new.view()).into_bytes(),
     });
     // Write files first, so that a closed terminal does not lose them.
     let printed = targets.print(&compare_terminal(report, &terminal::of_stdout()));
@@ -194,14 +194,14 @@ fn show(targets: &Targets, report: &CompareReport, [base, new]: &[Side; 2]) -> R
 
 fn compare_lab_results(
     arguments: &CompareArguments,
-    targets: &Targets,
+    targets: &Targets<Document>,
     [base, new]: [&LabReport; 2],
 ) -> Result<ExitCode> {
     let settings = settings(arguments, CompareKind::Lab);
     let report = compare_labs((&arguments.base, base), (&arguments.new, new), &settings);
-    let written = targets.write(|flag| match flag {
-        "--json" => compare_json(&report).into_bytes(),
-        _ => compare_html(&report, None, None).into_bytes(),
+    let written = targets.write(|format| match format {
+        Document::Json => compare_json(&report).into_bytes(),
+        Document::Html => compare_html(&report, None, None).into_bytes(),
     });
     let printed = targets.print(&compare_terminal(&report, &terminal::of_stdout()));
     written.and(printed)?;

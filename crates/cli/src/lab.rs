@@ -19,7 +19,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
         print(list().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let targets = Targets::open(&arguments.show, None)?;
+    let targets = Targets::of_document(&arguments.show)?;
 
     interrupt::install();
     let plan = Plan::new(&request(arguments));

@@ -37,26 +37,30 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
             .into());
         }
     }
-    let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
-    let mut sent = String::new();
+    let terminal = terminal::of_stdout();
     match &saved {
         AnySaved::Result(Saved::Recording(of)) => {
+            let targets = Targets::of_run(&arguments.show, &arguments.export)?;
             targets.write_run(&of.recording, &of.findings)?;
-            sent = send(&arguments.export, &of.recording, &of.findings)?;
+            let sent = send(&arguments.export, &of.recording, &of.findings)?;
+            targets.print_or_name_files(|| run_terminal(&of.findings.report, &terminal))?;
+            targets.print(&sent)?;
         }
-        AnySaved::Result(Saved::Run(report)) => targets.write_run_document(report)?,
-        AnySaved::Result(Saved::Lab(report)) => targets.write_lab(report)?,
-        AnySaved::Measurement(report) => targets.write_tried(report)?,
+        AnySaved::Result(Saved::Run(report)) => {
+            let targets = Targets::of_run_document(&arguments.show, &arguments.export)?;
+            targets.write_run_document(report)?;
+            targets.print_or_name_files(|| run_terminal(report, &terminal))?;
+        }
+        AnySaved::Result(Saved::Lab(report)) => {
+            let targets = Targets::of_document(&arguments.show)?;
+            targets.write_lab(report)?;
+            targets.print_or_name_files(|| lab_terminal(report, &terminal))?;
+        }
+        AnySaved::Measurement(report) => {
+            let targets = Targets::of_document(&arguments.show)?;
+            targets.write_tried(report)?;
+            targets.print_or_name_files(|| tried_terminal(report, &terminal))?;
+        }
     }
-    targets.print_or_name_files(|| {
-        let terminal = terminal::of_stdout();
-        match &saved {
-            AnySaved::Result(Saved::Recording(of)) => run_terminal(&of.findings.report, &terminal),
-            AnySaved::Result(Saved::Run(report)) => run_terminal(report, &terminal),
-            AnySaved::Result(Saved::Lab(report)) => lab_terminal(report, &terminal),
-            AnySaved::Measurement(report) => tried_terminal(report, &terminal),
-        }
-    })?;
-    targets.print(&sent)?;
     Ok(ExitCode::SUCCESS)
 }

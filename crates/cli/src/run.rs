@@ -19,14 +19,14 @@ use crate::exit::{Usage, complain};
 use crate::output_directory;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
-use crate::show::{Targets, send};
+use crate::show::{RunFormat, Targets, send};
 use crate::terminal;
 
 /// The HTML page in every recording.
 pub const PAGE: &str = "report.html";
 
 pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
-    let targets = Targets::open(&arguments.show, Some(&arguments.export))?;
+    let targets = Targets::of_run(&arguments.show, &arguments.export)?;
     if targets.use_stdout() {
         return Err(Usage(
             "standard output belongs to the command: name a file, or use `preheat report` afterwards"
@@ -87,7 +87,7 @@ fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
 }
 
 /// Shows the recording that was just written, as `preheat report` would.
-fn show(targets: &Targets, output: &Path, arguments: &RunArguments) -> Result<()> {
+fn show(targets: &Targets<RunFormat>, output: &Path, arguments: &RunArguments) -> Result<()> {
     let recording = recorded::read(output)?;
     let findings = analyze(&recording);
     let written = targets.write_run(&recording, &findings);
@@ -132,7 +132,12 @@ fn open(page: &Path) -> Result<()> {
 }
 
 /// Prints the terminal report.
-fn print_report(findings: &Findings, output: &Path, page: Option<&PathBuf>, targets: &Targets) {
+fn print_report(
+    findings: &Findings,
+    output: &Path,
+    page: Option<&PathBuf>,
+    targets: &Targets<RunFormat>,
+) {
     let terminal = terminal::of_stderr();
     let mut text = String::from("\n");
     text.push_str(&run_terminal(&findings.report, &terminal));

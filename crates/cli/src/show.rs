@@ -51,61 +51,134 @@ pub struct ExportArguments {
     pub otlp: Option<Collector>,
 }
 
-/// The destinations of a result, each checked to be writable, with the flag that named it.
-pub struct Targets(Vec<(&'static str, Target)>);
+/// The formats of result files, each named by a flag. A verb declares its formats as an enum,
+/// so that the compiler finds a format that is not rendered.
+pub trait Format: Copy {
+    /// The flag that names the file.
+    fn flag(self) -> &'static str;
+}
 
-impl Targets {
-    /// The destinations named by the flags of `lab` and `run`.
-    pub fn open(show: &ShowArguments, export: Option<&ExportArguments>) -> Result<Targets> {
-        let export =
-            |of: fn(&ExportArguments) -> &Option<PathBuf>| export.and_then(|e| of(e).as_deref());
+/// The formats of every result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    Json,
+    Html,
+}
+
+impl Format for Document {
+    fn flag(self) -> &'static str {
+        match self {
+            Document::Json => "--json",
+            Document::Html => "--html",
+        }
+    }
+}
+
+/// The formats of a recorded run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunFormat {
+    Json,
+    Html,
+    Csv,
+    Perfetto,
+    Speedscope,
+}
+
+impl Format for RunFormat {
+    fn flag(self) -> &'static str {
+        match self {
+            RunFormat::Json => "--json",
+            RunFormat::Html => "--html",
+            RunFormat::Csv => "--csv",
+            RunFormat::Perfetto => "--perfetto",
+            RunFormat::Speedscope => "--speedscope",
+        }
+    }
+}
+
+/// The formats of the document of a run without its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunDocument {
+    Json,
+    Html,
+    Csv,
+}
+
+impl Format for RunDocument {
+    fn flag(self) -> &'static str {
+        match self {
+            RunDocument::Json => "--json",
+            RunDocument::Html => "--html",
+            RunDocument::Csv => "--csv",
+        }
+    }
+}
+
+/// The destinations of a result, each checked to be writable, with its format.
+pub struct Targets<F>(Vec<(F, Target)>);
+
+impl Targets<RunFormat> {
+    /// The destinations named by the flags of `run`.
+    pub fn of_run(show: &ShowArguments, export: &ExportArguments) -> Result<Targets<RunFormat>> {
         Targets::of(&[
-            ("--json", show.json.as_deref()),
-            ("--html", show.html.as_deref()),
-            ("--csv", export(|export| &export.csv)),
-            ("--perfetto", export(|export| &export.perfetto)),
-            ("--speedscope", export(|export| &export.speedscope)),
+            (RunFormat::Json, show.json.as_deref()),
+            (RunFormat::Html, show.html.as_deref()),
+            (RunFormat::Csv, export.csv.as_deref()),
+            (RunFormat::Perfetto, export.perfetto.as_deref()),
+            (RunFormat::Speedscope, export.speedscope.as_deref()),
         ])
     }
 
-    /// The destinations named by the given flags; flags without a path are skipped.
-    pub fn of(flags: &[(&'static str, Option<&Path>)]) -> Result<Targets> {
-        let given: Vec<(&'static str, &Path)> = flags
-            .iter()
-            .filter_map(|(flag, path)| Some((*flag, (*path)?)))
-            .collect();
-        for (at, (flag, path)) in given.iter().enumerate() {
-            if let Some((other, _)) = given[..at].iter().find(|(_, other)| same_file(path, other)) {
-                return Err(Usage(format!("{other} and {flag} point to the same file")).into());
+    /// Writes the report of a recording to the files only.
+    pub fn write_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
+        self.write(|format| match format {
+            RunFormat::Json => run_json(&findings.report).into_bytes(),
+            RunFormat::Html => run_html(&findings.report, &findings.view).into_bytes(),
+            RunFormat::Csv => run_csv(&findings.report).into_bytes(),
+            RunFormat::Speedscope => {
+                run_speedscope(recording, &findings.starts, findings.view.start).into_bytes()
             }
-        }
-        let opened = given
-            .into_iter()
-            .map(|(flag, path)| Ok((flag, Target::open(flag, path)?)));
-        Ok(Targets(opened.collect::<Result<_>>()?))
+            RunFormat::Perfetto => {
+                let mut trace = Vec::new();
+                // Writing to memory cannot fail.
+                let _ = run_perfetto(recording, &findings.starts, span_causes, &mut trace);
+                trace
+            }
+        })
+    }
+}
+
+impl Targets<RunDocument> {
+    /// The destinations named by the flags of `report` for a document of a run.
+    pub fn of_run_document(
+        show: &ShowArguments,
+        export: &ExportArguments,
+    ) -> Result<Targets<RunDocument>> {
+        Targets::of(&[
+            (RunDocument::Json, show.json.as_deref()),
+            (RunDocument::Html, show.html.as_deref()),
+            (RunDocument::Csv, export.csv.as_deref()),
+        ])
     }
 
-    /// Fails if a destination is also one of the inputs.
-    pub fn spare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
-        for input in inputs {
-            let over = self.0.iter().find(|(_, target)| match target {
-                Target::File(path) => same_file(path, input),
-                Target::Stdout => false,
-            });
-            if let Some((flag, _)) = over {
-                return Err(Usage(format!(
-                    "{flag} would overwrite the input {}; choose another file",
-                    input.display()
-                ))
-                .into());
-            }
-        }
-        Ok(())
+    /// Writes the document of a run, which has no timelines and no import tree, to the
+    /// files only.
+    pub fn write_run_document(&self, report: &RunReport) -> Result<()> {
+        self.write(|format| match format {
+            RunDocument::Json => run_json(report).into_bytes(),
+            RunDocument::Html => run_html(report, &RunView::default()).into_bytes(),
+            RunDocument::Csv => run_csv(report).into_bytes(),
+        })
     }
+}
 
-    /// Returns true if a document is written to standard output.
-    pub fn use_stdout(&self) -> bool {
-        self.0.iter().any(|(_, target)| target.is_stdout())
+impl Targets<Document> {
+    /// The destinations named by `--json` and `--html`.
+    pub fn of_document(show: &ShowArguments) -> Result<Targets<Document>> {
+        Targets::of(&[
+            (Document::Json, show.json.as_deref()),
+            (Document::Html, show.html.as_deref()),
+        ])
     }
 
     /// Writes a lab result to the files, then to the terminal. Every destination is
@@ -119,46 +192,62 @@ impl Targets {
 
     /// Writes a lab result to the files only.
     pub fn write_lab(&self, report: &LabReport) -> Result<()> {
-        self.write(|flag| match flag {
-            "--json" => lab_json(report).into_bytes(),
-            _ => lab_html(report).into_bytes(),
-        })
-    }
-
-    /// Writes the report of a recording to the files only.
-    pub fn write_run(&self, recording: &Recording, findings: &Findings) -> Result<()> {
-        self.write(|flag| match flag {
-            "--json" => run_json(&findings.report).into_bytes(),
-            "--html" => run_html(&findings.report, &findings.view).into_bytes(),
-            "--csv" => run_csv(&findings.report).into_bytes(),
-            "--speedscope" => {
-                run_speedscope(recording, &findings.starts, findings.view.start).into_bytes()
-            }
-            _ => {
-                let mut trace = Vec::new();
-                // Writing to memory cannot fail.
-                let _ = run_perfetto(recording, &findings.starts, span_causes, &mut trace);
-                trace
-            }
-        })
-    }
-
-    /// Writes the document of a run, which has no timelines and no import tree, to the
-    /// files only.
-    pub fn write_run_document(&self, report: &RunReport) -> Result<()> {
-        self.write(|flag| match flag {
-            "--json" => run_json(report).into_bytes(),
-            "--html" => run_html(report, &RunView::default()).into_bytes(),
-            _ => run_csv(report).into_bytes(),
+        self.write(|format| match format {
+            Document::Json => lab_json(report).into_bytes(),
+            Document::Html => lab_html(report).into_bytes(),
         })
     }
 
     /// Writes a measurement of remedies to the files only.
     pub fn write_tried(&self, report: &TriedReport) -> Result<()> {
-        self.write(|flag| match flag {
-            "--json" => tried_json(report).into_bytes(),
-            _ => tried_html(report).into_bytes(),
+        self.write(|format| match format {
+            Document::Json => tried_json(report).into_bytes(),
+            Document::Html => tried_html(report).into_bytes(),
         })
+    }
+}
+
+impl<F: Format> Targets<F> {
+    /// The destinations of the formats; those without a path are skipped.
+    pub fn of(formats: &[(F, Option<&Path>)]) -> Result<Targets<F>> {
+        let given: Vec<(F, &Path)> = formats
+            .iter()
+            .filter_map(|(format, path)| Some((*format, (*path)?)))
+            .collect();
+        for (at, (format, path)) in given.iter().enumerate() {
+            if let Some((other, _)) = given[..at].iter().find(|(_, other)| same_file(path, other)) {
+                let (other, flag) = (other.flag(), format.flag());
+                return Err(Usage(format!("{other} and {flag} point to the same file")).into());
+            }
+        }
+        let opened = given
+            .into_iter()
+            .map(|(format, path)| Ok((format, Target::open(format.flag(), path)?)));
+        Ok(Targets(opened.collect::<Result<_>>()?))
+    }
+
+    /// Fails if a destination is also one of the inputs.
+    pub fn spare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+        for input in inputs {
+            let over = self.0.iter().find(|(_, target)| match target {
+                Target::File(path) => same_file(path, input),
+                Target::Stdout => false,
+            });
+            if let Some((format, _)) = over {
+                let flag = format.flag();
+                return Err(Usage(format!(
+                    "{flag} would overwrite the input {}; choose another file",
+                    input.display()
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a document is written to standard output.
+    pub fn use_stdout(&self) -> bool {
+        self.0.iter().any(|(_, target)| target.is_stdout())
     }
 
     /// Prints a saved result or, if it was written to files, their names.
@@ -178,10 +267,10 @@ impl Targets {
         files.collect()
     }
 
-    /// Writes to every target what `render` returns for its flag.
-    pub fn write(&self, render: impl Fn(&str) -> Vec<u8>) -> Result<()> {
+    /// Writes to every target what `render` returns for its format.
+    pub fn write(&self, render: impl Fn(F) -> Vec<u8>) -> Result<()> {
         let written: Vec<Result<()>> = (self.0.iter())
-            .map(|(flag, target)| target.write(&render(flag)))
+            .map(|(format, target)| target.write(&render(*format)))
             .collect();
         written.into_iter().collect()
     }

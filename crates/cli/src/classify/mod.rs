@@ -12,7 +12,7 @@ use preheat_report::{ClassifySketch, classify_html, classify_json, classify_term
 
 use crate::args::ClassifyArguments;
 use crate::exit::{USAGE, complain};
-use crate::show::Targets;
+use crate::show::{Document, Targets};
 use crate::terminal;
 use files::FileResult;
 use input::Input;
@@ -22,16 +22,13 @@ const MAX_ERRORS: usize = 20;
 
 pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
     let inputs = Input::of(&arguments.files)?;
-    let targets = Targets::of(&[
-        ("--json", arguments.show.json.as_deref()),
-        ("--html", arguments.show.html.as_deref()),
-    ])?;
+    let targets = Targets::of_document(&arguments.show)?;
     targets.spare(arguments.files.iter().map(PathBuf::as_path))?;
     let (report, sketches) = gather(arguments, &inputs);
     if !report.benchmarks.is_empty() || !report.unread.is_empty() {
-        let written = targets.write(|flag| match flag {
-            "--json" => classify_json(&report).into_bytes(),
-            _ => classify_html(&report, &sketches).into_bytes(),
+        let written = targets.write(|format| match format {
+            Document::Json => classify_json(&report).into_bytes(),
+            Document::Html => classify_html(&report, &sketches).into_bytes(),
         });
         let printed = match report.benchmarks.len() {
             0 => Ok(()),

@@ -25,7 +25,7 @@ use crate::output_directory;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::PAGE;
-use crate::show::Targets;
+use crate::show::{Document, Targets};
 
 /// The default number of starts per command.
 const STARTS: usize = 10;
@@ -39,7 +39,7 @@ const COMPARISON: &str = "compare.html";
 pub fn run(
     arguments: &CompareArguments,
     commands: [Vec<String>; 2],
-    targets: &Targets,
+    targets: &Targets<Document>,
 ) -> Result<ExitCode> {
     if arguments.live.all_output && targets.use_stdout() {
         return Err(Usage(
@@ -73,7 +73,7 @@ pub fn run(
 /// Compares the recordings and chooses the exit code.
 fn finish(
     arguments: &CompareArguments,
-    targets: &Targets,
+    targets: &Targets<Document>,
     output: &Path,
     directories: &[PathBuf; 2],
     manifests: &[Manifest],

@@ -35,7 +35,7 @@ use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::directory_line;
 use crate::run::{PAGE, name};
-use crate::show::Targets;
+use crate::show::{Document, Targets};
 use crate::terminal;
 
 /// The default number of starts per configuration; the first is a warm-up.
@@ -57,8 +57,8 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         return Err(Usage("--measure --only none would measure nothing".into()).into());
     }
     let targets = Targets::of(&[
-        ("--json", arguments.measuring.json.as_deref()),
-        ("--html", arguments.measuring.html.as_deref()),
+        (Document::Json, arguments.measuring.json.as_deref()),
+        (Document::Html, arguments.measuring.html.as_deref()),
     ])?;
     let known = match Known::of(&arguments.command) {
         Ok(known) => known,
