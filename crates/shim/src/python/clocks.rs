@@ -44,11 +44,23 @@ static GLOBALS: Name = Name::new(c"f_globals");
 static FILE: Name = Name::new(c"co_filename");
 static FUNCTION: Name = Name::new(c"co_name");
 
+/// The attributes of a `datetime`, from years to microseconds.
+static FIELDS: [Name; 7] = [
+    Name::new(c"year"),
+    Name::new(c"month"),
+    Name::new(c"day"),
+    Name::new(c"hour"),
+    Name::new(c"minute"),
+    Name::new(c"second"),
+    Name::new(c"microsecond"),
+];
+
 /// Same as [`super::asked::forget`].
 pub(super) fn forget() {
     for name in [&BACK, &CODE, &GLOBALS, &FILE, &FUNCTION] {
         name.forget();
     }
+    FIELDS.iter().for_each(Name::forget);
 }
 
 /// One hooked function: its original code, and what it returns.
@@ -270,7 +282,7 @@ unsafe fn read(hooked: &Hooked, call: impl FnOnce(Read) -> Pointer) -> Pointer {
         match hooked.returns {
             Returns::Seconds => ((api.as_float)(reading) * 1e9) as i64 as u64,
             Returns::Nanoseconds => api.value(reading),
-            Returns::Moment => clocks::wall_clock(),
+            Returns::Moment => moment_of(api, reading, clocks::wall_clock()),
         }
     };
     clocks::keep(hooked.clock, place, value);
@@ -283,6 +295,50 @@ unsafe fn read(hooked: &Hooked, call: impl FnOnce(Read) -> Pointer) -> Pointer {
         }
     }
     reading
+}
+
+/// The wall-clock time that a `datetime` holds, in nanoseconds. Its fields count from its own
+/// time zone, which differs from the wall clock `now` by a multiple of a quarter of an hour.
+/// Returns `now` for anything else.
+///
+/// # Safety
+/// The interpreter's lock must be held and no error set; the object must be live.
+unsafe fn moment_of(api: &Api, object: Pointer, now: u64) -> u64 {
+    const QUARTER: i64 = 900 * 1_000_000;
+    // SAFETY: guaranteed by the caller.
+    let field = |name: &Name| unsafe {
+        let found = api.get(object, name.get(api));
+        let value = (!found.is_null()).then(|| api.value(found));
+        api.drop(found);
+        // The largest field of a `datetime` is the microsecond.
+        value
+            .filter(|value| *value < 1_000_000)
+            .map(|value| value as i64)
+    };
+    let fields = || {
+        let [year, month, day, hour, minute, second, micros] = &FIELDS;
+        let days = days(field(year)?, field(month)?, field(day)?);
+        let seconds = days * 86400 + field(hour)? * 3600 + field(minute)? * 60 + field(second)?;
+        Some(seconds * 1_000_000 + field(micros)?)
+    };
+    let now_micros = (now / 1000) as i64;
+    // Anything else than the current time in some time zone is rejected.
+    let Some(local) = fields().filter(|local| (local - now_micros).abs() < 2 * 96 * QUARTER) else {
+        return now;
+    };
+    let zone = (local - now_micros + QUARTER / 2).div_euclid(QUARTER) * QUARTER;
+    ((local - zone) * 1000) as u64
+}
+
+/// The days from 1970-01-01 to a date of the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that a leap day is the last of its year.
+    let (year, month) = match month > 2 {
+        true => (year, month - 3),
+        false => (year - 1, month + 9),
+    };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469
 }
 
 /// The number of a text with the call site in the program's own code; 0 if a library makes
@@ -381,6 +437,15 @@ mod tests {
         assert!(!is_own(b"/usr/lib/python3/dist-packages/torch/x.py"));
         assert!(!is_own(b"<frozen importlib._bootstrap>"));
         assert!(!is_own(b""));
+    }
+
+    #[test]
+    fn days_are_counted_from_1970() {
+        assert_eq!(days(1970, 1, 1), 0);
+        assert_eq!(days(1969, 12, 31), -1);
+        assert_eq!(days(2000, 2, 29), 11_016);
+        assert_eq!(days(2000, 3, 1), 11_017);
+        assert_eq!(days(2026, 11, 16), 20_773);
     }
 
     #[test]
