@@ -272,6 +272,59 @@ json.dump(planted, open('planted.json', 'w'))
     assert!(idle(regions[1]) > 0.9 * regions[1].first.estimate);
 }
 
+#[test]
+fn short_computing_regions_are_not_idle() {
+    let directory = Directory::new();
+    // Each region is shorter than the interval between two samples, and waits for a
+    // processor that other processes use.
+    let script = "
+import json, subprocess, sys, time
+from burning import used_so_far
+busy = [subprocess.Popen([sys.executable, '-S', '-c', 'while True: pass']) for _ in range(3)]
+planted = {}
+def work(size):
+    used = used_so_far()
+    sum(i * i for i in range(size))
+    return used_so_far() - used
+
+start = time.perf_counter()
+planted['first_used'] = work(2000)
+planted['first'] = time.perf_counter() - start
+
+start = time.perf_counter()
+planted['second_used'] = work(8000)
+planted['second'] = time.perf_counter() - start
+
+start = time.perf_counter()
+planted['third_used'] = work(30000)
+planted['third'] = time.perf_counter() - start
+for process in busy:
+    process.kill()
+    process.wait()
+json.dump(planted, open('planted.json', 'w'))
+";
+    let Some((report, planted)) = recorded(&directory, script, &[]) else {
+        return;
+    };
+    let regions: Vec<&RegionReport> = (report.regions.iter())
+        .filter(|region| region.name.starts_with("program.py"))
+        .collect();
+    assert_eq!(regions.len(), 3, "{regions:?}");
+    for (region, name) in regions.iter().zip(["first", "second", "third"]) {
+        let (wall, used) = (
+            planted.seconds(name),
+            planted.seconds(&format!("{name}_used")),
+        );
+        let causes = region.causes.iter();
+        let idle = causes.filter(|part| part.cause == Cause::Idle);
+        let idle: f64 = idle.map(|part| part.seconds).sum();
+        assert!(
+            idle <= wall - used + 0.1 * wall,
+            "{wall} s, {used} s of CPU time: {region:?}"
+        );
+    }
+}
+
 /// Compiles a C file; prints a line and returns false without a compiler.
 fn compiled(source: &Path, to: &Path, flags: &[&str]) -> bool {
     let done = Command::new("gcc")

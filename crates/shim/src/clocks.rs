@@ -115,6 +115,7 @@ pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
                      not listed.";
         recorder::instant(Kind::Event, Event::Note as u16, 0, 0, None, note);
     }
+    recorder::record_cpu();
     recorder::instant(Kind::Clock, clock as u16, place as i32, value, None, b"");
 }
 

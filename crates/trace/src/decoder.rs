@@ -22,7 +22,8 @@ use crate::slots::{fields, further, owned, text, u16_at, u32_at, u64_at, usage};
 /// The longest possible recording of a program: a year.
 const LONGEST: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
-/// The samples that the launcher recorded.
+/// The samples that the launcher recorded; in the file of a process, the CPU times that
+/// threads, by index, have read themselves.
 #[derive(Debug, Default)]
 pub(crate) struct LauncherSamples {
     /// Process, thread and sample.
@@ -331,7 +332,10 @@ impl Decoder {
                     cpu: record.value,
                     waited: sampled(offset_of!(wire::Sampled, waited_or_read)),
                 };
-                let thread = record.status.cast_unsigned();
+                let thread = match more.is_empty() {
+                    true => self.thread,
+                    false => record.status.cast_unsigned(),
+                };
                 self.samples.threads.push((process, thread, sample));
             }
             Kind::Process => {

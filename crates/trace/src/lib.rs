@@ -25,6 +25,7 @@ mod layout;
 mod manifest;
 mod mapped;
 mod nest;
+mod own_cpu;
 mod own_load;
 mod problems;
 mod process;

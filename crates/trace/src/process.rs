@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::mem::offset_of;
 
-use preheat_model::run::trace::{Process, Thread};
+use preheat_model::run::trace::{Process, Thread, ThreadSample};
 use preheat_wire::{State, Total};
 
 use crate::ReadError;
@@ -12,6 +12,7 @@ use crate::decoder::{Decoder, LauncherSamples, Malformed};
 use crate::definitions::{Definitions, SYMBOLS};
 use crate::layout::{self, Chunk, Header, Layout};
 use crate::nest::nest;
+use crate::own_cpu;
 use crate::problems::Problems;
 use crate::slots::{BLOCK, each_record, u64_at};
 
@@ -35,12 +36,27 @@ impl Decoded {
         self.last.max(self.exited.unwrap_or(0))
     }
 
+    /// The CPU times that the threads have read themselves, by thread.
+    fn own_cpu(&mut self) -> Vec<Vec<ThreadSample>> {
+        let mut own = vec![Vec::new(); self.process.threads.len()];
+        self.samples.threads.sort_by_key(|(_, _, own)| own.time);
+        for (_, index, sample) in self.samples.threads.drain(..) {
+            if let Some(thread) = own.get_mut(index as usize) {
+                thread.push(sample);
+            }
+        }
+        own
+    }
+
     /// Ends the process, and the spans that are open.
     pub(crate) fn close(&mut self, ended: u64) {
         self.process.ended = ended;
+        let mut own = self.own_cpu().into_iter();
         for thread in &mut self.process.threads {
             nest(&mut thread.spans, ended);
             thread.samples.sort_by_key(|sample| sample.time);
+            let exact = own.next().unwrap_or_default();
+            own_cpu::refine(&mut thread.samples, exact);
         }
         merge(&mut self.process.sparse, ended);
         self.process.memory.sort_by_key(|memory| memory.time);

@@ -61,8 +61,9 @@ pub enum Kind {
     /// The state of a framework's allocator. `value` is the number of a text with its name.
     /// [`Allocator`](crate::Allocator).
     Allocator = 10,
-    /// Written by the launcher: a sample of a thread. `status` is the thread, `value` its
-    /// CPU time. [`Sampled`](crate::Sampled).
+    /// The CPU time of a thread is `value`. Written by the launcher: `status` is the
+    /// thread. [`Sampled`](crate::Sampled). Since version 1.5 also written by the thread
+    /// itself, without a status and further slots.
     Thread = 11,
     /// Written by the launcher: a sample of a process. `status` is the process, `value` its
     /// resident bytes. [`Sampled`](crate::Sampled).

@@ -152,11 +152,13 @@ unsafe extern "C" fn called(
     }
     let which = Iteration::CompiledCall as u16;
     let name = entry(object as usize).map_or(0, |named| named.name.load(Ordering::Relaxed));
+    recorder::record_cpu();
     let open = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false);
     WITHIN.set(true);
     // SAFETY: called with the arguments that Python passed.
     let result = unsafe { original(object, arguments, count, keywords) };
     WITHIN.set(false);
     open.end_at(recorder::now(), 0, None);
+    recorder::record_cpu();
     result
 }

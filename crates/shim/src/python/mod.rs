@@ -181,6 +181,7 @@ unsafe extern "C" fn iteration_begin(
         let mut token = 0;
         if let &[which, name] = slice(arguments, count) {
             let (which, name) = (api.value(which) as u16, recorder::text(api.bytes(name)));
+            recorder::record_cpu();
             let open = recorder::begin(Kind::Iteration, which, u64::from(name), 0, b"", false);
             detail::iteration_began(which, name, open.began(), hooks::is_within_range());
             token = open.into_token();
@@ -200,6 +201,7 @@ unsafe extern "C" fn iteration_end(_: Pointer, arguments: *const Pointer, count:
             let (which, name) = open.iteration();
             let time = recorder::now();
             open.end_at(time, 0, None);
+            recorder::record_cpu();
             detail::iteration_ended(which, name, time, hooks::is_within_range());
         }
     }

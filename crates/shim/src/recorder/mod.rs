@@ -24,7 +24,7 @@ pub use open::Open;
 pub use process::start;
 pub(crate) use process::{confine, follow_forks, forked, is_confined, pause, should_hook, wait};
 pub use text::{first_time, text};
-pub use usage::{UsageMark, usage};
+pub use usage::{UsageMark, record_cpu, usage};
 
 use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};
 use process::{Found, Process, process};

@@ -1,7 +1,7 @@
 //! The resource usage of a thread.
 
 use super::clock::read;
-use preheat_wire::Usage;
+use preheat_wire::{Kind, Usage};
 
 /// The resource usage of this thread at one point in time.
 pub struct UsageMark {
@@ -24,6 +24,14 @@ pub fn usage() -> UsageMark {
         counts: counts(),
         cpu: cpu(),
     }
+}
+
+/// Records the CPU time of this thread. A sample from outside may lack some milliseconds.
+pub fn record_cpu() {
+    if super::is_confined() {
+        return;
+    }
+    super::instant(Kind::Thread, 0, 0, cpu(), None, b"");
 }
 
 fn cpu() -> u64 {
