@@ -29,36 +29,44 @@ pub(crate) fn find_own_load(start: &mut StartTrace, cores: usize) {
     {
         return;
     }
-    let shares = shares(start, cores);
+    let mut used = Vec::new();
+    for thread in start.processes.iter().flat_map(|process| &process.threads) {
+        add_used(&thread.samples, &mut used);
+    }
     for process in &mut start.processes {
         for thread in &mut process.threads {
+            let shares = shares(&used, &thread.samples, cores);
             split(&mut thread.samples, &shares);
         }
     }
 }
 
-/// The share of the processors that the program uses, by window.
-fn shares(start: &StartTrace, cores: usize) -> Vec<f64> {
-    let mut used: Vec<f64> = Vec::new();
-    for thread in start.processes.iter().flat_map(|process| &process.threads) {
-        for pair in thread.samples.windows(2) {
-            let (from, to) = (pair[0].time, pair[1].time);
-            let cpu = pair[1].cpu.saturating_sub(pair[0].cpu) as f64;
-            windows(from, to, |window, part| {
-                if used.len() <= window {
-                    used.resize(window + 1, 0.0);
-                }
-                used[window] += cpu * part;
-            });
-        }
+/// Adds the CPU time of a thread in each window.
+fn add_used(samples: &[ThreadSample], used: &mut Vec<f64>) {
+    for pair in samples.windows(2) {
+        let (from, to) = (pair[0].time, pair[1].time);
+        let cpu = pair[1].cpu.saturating_sub(pair[0].cpu) as f64;
+        windows(from, to, |window, part| {
+            if used.len() <= window {
+                used.resize(window + 1, 0.0);
+            }
+            used[window] += cpu * part;
+        });
     }
+}
+
+/// The share of the processors that the rest of the program uses while a thread waits for
+/// one, by window. A thread does not wait for itself.
+fn shares(used: &[f64], samples: &[ThreadSample], cores: usize) -> Vec<f64> {
+    let mut own = Vec::new();
+    add_used(samples, &mut own);
     let all = cores as f64 * WINDOW as f64;
-    let share = |used: f64| match used / all {
+    let share = |(used, own): (&f64, &f64)| match (used - own) / (all - own).max(1.0) {
         share if share >= ALL => 1.0,
         share if share < NONE => 0.0,
         share => share,
     };
-    used.into_iter().map(share).collect()
+    used.iter().zip(&own).map(share).collect()
 }
 
 /// Calls `each` with every window that the interval overlaps, and the share of the interval
@@ -145,13 +153,15 @@ mod tests {
         let mut alone = start(1, 0.25);
         find_own_load(&mut alone, 8);
         assert_eq!(waited(&alone).0, 0);
-        // One core of two: half of it.
+        // Half of one of two cores: it does not wait for itself.
+        let mut alone = start(1, 0.5);
+        find_own_load(&mut alone, 2);
+        assert_eq!(waited(&alone).0, 0);
+        // One core of two, without the quarter that the thread has.
         let mut half = start(4, 0.25);
         find_own_load(&mut half, 2);
         let (own, others) = waited(&half);
-        assert!(
-            own.abs_diff(others) * 20 < own + others,
-            "{own} and {others}"
-        );
+        let share = own as f64 / (own + others) as f64;
+        assert!((share - 0.75 / 1.75).abs() < 0.02, "{own} and {others}");
     }
 }
