@@ -180,24 +180,26 @@ fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Suggestion {
 fn once(buffers: &[Buffer]) -> Suggestion {
     let bytes: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let number: usize = buffers.iter().map(|buffer| buffer.seconds.len()).sum();
-    let now: f64 = buffers.iter().map(Buffer::copy).sum();
     let saved: f64 = buffers.iter().map(Buffer::saved).sum();
-    let in_all: f64 = (buffers.iter())
-        .map(|buffer| buffer.seconds.len() as f64 * buffer.saved())
-        .sum();
+    let of_all = |of_one: fn(&Buffer) -> f64| -> f64 {
+        let copies = |buffer: &Buffer| buffer.seconds.len() as f64 * of_one(buffer);
+        buffers.iter().map(copies).sum()
+    };
+    let (now, in_all) = (of_all(Buffer::copy), of_all(Buffer::saved));
+    let moved = of_all(|buffer| buffer.bytes as f64) as u64;
     let cost = lock(bytes);
     let after = break_even(cost, saved);
-    let size = units::bytes(bytes);
+    let (size, moved) = (units::bytes(bytes), units::bytes(moved));
     let what = match number {
-        1 => format!("1 copy moves {size} to the device from pageable memory in"),
-        _ => format!("{number} copies move {size} to the device from pageable memory in"),
+        1 => format!("1 copy moves {moved} to the device from pageable memory in"),
+        _ => format!("{number} copies move {moved} to the device from pageable memory in"),
     };
     let what = match after {
         Some(after) => format!(
             "{what} {}; from page-locked memory that takes about {}. Locking {size} in one piece \
              takes about {}, and saves {} here; it pays off after {} of the same memory.",
             units::duration(now),
-            units::duration(now - saved),
+            units::duration(now - in_all),
             units::duration(cost),
             units::duration(in_all),
             copies(after),
