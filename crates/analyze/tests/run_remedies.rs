@@ -501,7 +501,7 @@ fn a_few_allocations_get_a_remedy() {
     let one = allocating("torch", &[(20 * MIB, 100.0, 100.2)]);
     let suggested = remedy(&one, "allocator").unwrap();
     assert_eq!(suggested.group(), RemedyGroup::None);
-    let end = "That saves less than 0.1 % of the first iteration.";
+    let end = "That saves less than 0.1 % of the time to first.";
     assert!(suggested.what.ends_with(end), "{}", suggested.what);
     let none = allocating("torch", &[(20 * MIB, 100.0, 100.05)]);
     assert!(remedy(&none, "allocator").is_none());

@@ -266,15 +266,14 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
     Some(suggestion)
 }
 
-/// The small share that it saves.
+/// The small share that it saves. The calls may be anywhere before the end of the first
+/// iteration.
 fn of_the_start(case: &Case, saving: f64) -> String {
-    let (whole, name) = match case.report.first {
-        Some(first) => (first, "first iteration"),
-        None => (case.report.time_to_first.estimate, "time to first"),
-    };
-    match 100.0 * saving / whole {
-        percent if percent >= 0.1 => format!("That saves {percent:.1} % of the {name}."),
-        _ => format!("That saves less than 0.1 % of the {name}."),
+    match 100.0 * saving / case.report.time_to_first.estimate {
+        percent if percent >= 0.1 => {
+            format!("That saves only {percent:.1} % of the time to first.")
+        }
+        _ => "That saves less than 0.1 % of the time to first.".to_owned(),
     }
 }
 
