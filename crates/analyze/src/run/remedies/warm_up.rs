@@ -51,9 +51,14 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
         .chain(regions)
         .find(Repeated::is_slower_at_first)?;
     let saved = repeated.saved();
+    let alone = repeated.second.map(|second| repeated.first - second);
+    let alone = alone.map(|alone| units::duration(alone.min(saved)));
+    // The second is as fast as any later one.
+    let one_is_enough = alone.as_ref() == Some(&units::duration(saved));
+    let number = if one_is_enough { 1 } else { repeated.number };
     let mut what = format!(
         "{} {} off {} ({} → {})",
-        match repeated.number {
+        match number {
             1 => "1 warm-up iteration takes".to_owned(),
             number => format!("{number} warm-up iterations take"),
         },
@@ -62,12 +67,11 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
         units::duration(repeated.first),
         units::duration(repeated.later),
     );
-    let alone = repeated.second.map(|second| repeated.first - second);
-    if let Some(alone) = alone.filter(|alone| repeated.number > 1 && *alone > 0.0) {
-        what.push_str(&format!(
-            "; a single one takes {} off",
-            units::duration(alone.min(saved))
-        ));
+    let is_faster = repeated
+        .second
+        .is_some_and(|second| second < repeated.first);
+    if let Some(alone) = alone.filter(|_| number > 1 && is_faster) {
+        what.push_str(&format!("; a single one takes {alone} off"));
     }
     what.push_str(
         ". The slow one still runs, only earlier, so the time to first does not change. Warm up \
@@ -89,7 +93,7 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
     suggestion.remedy.later = Some(Later {
         of: repeated.of,
         seconds: saved,
-        after: repeated.number,
+        after: number,
     });
     Some(suggestion)
 }
