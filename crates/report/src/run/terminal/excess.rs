@@ -2,12 +2,13 @@
 
 use preheat_model::run::{CauseSeconds, RunReport};
 
-use super::super::words::signed;
 use crate::terminal::{Screen, Style};
 use crate::units::duration;
 
 /// The number of causes to name; the rest are counted.
 const NAMED: usize = 5;
+/// The number of causes to name that take less time.
+const NAMED_AGAINST: usize = 3;
 
 /// Shows the sentence.
 pub(super) fn show(screen: &mut Screen, report: &RunReport) {
@@ -29,28 +30,59 @@ fn sentence(report: &RunReport) -> Option<String> {
     if excess.is_empty() {
         return None;
     }
-    // Sort by size, regardless of sign: savings of the first iteration are listed too.
-    let mut parts = excess.clone();
-    parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
-    let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), signed(part.seconds));
-    let mut words: Vec<String> = parts.iter().take(NAMED).map(part).collect();
-    match &parts[NAMED.min(parts.len())..] {
-        [] => {}
-        [one] => words.push(part(one)),
-        rest => {
-            let seconds: f64 = rest.iter().map(|part| part.seconds).sum();
-            words.push(format!("{} others {}", rest.len(), signed(seconds)));
-        }
-    }
-    let more = match (report.first, later) {
-        (Some(first), Some(later)) if (first - later).is_finite() => {
-            let more = if first < later { "less" } else { "more" };
-            let difference = duration((first - later).abs());
-            format!("{difference} {more} than {other}: ")
-        }
-        _ => String::new(),
+    let difference = match (report.first, later) {
+        (Some(first), Some(later)) if (first - later).is_finite() => first - later,
+        _ => 0.0,
     };
-    Some(format!("{more}{}.", words.join(", ")))
+    // Causes that take less time than in the other iteration are listed separately.
+    let is_less = difference < 0.0;
+    let (along, against): (Vec<CauseSeconds>, Vec<CauseSeconds>) = (excess.iter().copied())
+        .partition(|part| part.seconds == 0.0 || (part.seconds < 0.0) == is_less);
+    let named =
+        |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), duration(part.seconds.abs()));
+    let mut text = match difference == 0.0 {
+        true => String::new(),
+        false => {
+            let more = if is_less { "less" } else { "more" };
+            format!("{} {more} than {other}: ", duration(difference.abs()))
+        }
+    };
+    text.push_str(&listed(along, NAMED, named));
+    if !against.is_empty() {
+        let less = if is_less { "more" } else { "less" };
+        let named = |part: &CauseSeconds| {
+            let seconds = duration(part.seconds.abs());
+            format!("{seconds} {less} {}", part.cause.as_str())
+        };
+        if !text.is_empty() {
+            text.push_str("; partly offset by ");
+        }
+        text.push_str(&listed(against, NAMED_AGAINST, named));
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// The largest parts by name, and the sum of the others.
+fn listed(
+    mut parts: Vec<CauseSeconds>,
+    most: usize,
+    named: impl Fn(&CauseSeconds) -> String,
+) -> String {
+    parts.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
+    // One more costs no more room than its count.
+    let most = if parts.len() == most + 1 {
+        most + 1
+    } else {
+        most
+    };
+    let (shown, rest) = parts.split_at(most.min(parts.len()));
+    let mut words: Vec<String> = shown.iter().map(named).collect();
+    if !rest.is_empty() {
+        let seconds: f64 = rest.iter().map(|part| part.seconds.abs()).sum();
+        words.push(format!("{} others {}", rest.len(), duration(seconds)));
+    }
+    words.join(", ")
 }
 
 #[cfg(test)]
@@ -98,7 +130,8 @@ mod tests {
         report.first_excess[1].seconds = -0.0198;
         assert_eq!(
             sentence(&report).unwrap(),
-            "19.8 ms less than a steady one: library set-up −19.8 ms, kernel loading 12 µs."
+            "19.8 ms less than a steady one: library set-up 19.8 ms; partly offset by 12 µs more \
+             kernel loading."
         );
     }
 }
