@@ -166,7 +166,7 @@ fn without_an_interval_nothing_fails() {
             (open.verdict, open.starts),
             (Verdict::Inconclusive, counted)
         );
-        let hint = "and an interval needs 3: record with --starts 4 or more";
+        let hint = "; use --starts 4 or more (the first does not count)";
         assert!(open.reason.contains(hint), "{}", open.reason);
         let kept = line(&report, "time_to_first = \"4.01 s\"");
         assert_eq!(kept.verdict, Verdict::Pass);

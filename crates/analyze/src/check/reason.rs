@@ -18,7 +18,7 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
         ),
         (Some(_), Some(ends)) => format!("{above}, and the whole interval {ends} is above it"),
         _ => format!(
-            "{above}, but {}, and an interval needs {FEWEST}: record with --starts {} or more, since the first does not count",
+            "{above}, but only {}; use --starts {} or more (the first does not count)",
             match starts {
                 1 => "one start counts".to_owned(),
                 _ => format!("{starts} starts count"),

@@ -22,7 +22,7 @@ pub(super) fn of_runs(
     let [of_base, of_new] = counted.map(|counted| counted.starts.len());
     if of_base.min(of_new) < FEWEST {
         notes.push(format!(
-            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; record with --starts {} or more, since the first does not count",
+            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; use --starts {} or more (the first does not count)",
             count(of_base),
             count(of_new),
             FEWEST + 1,

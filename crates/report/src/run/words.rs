@@ -233,7 +233,7 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
     let more = unfinished.seconds.map_or(String::new(), |seconds| {
         format!("; the device needed {} more", duration(seconds))
     });
-    format!("Not synchronized: {kernels} not waited for when the clock was read{more}.")
+    format!("Not synchronized: the clock was read without waiting for {kernels}{more}.")
 }
 
 /// A short name of a cause.

@@ -84,10 +84,11 @@ fn numbers(region: &RegionReport) -> String {
         text.push_str(&format!("; fastest {}", duration(best.estimate)));
     }
     if let Some(seconds) = first_start(region) {
-        text.push_str(&format!("; {} in the first start", duration(seconds)));
+        let seconds = duration(seconds);
+        text.push_str(&format!(" (very first start, not counted: {seconds})"));
     }
     if let Some(helper) = &region.helper {
-        text.push_str(&format!("; read by {}", clean(helper)));
+        text.push_str(&format!("; timed by the helper at {}", clean(helper)));
     }
     if region.paired_by_order {
         text.push_str("; readings paired by their order");
@@ -130,11 +131,14 @@ mod tests {
         let mut report = run::twice();
         report.regions[0].firsts = vec![Some(2.0), Some(0.541), Some(0.541)];
         let shown = text(&report).replace("\n    ", " ");
-        assert!(shown.contains("; 2 s in the first start"), "{shown}");
+        assert!(
+            shown.contains(" (very first start, not counted: 2 s)"),
+            "{shown}"
+        );
         report.regions[0].firsts[0] = Some(0.542);
-        assert!(!text(&report).contains("in the first start"));
+        assert!(!text(&report).contains("very first start"));
         report.regions[0].firsts = vec![Some(2.0)];
-        assert!(!text(&report).contains("in the first start"));
+        assert!(!text(&report).contains("very first start"));
     }
 
     #[test]
