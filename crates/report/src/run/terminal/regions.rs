@@ -123,7 +123,7 @@ mod tests {
             text.contains("    kernel loading 312 ms, library set-up 142 ms,"),
             "{text}"
         );
-        assert!(text.contains("3 kernels not waited for"), "{text}");
+        assert!(text.contains("without waiting for 3 kernels"), "{text}");
     }
 
     #[test]
