@@ -66,7 +66,7 @@ fn lines_determine_the_first_begin_and_short_ones_are_doubted() {
     assert_eq!(
         report.iteration,
         "from one line that matches ^step to the next; the first from its timed region or first \
-         launch, else from the last import"
+         launch, else after the last import or the last other line of the program"
     );
     assert!(has_note(
         &report.notes,

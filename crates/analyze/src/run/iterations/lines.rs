@@ -1,5 +1,9 @@
 //! Lines of output that end (and optionally begin) iterations.
 
+use std::collections::HashSet;
+
+use preheat_model::run::{StackFrame, Stacks};
+
 use super::{Found, Seen};
 use crate::run::path::{is_compiler, main_thread, root};
 use crate::run::trace::{Process, StartTrace, Thread, What};
@@ -20,7 +24,10 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     let (process, thread) = busiest(start.trace).unwrap_or((usize::MAX, 0));
     let begin = start.trace.processes.get(process).map_or(0, |found| {
         let repeated = regions_begin(start, process).or_else(|| launches_begin(start, process));
-        repeated.unwrap_or_else(|| code_begins(found, first))
+        repeated.unwrap_or_else(|| {
+            let sampled = samples_begin(&start.trace.stacks, found.pid, lines);
+            code_begins(found, first).max(sampled.unwrap_or(0))
+        })
     });
     let mut iterations = vec![(begin.min(first.saturating_sub(1)), first)];
     iterations.extend(lines.windows(2).map(|pair| (pair[0], pair[1])));
@@ -81,6 +88,44 @@ fn code_begins(process: &Process, first: u64) -> u64 {
     let imports = spans.filter(|span| span.what == What::Import && span.end < first);
     let last = imports.map(|span| span.end).max().unwrap_or(0);
     begin.unwrap_or(process.began).max(last)
+}
+
+/// The begin according to sampled stacks: the last sample before the first line that was in
+/// other lines of the program than those sampled between later lines, such as a warm-up or
+/// the loading of data.
+fn samples_begin(stacks: &Stacks, pid: u32, lines: &[u64]) -> Option<u64> {
+    /// With fewer samples between later lines, not all lines of the loop may be known.
+    const FEWEST: usize = 5;
+    let (first, last) = (*lines.first()?, *lines.last()?);
+    let own = || stacks.samples.iter().filter(|one| one.process == pid);
+    let later: Vec<Vec<(u32, &str)>> = own()
+        .filter(|one| first < one.time && one.time <= last)
+        .filter_map(|one| own_lines(stacks, one.node))
+        .collect();
+    if later.len() < FEWEST {
+        return None;
+    }
+    let iterating: HashSet<Vec<(u32, &str)>> = later.into_iter().collect();
+    let before = own().filter(|one| one.time < first);
+    let other = before
+        .filter(|one| own_lines(stacks, one.node).is_some_and(|lines| !iterating.contains(&lines)));
+    other.map(|one| one.time).max()
+}
+
+/// The lines and functions of a stack that are in the file of its outermost frame: the
+/// program's own.
+fn own_lines(stacks: &Stacks, node: u32) -> Option<Vec<(u32, &str)>> {
+    let mut frames = Vec::new();
+    let mut next = Some(node);
+    while let Some(node) = next {
+        let (caller, frame) = *stacks.nodes.get(node as usize)?;
+        frames.push(stacks.frames.get(frame as usize)?);
+        next = caller;
+    }
+    let known = |frame: &&&StackFrame| !frame.file.is_empty() && frame.line > 0;
+    let file = &frames.iter().rev().find(known)?.file;
+    let own = frames.iter().filter(|frame| frame.file == *file);
+    Some(own.map(|frame| (frame.line, &*frame.function)).collect())
 }
 
 /// The begin according to timed regions: if a region is executed between lines, its
@@ -193,6 +238,7 @@ fn spans(process: &Process) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use preheat_model::run::StackSample;
 
     #[test]
     fn lines_read_together_get_distinct_times() {
@@ -214,6 +260,40 @@ mod tests {
         let mut iterations = [(0, 10), (10, 20), (20, 30)];
         begin_with_lines(&mut iterations, &[3, 5, 12]);
         assert_eq!(iterations, [(5, 10), (12, 20), (20, 30)]);
+    }
+
+    #[test]
+    fn other_lines_of_the_program_precede_the_first_iteration() {
+        let frame = |file: &str, line| StackFrame {
+            file: file.into(),
+            line,
+            function: "f".into(),
+            library: String::new(),
+        };
+        // a.py:3 and a.py:7 call the same function of another file.
+        let mut stacks = Stacks {
+            frames: vec![frame("a.py", 3), frame("a.py", 7), frame("svd.py", 1)],
+            nodes: vec![(None, 0), (None, 1), (Some(0), 2), (Some(1), 2)],
+            ..Stacks::default()
+        };
+        let mut sample = |time, node| {
+            stacks.samples.push(StackSample {
+                time,
+                process: 1,
+                thread: 1,
+                node,
+            });
+        };
+        for time in [10, 20, 30] {
+            sample(time, 2);
+        }
+        for time in [40, 50, 60, 70, 80, 90, 100] {
+            sample(time, 3);
+        }
+        assert_eq!(samples_begin(&stacks, 1, &[55, 75, 105]), Some(30));
+        // Another process, and too few samples.
+        assert_eq!(samples_begin(&stacks, 2, &[55, 75, 105]), None);
+        assert_eq!(samples_begin(&stacks, 1, &[85, 105]), None);
     }
 
     #[test]

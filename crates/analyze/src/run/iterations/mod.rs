@@ -352,7 +352,7 @@ impl Decision {
                     }
                     (None, end) => format!(
                         "from one line that matches {end} to the next; the first from its timed \
-                         region or first launch, else from the last import"
+                         region or first launch, else after the last import or the last other line of the program"
                     ),
                 }
             }
