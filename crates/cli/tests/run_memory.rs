@@ -45,7 +45,7 @@ os.waitpid(child, 0)
 fn recorded(directory: &Directory) -> Option<RunReport> {
     let python = require("python", python_with("zlib"))?;
     let weights = directory.join("weights.bin");
-    let bytes: Vec<u8> = (0..24 * MIB).map(|at| (at * at >> 7) as u8).collect();
+    let bytes: Vec<u8> = (0..24 * MIB).map(|at| ((at * at) >> 7) as u8).collect();
     std::fs::write(&weights, bytes).expect("a file");
     let script = directory.script("memory.py", PROGRAM);
     let flags = ["--starts", "1", "--iterations", "lines:^step"];

@@ -239,7 +239,7 @@ impl<'a> Sample<'a> {
         let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
         let estimate = shares / with.len() as f64 * time.estimate;
         let found = Interval {
-            estimate: estimate,
+            estimate,
             low: found.low.map(|low| low.min(estimate)),
             high: found.high.map(|high| high.max(estimate)),
         };

@@ -154,10 +154,13 @@ fn address_of(loader: Option<&Loader>, program: &str, address: u64, calls: Optio
     };
     let Some(loader) = loader else { return found };
     let call = address.saturating_sub(1);
-    let symbol = |address| loader.find_symbol(address).unwrap_or_default().to_owned();
-    found.symbol = symbol(call);
+    let symbol = |address: Option<u64>| {
+        let name = address.and_then(|address| loader.find_symbol(address));
+        name.unwrap_or_default().to_owned()
+    };
+    found.symbol = symbol(Some(call));
     found.function.clone_from(&found.symbol);
-    found.calls = calls.map(symbol).unwrap_or_default();
+    found.calls = symbol(calls);
     let mut lines = lines_of(loader, call, &found.symbol).into_iter();
     if let Some(line) = lines.next() {
         found.file = line.file;
