@@ -127,7 +127,7 @@ with torch.no_grad():
     let synchronize = |span: &&&Span| process.symbol(span) == "cuStreamSynchronize";
     assert_eq!(waits.iter().filter(synchronize).count(), 260);
     assert_eq!(in_each(&process, What::Call, &borders), [1; 259]);
-    let note = "Of 260 iterations all times are measured, and 88";
+    let note = "All 260 iterations are timed, and 88";
     assert!(
         report.notes.iter().any(|told| told.starts_with(note)),
         "{:?}",

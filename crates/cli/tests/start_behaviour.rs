@@ -227,7 +227,7 @@ fn a_file_that_is_standard_input_is_a_program() {
     );
     assert_eq!(observed.status.code(), Some(3));
     let observed = said(&as_is);
-    assert!(observed.err.contains("no file"), "{}", observed.err);
+    assert!(observed.err.contains("not a file"), "{}", observed.err);
     assert_eq!(observed.status.code(), Some(0));
 }
 

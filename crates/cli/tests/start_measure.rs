@@ -236,5 +236,5 @@ fn commands_that_cannot_be_measured_give_a_reason() {
     assert!(said.err.contains("warm-parent"), "{}", said.err);
     let said = run(&mut warm.preheat(&["--from", "nowhere", "--", "true"]));
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("no recording"), "{}", said.err);
+    assert!(said.err.contains("as a recording"), "{}", said.err);
 }

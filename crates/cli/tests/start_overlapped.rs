@@ -177,7 +177,7 @@ fn the_driver_is_initialized_while_the_program_imports() {
     let (out, err) = program.started("overlapped-init", plain);
     assert_eq!((out.as_str(), called("cuInit")), (expected, 1));
     assert!(
-        err.contains("no overlapped init: the program was not measured"),
+        err.contains("no overlapped init: the program has not been measured"),
         "{err}"
     );
 

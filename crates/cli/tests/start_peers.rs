@@ -253,7 +253,7 @@ fn a_refusal_is_not_written_into_files_of_the_program() {
     let with = ["venv/bin/python", "-c", WITH_DESCRIPTORS];
     let words = [&with[..], &words, &program].concat();
     let observed = Observed::of(warm.plain(&words).output().expect("it starts"));
-    let why = "a library has descriptor 50 for itself";
+    let why = "a library uses descriptor 50";
     assert!(observed.err.contains(why), "{}", observed.err);
     let written = fs::read_to_string(warm.directory.join("written"));
     assert_eq!(written.expect("it is there"), "");

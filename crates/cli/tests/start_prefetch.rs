@@ -127,7 +127,8 @@ fn files_are_cached_before_the_program_reads_them() {
 
     let said = run(start().stdin(Stdio::null()));
     assert!(
-        said.err.contains("no prefetch: what it reads is in memory"),
+        said.err
+            .contains("no prefetch: the files that it reads are already in memory"),
         "{}",
         said.err
     );

@@ -57,6 +57,8 @@ impl Collector {
         let native = Native::begin(pid);
         let note = match &native {
             Ok(native) => native.without_kernel(),
+            // The program has ended already.
+            Err(why) if why.raw_os_error() == Some(libc::ESRCH) => None,
             Err(why) => Some(native::refused(why)),
         };
         Collector {
