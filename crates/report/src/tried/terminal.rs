@@ -24,9 +24,9 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     variants(&mut screen, report);
     remedies(&mut screen, report);
     screen.blank();
-    for other in &report.not_tried {
-        let lead = format!("{} not measured: ", words::remedy(&other.id));
-        screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, &other.why);
+    for (why, remedies) in words::not_tried(report) {
+        let lead = format!("{} not measured: ", remedies.join(", "));
+        screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, why);
     }
     screen.blank();
     for note in &report.notes {
@@ -90,6 +90,9 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
         let clear = variant.saved.is_some_and(|of| of.low > Some(0.0));
         let style = if clear { Style::Green } else { Style::Plain };
         screen.line(vec![(style, text)]);
+    }
+    for text in words::colder_bases(report) {
+        screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Dim, &text);
     }
 }
 

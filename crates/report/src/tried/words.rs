@@ -39,6 +39,40 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
     }
 }
 
+/// The plain starts that remedies for colder starts are compared with, in sentences.
+pub(super) fn colder_bases(report: &TriedReport) -> Vec<String> {
+    let colder = [
+        Temperature::Disk,
+        Temperature::Caches,
+        Temperature::Bytecode,
+    ];
+    let sentence = |against: &Temperature| {
+        let mut alike = (report.variants.iter()).filter(|variant| variant.against == *against);
+        let base = alike.clone().find(|variant| variant.remedies.is_empty())?;
+        let others: Vec<String> = alike
+            .by_ref()
+            .filter(|variant| !variant.remedies.is_empty())
+            .map(|other| variant(other, report))
+            .collect();
+        let base = variant(base, report);
+        (!others.is_empty()).then(|| format!("{}: compared with {base}", others.join(", ")))
+    };
+    colder.iter().filter_map(sentence).collect()
+}
+
+/// The remedies that were not measured, by reason.
+pub(super) fn not_tried(report: &TriedReport) -> Vec<(&str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for other in &report.not_tried {
+        let name = remedy(&other.id);
+        match reasons.iter_mut().find(|(why, _)| *why == other.why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((&other.why, vec![name])),
+        }
+    }
+    reasons
+}
+
 /// The decision on a remedy.
 pub(super) fn kept(kept: Kept) -> &'static str {
     match kept {
