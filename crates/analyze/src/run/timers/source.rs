@@ -5,6 +5,7 @@
 //! a parser: it needs to understand only assignments and differences, in Python and C++
 //! alike. Readings that it does not understand are not part of any region.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -64,6 +65,8 @@ static CLASS: LazyLock<Regex> =
     LazyLock::new(|| expression(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct)\s+\w+[^;()]*\{"));
 /// `t += time.time()`, after `t = -time.time()`.
 static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+="));
+/// `times["start"]`, `times[i]`.
+static INDEXED: LazyLock<Regex> = LazyLock::new(|| expression(r"\b([A-Za-z_]\w*)\[([^\[\]\n]*)\]"));
 static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
 
 /// A regular expression in which `NAME` stands for a variable or field.
@@ -75,6 +78,7 @@ pub(super) fn expression(pattern: &str) -> Regex {
 
 /// Finds the readings on `lines` (counted from 1) that a source subtracts.
 pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
+    let source = with_fields(source);
     let texts: Vec<&str> = source.lines().collect();
     let mut found = Found::default();
     for &line in lines {
@@ -107,6 +111,29 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         one_line: found.one_line.into_iter().collect(),
         returns: found.returns,
     }
+}
+
+/// Writes `times["start"]` as `times.start`, if all keys of `times` are constants: then they
+/// are known, as the fields of an object are.
+fn with_fields(source: &str) -> Cow<'_, str> {
+    let key = |found: &Captures| {
+        let index = found.get(2).map_or("", |index| index.as_str()).trim();
+        let inner = |quote| index.strip_prefix(quote)?.strip_suffix(quote);
+        let key = inner('"').or_else(|| inner('\''))?;
+        let is_name = |(at, c): (usize, char)| {
+            c == '_' || c.is_alphanumeric() && (at, c.is_numeric()) != (0, true)
+        };
+        (!key.is_empty() && key.chars().enumerate().all(is_name)).then(|| key.to_owned())
+    };
+    let name = |found: &Captures| found.get(1).map_or("", |name| name.as_str()).to_owned();
+    let computed: BTreeSet<String> = (INDEXED.captures_iter(source))
+        .filter(|found| key(found).is_none())
+        .map(|found| name(&found))
+        .collect();
+    INDEXED.replace_all(source, |found: &Captures| match key(found) {
+        Some(key) if !computed.contains(&name(found)) => format!("{}.{key}", name(found)),
+        _ => found.get(0).map_or("", |all| all.as_str()).to_owned(),
+    })
 }
 
 /// The statements of a line.
@@ -482,6 +509,15 @@ mod tests {
                       return duration<double>(end - start).count();\n  }\n};\n";
         let found = timers_in(source, &[1, 4]);
         assert_eq!((found.returns, found.differences), (vec![], vec![(1, 4)]));
+    }
+
+    #[test]
+    fn constant_keys_are_variables() {
+        let source = "t['a'] = time()\nwork\nt[\"b\"] = time()\nprint(t['b'] - t['a'])\n";
+        assert_eq!(found(source).differences, [(1, 3)]);
+        // Which element is meant is not known.
+        let source = "t['a'] = time()\nwork\nt['b'] = time()\nprint(t[x] - t[y])\n";
+        assert!(found(source).differences.contains(&(1, 3)));
     }
 
     #[test]
