@@ -95,7 +95,7 @@ fn bytecode_that_the_first_start_writes_is_used_by_the_next() {
     assert!(packages(Temperature::Bytecode) > 0.0);
     assert_eq!(packages(Temperature::Process), 0.0);
     assert!(compiled(&report).is_none());
-    // What the starts without bytecode wrote is gone.
+    // Files that the starts without bytecode wrote are gone.
     let left = fs::read_dir(directory.join("recording")).unwrap();
     let names = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(names.into_iter().all(|name| !name.ends_with("-caches")));

@@ -155,7 +155,7 @@ impl Collector {
     }
 }
 
-/// Whether a thread is on a processor, or waits for one.
+/// Returns true if a thread is on a processor, or waits for one.
 fn is_running((pid, thread): (u32, u32)) -> bool {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat"));
     let text = text.unwrap_or_default();

@@ -107,7 +107,7 @@ fn follows_a_call(address: usize) -> Option<Caller> {
 
 const RELATIVE: u8 = 0xe8;
 
-/// Whether these bytes end with a call: relative, or through a register or memory.
+/// Returns true if these bytes end with a call: relative, or through a register or memory.
 fn is_call([a, b, c, d, e, f]: [u8; LONGEST_CALL]) -> bool {
     const INDIRECT: u8 = 0xff;
     let two = |modes: u8, byte: u8| byte & 0xf8 == modes;

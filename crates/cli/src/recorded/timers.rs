@@ -194,7 +194,7 @@ fn lines_of(loader: &Loader, address: u64, symbol: &str) -> Vec<SourceLine> {
     lines
 }
 
-/// Whether a source file is a header of the system or of a toolkit.
+/// Returns true if a source file is a header of the system or of a toolkit.
 fn is_installed(file: &str) -> bool {
     file.starts_with("/usr/include/") || file.contains("/include/c++/")
 }

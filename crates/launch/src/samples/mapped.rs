@@ -40,7 +40,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Whether a sample is due, with this resident size.
+    /// Returns true if a sample is due, with this resident size.
     fn is_due(&mut self, now: u64, resident: u64) -> bool {
         if resident.abs_diff(self.level) > self.level / 100 {
             (self.level, self.since) = (resident, now);

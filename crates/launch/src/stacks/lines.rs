@@ -1,6 +1,6 @@
 //! The line of an instruction, from the line tables of code objects.
 
-/// How a version of Python stores lines.
+/// The line tables of a version of Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// Until 3.9: pairs of a bytecode and a signed line increment, applied afterwards.

@@ -7,7 +7,7 @@ use std::fs;
 pub(super) struct Mapping {
     pub begin: u64,
     pub end: u64,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: u64,
     /// Empty for memory without a file.
     pub path: String,

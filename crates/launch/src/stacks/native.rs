@@ -25,7 +25,7 @@ const GENERATED: &str = "[generated code]";
 
 pub(super) struct Native {
     processors: Vec<Sampler>,
-    /// Whether code of the kernel is sampled too.
+    /// True if kernel code is sampled too.
     kernel: bool,
     mappings: HashMap<u32, Vec<Mapping>>,
 }

@@ -17,7 +17,7 @@ pub(super) struct Symbols {
     library: String,
     loader: Option<Loader>,
     lines: bool,
-    /// Where parts of the file are loaded: offset, length, address.
+    /// The loaded parts of the file: offset, length, address.
     segments: Vec<(u64, u64, u64)>,
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_library_has_no_symbols() {
+    fn files_that_are_not_libraries_have_no_symbols() {
         let none = Symbols::of("/nonexistent/library.so").frame(64);
         assert_eq!(none.library, "/nonexistent/library.so");
         assert_eq!((none.function.as_str(), none.line), ("", 0));

@@ -19,7 +19,7 @@ pub(super) struct NodeId(u32);
 pub(super) struct Native {
     /// The library, in the table.
     pub library: u32,
-    /// Where in the file.
+    /// The offset in the file.
     pub offset: u64,
 }
 

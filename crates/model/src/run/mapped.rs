@@ -27,7 +27,7 @@ pub struct MappedName {
     /// The path of a file. `[heap]`, `[stack]`, `[thread stack]`, `[generated code]`,
     /// `[recorder]`, or `[anonymous]` for other memory without a file.
     pub name: String,
-    /// Whether code of it is mapped: a library or an executable.
+    /// True if code of it is mapped: a library or an executable.
     pub code: bool,
 }
 
@@ -82,7 +82,7 @@ impl From<MappedBytes> for Quadruple {
 }
 
 impl Mapped {
-    /// Whether every name exists, and no part is larger than its whole.
+    /// Returns true if every name exists and no part is larger than its whole.
     pub fn is_valid(&self) -> bool {
         let mut all = self.samples.iter().flat_map(|sample| &sample.bytes);
         all.all(|bytes| {

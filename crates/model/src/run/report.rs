@@ -315,11 +315,11 @@ pub struct HostPart {
     /// Its use.
     #[serde(rename = "use")]
     pub usage: HostUse,
-    /// How much.
+    /// The size, in bytes.
     pub bytes: u64,
-    /// What it consists of, largest first: libraries, packages, lines of the program.
+    /// Its items, largest first: libraries, packages, lines of the program.
     pub items: Vec<HostItem>,
-    /// How many items there are in all.
+    /// The number of items in total.
     pub items_in_all: u64,
 }
 
@@ -328,7 +328,7 @@ pub struct HostPart {
 pub struct HostItem {
     /// Its name.
     pub name: String,
-    /// How much.
+    /// The size, in bytes.
     pub bytes: u64,
 }
 
@@ -339,7 +339,7 @@ pub struct HostProcess {
     pub process: u32,
     /// Its display name.
     pub name: String,
-    /// How much.
+    /// The size, in bytes.
     pub bytes: u64,
 }
 

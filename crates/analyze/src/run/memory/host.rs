@@ -144,7 +144,7 @@ fn of_process(
             None => without_file += own + file,
         }
     }
-    // What loading a library wrote to its own pages is in its mappings.
+    // Pages that loading a library wrote are in its mappings.
     let while_loading = |usage: HostUse| usage == HostUse::Libraries;
     let loading: f64 = (grown.iter())
         .filter(|((usage, _), _)| while_loading(*usage))

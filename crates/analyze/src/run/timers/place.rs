@@ -41,7 +41,7 @@ fn is_launch_stub(frame: &Frame) -> bool {
 pub struct NativeCall {
     /// A return address in the executable.
     pub address: u64,
-    /// Whether it is of a caller: an address on the stack that may be an old one.
+    /// True if it is of a caller: an address on the stack that may be an old one.
     pub is_caller: bool,
     /// The function that the call before a caller's address calls.
     pub calls: Option<u64>,

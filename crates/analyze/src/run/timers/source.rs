@@ -432,7 +432,7 @@ impl Found {
     }
 }
 
-/// Whether a statement uses a variable, or a field of it, and not in a difference.
+/// Returns true if a statement uses a variable, or a field of it, and not in a difference.
 fn passes_on(statement: &str, variable: &str) -> bool {
     let is_it = |names: &Captures, at| self::variable(names, at) == variable;
     ANY_NAME

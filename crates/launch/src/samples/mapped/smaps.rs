@@ -5,7 +5,7 @@
 pub(super) struct Mapping<'a> {
     /// The path of a file, or a name in brackets.
     pub name: &'a str,
-    /// Whether it is a file that is mapped as code.
+    /// True if it is a file that is mapped as code.
     pub code: bool,
     /// Resident bytes, each page divided by the number of processes that share it.
     pub proportional: u64,
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str) -> impl Iterator<Item = Mapping<'_>> {
     })
 }
 
-/// Whether a line begins a mapping: fields begin with a capital letter.
+/// Returns true if a line begins a mapping: fields begin with a capital letter.
 fn is_head(line: &str) -> bool {
     !line.starts_with(|first: char| first.is_ascii_uppercase())
 }

@@ -1,4 +1,4 @@
-//! What a process was doing while its memory without a file grew.
+//! The activity of a process while its memory without a file grew.
 
 use super::super::super::examine::Examined;
 use super::super::super::iterations::Seen;
@@ -150,7 +150,7 @@ fn line_of(stacks: &Stacks, node: u32) -> Option<String> {
     }
 }
 
-/// Whether a file is the program's, not that of an installed package or of Python itself.
+/// Returns true if a file is the program's, not that of an installed package or of Python itself.
 fn is_own(file: &str) -> bool {
     const OTHERS: [&str; 4] = [
         "/site-packages/",
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_last_is_given_back_first() {
+    fn the_latest_growth_is_given_back_first() {
         let key = |name: &str| (HostUse::Program, name.to_owned());
         let mut grown = vec![(key("a"), 5.0), (key("b"), 3.0), (key("c"), 1.0)];
         give_back(&mut grown, 2.0);
