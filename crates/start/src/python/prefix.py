@@ -184,7 +184,7 @@ class End:
 
     def __init__(self, count, where):
         self.count, self.where = count, where
-        # What happens next, as a predicate.
+        # The act that follows, as a predicate: "prints".
         self.why = ""
         self.said = []
 
