@@ -161,14 +161,22 @@ fn forget(arguments: &StartArguments) -> Result<ExitCode> {
 
 fn stop(which: &str) -> Result<ExitCode> {
     let stopped = preheat_start::stop(which).context("the warm parents cannot be stopped")?;
-    if stopped == 0 && which != "all" {
+    if stopped.parents == 0 && which != "all" {
         return Err(Usage(format!(
             "unknown warm parent {which}; `preheat start --list` lists the running ones"
         ))
         .into());
     }
+    if !stopped.remaining.is_empty() {
+        let processes: Vec<String> = stopped.remaining.iter().map(u32::to_string).collect();
+        complain(&format!(
+            "standbys that have not exited yet, and may still hold memory of the GPU: {}",
+            processes.join(", ")
+        ));
+        return Ok(ExitCode::from(FAILED));
+    }
     if io::stderr().is_terminal() {
-        complain(match stopped {
+        complain(match stopped.parents {
             0 => "no warm parents were running",
             1 => "stopped one warm parent",
             _ => "stopped all warm parents",

@@ -153,24 +153,18 @@ impl Card {
         runs
     }
 
-    /// Stops everything, and waits until all standbys have gone.
-    fn stop(&self) {
-        let processes = self.standbys("");
-        let handles: Vec<_> = processes.iter().filter_map(|it| handle(*it)).collect();
+    /// Stops everything, which waits until all standbys have exited.
+    fn stop(&self) -> Said {
         let mut command = preheat();
         command.args(["start", "--stop", "all"]);
         self.with_environment(&mut command);
-        assert_eq!(run(&mut command).code, Some(0));
-        handles.iter().for_each(wait);
+        run(&mut command)
     }
 }
 
 impl Drop for Card {
     fn drop(&mut self) {
-        let mut command = preheat();
-        command.args(["start", "--stop", "all"]);
-        self.with_environment(&mut command);
-        let _ = command.output();
+        self.stop();
     }
 }
 
@@ -262,14 +256,26 @@ fn handle(process: i32) -> Option<OwnedFd> {
 }
 
 fn wait(handle: &OwnedFd) {
+    assert!(
+        has_exited(handle, 60_000),
+        "it has not exited after a minute"
+    );
+}
+
+fn has_exited(handle: &OwnedFd, milliseconds: i32) -> bool {
     let mut poll = libc::pollfd {
         fd: handle.as_raw_fd(),
         events: libc::POLLIN,
         revents: 0,
     };
     // SAFETY: poll reads and writes one struct.
-    let ready = unsafe { libc::poll(&mut poll, 1, 60_000) };
-    assert_eq!(ready, 1, "it has not exited after a minute");
+    unsafe { libc::poll(&mut poll, 1, milliseconds) == 1 }
+}
+
+fn parent_of(process: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.unwrap().trim().parse().unwrap()
 }
 
 fn kill(process: i32, signal: i32) {
@@ -320,7 +326,7 @@ fn a_hot_standby_serves_one_start() {
     assert_eq!(said.out, WARM);
     // So that none is being prepared.
     assert_eq!(card.prepare("hot", 2).code, Some(0));
-    card.stop();
+    assert_eq!(card.stop().code, Some(0));
     let left = fs::read_dir(card.directory.join("run/preheat")).unwrap();
     let names: Vec<_> = left.flatten().map(|entry| entry.file_name()).collect();
     let is_ours = |name: &&std::ffi::OsString| name.to_string_lossy().contains(".standby");
@@ -410,6 +416,35 @@ fn a_killed_or_stopped_standby_costs_a_warm_start() {
 }
 
 #[test]
+fn stopping_waits_until_standbys_have_exited() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    // A suspended standby does not exit by itself: its supervisor kills it after a while.
+    assert_eq!(card.prepare("hot", 2).code, Some(0));
+    let standbys = card.standbys("hot");
+    let handles: Vec<_> = standbys.iter().map(|it| handle(*it).unwrap()).collect();
+    kill(standbys[0], libc::SIGSTOP);
+    let said = card.stop();
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    for handle in &handles {
+        assert!(has_exited(handle, 0), "it was not waited for");
+    }
+    // Without its supervisor nobody kills it.
+    assert_eq!(card.prepare("hot", 1).code, Some(0));
+    let standby = card.standbys("hot")[0];
+    let (gone, supervisor) = (handle(standby).unwrap(), parent_of(standby));
+    kill(supervisor, libc::SIGSTOP);
+    kill(standby, libc::SIGSTOP);
+    let said = card.stop();
+    assert_eq!(said.code, Some(125), "{}", said.err);
+    let named = format!("have not exited yet, and may still hold memory of the GPU: {standby}");
+    assert!(said.err.contains(&named), "{}", said.err);
+    kill(supervisor, libc::SIGCONT);
+    wait(&gone);
+}
+
+#[test]
 fn each_error_of_the_driver_leads_to_one_warm_start() {
     let Some(card) = Card::learned(PROGRAM) else {
         return;
@@ -420,7 +455,7 @@ fn each_error_of_the_driver_leads_to_one_warm_start() {
         ("Checkpoint", 2, "out of memory (2)"),
         ("Checkpoint", 304, "operating system call failed (304)"),
     ] {
-        card.stop();
+        assert_eq!(card.stop().code, Some(0));
         let script = format!("{function}.error");
         card.script(&script, &code.to_string());
         let said = card.prepare("parked", 1);
@@ -433,7 +468,7 @@ fn each_error_of_the_driver_leads_to_one_warm_start() {
         assert!(said.err.contains(&why), "{}", said.err);
         card.unscript(&script);
     }
-    card.stop();
+    assert_eq!(card.stop().code, Some(0));
     for (script, text, why) in [
         ("cuDevicePrimaryCtxRetain.error", "2", "CUDA error 2"),
         ("exclusive", "", "exclusive mode"),

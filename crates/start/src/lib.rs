@@ -52,7 +52,7 @@ pub use prepare::{Imports, Preparation, learn, prepare};
 pub use remedy::{Remedies, Remedy};
 pub use seen::Seen;
 pub use standby::{Form, MOST_STANDBYS, Standby};
-pub use warm_parent::{Running, RunningStandby, list, stop};
+pub use warm_parent::{Running, RunningStandby, Stopped, list, stop};
 
 /// The default time after which an idle warm parent exits.
 pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);

@@ -42,7 +42,7 @@ pub(crate) use follow::{End, Program, die};
 
 pub(crate) use learned::{Ahead, Learned};
 pub(crate) use ledger::terminals;
-pub use list::{Running, RunningStandby, list, stop};
+pub use list::{Running, RunningStandby, Stopped, list, stop};
 pub(crate) use make::{Injected, Wish};
 pub(crate) use prepare_now::prepare_now;
 pub(crate) use recorded::learn_from;

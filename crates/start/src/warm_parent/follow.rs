@@ -7,6 +7,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Instant;
 
 use preheat_launch::sender;
 
@@ -66,6 +67,23 @@ impl Child {
     /// Keeps it from being killed on drop: it was only inspected.
     pub(crate) fn spare(&mut self) {
         self.goes = true;
+    }
+
+    /// Waits until it exits, at most until the deadline; returns true if it has exited.
+    pub(crate) fn has_exited_by(&self, deadline: Instant) -> bool {
+        let Some(handle) = &self.handle else {
+            return stat(self.process).is_empty(); // The kernel has no pidfds.
+        };
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let milliseconds = left.as_micros().div_ceil(1000) as libc::c_int;
+            if wait(&[handle.as_raw_fd()], milliseconds) == [true] {
+                return true;
+            }
+            if left.is_zero() {
+                return false;
+            }
+        }
     }
 
     /// The process ID.
@@ -166,7 +184,7 @@ impl Program {
                 }
             }
             let connection = self.connection.as_fd().as_raw_fd();
-            wait(&[connection, self.signals.as_raw_fd()]);
+            wait(&[connection, self.signals.as_raw_fd()], -1);
             self.pass_signals();
             if self.connection.fill().is_err() {
                 return self.outlive();
@@ -177,7 +195,7 @@ impl Program {
     /// Waits for the program after its supervisor was killed.
     fn outlive(&self) -> End {
         while let Some(handle) = &self.child.handle {
-            let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()]);
+            let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()], -1);
             self.pass_signals();
             if ready.first() == Some(&true) {
                 break;
@@ -284,8 +302,9 @@ fn leave(descriptors: &[RawFd]) {
     }
 }
 
-/// Waits until a descriptor is readable or closed; returns which ones are.
-fn wait(descriptors: &[RawFd]) -> Vec<bool> {
+/// Waits until a descriptor is readable or closed; returns which ones are. -1 milliseconds
+/// mean forever.
+fn wait(descriptors: &[RawFd], milliseconds: libc::c_int) -> Vec<bool> {
     let mut polls: Vec<libc::pollfd> = descriptors
         .iter()
         .map(|&fd| libc::pollfd {
@@ -295,7 +314,13 @@ fn wait(descriptors: &[RawFd]) -> Vec<bool> {
         })
         .collect();
     // SAFETY: poll reads and writes as many structs as the vector holds.
-    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, -1) };
+    unsafe {
+        libc::poll(
+            polls.as_mut_ptr(),
+            polls.len() as libc::nfds_t,
+            milliseconds,
+        )
+    };
     polls.iter().map(|poll| poll.revents != 0).collect()
 }
 

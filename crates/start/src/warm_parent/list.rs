@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::follow::Child;
 use super::request::word;
 use super::socket::{Connection, peer};
 use super::state::{Parent, parents};
@@ -14,6 +15,10 @@ use crate::directories;
 
 /// The time that a parent has to answer when no start is waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The time that standbys have to exit after their parent has. Their supervisors kill them
+/// after two seconds.
+const STANDBYS_EXIT: Duration = Duration::from_secs(5);
 
 /// The largest number of parents per user.
 const MOST_IN_ALL: usize = 8;
@@ -88,21 +93,37 @@ fn standbys(parent: &Parent) -> Vec<RunningStandby> {
         .collect()
 }
 
-/// Stops the parent with this ID, or all; returns their number. Running programs are not
-/// affected.
-pub fn stop(which: &str) -> io::Result<usize> {
+/// The result of [`stop`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// The number of parents that were stopped.
+    pub parents: usize,
+    /// The processes of standbys that were still running at the deadline.
+    pub remaining: Vec<u32>,
+}
+
+/// Stops the parent with this ID, or all, and waits until their standbys have released the
+/// GPU. Running programs are not affected.
+pub fn stop(which: &str) -> io::Result<Stopped> {
     let directory = directories::run_directory()?;
     let chosen: Vec<Parent> = parents(&directory, "")
         .into_iter()
         .filter(|parent| which == "all" || id(parent) == which)
         .collect();
-    for parent in &chosen {
-        leave(parent);
-    }
+    let standbys: Vec<Child> = chosen.iter().flat_map(leave).collect();
+    let deadline = Instant::now() + STANDBYS_EXIT;
+    let remaining = standbys
+        .iter()
+        .filter(|standby| !standby.has_exited_by(deadline))
+        .map(Child::process)
+        .collect();
     if which == "all" {
         tidy(&directory)?;
     }
-    Ok(chosen.len())
+    Ok(Stopped {
+        parents: chosen.len(),
+        remaining,
+    })
 }
 
 /// Removes leftovers of parents: stored reasons, so that creation is tried again, locks,
@@ -163,14 +184,25 @@ fn all_memory() -> u64 {
 }
 
 /// Stops a parent by killing it; its waiting children exit with it. No program depends on it.
-pub(crate) fn leave(parent: &Parent) {
+/// Returns its standbys, which may take a while to exit.
+pub(crate) fn leave(parent: &Parent) -> Vec<Child> {
+    // The kernel shows them as its grandchildren only while it runs.
+    let standbys = of_parent(parent);
+    let mut children: Vec<_> = standbys.iter().map(|it| it.child(parent)).collect();
+    children.iter_mut().flatten().for_each(Child::spare);
     let asked = Connection::open(&parent.socket, Instant::now());
     if asked.is_ok_and(|connection| connection.is_with(parent.process)) {
         // SAFETY: kill takes numbers. The kernel reported that this process listens on the
         // socket of the parent, so the process ID has not been reused.
         unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
     }
+    // One that has begun to serve a start has removed its file, and becomes a program.
+    let waits: Vec<bool> = standbys.iter().map(Waiting::is_listed).collect();
     forget(parent);
+    let children = children.into_iter().zip(waits);
+    children
+        .filter_map(|(child, waits)| child.filter(|_| waits))
+        .collect()
 }
 
 /// Removes the files of a parent and of its standbys, so that no start finds them.

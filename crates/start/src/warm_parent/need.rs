@@ -52,7 +52,9 @@ impl Wish<'_> {
         varying.retain(|name| !known.varies(name));
         if !varying.is_empty() {
             learned::note_varying(&self.learned(), &varying)?;
-            idle.drain(..).for_each(|(parent, _)| leave(&parent));
+            for (parent, _) in idle.drain(..) {
+                leave(&parent);
+            }
         }
         if !replaced.is_empty() || idle.len() + used.len() < MOST_PARENTS {
             return Ok(Some(replaced));

@@ -66,10 +66,15 @@ impl Waiting {
     /// Kills it if it is stopped, and would never answer. One that has begun to serve a start
     /// has removed its file, and is left alone: it may be a program by now.
     pub(crate) fn discard_if_stopped(&self, parent: &Parent) {
-        if is_stopped(self.process as libc::pid_t) && fs::exists(&self.path).unwrap_or(false) {
+        if is_stopped(self.process as libc::pid_t) && self.is_listed() {
             drop(self.child(parent));
             self.remove();
         }
+    }
+
+    /// Returns true if it still waits, or is being prepared.
+    pub(crate) fn is_listed(&self) -> bool {
+        fs::exists(&self.path).unwrap_or(false)
     }
 
     /// From here on nobody finds it.
@@ -78,7 +83,8 @@ impl Waiting {
         let _ = fs::remove_file(&self.socket);
     }
 
-    fn child(&self, parent: &Parent) -> Option<Child> {
+    /// A handle of its process, which is killed unless it is spared; `None` if it has exited.
+    pub(crate) fn child(&self, parent: &Parent) -> Option<Child> {
         Child::new(self.process as libc::pid_t, parent.process)
     }
 }
