@@ -65,7 +65,7 @@ impl Bar {
         if !self.visible {
             return;
         }
-        let width = terminal::width(libc::STDERR_FILENO).unwrap_or(80);
+        let width = terminal::width(std::io::stderr()).unwrap_or(80);
         let text = line(progress, width);
         let _ = write!(std::io::stderr(), "\r\x1b[2K{text}");
         let _ = std::io::stderr().flush();

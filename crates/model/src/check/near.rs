@@ -9,7 +9,7 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
     let written = simple(written);
     let found = names
         .into_iter()
-        .map(|name| (distance(&written, &simple(name)), name))
+        .map(|name| (strsim::levenshtein(&written, &simple(name)), name))
         .min_by_key(|(distance, _)| *distance);
     let near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
     found.filter(near).map(|(_, name)| name)
@@ -24,26 +24,11 @@ pub fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>)
 }
 
 /// Removes variations in case, dashes, underscores and spaces.
-fn simple(name: &str) -> Vec<char> {
+fn simple(name: &str) -> String {
     name.chars()
         .filter(|c| !matches!(c, ' ' | '-' | '_'))
         .flat_map(char::to_lowercase)
         .collect()
-}
-
-/// The Levenshtein distance.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
+use ::tar::EntryType;
 use serde::{Deserialize, Serialize};
 
 use super::checksum::Checksum;
@@ -76,7 +77,7 @@ impl Header {
 
     /// The tar header and the document, the beginning of a bundle.
     pub(super) fn front(text: &[u8]) -> Vec<u8> {
-        let mut bytes = tar::header(NAME, b'0', 0o644, text.len() as u64, 0).to_vec();
+        let mut bytes = tar::header(NAME, EntryType::Regular, 0o644, text.len() as u64, 0).to_vec();
         bytes.extend(text);
         bytes
     }
@@ -85,7 +86,11 @@ impl Header {
     pub(super) fn read(from: &mut dyn Read) -> Result<Header, BundleError> {
         let other = || BundleError::Refused("it is not a preheat bundle".to_owned());
         let first = match tar::next_header(from) {
-            Ok(Some(first)) if first.name == NAME.as_bytes() && first.kind == b'0' => first,
+            Ok(Some(first))
+                if first.name == NAME.as_bytes() && first.kind == EntryType::Regular =>
+            {
+                first
+            }
             Err(why @ BundleError::Failed(_)) => return Err(why),
             _ => return Err(other()),
         };

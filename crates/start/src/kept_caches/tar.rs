@@ -4,6 +4,8 @@
 
 use std::io::{self, Read};
 
+use ::tar::{EntryType, Header};
+
 use super::error::{BundleError, damaged};
 
 pub(super) const BLOCK: usize = 512;
@@ -55,11 +57,18 @@ impl Member {
         }
         // Other programs ignore comments.
         records += &record("comment", &format!("xxh64 {:016x}", self.checksum));
-        let mut bytes = header("preheat-pax", b'x', 0o644, records.len() as u64, 0).to_vec();
+        let length = records.len() as u64;
+        let mut bytes = header("preheat-pax", EntryType::XHeader, 0o644, length, 0).to_vec();
         bytes.extend(records.as_bytes());
-        bytes.resize(bytes.len() + padding(records.len() as u64), 0);
+        bytes.resize(bytes.len() + padding(length), 0);
         let size = if self.size > LARGEST { 0 } else { self.size };
-        bytes.extend(header(&self.path, b'0', self.mode, size, seconds));
+        bytes.extend(header(
+            &self.path,
+            EntryType::Regular,
+            self.mode,
+            size,
+            seconds,
+        ));
         bytes
     }
 }
@@ -69,7 +78,8 @@ pub(super) fn padding(size: u64) -> usize {
     (BLOCK - (size % BLOCK as u64) as usize) % BLOCK
 }
 
-/// A record of an extended header, which begins with its length.
+/// A record of an extended header, which begins with its length. The tar crate writes such
+/// headers too, but without permissions, which the reader requires.
 fn record(name: &str, value: &str) -> String {
     let rest = name.len() + value.len() + 3;
     let mut length = rest + 1;
@@ -80,38 +90,29 @@ fn record(name: &str, value: &str) -> String {
 }
 
 /// A POSIX header; a name that is too long is cut here and complete in the extended header.
-pub(super) fn header(name: &str, kind: u8, mode: u32, size: u64, seconds: u64) -> [u8; BLOCK] {
-    let mut block = [0; BLOCK];
+pub(super) fn header(
+    name: &str,
+    kind: EntryType,
+    mode: u32,
+    size: u64,
+    seconds: u64,
+) -> [u8; BLOCK] {
+    let mut header = Header::new_ustar();
     let name = &name.as_bytes()[..name.len().min(100)];
-    block[..name.len()].copy_from_slice(name);
-    let mut put =
-        |at: usize, text: String| block[at..at + text.len()].copy_from_slice(text.as_bytes());
-    put(100, format!("{mode:07o}"));
-    put(108, format!("{:07o}", 0));
-    put(116, format!("{:07o}", 0));
-    put(124, format!("{:011o}", size.min(LARGEST)));
-    put(136, format!("{:011o}", seconds.min(LARGEST)));
-    put(257, "ustar\u{0}00".to_owned());
-    block[156] = kind;
-    let sum = sum(&block);
-    block[148..156].copy_from_slice(format!("{sum:06o}\u{0} ").as_bytes());
-    block
-}
-
-/// The sum of all bytes, with the field of the sum counted as spaces.
-fn sum(block: &[u8; BLOCK]) -> u32 {
-    let bytes = block.iter().enumerate();
-    bytes
-        .map(|(at, &byte)| match at {
-            148..156 => u32::from(b' '),
-            _ => u32::from(byte),
-        })
-        .sum()
+    header.as_old_mut().name[..name.len()].copy_from_slice(name);
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(size.min(LARGEST));
+    header.set_mtime(seconds.min(LARGEST));
+    header.set_cksum();
+    *header.as_bytes()
 }
 
 /// The fields of a plain header.
 pub(super) struct Plain {
-    pub kind: u8,
+    pub kind: EntryType,
     pub name: Vec<u8>,
     pub mode: u32,
     pub size: u64,
@@ -124,17 +125,21 @@ pub(super) fn next_header(from: &mut dyn Read) -> Result<Option<Plain>, BundleEr
     if block == [0; BLOCK] {
         return Ok(None);
     }
-    if &block[257..263] != b"ustar\0" || octal(&block[148..156]) != Some(u64::from(sum(&block))) {
+    let header = Header::from_byte_slice(&block);
+    let mut summed = header.clone();
+    summed.set_cksum();
+    let sums = header.cksum().ok().zip(summed.cksum().ok());
+    if header.as_ustar().is_none() || sums.is_none_or(|(read, computed)| read != computed) {
         return Err(damaged("a header is invalid"));
     }
-    let (Some(mode), Some(size)) = (octal(&block[100..108]), octal(&block[124..136])) else {
+    let (Ok(mode), Ok(size)) = (header.mode(), header.size()) else {
         return Err(damaged("a number is invalid"));
     };
-    let name = block[..100].split(|&byte| byte == 0).next();
+    let name = header.as_old().name.split(|&byte| byte == 0).next();
     Ok(Some(Plain {
-        kind: block[156],
+        kind: header.entry_type(),
         name: name.unwrap_or_default().to_vec(),
-        mode: mode as u32,
+        mode,
         size,
     }))
 }
@@ -144,28 +149,19 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
     let Some(extended) = next_header(from)? else {
         return Ok(None);
     };
-    let what = match extended.kind {
-        b'x' if extended.size <= LONGEST => None,
-        b'x' => Some("an extended header that is too long"),
-        b'1' | b'2' => Some("a link"),
-        b'3' | b'4' => Some("a device"),
-        b'5' => Some("a directory"),
-        b'6' => Some("a pipe"),
-        _ => Some("an entry that is not a regular file, or has no checksum"),
-    };
-    if let Some(what) = what {
-        return Err(never(what));
+    match extended.kind {
+        EntryType::XHeader if extended.size <= LONGEST => {}
+        EntryType::XHeader => return Err(never("an extended header that is too long")),
+        EntryType::Regular => return Err(never("a file without a checksum")),
+        other => return Err(never(kind_name(other))),
     }
     let mut text = vec![0; extended.size as usize];
     fill(from, &mut text)?;
     pass_padding(from, extended.size)?;
     let text = String::from_utf8(text).map_err(|_| damaged("a name is not UTF-8"))?;
     let plain = next_header(from)?.ok_or_else(|| damaged("a file is missing"))?;
-    match plain.kind {
-        b'0' => {}
-        b'1' | b'2' => return Err(never("a link")),
-        b'3' | b'4' => return Err(never("a device")),
-        _ => return Err(never("an entry that is not a regular file")),
+    if plain.kind != EntryType::Regular {
+        return Err(never(kind_name(plain.kind)));
     }
     if plain.mode & !0o777 != 0 {
         return Err(never("a file that runs as another user"));
@@ -182,7 +178,8 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
     Ok(Some(member))
 }
 
-/// Parses an extended header, which must have a path, a time and a checksum.
+/// Parses an extended header, which must have a path, a time and a checksum. The parser of
+/// the tar crate splits at newlines, which a path may contain.
 fn read_records(mut text: &str, member: &mut Member) -> Option<()> {
     let mut seen = 0;
     while !text.is_empty() {
@@ -234,9 +231,14 @@ fn never(what: &str) -> BundleError {
     BundleError::Refused(format!("it contains {what}, which preheat never packs"))
 }
 
-fn octal(field: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?;
-    u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
+fn kind_name(kind: EntryType) -> &'static str {
+    match kind {
+        EntryType::Link | EntryType::Symlink => "a link",
+        EntryType::Char | EntryType::Block => "a device",
+        EntryType::Directory => "a directory",
+        EntryType::Fifo => "a pipe",
+        _ => "an entry that is not a regular file",
+    }
 }
 
 #[cfg(test)]
@@ -260,6 +262,7 @@ mod tests {
             member("a/b", 0),
             member(&long, LARGEST),
             member("a", LARGEST + 1),
+            member("a\nb", 1),
         ] {
             let front = member.front();
             assert_eq!(front.len() % BLOCK, 0);
@@ -281,10 +284,10 @@ mod tests {
     #[test]
     fn entries_that_preheat_does_not_write_are_refused() {
         for (kind, word) in [
-            (b'1', "link"),
-            (b'2', "link"),
-            (b'3', "device"),
-            (b'5', "directory"),
+            (EntryType::Link, "link"),
+            (EntryType::Symlink, "link"),
+            (EntryType::Char, "device"),
+            (EntryType::Directory, "directory"),
         ] {
             let alone = header("a", kind, 0o644, 0, 0);
             let why = next_member(&mut alone.as_slice()).expect_err("it is refused");
@@ -298,7 +301,7 @@ mod tests {
         other.mode = 0o4755;
         let why = next_member(&mut other.front().as_slice()).expect_err("it is refused");
         assert!(why.to_string().contains("another user"), "{why}");
-        let plain = header("a", b'0', 0o644, 0, 0);
+        let plain = header("a", EntryType::Regular, 0o644, 0, 0);
         assert!(next_member(&mut plain.as_slice()).is_err());
         let short = &member("a", 0).front()[..700];
         let why = next_member(&mut &short[..]).expect_err("it is refused");

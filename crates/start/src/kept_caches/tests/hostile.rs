@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use ::tar::EntryType;
+
 use super::super::checksum::Checksum;
 use super::super::header::Header;
 use super::super::tar::{BLOCK, Member, header as block, padding};
@@ -102,18 +104,18 @@ fn paths_outside_the_caches_are_refused() {
 fn links_devices_and_setuid_files_are_refused() {
     let scratch = Scratch::new();
     for (kind, mode) in [
-        (b'1', 0o644),
-        (b'2', 0o644),
-        (b'3', 0o644),
-        (b'6', 0o644),
-        (b'0', 0o4755),
+        (EntryType::Link, 0o644),
+        (EntryType::Symlink, 0o644),
+        (EntryType::Char, 0o644),
+        (EntryType::Fifo, 0o644),
+        (EntryType::Regular, 0o4755),
     ] {
         let mut made = bundle(&scratch, &[FINE]);
         // The last header is that of the file, before its content and the end.
         let at = made.len() - 4 * BLOCK;
         made[at..at + BLOCK].copy_from_slice(&block(FINE.0, kind, mode, 9, 1));
         let why = refusal(&scratch, made.as_slice());
-        assert!(why.contains("never packs"), "{kind}: {why}");
+        assert!(why.contains("never packs"), "{kind:?}: {why}");
     }
 }
 
@@ -122,7 +124,7 @@ fn wrong_sizes_are_refused() {
     let scratch = Scratch::new();
     let mut made = bundle(&scratch, &[FINE]);
     let at = made.len() - 4 * BLOCK;
-    made[at..at + BLOCK].copy_from_slice(&block(FINE.0, b'0', 0o644, 1 << 32, 1));
+    made[at..at + BLOCK].copy_from_slice(&block(FINE.0, EntryType::Regular, 0o644, 1 << 32, 1));
     // The stream never ends.
     let endless = made.as_slice().chain(io::repeat(0));
     let why = refusal(&scratch, endless);
