@@ -5,7 +5,7 @@ use preheat_model::check::{CheckReport, Line, Verdict};
 use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::command::command_line;
 use crate::terminal::cells::{bar, middle};
-use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
+use crate::terminal::{Screen, Style, Terminal, clean, fit, pad, width};
 
 /// The maximum width of the bar that shows how much of a limit is used.
 const BAR: usize = 12;
@@ -98,8 +98,8 @@ fn table(screen: &mut Screen, lines: &[Line]) {
     name = name.min(room.saturating_sub(rest).max(LEAST_NAME));
     let row = |mark: &str, [of, limit, value, part]: [&str; 4], bar: &str| {
         let mut text = format!(
-            "{mark} {:<name$}  {limit:>most$}  {value:<found$}",
-            fit(of, name)
+            "{mark} {}  {limit:>most$}  {value:<found$}",
+            pad(&fit(of, name), name)
         );
         if bars > 0 {
             text.push_str(&format!("  {bar:<bars$}"));

@@ -1,6 +1,6 @@
 //! Cells shared by the tables: durations, bars and truncated names.
 
-use super::text::{fit, width};
+use super::text::{fit, split_at_column, width};
 use crate::units::{ABSENT, duration_parts};
 
 /// Formats durations for a column: numbers right-aligned, units left-aligned, equal widths.
@@ -33,8 +33,7 @@ pub(crate) fn bar(value: f64, longest: f64, columns: usize) -> String {
 
 /// Truncates `text` to `limit` columns in the middle, since names differ at their ends.
 pub(crate) fn middle(text: &str, limit: usize) -> String {
-    let length = width(text);
-    if length <= limit {
+    if width(text) <= limit {
         return text.to_owned();
     }
     if limit == 0 {
@@ -42,9 +41,15 @@ pub(crate) fn middle(text: &str, limit: usize) -> String {
     }
     let tail = (limit - 1) / 2;
     let head = limit - 1 - tail;
-    let left: String = text.chars().take(head).collect();
-    let right: String = text.chars().skip(length - tail).collect();
-    format!("{}…{}", left.trim_end(), right.trim_start())
+    let (left, _) = split_at_column(text, head);
+    // The shortest beginning whose rest fits.
+    let mut rests = text.char_indices().map(|(at, _)| &text[at..]);
+    let right = rests.find(|rest| width(rest) <= tail);
+    format!(
+        "{}…{}",
+        left.trim_end(),
+        right.unwrap_or_default().trim_start()
+    )
 }
 
 /// Returns true if a name is made of words, and is not a path or a signature.
@@ -97,6 +102,7 @@ mod tests {
         assert_eq!(middle("abcdef", 1), "…");
         assert_eq!(middle("abcdef", 2), "a…");
         assert_eq!(middle("abcdef", 0), "");
+        assert_eq!(middle("訓練/計画.py", 8), "訓練….py");
     }
 
     #[test]

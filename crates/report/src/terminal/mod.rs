@@ -21,7 +21,7 @@ use crate::units::bytes;
 pub(crate) use screen::Screen;
 pub(crate) use style::Style;
 pub use text::hanging;
-pub(crate) use text::{clean, fit, width};
+pub(crate) use text::{clean, fit, pad, width};
 
 /// The properties of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

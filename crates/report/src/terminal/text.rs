@@ -1,10 +1,29 @@
-//! Wraps and truncates text. Width is counted in characters.
+//! Wraps, pads and truncates text. Width is counted in columns of a terminal: names of
+//! programs and files may contain wide characters, which take two.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::units::{TIE, tie};
 
 /// The width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
+}
+
+/// The longest beginning of `text` that is at most `limit` columns wide, and the rest.
+pub(super) fn split_at_column(text: &str, limit: usize) -> (&str, &str) {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > limit
+    });
+    text.split_at(end.map_or(text.len(), |(at, _)| at))
+}
+
+/// `text` followed by spaces up to `columns`. A `{:<columns$}` would count characters.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
 }
 
 /// Removes control characters and repeated spaces: names and messages come from drivers and
@@ -28,23 +47,25 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in tie(&clean(text)).split(' ') {
-        let mut word: Vec<char> = word
-            .chars()
-            .map(|c| if c == TIE { ' ' } else { c })
-            .collect();
+        let word = word.replace(TIE, " ");
+        let mut word = word.as_str();
         loop {
             let limit = if lines.is_empty() { first } else { rest };
             let used = width(&line);
             let gap = usize::from(used > 0);
-            if used + gap + word.len() <= limit {
+            if used + gap + width(word) <= limit {
                 if gap == 1 {
                     line.push(' ');
                 }
-                line.extend(&word);
+                line.push_str(word);
                 break;
             }
-            if used == 0 && word.len() > rest.max(limit) {
-                line.extend(word.drain(..limit));
+            if used == 0 && width(word) > rest.max(limit) {
+                // At least one character, or a wide one in a narrow line would never end.
+                let one = word.chars().next().and_then(|c| c.width()).unwrap_or(1);
+                let (begin, end) = split_at_column(word, limit.max(one));
+                line.push_str(begin);
+                word = end;
             }
             lines.push(std::mem::take(&mut line));
         }
@@ -74,8 +95,8 @@ pub(crate) fn fit(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
-    let mut cut: String = text.chars().take(limit.saturating_sub(1)).collect();
-    cut.truncate(cut.trim_end().len());
+    let (begin, _) = split_at_column(text, limit.saturating_sub(1));
+    let mut cut = begin.trim_end().to_owned();
     if limit > 0 {
         cut.push('…');
     }
@@ -114,10 +135,19 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_counted_not_bytes() {
+    fn columns_are_counted_not_bytes() {
         assert_eq!(wrap("µµµ ×××", 7, 7), ["µµµ ×××"]);
         assert_eq!(fit("µµµµ", 4), "µµµµ");
         assert_eq!(fit("µµµµµ", 4), "µµµ…");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(width("訓練.py"), 7);
+        assert_eq!(pad("訓練", 6), "訓練  ");
+        assert_eq!(fit("訓練計画", 6), "訓練…");
+        assert_eq!(wrap("訓練計画", 5, 5), ["訓練", "計画"]);
+        assert_eq!(wrap("訓練", 1, 1), ["訓", "練"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A small table. Columns are as wide as their content; the first one is truncated if the
 //! table is too wide.
 
-use crate::terminal::{Screen, Style, width};
+use crate::terminal::cells::middle;
+use crate::terminal::{Screen, Style, pad, width};
 
 /// A column.
 pub(super) struct Column {
@@ -51,11 +52,11 @@ impl Grid {
             *width = (*width).min(first.max(8));
         }
         let set = |at: usize, text: &str| {
-            let text = shortened(text, widths[at]);
+            let text = middle(text, widths[at]);
             let gap = "  ";
             match self.columns[at].right {
                 true => format!("{gap}{text:>0$}", widths[at]),
-                false => format!("{gap}{text:<0$}", widths[at]),
+                false => format!("{gap}{}", pad(&text, widths[at])),
             }
         };
         let head: String = (self.columns.iter().enumerate())
@@ -70,36 +71,5 @@ impl Grid {
                     .collect(),
             );
         }
-    }
-}
-
-/// Truncates `text` in the middle, since names differ at their ends.
-pub(super) fn shortened(text: &str, limit: usize) -> String {
-    let count = width(text);
-    if count <= limit {
-        return text.to_owned();
-    }
-    if limit < 3 {
-        return text.chars().take(limit).collect();
-    }
-    let tail = (limit - 1) / 2;
-    let head = limit - 1 - tail;
-    let mut cut: String = text.chars().take(head).collect();
-    cut.push('…');
-    cut.extend(text.chars().skip(count - tail));
-    cut
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_cut_in_the_middle() {
-        assert_eq!(shortened("abcdefghij", 10), "abcdefghij");
-        assert_eq!(shortened("abcdefghij", 7), "abc…hij");
-        assert_eq!(shortened("abcdefghij", 6), "abc…ij");
-        assert_eq!(shortened("abc", 2), "ab");
-        assert_eq!(shortened("µµµµµ", 3), "µ…µ");
     }
 }

@@ -5,7 +5,7 @@ use preheat_model::stats::{Class, Consistency};
 
 use super::grid::{Column, Grid};
 use crate::classify::words;
-use crate::terminal::{Screen, Style, clean};
+use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{ABSENT, ratio, span};
 
 use super::time;
@@ -39,7 +39,7 @@ pub(super) fn show(screen: &mut Screen, report: &ClassifyReport) {
             .map(|(name, benchmark)| row(name, benchmark))
             .collect(),
     };
-    let longest = names.iter().map(|name| name.chars().count()).max();
+    let longest = names.iter().map(|name| width(name)).max();
     let wanted = longest.unwrap_or(0).min(NAME);
     if grid.room_of_first(screen.terminal.width) < wanted {
         grid.remove(INTERVAL);

@@ -4,7 +4,7 @@ use preheat_model::run::{Cause, Item, RunReport};
 
 use super::super::words::{own_line, short, waited};
 use crate::terminal::cells::{durations, is_words, name as cut};
-use crate::terminal::{Screen, Style, clean, width};
+use crate::terminal::{Screen, Style, clean, pad, width};
 use crate::units::{bytes, duration};
 
 /// The number of items to show.
@@ -109,7 +109,7 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
     for ((entry, time), title) in entries.iter().zip(&times).zip(&names) {
         let mut line = vec![
             (Style::Plain, format!("  {time}  ")),
-            (Style::Bold, format!("{:<name$}  ", cut(title, name))),
+            (Style::Bold, format!("{}  ", pad(&cut(title, name), name))),
         ];
         if causes > 0 {
             line.push((Style::Plain, format!("{:<causes$}  ", cause(entry.cause))));
