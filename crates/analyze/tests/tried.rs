@@ -75,6 +75,25 @@ fn significant_savings_are_kept() {
 }
 
 #[test]
+fn kept_caches_are_predicted_from_starts_with_empty_ones() {
+    let [filled, empty, kept] = [(1.0, 1), (3.0, 2), (1.1, 3)].map(|(s, at)| starts(s, 0.0, 5, at));
+    let variants = [
+        (&[][..], Temperature::Process, &filled),
+        (&[][..], Temperature::Caches, &empty),
+        (&["kept-caches"][..], Temperature::Caches, &kept),
+    ];
+    let variants = variants.map(|(remedies, against, report)| Variant {
+        remedies,
+        against,
+        recording: "recording",
+        report,
+    });
+    let report = try_out(&variants, Vec::new(), "0.1.0");
+    let predicted = of(&report, "kept-caches").predicted.expect("a prediction");
+    assert!((predicted - 2.0).abs() < 1e-9, "{predicted}");
+}
+
+#[test]
 fn a_remedy_that_helps_only_alone_is_not_kept() {
     let report = tried(
         &[

@@ -221,19 +221,29 @@ impl<'a> Measured<'a> {
             };
             Tried {
                 id: candidate.id.to_owned(),
-                predicted: plain.and_then(|plain| {
-                    let predicted = plain
-                        .remedies
-                        .iter()
-                        .find(|remedy| remedy.id == candidate.id);
-                    predicted.map(|remedy| remedy.saving).filter(|by| *by > 0.0)
-                }),
+                predicted: plain.and_then(|plain| self.predicted(candidate, plain)),
                 alone: candidate.alone.map(|of| of.saved),
                 with_others: candidate.beside.map(|of| of.saved),
                 kept,
             }
         });
         decisions.collect()
+    }
+
+    /// The saving that plain starts predict. Kept caches make a start with empty ones like
+    /// one with filled ones.
+    fn predicted(&self, candidate: &Candidate, plain: &RunReport) -> Option<f64> {
+        let by = match candidate.against {
+            Temperature::Caches => {
+                let filled = self.find(&[], Temperature::Process)?;
+                candidate.plain - mean(&self.logs[filled])?.value.exp()
+            }
+            _ => {
+                let mut remedies = plain.remedies.iter();
+                remedies.find(|remedy| remedy.id == candidate.id)?.saving
+            }
+        };
+        Some(by).filter(|by| *by > 0.0)
     }
 
     /// Returns true if later iterations of the second variant are slower than those of the

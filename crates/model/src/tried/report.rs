@@ -95,7 +95,7 @@ pub struct TriedVariant {
 pub struct Tried {
     /// Its id.
     pub id: String,
-    /// The saving in seconds predicted from a recorded plain start, if any.
+    /// The saving in seconds predicted from plain starts, if any.
     pub predicted: Option<f64>,
     /// The seconds it saves alone.
     pub alone: Option<Estimate>,
