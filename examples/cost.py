@@ -69,9 +69,10 @@ def start(kind, arguments, scratch, number):
     environment = {**os.environ, "TIMERS": str(timers)}
     if kind == "profiled":
         environment["PROFILER"] = "1"
-    if kind == "recorded":
+    if kind in ("recorded", "other"):
         recording = scratch / f"recording-{number}"
-        command = [arguments.preheat, "run", "--starts", "1", "--output", str(recording), "--", *command]
+        program = arguments.preheat if kind == "recorded" else arguments.other
+        command = [program, "run", "--starts", "1", "--output", str(recording), "--", *command]
     environment["BEGAN"] = repr(time.monotonic())
     subprocess.run(command, env=environment, check=True, capture_output=True)
     return json.loads(timers.read_text())
@@ -136,6 +137,7 @@ def within(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preheat", default="preheat", help="the program to measure")
+    parser.add_argument("--other", help="another build of preheat, measured beside it")
     parser.add_argument("--starts", type=int, default=6, help="starts of each kind")
     parser.add_argument("--seed", type=int, default=1, help="seeds the order")
     parser.add_argument("--no-profiler", action="store_true", help="leave torch.profiler out")
@@ -151,6 +153,7 @@ def main():
         return within(arguments)
     cores = sorted(os.sched_getaffinity(0))
     kinds = ["plain", "recorded"] + ([] if arguments.no_profiler else ["profiled"])
+    kinds += ["other"] if arguments.other else []
     order = kinds * arguments.starts
     random.Random(arguments.seed).shuffle(order)
     names = ["time to first", "first", "steady", "fastest"]
