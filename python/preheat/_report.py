@@ -31,6 +31,7 @@ CAUSES = (
     "device-to-host copy",
     "collective set-up",
     "graph capture",
+    "GPU restore",
     "waiting for the device",
     "steady work",
     "program's own CPU time",

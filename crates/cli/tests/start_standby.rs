@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use preheat_model::run::Cause;
+
 mod support;
 use support::{Directory, Said, preheat, python, require, run, wait_for};
 
@@ -46,6 +48,11 @@ struct Card {
 impl Card {
     /// A program that was started once, plainly, in a directory with a scripted driver.
     fn learned(program: &str) -> Option<Card> {
+        Card::learned_with(program, &[])
+    }
+
+    /// The same, with arguments in that start.
+    fn learned_with(program: &str, arguments: &[&str]) -> Option<Card> {
         let gcc = Command::new("gcc").arg("--version").output().is_ok();
         require("gcc", gcc.then_some(()))?;
         let python = require("python", python())?;
@@ -74,7 +81,7 @@ impl Card {
         fs::write(directory.join("program.py"), program).unwrap();
         let card = Card { directory, python };
         // The parent and a first standby are made in the background then.
-        let said = card.start("parked", &[]);
+        let said = card.start("parked", arguments);
         assert!(said.err.contains("started plainly"), "{}", said.err);
         Some(card)
     }
@@ -365,6 +372,129 @@ fn a_parked_standby_is_restored_behind_the_program() {
         .filter_map(|line| line.strip_suffix(&format!(" {standby}")))
         .collect();
     assert_eq!(own, ["Lock", "Checkpoint", "Restore", "Unlock"]);
+}
+
+/// Forks, and executes another program in its place; both show whether the card was away.
+const REPLACED: &str = r#"
+import ctypes, os, sys
+driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+gate = os.path.join(os.environ["FAKE_STATE"], "Restore.gate")
+open("ran", "a").write("x")
+if sys.argv[1] == "fork":
+    child = os.fork()
+    if child == 0:
+        os.write(1, b"away\n" if os.path.exists(gate) else b"back\n")
+        os._exit(0)
+    os.waitpid(child, 0)
+elif sys.argv[1] == "exec":
+    code = "import os, sys; print('away' if os.path.exists(sys.argv[1]) else 'back')"
+    os.execv(sys.executable, [sys.executable, "-c", code, gate])
+elif sys.argv[1] == "use":
+    driver.cuInit(0)
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+"#;
+
+#[test]
+fn forks_execs_and_the_end_wait_for_a_restore() {
+    let Some(card) = Card::learned_with(REPLACED, &["use"]) else {
+        return;
+    };
+    for (what, shown) in [("fork", "back\n"), ("exec", "back\n"), ("end", "")] {
+        assert_eq!(card.prepare("parked", 1).code, Some(0));
+        let standby = card.standbys("parked")[0];
+        card.script("Restore.gate", "");
+        card.runs();
+        let mut started = card.command(&["-v", "--standby"], &[what]);
+        let child = started
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        for file in ["state/Restore.reached", "ran"] {
+            wait_for(&card.directory.join(file), &mut child);
+        }
+        assert!(handle(standby).is_some(), "{what}: it has ended before");
+        card.unscript("Restore.gate");
+        card.unscript("Restore.reached");
+        let done = child.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&done.stderr);
+        assert!(error.contains("from the parked standby"), "{error}");
+        assert_eq!(String::from_utf8_lossy(&done.stdout), shown, "{what}");
+        assert_eq!(done.status.code(), Some(0), "{what}: {error}");
+        // The restore was complete before the process ended.
+        let calls = fs::read_to_string(card.directory.join("state/calls")).unwrap();
+        assert!(calls.contains(&format!("Unlock {standby}\n")), "{calls}");
+        assert!(!error.contains("could not be restored"), "{error}");
+    }
+}
+
+/// Repeats a kernel.
+const STEPS: &str = r#"
+import ctypes
+driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+for number in range(30):
+    for kernel in (0x2000, 0x2010):
+        kernel = ctypes.c_void_p(kernel)
+        assert driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None) == 0
+    assert driver.cuCtxSynchronize() == 0
+"#;
+
+#[test]
+fn a_recording_shows_the_time_that_a_restore_took() {
+    let Some(card) = Card::learned(STEPS) else {
+        return;
+    };
+    let record = |options: &[&str], recording: &str| {
+        let start = card.command(options, &[]);
+        let mut command = preheat();
+        command
+            .args(["run", "--starts", "1", "--output", recording, "--json"])
+            .arg(format!("{recording}.json"))
+            .arg("--")
+            .arg(start.get_program())
+            .args(start.get_args());
+        card.with_environment(&mut command);
+        command
+    };
+    // The parent of recorded starts is another one, with the recorder.
+    let said = run(&mut record(&["--prepare", "--standby"], "prepared"));
+    let standbys = card.standbys("parked");
+    assert!(!standbys.is_empty(), "{}", said.err);
+    card.script("Restore.gate", "");
+    let mut recorded = record(&["-v", "--standby"], "recorded");
+    let child = recorded
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    wait_for(&card.directory.join("state/Restore.reached"), &mut child);
+    let calls = fs::read_to_string(card.directory.join("state/calls")).unwrap();
+    let restored = standbys.iter().find(|it| {
+        let waits = card.directory.join(&format!("state/{it}.waits"));
+        if card.standbys("parked").contains(it) {
+            return false; // Another one, for starts without a recording.
+        }
+        wait_for(&waits, &mut child);
+        true
+    });
+    assert!(restored.is_some(), "{calls}");
+    card.unscript("Restore.gate");
+    let done = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert!(error.contains("from the parked standby"), "{error}");
+    let text = fs::read_to_string(card.directory.join("recorded.json")).unwrap();
+    let report: preheat_model::run::RunReport = serde_json::from_str(&text).unwrap();
+    let seconds = |cause: Cause| {
+        let own = report.causes.iter().filter(|it| it.cause == cause);
+        own.map(|it| it.seconds).sum::<f64>()
+    };
+    assert!(seconds(Cause::GpuRestore) > 0.0, "{text}");
+    let sum: f64 = report.causes.iter().map(|it| it.seconds).sum();
+    let total = report.time_to_first.estimate;
+    assert!((sum / total - 1.0).abs() < 0.001, "{sum} of {total}");
 }
 
 #[test]

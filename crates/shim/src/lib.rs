@@ -10,6 +10,7 @@
 //!
 //! `ahead` and `chain` record nothing: the first initializes the driver in the background,
 //! the second finds the Python that a command becomes, if `preheat start` requests it.
+//! `restore` knows when the GPU of a standby is being restored.
 
 mod ahead;
 mod callers;
@@ -21,4 +22,5 @@ pub mod hooks;
 pub mod loader;
 pub mod python;
 pub mod recorder;
+mod restore;
 pub mod start;

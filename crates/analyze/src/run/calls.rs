@@ -74,6 +74,7 @@ const NAMES: &[(&str, Cause)] = &[
     ("cuGraphCreate", Cause::GraphCapture),
     ("cuGraphUpload", Cause::GraphCapture),
     ("cuGraphClone", Cause::GraphCapture),
+    ("cuCheckpointProcessRestore", Cause::GpuRestore),
 ];
 
 /// Functions by name prefix; the first match decides.
@@ -174,6 +175,7 @@ mod tests {
             ("cuEventSynchronize", Cause::WaitingForDevice),
             ("ncclCommInitRankConfig", Cause::CollectiveSetUp),
             ("cuGraphInstantiateWithFlags", Cause::GraphCapture),
+            ("cuCheckpointProcessRestore", Cause::GpuRestore),
         ] {
             assert_eq!(meaning(name), Meaning::Is(cause), "{name}");
         }

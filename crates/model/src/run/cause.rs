@@ -50,6 +50,9 @@ pub enum Cause {
     /// Graphs captured and instantiated.
     #[serde(rename = "graph capture")]
     GraphCapture,
+    /// A parked GPU restored behind the running program.
+    #[serde(rename = "GPU restore")]
+    GpuRestore,
     /// The host waits for the device.
     #[serde(rename = "waiting for the device")]
     WaitingForDevice,
@@ -69,7 +72,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order in which a program meets them.
-    pub const ALL: [Cause; 20] = [
+    pub const ALL: [Cause; 21] = [
         Cause::ProcessStart,
         Cause::LibraryLoading,
         Cause::PythonImports,
@@ -85,6 +88,7 @@ impl Cause {
         Cause::DeviceToHost,
         Cause::CollectiveSetUp,
         Cause::GraphCapture,
+        Cause::GpuRestore,
         Cause::WaitingForDevice,
         Cause::SteadyWork,
         Cause::OwnCpu,
@@ -115,6 +119,7 @@ impl Cause {
             Cause::DeviceToHost => "device-to-host copy",
             Cause::CollectiveSetUp => "collective set-up",
             Cause::GraphCapture => "graph capture",
+            Cause::GpuRestore => "GPU restore",
             Cause::WaitingForDevice => "waiting for the device",
             Cause::SteadyWork => "steady work",
             Cause::OwnCpu => "program's own CPU time",
@@ -161,6 +166,9 @@ impl Cause {
             }
             Cause::CollectiveSetUp => "Processes discover and connect to each other (NCCL).",
             Cause::GraphCapture => "Work is captured as a graph and prepared for replay.",
+            Cause::GpuRestore => {
+                "The program waits until the GPU of a parked standby is restored (preheat start --standby)."
+            }
             Cause::WaitingForDevice => "The host waits until the device is done.",
             Cause::SteadyWork => {
                 "Work that a steady iteration does too; not part of the cold start."

@@ -43,6 +43,7 @@ fn look(cause: Cause) -> Look {
         Cause::DeviceToHost => (("#c9a87c", INK), ("#e6cfa8", INK), Falling),
         Cause::CollectiveSetUp => (("#f0e442", INK), ("#f5ec7a", INK), Plain),
         Cause::GraphCapture => (("#b0a500", INK), ("#c9c04a", INK), Rising),
+        Cause::GpuRestore => (("#8a1c1c", PAPER), ("#e0605a", INK), Dots),
         Cause::WaitingForDevice => (("#a5b4c2", INK), ("#7f93a6", INK), Rising),
         Cause::SteadyWork => (("#4c545d", PAPER), ("#c5c9ce", INK), Plain),
         Cause::OwnCpu => (("#a9bd6e", INK), ("#bccf85", INK), Plain),

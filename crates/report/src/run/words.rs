@@ -254,6 +254,7 @@ pub(crate) fn short(cause: Cause) -> &'static str {
         Cause::DeviceToHost => "from device",
         Cause::CollectiveSetUp => "collectives",
         Cause::GraphCapture => "graphs",
+        Cause::GpuRestore => "restore",
         Cause::WaitingForDevice => "waiting",
         Cause::SteadyWork => "steady",
         Cause::OwnCpu => "own CPU",

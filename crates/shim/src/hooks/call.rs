@@ -9,8 +9,10 @@ use super::words::{self, Words};
 use super::{copied, driver, events, image, memory, wrap};
 use crate::recorder::system::Errno;
 use crate::recorder::{self, Open, detail};
-use preheat_wire::{Allocation, Copied, Image, Kind};
+use crate::restore;
+use preheat_wire::{Allocation, Copied, Image, Kind, Shape};
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The minimum size of an allocation after which the device memory is sampled.
 const LARGE: usize = 1 << 20;
@@ -68,6 +70,21 @@ pub(crate) unsafe extern "C" fn forward(
     }
 }
 
+/// Begins the span of a wait for the restored GPU, with the symbol of the function that
+/// another process calls for that.
+fn begin_wait() -> Open {
+    /// No wrapper has this number.
+    const SYMBOL: u16 = wrap::SLOTS as u16;
+    static DEFINED: AtomicU32 = AtomicU32::new(0);
+    let generation = recorder::generation();
+    if generation != 0 && DEFINED.swap(generation, Ordering::Relaxed) != generation {
+        let text = b"cuCheckpointProcessRestore\0libcuda.so.1";
+        let open = recorder::begin(Kind::Symbol, SYMBOL, u64::from(SYMBOL), 0, text, false);
+        open.end(Shape::Plain as i32, None);
+    }
+    recorder::begin(Kind::Call, SYMBOL, 0, 0, &[], false)
+}
+
 /// A call in progress.
 #[derive(Clone, Copy)]
 struct Call {
@@ -85,6 +102,27 @@ impl Call {
 
     #[inline]
     fn real(self) -> usize {
+        if restore::is_under_way() {
+            return self.behind_restore();
+        }
+        self.forwarded()
+    }
+
+    /// A call that waits in the driver until the GPU is restored. The wait is a span within
+    /// that of the call; its length is 0 if the call did not wait.
+    #[cold]
+    #[inline(never)]
+    fn behind_restore(self) -> usize {
+        let open = begin_wait();
+        let result = self.forwarded();
+        let now = recorder::now();
+        let end = restore::ended().map_or(open.began(), |end| end.clamp(open.began(), now));
+        open.end_at(end, 0, None);
+        result
+    }
+
+    #[inline]
+    fn forwarded(self) -> usize {
         // SAFETY: the slot's function and the words of its call; the entry defines how many
         // words a function of this name has.
         unsafe { self.words.call(self.real, self.entry.width) }

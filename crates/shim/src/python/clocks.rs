@@ -175,12 +175,9 @@ pub(super) unsafe extern "C" fn hook(
     // its code is replaced by a function of the same type.
     unsafe {
         if let &[function, number] = slice(arguments, count) {
-            let its_type = (api.object_type)(function);
-            let builtin = its_type == api.builtin_type;
-            api.drop(its_type);
+            let definition = definition(function);
             let number = api.value(number) as usize;
-            if let (true, Some(place), Some(code)) = (builtin, HOOKED.get(number), code(number)) {
-                let definition = (*function.cast::<Builtin>()).definition;
+            if let (Some(place), Some(code)) = (HOOKED.get(number), code(number)) {
                 let free = place.original.load(Ordering::Acquire).is_null();
                 if free && !definition.is_null() && (*definition).flags == place.flags {
                     let original = (*definition).function.cast_mut();
@@ -192,6 +189,25 @@ pub(super) unsafe extern "C" fn hook(
         }
     }
     api.nothing()
+}
+
+/// The definition of a built-in function; null for anything else.
+///
+/// # Safety
+/// The object must be alive, and the interpreter's lock held.
+pub(super) unsafe fn definition(function: Pointer) -> *mut MethodDefinition {
+    let Some(api) = api() else { return null_mut() };
+    // SAFETY: a live object, and a built-in function has this layout.
+    unsafe {
+        let its_type = (api.object_type)(function);
+        let builtin = its_type == api.builtin_type;
+        api.drop(its_type);
+        if builtin {
+            (*function.cast::<Builtin>()).definition
+        } else {
+            null_mut()
+        }
+    }
 }
 
 /// `clock_settings(library, synchronize)`: the directory of the standard library, and

@@ -12,6 +12,7 @@ mod clocks;
 mod compiled;
 mod imports;
 mod path;
+mod replaced;
 
 use crate::hooks;
 use crate::recorder::{self, Open, detail};
@@ -51,9 +52,10 @@ const fn method(name: &'static CStr, function: Fast) -> MethodDefinition {
     }
 }
 
-static METHODS: [MethodDefinition; 20] = [
+static METHODS: [MethodDefinition; 21] = [
     method(c"begin", begin),
     method(c"ahead", ahead),
+    method(c"watch_restore", replaced::watch),
     method(c"around", around::around),
     method(c"within", around::within),
     method(c"watch_imports", imports::watch),

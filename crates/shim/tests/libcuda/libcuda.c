@@ -82,11 +82,14 @@ static int scripted_error(const char *name) {
     return error;
 }
 
-/* A locked process waits. */
+/* A locked process waits, and shows it by the file PROCESS.waits. */
 static void wait_until_unlocked(void) {
-    char file[64];
+    char file[64], waits[64], path[4096];
     if (!getenv("FAKE_STATE")) return;
     snprintf(file, sizeof file, "%d.locked", getpid());
+    if (!is_in_state(file)) return;
+    snprintf(waits, sizeof waits, "%d.waits", getpid());
+    fclose(fopen(state_path(path, waits), "w"));
     while (is_in_state(file)) usleep(1000);
 }
 

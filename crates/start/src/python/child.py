@@ -285,7 +285,9 @@ def initialize_ahead(asked):
         directory = os.environ.get("PREHEAT_DIRECTORY")
         if directory:
             # Begin to record first, so that the recording is complete.
-            recorder.begin(directory, os.environ.get("PREHEAT_LIMIT", ""))
+            settings = ("LIMIT", "ITERATIONS")
+            rest = (os.environ.get("PREHEAT_" + name, "") for name in settings)
+            recorder.begin(directory, *rest)
         recorder.ahead(int(device), driver)
     except Exception:
         pass  # The program initializes the driver itself.

@@ -8,6 +8,7 @@ standby, one line each:
     bus ADDRESS     the GPU, by which NVML finds it
     measure         answers with the free memory of the GPU
     held            answers with the memory that the standby holds there
+    page            comes with the page that shows whether a restore is under way
     park            locks and checkpoints
     ready           the standby waits; no deadline until the next command
     wake BYTES      restores and unlocks, if so many bytes are free
@@ -23,6 +24,9 @@ import sys
 PREPARED_WITHIN = 300
 CALL_WITHIN = 60
 LOCK_MILLISECONDS = 10000
+# The state in the shared page after a restore; the system calls that wake its readers.
+RESTORED, FUTEX_WAKE = 2, 1
+FUTEX = {"x86_64": 202, "aarch64": 98}
 # More than a standby held, since the driver needs some for the restore itself.
 MARGIN = 64 << 20
 
@@ -71,6 +75,10 @@ class Helper:
         self.time, self.library, self.nvml, self.memory = time, None, None, None
         self.until = time.monotonic() + PREPARED_WITHIN
         self.error, self.runs = None, False
+        # Why the card was not restored: the standby may have stopped waiting for the answer.
+        self.refused = None
+        # The descriptor that came with a command, and the shared page.
+        self.passed, self.shared = None, None
 
     def watch(self):
         """Kills a standby that takes too long."""
@@ -98,15 +106,17 @@ class Helper:
                 self.answer(word, value)
 
     def receive(self):
-        """The next bytes, and the program's standard error if it comes with them."""
+        """The next bytes, and the descriptor that comes with them."""
         data, extra, _, _ = self.socket.recvmsg(512, 64)
         for _, _, value in extra:
-            self.error = int.from_bytes(value[:4], sys.byteorder)
+            self.passed = int.from_bytes(value[:4], sys.byteorder)
         return data
 
     def answer(self, word, value):
         if word == "go":
-            self.runs = True
+            self.runs, self.error = True, self.passed
+            if self.refused:
+                self.give_up(self.refused)
             return
         if word == "ready":
             self.until = None
@@ -129,7 +139,8 @@ class Helper:
         # `go` is in the socket before the program runs, and may not have been read yet.
         try:
             self.socket.setblocking(False)
-            self.runs = self.runs or b"go" in self.receive()
+            if not self.runs and b"go" in self.receive():
+                self.answer("go", b"")
         except OSError:
             pass
         if self.runs and self.error is not None:
@@ -177,6 +188,26 @@ class Helper:
                 return each.memory
         return -1
 
+    def page(self, _):
+        import mmap
+
+        self.shared = mmap.mmap(self.passed, mmap.PAGESIZE)
+        os.close(self.passed)
+        self.passed = None
+        return 0
+
+    def note_restored(self):
+        """Lets those continue that wait for the restore."""
+        if self.shared is None:
+            return
+        ctypes, order = self.ctypes, sys.byteorder
+        self.shared[8:16] = self.time.monotonic_ns().to_bytes(8, order)
+        self.shared[:4] = RESTORED.to_bytes(4, order)
+        number = FUTEX.get(os.uname().machine)
+        if number:
+            word = ctypes.byref(ctypes.c_uint32.from_buffer(self.shared))
+            ctypes.CDLL(None).syscall(number, word, FUTEX_WAKE, 0x7FFFFFFF, None, None, 0)
+
     def park(self, _):
         self.call("Lock", LOCK_MILLISECONDS)
         try:
@@ -189,10 +220,12 @@ class Helper:
     def wake(self, needed):
         free = self.free()
         if 0 <= free < int(needed) + MARGIN:
-            raise Failed("only %d MiB of device memory are free" % (free >> 20))
+            self.refused = "only %d MiB of device memory are free" % (free >> 20)
+            raise Failed(self.refused)
         try:
             self.call("Restore")
             self.call("Unlock")
+            self.note_restored()
         except Failed as error:
             # Its calls would block forever.
             self.give_up(str(error))

@@ -211,7 +211,8 @@ impl Standbys {
         }
         connection.line().map_err(failed)?;
         let _ = fs::remove_file(self.refusal());
-        connection.send(&self.request(known), &[]).map_err(failed)?;
+        let request = self.request(known)?;
+        connection.send(&request, &[]).map_err(failed)?;
         connection.line().map_err(failed)?;
         // Until its state file counts it, another client could ask for one more.
         while Instant::now() < until && !self.refusal().exists() {
@@ -225,7 +226,8 @@ impl Standbys {
     }
 
     /// As `python/standby.py` reads it.
-    fn request(&self, known: &Use) -> Vec<u8> {
+    fn request(&self, known: &Use) -> Result<Vec<u8>, Why> {
+        let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
         let devices: Vec<String> = known.devices.iter().map(u32::to_string).collect();
         let mut fields = Fields::new(b"standby");
         fields.put(self.asked.form.to_string().as_bytes());
@@ -233,9 +235,10 @@ impl Standbys {
         fields.put(devices.join(" ").as_bytes());
         fields.put(known.driver.as_os_str().as_bytes());
         fields.put(self.file().as_os_str().as_bytes());
+        fields.put(shim.as_os_str().as_bytes());
         let entries = self.environment.iter();
         fields.texts(entries.map(|(name, value)| [&name[..], b"=", value].concat()));
-        fields.finish()
+        Ok(fields.finish())
     }
 }
 
