@@ -279,3 +279,34 @@ fn remedies_that_slow_later_iterations_are_not_kept() {
     assert_eq!(of(&slow, "allocator").kept, Kept::Costs);
     assert_eq!(measured(0.8).kept, ["allocator"]);
 }
+
+/// Plain, warm, parked and hot starts with these times.
+fn with_standbys(warm: f64, parked: f64, hot: f64) -> TriedReport {
+    let timings: [(&[&str], f64); 4] = [
+        (&[], 3.0),
+        (&["warm-parent"], warm),
+        (&["standby-parked"], parked),
+        (&["standby-hot"], hot),
+    ];
+    tried(&timings, 0.01, 5, 1)
+}
+
+#[test]
+fn one_form_of_standby_is_kept() {
+    // The hot one holds device memory, so it has to be faster.
+    let report = with_standbys(0.4, 0.3, 0.03);
+    assert_eq!(report.kept, ["warm-parent", "standby-hot"]);
+    assert_eq!(of(&report, "standby-parked").kept, Kept::OtherForm);
+    let added = of(&report, "standby-hot").with_others.expect("measured");
+    assert!((added.value - 0.37).abs() < 0.02, "{added:?}");
+    let report = with_standbys(0.4, 0.2, 0.2);
+    assert_eq!(report.kept, ["warm-parent", "standby-parked"]);
+    assert_eq!(of(&report, "standby-hot").kept, Kept::OtherForm);
+    // Neither is worth more than a warm parent.
+    let report = with_standbys(0.4, 0.4, 0.4);
+    assert_eq!(report.kept, ["warm-parent"]);
+    // Only one of them is.
+    let report = with_standbys(0.4, 0.45, 0.1);
+    assert_eq!(report.kept, ["warm-parent", "standby-hot"]);
+    assert_eq!(of(&report, "standby-parked").kept, Kept::Costs);
+}

@@ -49,7 +49,7 @@ use standby::Standbys;
 use warm_parent::{End, Inherited, Learns, Parent, Program, Refused, Wish};
 
 pub use prepare::{Imports, Preparation, learn, prepare};
-pub use remedy::{Remedies, Remedy};
+pub use remedy::{Remedies, Remedy, form, with_needed};
 pub use seen::Seen;
 pub use standby::{Form, MOST_STANDBYS, Standby};
 pub use warm_parent::{Running, RunningStandby, Stopped, list, stop};
@@ -169,6 +169,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         Some(remedies) => remedies.clone(),
         None => decision::read(&places.kept, &name).unwrap_or_else(decision::unmeasured),
     };
+    remedies = with_needed(remedies);
     // A user who names a cache directory wants caches to be kept there.
     if request.remedies.is_none() && kept_caches::is_named(&|name| std::env::var_os(name)) {
         remedies.insert(Remedy::KeptCaches);
@@ -212,8 +213,8 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
 /// Adds the changes that a remedy makes to a start; an error is the reason to leave it out.
 fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
     match remedy {
-        // The warm parent is used by the start itself.
-        Remedy::WarmParent => Ok(()),
+        // The warm parent and its standbys are used by the start itself.
+        Remedy::WarmParent | Remedy::StandbyParked | Remedy::StandbyHot => Ok(()),
         Remedy::LazyLoading => settings::lazy_loading(case, changes),
         Remedy::LoaderThreads => settings::loader_threads(case, changes),
         Remedy::Allocator => settings::allocator(case, changes),
@@ -266,7 +267,8 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
     let of_process = |why| Advice::Process.on(why);
     let inherited = Inherited::look().map_err(of_process)?;
     let identity = Identity::of(&invocation).map_err(of_process)?;
-    let standbys = request.standby.map(|asked| {
+    let decided = form(&begun.remedies).map(|form| Standby { form, count: 1 });
+    let standbys = request.standby.or(decided).map(|asked| {
         let environment = &inherited.environment;
         Standbys::of(asked, &invocation, &identity, &begun.places, environment)
     });
@@ -280,6 +282,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         idle: request.idle,
         patience: request.patience,
         standbys: standbys.as_ref(),
+        strictly: request.strictly,
     };
     match warm_parent::apply(&wish, &inherited, request.told) {
         Ok((program, parent)) => Ok(Tried::Warm(Box::new(Warm {
@@ -381,6 +384,8 @@ impl Known {
         };
         let applies = |remedy| match (remedy, &self.is_python) {
             (Remedy::WarmParent, Err(why)) => Err(why.clone()),
+            (Remedy::StandbyParked | Remedy::StandbyHot, Err(why)) => Err(why.clone()),
+            (Remedy::StandbyParked | Remedy::StandbyHot, Ok(())) => settings::uses_cuda(&case),
             // After the recorded start everything is cached; a colder start may find less.
             (Remedy::Prefetch, _) => prefetch::applies(&case).map(|_| ()),
             _ => apply(remedy, &case, &mut Changes::default()),

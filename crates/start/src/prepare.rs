@@ -95,5 +95,6 @@ fn wished<R>(
         idle: DEFAULT_IDLE,
         patience: DEFAULT_PATIENCE,
         standbys: None,
+        strictly: false,
     })
 }

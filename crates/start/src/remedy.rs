@@ -6,11 +6,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::standby::Form;
+
 /// A way to make a start faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Remedy {
     /// Fork each start from a process that has already imported the program's modules.
     WarmParent,
+    /// Fork it ahead with the GPU ready, without device memory while it waits.
+    StandbyParked,
+    /// The same, with its context in device memory.
+    StandbyHot,
     /// Initialize the driver and its context while the program imports.
     OverlappedInit,
     /// Read ahead the files that the program reads.
@@ -29,8 +35,10 @@ pub enum Remedy {
 
 impl Remedy {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Remedy; 8] = [
+    pub const ALL: [Remedy; 10] = [
         Remedy::WarmParent,
+        Remedy::StandbyParked,
+        Remedy::StandbyHot,
         Remedy::OverlappedInit,
         Remedy::Prefetch,
         Remedy::KeptCaches,
@@ -44,6 +52,8 @@ impl Remedy {
     pub fn id(self) -> &'static str {
         match self {
             Remedy::WarmParent => "warm-parent",
+            Remedy::StandbyParked => "standby-parked",
+            Remedy::StandbyHot => "standby-hot",
             Remedy::OverlappedInit => "overlapped-init",
             Remedy::Prefetch => "prefetch",
             Remedy::KeptCaches => "kept-caches",
@@ -51,6 +61,15 @@ impl Remedy {
             Remedy::LazyLoading => "lazy-loading",
             Remedy::LoaderThreads => "loader-threads",
             Remedy::Allocator => "allocator",
+        }
+    }
+
+    /// The standby that it stands for.
+    pub fn form(self) -> Option<Form> {
+        match self {
+            Remedy::StandbyParked => Some(Form::Parked),
+            Remedy::StandbyHot => Some(Form::Hot),
+            _ => None,
         }
     }
 
@@ -81,6 +100,19 @@ impl FromStr for Remedy {
 /// A set of remedies.
 pub type Remedies = BTreeSet<Remedy>;
 
+/// The form of the standbys among the remedies; hot if both are.
+pub fn form(remedies: &Remedies) -> Option<Form> {
+    remedies.iter().rev().find_map(|remedy| remedy.form())
+}
+
+/// Adds remedies that others need: a standby is a child of the warm parent.
+pub fn with_needed(mut remedies: Remedies) -> Remedies {
+    if form(&remedies).is_some() {
+        remedies.insert(Remedy::WarmParent);
+    }
+    remedies
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +124,15 @@ mod tests {
         }
         let why = "warmth".parse::<Remedy>().expect_err("it is unknown");
         assert!(why.contains("warm-parent"), "{why}");
+    }
+
+    #[test]
+    fn a_standby_needs_a_warm_parent() {
+        let none = Remedies::from([Remedy::Prefetch]);
+        assert_eq!((form(&none), with_needed(none.clone())), (None, none));
+        let hot = with_needed(Remedies::from([Remedy::StandbyHot]));
+        assert!(hot.contains(&Remedy::WarmParent));
+        let both = Remedies::from([Remedy::StandbyHot, Remedy::StandbyParked]);
+        assert_eq!(form(&both), Some(Form::Hot));
     }
 }

@@ -107,7 +107,8 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
     Ok(())
 }
 
-fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
+/// An error if the program was not seen to use CUDA.
+pub(crate) fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
     match case.seen {
         Some(seen) if seen.uses_cuda => Ok(()),
         Some(_) => Err("the program did not use CUDA when it was measured".into()),

@@ -91,6 +91,10 @@ pub(crate) fn apply(
         if let Some(standbys) = wish.standbys {
             match from_standby(&parent, standbys, wish, inherited, told, began) {
                 Ok(program) => return Ok((program, parent)),
+                Err(differs) if wish.strictly => {
+                    why = format!("no standby: {differs}");
+                    continue;
+                }
                 Err(why) => told(&format!("no standby: {why}")),
             }
         }

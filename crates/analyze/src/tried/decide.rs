@@ -6,6 +6,10 @@
 //! with it than without it. *Significant* means: adjusted for the number of tests (Holm), p
 //! below 0.05, and at least [`LEAST`] of a plain start. A remedy that saves time at the
 //! start but loses it again to slower iterations is not kept.
+//!
+//! Standbys are judged separately, since each is measured by itself: one is kept if it saves
+//! time on top of the warm parent that it belongs to, and the hot one only if it saves time
+//! on top of the parked one, since it holds device memory.
 
 use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
 use crate::compare::Estimate;
@@ -26,6 +30,15 @@ const ITERATIONS: usize = 20;
 /// The length of a run in which a remedy must not lose what it saves at the start. Longer
 /// runs count in full.
 const RUN: usize = 1000;
+
+/// The remedy that a standby needs, and the two forms.
+const WARM_PARENT: &str = "warm-parent";
+const PARKED: &str = "standby-parked";
+const HOT: &str = "standby-hot";
+
+fn is_standby(id: &str) -> bool {
+    id == PARKED || id == HOT
+}
 
 /// Evaluates the starts of all variants. `preheat` is the version of this program.
 pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
@@ -200,7 +213,7 @@ impl<'a> Measured<'a> {
         let is_best = |at: usize| {
             let alike = (0..remedies.len())
                 .filter(|other| remedies[*other].against == remedies[at].against)
-                .filter(|other| helps(2 * other));
+                .filter(|other| !is_standby(remedies[*other].id) && helps(2 * other));
             let best = alike.max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
             best == Some(at)
         };
@@ -224,10 +237,31 @@ impl<'a> Measured<'a> {
                 predicted: plain.and_then(|plain| self.predicted(candidate, plain)),
                 alone: candidate.alone.map(|of| of.saved),
                 with_others: candidate.beside.map(|of| of.saved),
+                holds: None,
                 kept,
             }
         });
-        decisions.collect()
+        let mut decisions: Vec<Tried> = decisions.collect();
+        self.choose_form(&mut decisions);
+        decisions
+    }
+
+    /// Keeps one form of standby.
+    fn choose_form(&self, decisions: &mut [Tried]) {
+        let kept = |of: &Tried, id: &str| of.id == id && of.kept.is_kept();
+        let both = [PARKED, HOT].map(|id| decisions.iter().any(|of| kept(of, id)));
+        if both != [true, true] {
+            return;
+        }
+        let [parked, hot] = [PARKED, HOT].map(|id| self.find(&[id], Temperature::Process));
+        let faster = parked
+            .zip(hot)
+            .and_then(|(parked, hot)| self.difference(parked, hot))
+            .is_some_and(|of| of.p < SIGNIFICANCE && of.saved.value > 0.0);
+        let other = if faster { PARKED } else { HOT };
+        for of in decisions.iter_mut().filter(|of| of.id == other) {
+            of.kept = Kept::OtherForm;
+        }
     }
 
     /// The saving that plain starts predict. Kept caches make a start with empty ones like
@@ -277,11 +311,16 @@ impl<'a> Measured<'a> {
                 let remedies = self.variants[*at].remedies;
                 remedies.len() > 1 && remedies.contains(&id)
             });
+        let over_parent = || self.difference(self.find(&[WARM_PARENT], against)?, single?);
         let beside = together.and_then(|together| {
             let all = self.variants[together].remedies.iter();
             let others: Vec<&str> = all.copied().filter(|other| *other != id).collect();
             self.difference(self.find(&others, against)?, together)
         });
+        let beside = match is_standby(id) {
+            true => over_parent(),
+            false => beside,
+        };
         let value = |at: Option<usize>| at.and_then(|at| mean(&self.logs[at]));
         let slows = plain.zip(single);
         Candidate {

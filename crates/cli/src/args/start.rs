@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use preheat_start::{Form, MOST_STANDBYS, Remedies, Remedy, Standby};
+use preheat_start::{Form, MOST_STANDBYS, Remedies, Remedy, Standby, form, with_needed};
 
 use super::{TEMPLATE, iterations, seconds, starts};
 
@@ -72,7 +72,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "N", value_parser = standbys, requires = "standby")]
     pub standby_count: Option<usize>,
 
-    /// Use only these remedies, separated by commas, instead of those chosen by --measure: warm-parent, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
+    /// Use only these remedies, separated by commas, instead of those chosen by --measure: warm-parent, standby-parked, standby-hot, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
     pub only: Option<Vec<Option<Remedy>>>,
 
@@ -159,13 +159,15 @@ impl StartArguments {
     /// The remedies of --only; `None` for those chosen by a measurement.
     pub fn remedies(&self) -> Option<Remedies> {
         let only = self.only.as_ref()?;
-        Some(only.iter().flatten().copied().collect())
+        Some(with_needed(only.iter().flatten().copied().collect()))
     }
 
-    /// The standbys of --standby.
+    /// The standbys of --standby, or of --only.
     pub fn standby(&self) -> Option<Standby> {
         let count = self.standby_count.unwrap_or(1);
-        self.standby.map(|form| Standby { form, count })
+        let only = || self.remedies().and_then(|only| form(&only));
+        let form = self.standby.or_else(only);
+        form.map(|form| Standby { form, count })
     }
 
     /// The options that also apply to the Python that the command turns into.

@@ -2,7 +2,8 @@
 //!
 //! These are plain starts, each remedy alone, all remedies together and, if there are more
 //! than two, all but each one. A remedy that only helps colder starts is measured alone,
-//! against plain starts of the same temperature.
+//! against plain starts of the same temperature. A standby is measured by itself: it is a
+//! child of the warm parent, and has the driver initialized already.
 
 use preheat_model::run::Temperature;
 use preheat_start::{Remedies, Remedy};
@@ -44,7 +45,9 @@ pub fn kinds(tried: &Remedies) -> Vec<Kind> {
         against,
     };
     let mut kinds = vec![kind(Remedies::new(), Temperature::Process)];
-    let usual = of(Temperature::Process);
+    let (standbys, usual): (Remedies, Remedies) = of(Temperature::Process)
+        .into_iter()
+        .partition(|remedy| remedy.form().is_some());
     for remedy in &usual {
         kinds.push(kind(Remedies::from([*remedy]), Temperature::Process));
     }
@@ -57,6 +60,9 @@ pub fn kinds(tried: &Remedies) -> Vec<Kind> {
             others.remove(remedy);
             kinds.push(kind(others, Temperature::Process));
         }
+    }
+    for remedy in standbys {
+        kinds.push(kind(Remedies::from([remedy]), Temperature::Process));
     }
     for against in [Temperature::Disk, Temperature::Caches] {
         for remedy in of(against) {
@@ -118,6 +124,22 @@ mod tests {
         let three = directories(&[WarmParent, OverlappedInit, LoaderThreads]);
         assert_eq!(three.len(), 1 + 3 + 1 + 3);
         assert!(three.contains(&"warm-parent+loader-threads".to_owned()));
+    }
+
+    #[test]
+    fn standbys_are_measured_by_themselves() {
+        use Remedy::{LoaderThreads, StandbyHot, StandbyParked, WarmParent};
+        assert_eq!(
+            directories(&[WarmParent, StandbyParked, StandbyHot, LoaderThreads]),
+            [
+                "plain",
+                "warm-parent",
+                "loader-threads",
+                "warm-parent+loader-threads",
+                "standby-parked",
+                "standby-hot"
+            ]
+        );
     }
 
     #[test]

@@ -19,9 +19,9 @@ use preheat_host::interrupt::interrupted;
 use preheat_launch::{LaunchError, Request, record, record_in_turn};
 use preheat_model::run::{Manifest, RunReport, Temperature};
 use preheat_model::stats::FEWEST;
-use preheat_model::tried::{NotTried, TriedReport};
+use preheat_model::tried::{Holds, NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
-use preheat_start::{Imports, Known, Remedies, Remedy, Seen};
+use preheat_start::{Form, Imports, Known, Remedies, Remedy, RunningStandby, Seen};
 
 use super::kinds::{Kind, kinds};
 use super::made::Made;
@@ -91,7 +91,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         .saw(&first.seen)
         .context("cannot store the observations")?;
     // Warm parents created from here on serve recorded starts only.
-    let _made = Made::since(&arguments.command);
+    let made = Made::since(&arguments.command);
     let (tried, mut not_tried) = applicable(arguments, &known, &output);
     if interrupted() {
         return Ok(nothing_decided());
@@ -104,7 +104,12 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let kinds = kinds(&tried);
-    let recorded = series(arguments, &kinds, &output)?;
+    let forms: Vec<Form> = tried.iter().filter_map(|remedy| remedy.form()).collect();
+    let recorded = series(arguments, &kinds, &output, &|| {
+        made.wait_for_standbys(&forms);
+    })?;
+    made.wait_for_standbys(&forms);
+    let standbys = made.standbys();
     let manifests = match recorded {
         Ok(manifests) => manifests,
         Err(why) => return Ok(not_started(&why)),
@@ -125,6 +130,9 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         }
         judged => judged?,
     };
+    for remedy in &mut report.remedies {
+        remedy.holds = holds(&remedy.id, &standbys);
+    }
     if interrupted {
         report.interrupt();
     } else if report.decides() {
@@ -230,6 +238,12 @@ fn applicable(
         }
         let ready = applies.and_then(|()| match remedy {
             Remedy::WarmParent => prepare(arguments, output),
+            Remedy::StandbyParked | Remedy::StandbyHot => {
+                match tried.contains(&Remedy::WarmParent) {
+                    true => prepare_standby(arguments, remedy, output),
+                    false => Err("it needs the warm parent".to_owned()),
+                }
+            }
             _ => Ok(()),
         });
         match ready {
@@ -238,6 +252,44 @@ fn applicable(
         }
     }
     (tried, not_tried)
+}
+
+/// The memory that a waiting standby of this form holds.
+fn holds(id: &str, standbys: &[RunningStandby]) -> Option<Holds> {
+    let form = id.parse().ok().and_then(Remedy::form)?.to_string();
+    let standby = standbys.iter().find(|it| it.state == form)?;
+    Some(Holds {
+        device: standby.device_memory,
+        host: standby.memory,
+    })
+}
+
+/// Has a start learn the operations of the program, and prepares a standby for recorded
+/// starts; an error is the reason why there is none.
+fn prepare_standby(
+    arguments: &StartArguments,
+    remedy: Remedy,
+    output: &Path,
+) -> Result<(), String> {
+    let place = output.join("prepare");
+    for (flags, failed) in [
+        (&[][..], "the start that learns its operations failed"),
+        (
+            &[OsStr::new("--prepare")][..],
+            "could not prepare one (see above)",
+        ),
+    ] {
+        let command = with(&[remedy], flags, &arguments.command);
+        let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
+        request.starts = Some(1);
+        let made = record(&request, |_| {});
+        let _ = fs::remove_dir_all(&place);
+        let made = made.map_err(|why| why.to_string())?;
+        if made.starts.last().is_some_and(|start| start.exit_code != 0) {
+            return Err(failed.to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// Creates the warm parent for recorded starts; an error is the reason why there is none.
@@ -262,11 +314,13 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     }
 }
 
-/// Records the starts of all configurations, interleaved.
+/// Records the starts of all configurations, interleaved. Calls `before_each` before each
+/// start.
 fn series(
     arguments: &StartArguments,
     kinds: &[Kind],
     output: &Path,
+    before_each: &dyn Fn(),
 ) -> Result<Result<Vec<Manifest>, LaunchError>> {
     let mut requests = Vec::new();
     for kind in kinds {
@@ -290,6 +344,7 @@ fn series(
         let mut shown = Progress::from(progress);
         shown.next = kinds[progress.series].title();
         bar.draw(&shown);
+        before_each();
     }))
 }
 

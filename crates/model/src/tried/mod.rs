@@ -2,4 +2,4 @@
 
 mod report;
 
-pub use report::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
+pub use report::{Holds, Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};

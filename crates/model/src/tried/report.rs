@@ -101,8 +101,20 @@ pub struct Tried {
     pub alone: Option<Estimate>,
     /// The additional seconds it saves on top of all others together, if there are any.
     pub with_others: Option<Estimate>,
+    /// The memory that it holds between starts, if it does.
+    #[serde(default)]
+    pub holds: Option<Holds>,
     /// The decision, with its reason.
     pub kept: Kept,
+}
+
+/// The memory that a waiting standby holds, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holds {
+    /// On the GPU.
+    pub device: u64,
+    /// On the host.
+    pub host: u64,
 }
 
 /// The decision on a remedy.
@@ -119,6 +131,8 @@ pub enum Kept {
     Costs,
     /// Not kept: it saves time at the start but slows down later iterations.
     Slows,
+    /// Not kept: the other form of standby is.
+    OtherForm,
     /// Not kept: too few of its starts completed.
     NotMeasured,
 }

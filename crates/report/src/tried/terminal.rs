@@ -140,4 +140,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         };
         screen.line(vec![(style, fit(&text, screen.terminal.width))]);
     }
+    if let Some(text) = words::held(report) {
+        screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Plain, &text);
+    }
 }

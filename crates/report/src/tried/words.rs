@@ -4,7 +4,7 @@ use preheat_model::compare::Estimate;
 use preheat_model::run::Temperature;
 use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
-use crate::units::{ABSENT, duration, duration_parts};
+use crate::units::{ABSENT, bytes, duration, duration_parts};
 
 /// The display name of a remedy, derived from its id.
 pub(super) fn remedy(id: &str) -> String {
@@ -73,6 +73,21 @@ pub(super) fn not_tried(report: &TriedReport) -> Vec<(&str, Vec<String>)> {
     reasons
 }
 
+/// The memory that remedies hold between starts, as a sentence.
+pub(super) fn held(report: &TriedReport) -> Option<String> {
+    let held = report.remedies.iter().filter_map(|of| {
+        let holds = of.holds?;
+        Some(format!(
+            "{} {} on the GPU and {} on the host",
+            remedy(&of.id),
+            bytes(holds.device),
+            bytes(holds.host)
+        ))
+    });
+    let held: Vec<String> = held.collect();
+    (!held.is_empty()).then(|| format!("Held while waiting for a start: {}.", held.join("; ")))
+}
+
 /// The decision on a remedy.
 pub(super) fn kept(kept: Kept) -> &'static str {
     match kept {
@@ -81,6 +96,7 @@ pub(super) fn kept(kept: Kept) -> &'static str {
         Kept::Unclear => "no: not significant",
         Kept::Costs => "no: slower",
         Kept::Slows => "no: later iterations are slower",
+        Kept::OtherForm => "no: the other form is kept",
         Kept::NotMeasured => "no: not measured",
     }
 }

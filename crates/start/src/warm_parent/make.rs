@@ -57,6 +57,8 @@ pub(crate) struct Wish<'a> {
     pub patience: Duration,
     /// The standbys that it is to have.
     pub standbys: Option<&'a Standbys>,
+    /// Start it from a standby or not at all, if there are to be any.
+    pub strictly: bool,
 }
 
 /// Our `sitecustomize`, which Python loads before a program.
