@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use preheat_model::run::Cause;
+use preheat_model::tried::TriedReport;
 
 mod support;
 use support::{Directory, Said, preheat, python, require, run, wait_for};
@@ -245,6 +246,64 @@ fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
     };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/operations.py");
     let said = run(Command::new(python).args(["-c", TRAINS]).arg(file));
+    assert_eq!(
+        (said.out.as_str(), said.code),
+        ("same\n", Some(0)),
+        "{}",
+        said.err
+    );
+}
+
+/// Compiles with JAX on the CPU, in a process that is observed, and in one that has read the
+/// executables ahead.
+const COMPILES: &str = r#"
+import json, os, sys, tempfile
+directory = tempfile.TemporaryDirectory()
+os.environ.update(JAX_COMPILATION_CACHE_DIR=directory.name, JAX_PLATFORMS="cpu",
+                  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+                  JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="-1")
+scope = {}
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), scope)
+
+def program(jax):
+    return float(jax.jit(lambda x: (x @ x).sum() + 1)(jax.numpy.ones((32, 32))))
+
+read, write = os.pipe()
+if os.fork() == 0:
+    import jax
+    use = scope["JaxUse"]()
+    use.see_imports()
+    result = program(jax)
+    os.write(write, json.dumps([result, use.record()]).encode())
+    os._exit(0)
+os.wait()
+plain, learned = json.loads(os.read(read, 1 << 16))
+assert learned["backends"] == ["cpu"] and not learned["distributed"], learned
+import jax
+from jax._src import compilation_cache
+real, files = compilation_cache.get_executable_and_time, set(os.listdir(directory.name))
+count = scope["bring_up_jax"](jax, learned, "cpu")
+assert count == len(learned["executables"]) > 0, learned
+assert set(os.listdir(directory.name)) == files and not jax.live_arrays()
+assert compilation_cache.get_executable_and_time is not real
+assert program(jax) == plain
+# Every executable was used, and the function is the library's own again.
+assert compilation_cache.get_executable_and_time is real
+why = scope["why_no_jax"]
+off = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+assert why(learned, off) is None and "preallocate" in why(learned, {})
+assert "distributed" in why(dict(learned, distributed=True), off)
+assert "platforms" in why(dict(learned, platforms="cuda,cpu"), off)
+print("same")
+"#;
+
+#[test]
+fn executables_of_jax_are_read_ahead() {
+    let Some(python) = require("jax", support::python_with("jax")) else {
+        return;
+    };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/frameworks.py");
+    let said = run(Command::new(python).args(["-c", COMPILES]).arg(file));
     assert_eq!(
         (said.out.as_str(), said.code),
         ("same\n", Some(0)),
@@ -495,6 +554,52 @@ fn a_recording_shows_the_time_that_a_restore_took() {
     let sum: f64 = report.causes.iter().map(|it| it.seconds).sum();
     let total = report.time_to_first.estimate;
     assert!((sum / total - 1.0).abs() < 0.001, "{sum} of {total}");
+}
+
+#[test]
+fn a_measurement_tries_both_forms() {
+    let Some(card) = Card::learned(STEPS) else {
+        return;
+    };
+    let measure = || {
+        let mut command = preheat();
+        command
+            .args([
+                "start",
+                "--measure",
+                "--starts",
+                "4",
+                "--json",
+                "tried.json",
+            ])
+            .args(["--only", "standby-parked,standby-hot", "--"])
+            .arg(&card.python)
+            .arg("program.py");
+        card.with_environment(&mut command);
+        let said = run(&mut command);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let text = fs::read_to_string(card.directory.join("tried.json")).unwrap();
+        let report: TriedReport = serde_json::from_str(&text).unwrap();
+        (report, said.err)
+    };
+    let (report, text) = measure();
+    for form in ["standby-parked", "standby-hot"] {
+        let variant = report.variants.iter().find(|it| it.remedies == [form]);
+        let variant = variant.unwrap_or_else(|| panic!("{form}: {text}"));
+        assert_eq!(variant.values.len(), 3, "{text}");
+        let tried = report.remedies.iter().find(|it| it.id == form).unwrap();
+        let holds = tried.holds.unwrap_or_else(|| panic!("{form}: {text}"));
+        assert!(holds.host > 0, "{text}");
+    }
+    assert!(text.contains("standby parked 0 B on the GPU"), "{text}");
+    assert!(!card.list().contains("standby"), "{}", card.list());
+    // Without the checkpoint API only the hot one can be tried.
+    card.script("Lock.error", "801");
+    let (report, text) = measure();
+    let not_tried = report.not_tried.iter().find(|it| it.id == "standby-parked");
+    assert!(not_tried.is_some(), "{text}");
+    assert!(text.contains("not supported (801)"), "{text}");
+    assert!(report.remedies.iter().any(|it| it.id == "standby-hot"));
 }
 
 #[test]

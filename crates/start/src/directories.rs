@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// The files that Python loads, by name.
-const PYTHON: [(&str, &[u8]); 24] = [
+const PYTHON: [(&str, &[u8]); 25] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -41,6 +41,7 @@ const PYTHON: [(&str, &[u8]); 24] = [
     ("child.py", include_bytes!("python/child.py")),
     ("end.py", include_bytes!("python/end.py")),
     ("device_use.py", include_bytes!("python/device_use.py")),
+    ("frameworks.py", include_bytes!("python/frameworks.py")),
     ("operations.py", include_bytes!("python/operations.py")),
     ("standby.py", include_bytes!("python/standby.py")),
     ("parking.py", include_bytes!("python/parking.py")),

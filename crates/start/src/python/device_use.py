@@ -4,7 +4,8 @@ there. A standby for the next start is prepared from that.
 The file has records of three fields, each ended by a NUL: `program` (the stamp of the script
 that was observed), `driver` (the file of the driver library), `device` (the number of a GPU
 whose primary context exists), `backward`, `operation` (a line of JSON), and `denied` (an
-operator that a rehearsal must not execute). A second file, with the ending `.forks`, exists
+operator that a rehearsal must not execute), `jax` and `cupy` (JSON of `frameworks.py`). A
+second file, with the ending `.forks`, exists
 if a forked process has executed an operation on a GPU.
 """
 
@@ -20,10 +21,16 @@ class Learning:
     def __init__(self, request, load):
         self.path, self.stamp = request.split("\n")
         self.load, self.process = load, os.getpid()
-        self.recorder = None
+        self.recorder, self.jax = None, None
 
     def see_imports(self):
-        """Called after imports: records from when PyTorch is there."""
+        """Called after imports: records from when PyTorch or JAX is there."""
+        try:
+            if "jax" in sys.modules:
+                self.jax = self.jax or self.load("frameworks.py")["JaxUse"]()
+                self.jax.see_imports()
+        except Exception:
+            self.jax = None
         torch = sys.modules.get("torch")
         if self.recorder is None and getattr(torch, "nn", None) is not None:
             try:
@@ -60,9 +67,21 @@ class Learning:
                 self.recorder.is_active = False
                 records += [("backward", "", "")] if self.recorder.runs_backward else []
                 records += [("operation", line, "") for line in self.recorder.lines()]
+            records += self.frameworks()
             self.load("learn.py")["write"](self.path, records)
         except Exception:
             pass
+
+
+    def frameworks(self):
+        found = {"jax": self.jax and self.jax.record()}
+        if "cupy" in sys.modules:
+            found["cupy"] = self.load("frameworks.py")["record_cupy"]()
+        found = {name: value for name, value in found.items() if value}
+        if not found:
+            return []
+        json = hidden("json")
+        return [(name, json.dumps(value), "") for name, value in found.items()]
 
 
 def used():

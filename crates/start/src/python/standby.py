@@ -137,6 +137,7 @@ class Standby:
         torch = sys.modules.get("torch")
         if torch is not None:
             self.rehearse(torch)
+        self.bring_up_frameworks()
         self.query = driver.free
         self.held = self.ask("held")
         if self.held < 0:
@@ -147,6 +148,31 @@ class Standby:
             if name not in self.plan.modules:
                 del sys.modules[name]
         self.tools.gc.collect()
+
+    def bring_up_frameworks(self):
+        """JAX and CuPy, as far as the program used them."""
+        import json
+
+        learned = {
+            kind: json.loads(text)
+            for kind, text, _ in read(self.wanted.learned)
+            if kind in ("jax", "cupy") and kind in sys.modules
+        }
+        frameworks = self.load("frameworks.py") if learned else None
+        if "cuda" in learned.get("jax", {}).get("backends", ()):
+            why = frameworks["why_no_jax"](learned["jax"], os.environ)
+            if why:
+                raise Unsuitable(why)
+            try:
+                frameworks["bring_up_jax"](sys.modules["jax"], learned["jax"])
+            except Exception as error:
+                raise Unsuitable("JAX cannot use the GPU: %s" % error)
+        if "cupy" in learned:
+            devices = self.wanted.devices
+            try:
+                frameworks["bring_up_cupy"](sys.modules["cupy"], learned["cupy"], devices)
+            except Exception as error:
+                raise Unsuitable("CuPy cannot use the GPU: %s" % error)
 
     def rehearse(self, torch):
         operations = self.load("operations.py")

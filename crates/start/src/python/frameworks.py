@@ -1,0 +1,157 @@
+"""JAX and CuPy: what a learning start records about them, and how a standby prepares them.
+
+Of JAX the backend is brought up, with the executables that the program reads from JAX's
+compilation cache. A key of that cache names everything that an executable depends on, so an
+executable that was read ahead is the one that the program would read. Of CuPy the context and
+the library handles are brought up that the program had at its end.
+"""
+
+import sys
+
+CUDA = "cuda"
+# The most executables that are read ahead.
+MOST_EXECUTABLES = 512
+# JAX reserves most of the card when its backend comes up, unless one of these is set.
+PREALLOCATES = "XLA_PYTHON_CLIENT_PREALLOCATE"
+ALLOCATOR = "XLA_PYTHON_CLIENT_ALLOCATOR"
+HANDLES = ("cublas", "cusolver", "cusparse")
+
+
+class JaxUse:
+    """In a learning start: the executables that the program asks the cache for."""
+
+    def __init__(self):
+        self.executables, self.is_hooked = {}, False
+
+    def see_imports(self):
+        """Called after imports."""
+        cache = sys.modules.get("jax._src.compilation_cache")
+        real = getattr(cache, "get_executable_and_time", None)
+        if self.is_hooked or real is None:
+            return
+        self.is_hooked = True
+
+        def get_executable_and_time(cache_key, compile_options, *rest):
+            self.see(cache_key, compile_options, rest)
+            return real(cache_key, compile_options, *rest)
+
+        cache.get_executable_and_time = get_executable_and_time
+
+    def see(self, key, options, rest):
+        try:
+            devices = [device.id for device in rest[1]]
+            options = options.SerializeAsString().hex()
+            self.executables[key] = [rest[0].platform, options, devices]
+        except Exception:
+            pass  # Another version of JAX.
+
+    def record(self):
+        """A dictionary for the file; none if JAX has no backend."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        if not getattr(bridge, "_backends", None):
+            return None
+        distributed = sys.modules.get("jax._src.distributed")
+        state = getattr(distributed, "global_state", None)
+        return {
+            "backends": sorted(bridge._backends),
+            "platforms": platforms(),
+            "distributed": getattr(state, "client", None) is not None,
+            "executables": list(self.executables.items())[:MOST_EXECUTABLES],
+        }
+
+
+def platforms():
+    config = getattr(sys.modules.get("jax"), "config", None)
+    return getattr(config, "jax_platforms", None) or ""
+
+
+def why_no_jax(learned, environment):
+    """Why JAX's backend cannot be brought up ahead; None if it can."""
+    if learned["distributed"]:
+        return "the program uses jax.distributed"
+    if learned["platforms"] != platforms():
+        return "the program changes JAX's platforms"
+    off = environment.get(PREALLOCATES, "").lower() in ("false", "f", "0")
+    if not off and environment.get(ALLOCATOR, "").lower() != "platform":
+        return (
+            "JAX would preallocate most of the GPU's memory; %s=false turns that off"
+            % PREALLOCATES
+        )
+    return None
+
+
+def bring_up_jax(jax, learned, platform=CUDA):
+    """Backend, a matrix product and random numbers, and the executables of the cache."""
+    from jax._src import compilation_cache, config
+
+    backend = jax.devices(platform)[0].client
+    # Not into the user's cache.
+    with config.enable_compilation_cache(False), jax.default_device(jax.devices(platform)[0]):
+        ones = jax.numpy.ones((64, 64))
+        both = (ones @ ones, jax.random.normal(jax.random.key(0), (64,)))
+        jax.block_until_ready(both)
+        del ones, both
+    compilation_cache.reset_cache()
+    ready = read_ahead(compilation_cache, learned["executables"], backend)
+    # The program may still choose another directory.
+    compilation_cache.reset_cache()
+    give(compilation_cache, ready, backend)
+    return len(ready)
+
+
+def read_ahead(cache, executables, backend):
+    """The executables that the cache holds, by their keys."""
+    from jax._src.lib import xla_client
+
+    devices = {device.id: device for device in backend.devices()}
+    ready = {}
+    for key, (platform, options, numbers) in executables:
+        if platform != backend.platform:
+            continue
+        try:
+            options = xla_client.CompileOptions.ParseFromString(bytes.fromhex(options))
+            chosen = xla_client.DeviceList(tuple(devices[number] for number in numbers))
+            found = cache.get_executable_and_time(key, options, backend, chosen)
+        except Exception:
+            continue  # The program gets the error, if it is one.
+        if found[0] is not None:
+            ready[key] = found
+    return ready
+
+
+def give(cache, ready, backend):
+    """Has the program's first request for each executable answered from memory."""
+    real = cache.get_executable_and_time
+
+    def get_executable_and_time(cache_key, compile_options, its_backend, executable_devices):
+        found = ready.pop(cache_key, None)
+        if not ready:
+            cache.get_executable_and_time = real
+        if found is not None and its_backend is backend:
+            return found
+        return real(cache_key, compile_options, its_backend, executable_devices)
+
+    if ready:
+        cache.get_executable_and_time = get_executable_and_time
+
+
+def record_cupy():
+    """The libraries that CuPy has handles of; none without CuPy."""
+    device = sys.modules.get("cupy.cuda.device")
+    if device is None:
+        return None
+    handles = [name for name in HANDLES if getattr(device, "_%s_handles" % name, None)]
+    return {"handles": handles}
+
+
+def bring_up_cupy(cupy, learned, devices):
+    for number in devices:
+        with cupy.cuda.Device(number):
+            cupy.cuda.runtime.free(0)
+            for name in learned["handles"]:
+                getattr(cupy.cuda.device, "get_%s_handle" % name)()
+            # The array is released at once.
+            cupy.zeros(64, "float32")
+            cupy.cuda.runtime.deviceSynchronize()
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
