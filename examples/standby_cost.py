@@ -1,10 +1,12 @@
-"""What a standby saves: plain, warm, hot and parked starts of PyTorch programs, interleaved.
+"""What a standby saves: plain, warm, hot and parked starts of GPU programs, interleaved.
 
     python3 examples/standby_cost.py --starts 5 linear resnet transformer
 
 Needs PyTorch, a GPU and `preheat` (PREHEAT names another binary). Prints a line for each
 configuration and writes standby.json. Every start prints a hash of its parameters or results:
-it must be the same in all configurations. Programs: linear, resnet, transformer, loader.
+it must be the same in all configurations. Programs: linear, resnet, transformer, loader, bert
+(needs transformers), compiled (torch.compile), jax and cupy. JAX has a compilation cache, except
+in the configuration `no-cache`.
 """
 
 import argparse
@@ -35,6 +37,23 @@ def timed(step, count):
     return result
 def report(tensors):
     data = b"".join(each.detach().cpu().numpy().tobytes() for each in tensors)
+    steady = sorted(times[5:])
+    print(json.dumps({"first_end": ends[0], "first": times[0], "steady": steady[len(steady) // 2],
+                      "hash": hashlib.sha256(data).hexdigest()[:16]}))
+"""
+
+# The same without PyTorch.
+OTHERS = """
+import hashlib, json, time
+times, ends = [], []
+def timed(step, count):
+    for _ in range(count):
+        began = time.perf_counter()
+        result = step()
+        times.append(time.perf_counter() - began)
+        ends.append(time.clock_gettime(time.CLOCK_MONOTONIC))
+    return result
+def report(data):
     steady = sorted(times[5:])
     print(json.dumps({"first_end": ends[0], "first": times[0], "steady": steady[len(steady) // 2],
                       "hash": hashlib.sha256(data).hexdigest()[:16]}))
@@ -91,12 +110,86 @@ def step():
     return loss
 report([timed(step, 12)])
 """,
+    "bert": """
+from transformers import BertConfig, BertModel
+model = BertModel(BertConfig(num_hidden_layers=6)).cuda().eval()
+words = torch.arange(256, device="cuda").reshape(2, 128)
+with torch.inference_mode():
+    result = timed(lambda: model(input_ids=words).last_hidden_state, 20)
+report([result])
+""",
+    "compiled": """
+model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.Linear(256, 64))
+model = model.cuda()
+compiled = torch.compile(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def step():
+    optimizer.zero_grad()
+    compiled(torch.randn(64, 256, device="cuda")).square().mean().backward()
+    optimizer.step()
+timed(step, 20)
+report(model.parameters())
+""",
+    "jax": """
+import jax, jax.numpy as jnp
+def loss(weights, x, y):
+    for weight in weights[:-1]:
+        x = jax.nn.relu(x @ weight)
+    return jnp.mean((x @ weights[-1] - y) ** 2)
+@jax.jit
+def train(weights, x, y):
+    gradients = jax.grad(loss)(weights, x, y)
+    return [weight - 0.01 * gradient for weight, gradient in zip(weights, gradients)]
+keys = jax.random.split(jax.random.key(0), 3)
+weights = [0.05 * jax.random.normal(key, (512, 512)) for key in keys]
+x, y = jnp.ones((64, 512)), jnp.zeros((64, 512))
+def step():
+    global weights
+    weights = jax.block_until_ready(train(weights, x, y))
+timed(step, 20)
+report(b"".join(jax.device_get(weight).tobytes() for weight in weights))
+""",
+    "cupy": """
+import cupy
+a = cupy.arange(512 * 512, dtype="float32").reshape(512, 512) / 1e6
+def step():
+    global a
+    a = cupy.tanh(a @ a)
+    cupy.cuda.runtime.deviceSynchronize()
+timed(step, 20)
+report(cupy.asnumpy(a).tobytes())
+""",
 }
+WITHOUT_TORCH = ("jax", "cupy")
+CACHE = "JAX_COMPILATION_CACHE_DIR"
+
+
+def environment(name, directory):
+    """The variables of a program."""
+    added = {}
+    if name == "jax":
+        added = {
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+            CACHE: os.path.join(directory, "jax-cache"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+    os.environ.update(added)
+
+
+# Stands for the command of a start without a compilation cache.
+NO_CACHE = ["no-cache"]
 
 
 def start(words, program):
     began = time.clock_gettime(time.CLOCK_MONOTONIC)
-    done = subprocess.run([*words, sys.executable, program], capture_output=True, text=True)
+    variables = dict(os.environ)
+    if words == NO_CACHE:
+        variables.pop(CACHE, None)
+        words = []
+    done = subprocess.run(
+        [*words, sys.executable, program], capture_output=True, text=True, env=variables
+    )
     ended = time.clock_gettime(time.CLOCK_MONOTONIC)
     if done.returncode != 0:
         raise SystemExit(f"{program} failed: {done.stderr}")
@@ -123,6 +216,9 @@ def measure(program, count):
         "hot": [*verbose, "--standby=hot", "--"],
         "parked": [*verbose, "--standby=parked", "--"],
     }
+    if CACHE in os.environ:
+        configurations["no-cache"] = NO_CACHE
+        start([], program)  # Fills the cache.
     starts = {name: [] for name in configurations}
     # A plain start that learns; the warm parent is made when it has ended.
     learning = start(configurations["hot"], program)
@@ -147,7 +243,8 @@ def main():
         for name in asked.programs:
             program = os.path.join(directory, name + ".py")
             with open(program, "w") as file:
-                file.write(COMMON + PROGRAMS[name])
+                file.write((OTHERS if name in WITHOUT_TORCH else COMMON) + PROGRAMS[name])
+            environment(name, directory)
             found = result["programs"][name] = measure(program, asked.starts)
             for configuration, starts in found["starts"].items():
                 medians = [
