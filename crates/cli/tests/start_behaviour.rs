@@ -40,8 +40,6 @@ fn a_process_has_what_it_is_given_and_ends_as_it_ends() {
         &["imports_own"],
         &["kernel"],
         &["kernel", "an argument", ""],
-        &["at_exit"],
-        &["finalized"],
         &["asynchronous"],
         &["pools"],
         &["pickled"],
@@ -61,6 +59,36 @@ fn a_process_has_what_it_is_given_and_ends_as_it_ends() {
     }
     let killed = warm.same(&warm.case(&["killed", "9"]), &as_is);
     assert_eq!(signal_of(&killed), Some(9));
+}
+
+/// Where a program has finalizers, only its first lines run ahead: the garbage collector then calls
+/// them when a plain start would.
+#[test]
+fn finalizers_run_in_a_program_whose_first_lines_run_ahead() {
+    let Some(warm) = Warm::new() else { return };
+    let program = warm.directory.join("finalizes.py");
+    fs::write(program, include_str!("start/finalizes.py")).expect("it is written");
+    let python = warm.python.to_str().expect("its path is text");
+    warm.warm_up(&[python, "finalizes.py", "at_exit"], &as_is);
+    for case in ["at_exit", "finalized"] {
+        warm.same(&[python, "finalizes.py", case], &as_is);
+    }
+    let code =
+        "import json, numpy\nclass Last:\n    def __del__(self): print('deleted')\nlast = Last()";
+    let start = || {
+        Observed::of(
+            warm.started(&[python, "-c", code])
+                .output()
+                .expect("it starts"),
+        )
+    };
+    start();
+    until("it is refused", || {
+        let said = start();
+        assert_eq!(said.out, "deleted\n");
+        said.err
+            .contains("its finalizers (__del__) would run at other times")
+    });
 }
 
 #[test]
@@ -207,7 +235,6 @@ fn a_file_that_is_standard_input_is_a_program() {
         &["chained"],
         &["echo"],
         &["threads"],
-        &["finalized"],
         &["kernel", "x"],
     ] {
         warm.same(&[&[python, "-"], case].concat(), &how);

@@ -1,4 +1,4 @@
-//! Things that a module makes when it is imported, and that starts must not share.
+//! Things that a module makes when it is imported, and that starts must not share or notice.
 
 use std::fs;
 
@@ -40,4 +40,22 @@ fn memory_between_processes() {
         "0\n",
         "makes, which creates memory that all starts would share",
     );
+}
+
+/// A start that does not get as far as an import does not notice the module.
+#[test]
+fn an_exit_function_of_a_module_that_is_not_imported() {
+    let Some(warm) = Warm::new() else { return };
+    let package = "import atexit\natexit.register(print, 'the module ends')\n";
+    fs::write(warm.venv().join("makes.py"), package).expect("it is written");
+    let program = "import json, sys\nif sys.argv[1:]: sys.exit('early')\nimport makes\nprint(1)\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let words = ["venv/bin/python", "program.py"];
+    warm.warm_up(&words, &as_is);
+    assert_eq!(warm.same(&words, &as_is).out, "1\nthe module ends\n");
+    let early = warm.same(&[&words[..], &["early"]].concat(), &as_is);
+    assert_eq!(early.out, "");
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    let why = "makes, which prints when the program exits";
+    assert!(listed.contains(why), "{listed}");
 }

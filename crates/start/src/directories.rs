@@ -35,6 +35,7 @@ const PYTHON: [(&str, &[u8]); 25] = [
     ("serve.py", include_bytes!("python/serve.py")),
     ("memory.py", include_bytes!("python/memory.py")),
     ("collector.py", include_bytes!("python/collector.py")),
+    ("exits.py", include_bytes!("python/exits.py")),
     ("pages.py", include_bytes!("python/pages.py")),
     ("title.py", include_bytes!("python/title.py")),
     ("state.py", include_bytes!("python/state.py")),

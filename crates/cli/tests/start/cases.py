@@ -183,52 +183,6 @@ def imports_own():
     own.fail()
 
 
-def at_exit():
-    atexit.register(print, "first")
-    atexit.register(print, "second")
-
-    class Last:
-        def __del__(self):
-            print("del")
-
-    global last
-    last = Last()
-    atexit.register(int, "no number")
-
-
-def finalized():
-    """All that happens when Python ends, in its order."""
-    import gc
-    import threading
-    import time
-    import weakref
-
-    class Last:
-        def __init__(self, name):
-            self.name = name
-
-        def __del__(self):
-            os.write(1, b"del %s\n" % self.name)
-
-    def generator():
-        try:
-            yield
-        finally:
-            os.write(1, b"generator\n")
-
-    global last, held, suspended
-    last, suspended = Last(b"global"), generator()
-    next(suspended)
-    cycle = Last(b"cycle")
-    cycle.itself = cycle
-    held = type("Held", (), {"of_class": Last(b"class")})
-    weakref.finalize(last, os.write, 1, b"finalize\n")
-    threading.Thread(target=lambda: (time.sleep(0.01), os.write(1, b"thread\n"))).start()
-    atexit.register(os.write, 1, b"atexit\n")
-    sys.stdout.write("buffered\n")
-    print(gc.isenabled(), gc.get_threshold(), gc.callbacks)
-
-
 def asynchronous():
     import asyncio
 

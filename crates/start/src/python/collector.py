@@ -6,8 +6,6 @@ start. So the counts are set to what they were before preheat began: an object t
 lowers the first one, an object that is made raises it.
 """
 
-import sys
-
 
 class Spare:
     """An object that counts: of a type with a slot, for which Python keeps no free list."""
@@ -20,13 +18,8 @@ MANY = 4000
 
 
 class Collector:
-    def __init__(self):
-        known = "gc" in sys.modules
-        import gc
-
-        if not known:
-            del sys.modules["gc"]
-        self.gc, self.counts = gc, gc.get_count()
+    def __init__(self, gc, counts):
+        self.gc, self.counts = gc, counts
         self.spare = [Spare() for _ in range(MANY)]
 
     def begin(self):

@@ -3,7 +3,7 @@
 A trial is a child that imports the modules one by one. The tracer stops it before a module
 acts. After each module, the trial checks whether the module has printed, started threads that
 outlive a fork, left a descriptor open, kept a random value, or read a variable that the
-program sets or that differs at each start. Such a module is left out, and a new trial
+program sets or that differs at each start; in the end, whether its exit function prints or acts. Such a module is left out, and a new trial
 continues without it. The parent then imports the modules that passed; it is never patched.
 """
 
@@ -21,6 +21,11 @@ GENERATED = "_remote_module_non_scriptable"
 
 # May be left open: they have no position and no owner.
 HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
+
+
+# Threads that a fork may lose: jemalloc, of which pyarrow has its own, then does their work in the
+# threads that allocate.
+DISPENSABLE = {"jemalloc_bg_thd"}
 
 
 # Ends of reasons to leave out a module that do not apply after the program's first lines have
@@ -56,6 +61,7 @@ class Tools:
     def __init__(self, tracer, chance, load):
         self.tracer, self.chance = tracer, chance
         self.watching, self.draws = load("watch.py"), load("draws.py")
+        self.exits = load("exits.py")["Exits"]
         self.facts, self.load = load("learn.py")["facts"], load
 
 
@@ -65,7 +71,7 @@ def find_safe(plan, tools, hook=None):
     found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
     before = Before(plan, tools, hook)
-    only = before.restrict(found)
+    only = [] if hook and plan.finalizes else before.restrict(found)
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
     found.is_restricted = found.is_restricted or bool(libraries)
     for _ in range(MOST_OFFENDERS):
@@ -261,13 +267,14 @@ def run_trial(names, plan, tools, sets, is_part, say):
     are variables that the program may set, `is_part` if some modules were left out before."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
-    draws = tools.draws["Draws"]()
+    draws, exits = tools.draws["Draws"](), tools.exits()
     asked = watch.take()
     for name in names:
         if name in sys.modules:
             continue
         known = set(sys.modules)
         say("importing", name)
+        exits.name = name
         tracer.say("theirs")
         import_quietly(name)
         tracer.say("ours")
@@ -294,7 +301,8 @@ def run_trial(names, plan, tools, sets, is_part, say):
     said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
     said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))
-    return said
+    offender = exits.run(tracer, say, output)
+    return [("offender", offender[0]), ("", offender[1])] if offender else said
 
 
 def told(asked):
@@ -423,7 +431,15 @@ def left_behind(before):
 
 
 def threads():
-    return len(os.listdir("/proc/self/task"))
+    """The number of threads that a child of this process would miss, and the calling one."""
+    count = 0
+    for each in os.listdir("/proc/self/task"):
+        try:
+            with open("/proc/self/task/%s/comm" % each) as file:
+                count += file.read().strip() not in DISPENSABLE
+        except OSError:
+            pass  # It has just ended.
+    return count
 
 
 def descriptors():

@@ -12,6 +12,14 @@ version of Python, including those for which it does nothing.
 
 import sys
 
+# The counts of the garbage collector, before anything here is allocated (collector.py).
+known = "gc" in sys.modules
+import gc  # noqa: E402
+
+counts = gc.get_count()
+if not known:
+    del sys.modules["gc"]
+
 
 def begin(os):
     """Follows the instruction in the environment, and removes it from there."""
@@ -35,7 +43,7 @@ def begin(os):
         learning = standby and load("device_use.py")["Learning"](standby, load)
         load("learn.py")["begin"](rest, learning)
     elif kind == "template":
-        collector = load("collector.py")["Collector"]()
+        collector = load("collector.py")["Collector"](gc, counts)
         load("template.py")["begin"](rest, load, collector)
 
 

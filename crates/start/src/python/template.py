@@ -115,6 +115,8 @@ def prepare(plan, load, tracer, collector):
     if end is None:
         if not found.names:
             raise Unsuitable(found.reason or "it imports nothing that could be imported ahead")
+        if plan.finalizes:
+            raise Unsuitable("its finalizers (__del__) would run at other times")
         making.search_first()
         making.make_imports(found)
         making.search_as_before()
@@ -133,6 +135,7 @@ class Making:
         self.collector = collector
         # Called when the program exits, after all functions that it has registered.
         plan.last = []
+        plan.finalizes = defines_finalizers(plan)
         load("learn.py")["at_exit"](lambda: [each() for each in plan.last])
         self.probe, self.chance = load("probe.py"), load("chance.py")
         self.base = Base(plan, self.probe["descriptors"]())
@@ -153,10 +156,11 @@ class Making:
 
     def end_of_prefix(self, found):
         """The end of the lines of the program that run in this parent; None if none do."""
-        if not found.is_restricted or "prefix" not in self.plan.one:
+        alone = self.plan.finalizes
+        if not (found.is_restricted or alone) or "prefix" not in self.plan.one:
             return None
         end = self.load("prefix.py")["find_end"](self.plan, self.tools, self.probe)
-        is_of_use = end is None or callable(end) or end.modules() > found.modules
+        is_of_use = end is None or callable(end) or alone or end.modules() > found.modules
         return end if is_of_use else None
 
     def beginning(self, begin):
@@ -236,6 +240,22 @@ class Making:
         telling = title(plan, found, load)
         renew = load("draws.py")["Renewal"](self.chance, by_chance, self.temporary)
         return load("serve.py")["serve"](plan, self.base, found, load, renew, telling)
+
+
+def defines_finalizers(plan):
+    """Returns True if the program's own code has a `__del__`. The garbage collector calls it after
+    so many allocations, and allocations of imports made ahead would not count; so only the
+    program's first lines may run ahead, in which they do."""
+    texts = [os.fsencode(plan.one.get("code", ""))]
+    for path, _ in plan.own:
+        try:
+            with open(path, "rb") as file:
+                texts.append(file.read())
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return True
+    return any(b"__del__" in text for text in texts)
 
 
 def write_error(text):

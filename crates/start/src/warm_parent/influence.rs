@@ -87,6 +87,7 @@ fn may_influence(line: &[u8]) -> bool {
         "exec",
         "eval",
         "import_module",
+        "__del__",
     ];
     let names = |word: &[u8]| {
         let mut all = INFLUENCES.iter().chain(&known);
