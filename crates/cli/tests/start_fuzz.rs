@@ -11,6 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, thread};
 
+#[path = "start/files.rs"]
+mod files;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
@@ -21,7 +23,7 @@ mod fuzz {
     pub mod program;
     pub mod random;
 }
-use fuzz::case::{Case, Outcome};
+use fuzz::case::{AHEAD, Case, Outcome};
 use fuzz::change::{CHANGES, Change};
 use fuzz::known::{ANY, KNOWN};
 use fuzz::program::Program;
@@ -30,9 +32,6 @@ use warm::Warm;
 
 /// Changes that each program meets: none, and some others.
 const CHANGES_EACH: u64 = 5;
-
-/// Part of the message for a warm start whose first lines ran in the parent.
-const AHEAD: &str = "its first lines run ahead";
 
 /// Numbers of a run.
 #[derive(Default)]

@@ -517,16 +517,14 @@ pub const FIRST: &[Statement] = &[
 /// made ahead if the program itself runs ahead.
 const BEFORE: &str = "seen = []\nsys.path.append('more')\nimport csv, fractions, statistics\n";
 
-/// Statements that leave an object to finalize. A program that begins with one has no other:
-/// where only imports are made ahead, their order at the end may differ (docs/start.md).
-const FINALIZE: [&str; 7] = [
-    "f_finalizes",
-    "f_cycle",
-    "f_generator",
-    "finalizes",
-    "cycle",
-    "m_finalizes",
-    "m_cycle",
+/// Lines that finalizers print, by statement.
+const FINALIZERS: [(&str, &str); 6] = [
+    ("f_finalizes", "first deleted {n}\n"),
+    ("f_cycle", "ring {n}\n"),
+    ("f_generator", "closed {n}\n"),
+    ("finalizes", "deleted {n}\n"),
+    ("m_finalizes", "module deletes\n"),
+    ("m_cycle", "collected\n"),
 ];
 
 /// How many of the last statements end a program.
@@ -564,11 +562,6 @@ impl Program {
         if random.below(3) == 0 {
             chosen.push(&ends[random.below(ends.len())]);
         }
-        let finalize = |one: &&Statement| FINALIZE.contains(&one.name);
-        let all = first.iter().chain(&chosen);
-        if all.filter(|&one| finalize(one)).count() > 1 {
-            first.retain(|one| !finalize(one));
-        }
         let before = first.len();
         let statements = first.into_iter().chain(chosen).map(|statement| {
             let number = random.below(90) as u64 + 10;
@@ -596,6 +589,15 @@ impl Program {
 
     pub fn has(&self, name: &str) -> bool {
         self.statements.iter().any(|(one, _)| one.name == name)
+    }
+
+    /// The lines that its finalizers print.
+    pub fn finalizers(&self) -> impl Iterator<Item = String> {
+        let line = |&(name, line): &(&str, &str)| {
+            let (_, number) = self.statements.iter().find(|(one, _)| one.name == name)?;
+            Some(line.replace("{n}", &number.to_string()))
+        };
+        FINALIZERS.iter().filter_map(line)
     }
 
     pub fn text(&self) -> String {

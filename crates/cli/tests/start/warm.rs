@@ -233,7 +233,7 @@ pub fn children(process: libc::pid_t) -> Vec<libc::pid_t> {
 }
 
 /// Everything that can be observed of a program.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Observed {
     pub out: String,
     pub err: String,
