@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// The files that Python loads, by name.
-const PYTHON: [(&str, &[u8]); 25] = [
+const PYTHON: [(&str, &[u8]); 26] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
