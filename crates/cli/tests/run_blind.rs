@@ -97,12 +97,50 @@ fn a_program_that_goes_on_as_another_user_hears_nothing_of_the_recorder() {
     );
 }
 
+fn gcc() -> Option<()> {
+    let found = Command::new("gcc").arg("--version").output().is_ok();
+    require("gcc", found.then_some(()))
+}
+
+/// Compiles a C program as `program`.
+fn compile(directory: &Directory, compiler: &str, flags: &[&str], source: &str) {
+    fs::write(directory.join("program.c"), source).expect("it is written");
+    let compiled = Command::new(compiler)
+        .current_dir(directory.path())
+        .args(flags)
+        .args(["-o", "program", "program.c"])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn a_static_program_that_a_shell_starts_is_noted() {
+    let Some(()) = gcc() else { return };
+    let source = "
+#include <time.h>
+int main(void) {
+    volatile unsigned long sum = 0;
+    while (clock() < 0.4 * CLOCKS_PER_SEC) sum++;
+    return 0;
+}
+";
+    // The shell becomes the program, or waits for it.
+    for (flags, line, noted) in [
+        (&["-static"][..], "./program", 1),
+        (&["-static"], "./program; true", 1),
+        (&[], "./program", 0),
+    ] {
+        let directory = Directory::new();
+        compile(&directory, "gcc", flags, source);
+        let report = recorded(&directory, &["sh", "-c", line], &["--starts", "1"]);
+        let part = "program, which the command started, is statically linked";
+        assert_eq!(notes(&report, part), noted, "{line}: {:?}", report.notes);
+    }
+}
+
 #[test]
 fn a_static_program_with_lines_is_explained_from_outside() {
-    let gcc = Command::new("gcc").arg("--version").output().is_ok();
-    if require("gcc", gcc.then_some(())).is_none() {
-        return;
-    }
+    let Some(()) = gcc() else { return };
     let directory = Directory::new();
     let source = "
 #include <stdio.h>
@@ -119,12 +157,7 @@ int main(void) {
     }
 }
 ";
-    fs::write(directory.join("program.c"), source).expect("it is written");
-    let compiled = Command::new("gcc")
-        .current_dir(directory.path())
-        .args(["-static", "-o", "program", "program.c"])
-        .status();
-    assert!(compiled.is_ok_and(|status| status.success()));
+    compile(&directory, "gcc", &["-static"], source);
     let flags = ["--starts", "1", "--iterations", "lines:^step"];
     let report = recorded(&directory, &["./program"], &flags);
     assert_eq!(report.starts[0].iterations.len(), 6);
@@ -141,6 +174,7 @@ int main(void) {
         report.causes
     );
     assert_eq!(notes(&report, "statically linked"), 1, "{:?}", report.notes);
+    assert_eq!(notes(&report, "which the command started"), 0);
 }
 
 #[test]
@@ -151,12 +185,7 @@ fn a_program_for_musl_runs_as_it_does_without_preheat() {
     }
     let directory = Directory::new();
     let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 3; }\n";
-    fs::write(directory.join("program.c"), source).expect("it is written");
-    let compiled = Command::new("musl-gcc")
-        .current_dir(directory.path())
-        .args(["-o", "program", "program.c"])
-        .status();
-    assert!(compiled.is_ok_and(|status| status.success()));
+    compile(&directory, "musl-gcc", &[], source);
     // A loader that loads the recorder starts one that cannot.
     for verb in [&["run", "--starts", "1"][..], &["start"]] {
         let said = run(preheat().current_dir(directory.path()).args(verb).args([

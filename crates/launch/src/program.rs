@@ -25,20 +25,24 @@ pub struct Program {
     pub inject: bool,
     /// The reason that the program itself is not recorded. Its child processes may be.
     pub unrecorded: Option<String>,
+    /// The file that the kernel executes: the interpreter of a script. Without symbolic links.
+    pub executable: PathBuf,
 }
 
 /// Finds and inspects the program.
 pub fn find(name: &OsStr) -> Result<Program, LaunchError> {
     let path = search(name, std::env::var_os("PATH"))?;
     let shown = Path::new(name).display().to_string();
-    let (mut inject, mut unrecorded) = inspect(&path, &shown, 0)?;
-    if inject && preloads_sanitizer(std::env::var_os("LD_PRELOAD")) {
-        (inject, unrecorded) = (false, Some(format!("{shown} {SANITIZED}")));
+    let mut program = inspect(&path, &shown, 0)?;
+    if program.inject && preloads_sanitizer(std::env::var_os("LD_PRELOAD")) {
+        program.inject = false;
+        program.unrecorded = Some(format!("{shown} {SANITIZED}"));
     }
+    let executable = fs::canonicalize(&program.executable);
     Ok(Program {
         path,
-        inject,
-        unrecorded,
+        executable: executable.unwrap_or(program.executable),
+        ..program
     })
 }
 
@@ -113,17 +117,22 @@ fn executable(path: &Path) -> Executable {
 /// The maximum depth of nested interpreters, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// Returns whether to inject, and the reason that the program is not recorded.
-fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<String>), LaunchError> {
-    let mut head = Vec::new();
-    // Programs may be executable but not readable: then only the loader can inspect them.
-    let Ok(mut file) = File::open(path) else {
-        return Ok((true, None));
+/// Inspects the file at a path, or the interpreter that a script names.
+fn inspect(path: &Path, shown: &str, depth: usize) -> Result<Program, LaunchError> {
+    let inspected = |inject, unrecorded| Program {
+        path: path.to_owned(),
+        inject,
+        unrecorded,
+        executable: path.to_owned(),
     };
-    let _ = file.by_ref().take(4096).read_to_end(&mut head);
+    // Programs may be executable but not readable: then only the loader can inspect them.
+    let Ok(file) = File::open(path) else {
+        return Ok(inspected(true, None));
+    };
+    let head = head(&file);
     if let Some(line) = head.strip_prefix(b"#!") {
         let Some(interpreter) = interpreter(line).filter(|_| depth < DEEPEST) else {
-            return Ok((true, None));
+            return Ok(inspected(true, None));
         };
         if !interpreter.exists() {
             return Err(LaunchError::CannotExecute(format!(
@@ -139,27 +148,43 @@ fn inspect(path: &Path, shown: &str, depth: usize) -> Result<(bool, Option<Strin
         let why = format!(
             "{shown} raises its privileges (setuid, setgid or file capabilities), so the loader does not load the recorder"
         );
-        return Ok((false, Some(why)));
+        return Ok(inspected(false, Some(why)));
     }
-    let why = match elf::read(&file, &head) {
-        None => None,
-        Some(Elf::Foreign) => Some((false, "was built for another type of processor")),
-        Some(Elf::Native(Loader::None)) => Some((
+    Ok(match obstacle(&file, &head) {
+        None => inspected(true, None),
+        Some((inject, why)) => inspected(inject, Some(format!("{shown} {why}"))),
+    })
+}
+
+/// The reason that a running program cannot be recorded, given its executable file.
+pub(crate) fn unrecorded(file: &File) -> Option<&'static str> {
+    obstacle(file, &head(file)).map(|(_, why)| why)
+}
+
+/// The begin of a file.
+fn head(file: &File) -> Vec<u8> {
+    let mut head = Vec::new();
+    let _ = file.take(4096).read_to_end(&mut head);
+    head
+}
+
+/// The reason that the recorder cannot be loaded into a program, and whether to inject its
+/// variables nevertheless.
+fn obstacle(file: &File, head: &[u8]) -> Option<(bool, &'static str)> {
+    match elf::read(file, head)? {
+        Elf::Foreign => Some((false, "was built for another type of processor")),
+        Elf::Native(Loader::None) => Some((
             // Its child processes may be dynamic: launchers are often static.
             true,
             "is statically linked, so the library of preheat cannot be loaded into it",
         )),
-        Some(Elf::Native(Loader::Musl)) => Some((
+        Elf::Native(Loader::Musl) => Some((
             false,
             "is linked with musl, whose loader cannot load a library for glibc",
         )),
-        Some(Elf::Native(Loader::Sanitized)) => Some((false, SANITIZED)),
-        Some(Elf::Native(Loader::Glibc)) => None,
-    };
-    Ok(match why {
-        None => (true, None),
-        Some((inject, why)) => (inject, Some(format!("{shown} {why}"))),
-    })
+        Elf::Native(Loader::Sanitized) => Some((false, SANITIZED)),
+        Elf::Native(Loader::Glibc) => None,
+    }
 }
 
 const SANITIZED: &str =

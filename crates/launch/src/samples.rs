@@ -7,7 +7,7 @@
 //! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -19,6 +19,7 @@ mod file;
 mod mapped;
 mod proc;
 mod tree;
+mod unrecorded;
 
 pub(crate) use file::Writer;
 use tree::Tree;
@@ -45,6 +46,8 @@ impl Samples {
 pub(crate) struct Summary {
     /// The peak resident memory of one process, in bytes.
     pub peak_resident: u64,
+    /// Programs that cannot be recorded, with the reasons.
+    pub unrecorded: Vec<(PathBuf, &'static str)>,
     /// Notes on data that could not be sampled.
     pub notes: Vec<String>,
 }

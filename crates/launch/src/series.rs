@@ -319,6 +319,13 @@ impl<'a> Series<'a> {
             }
             _ => {}
         }
+        let own = self.program.executable.clone();
+        for (path, why) in ended.unrecorded.iter().filter(|(path, _)| *path != own) {
+            let name = path.display();
+            self.note(format!(
+                "{name}, which the command started, {why}; its time counts as the program's own CPU time"
+            ));
+        }
         ended.notes.into_iter().for_each(|note| self.note(note));
         if self.request.temperatures.contains(&Temperature::Disk) && unrecorded.is_none() {
             self.files.extend((self.request.files_of)(directory));

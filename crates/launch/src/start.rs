@@ -5,7 +5,7 @@ use std::io;
 use std::io::{PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::inject::Variables;
@@ -46,6 +46,8 @@ pub(crate) struct Ended {
     pub pid: u32,
     pub exit_code: i32,
     pub peak_resident: u64,
+    /// Programs that cannot be recorded, with the reasons.
+    pub unrecorded: Vec<(PathBuf, &'static str)>,
     pub notes: Vec<String>,
 }
 
@@ -102,6 +104,7 @@ impl Start<'_> {
                 before_exec.map_or(0, |before| before.resident),
                 summary.peak_resident,
             ),
+            unrecorded: summary.unrecorded,
             notes,
         })
     }

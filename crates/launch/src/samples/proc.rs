@@ -55,6 +55,9 @@ pub(super) struct Stat {
     pub ticks: u64,
     /// The creation time, in ticks since boot.
     pub started: u64,
+    /// The address of the code, which changes when another program is executed; 0 if it
+    /// cannot be read.
+    pub code: u64,
 }
 
 pub(super) fn stat(text: &str) -> Option<Stat> {
@@ -67,11 +70,13 @@ pub(super) fn stat(text: &str) -> Option<Stat> {
     let user: u64 = fields.nth(1)?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     let started = fields.nth(6)?.parse().ok()?;
+    let code = fields.nth(3).and_then(|field| field.parse().ok());
     Some(Stat {
         state,
         major_faults,
         ticks: user + system,
         started,
+        code: code.unwrap_or(0),
     })
 }
 
@@ -140,11 +145,11 @@ mod tests {
 
     #[test]
     fn a_name_may_contain_anything() {
-        let text = "7 (a) b) R 1 7 7 0 -1 4194304 100 0 12 0 30 4 0 0 20 0 1 0 5555 1 1";
+        let text = "7 (a) b) R 1 7 7 0 -1 4194304 100 0 12 0 30 4 0 0 20 0 1 0 5555 1 1 1 8";
         let stat = stat(text).expect("it is whole");
         assert_eq!(stat.state, u32::from(b'R'));
         assert_eq!((stat.major_faults, stat.ticks), (12, 34));
-        assert_eq!(stat.started, 5555);
+        assert_eq!((stat.started, stat.code), (5555, 8));
         assert_eq!(super::stat("7 (a) R 1"), None);
     }
 

@@ -11,6 +11,7 @@ use super::Summary;
 use super::file::Writer;
 use super::mapped::{Mapper, Schedule};
 use super::proc::{self, Source};
+use super::unrecorded::{Executed, Unrecorded};
 use crate::stacks::Collector;
 use preheat_host::clock;
 
@@ -34,6 +35,7 @@ pub(super) struct Tree {
     page: u64,
     peak_resident: u64,
     left_out: bool,
+    unrecorded: Unrecorded,
     mapper: Mapper,
     stacks: Collector,
     /// When stacks are sampled again, and the threads that have run since they were.
@@ -48,6 +50,9 @@ struct Process {
     threads: BTreeMap<u32, Thread>,
     last: Last<(u64, Sampled)>,
     mapped: Schedule,
+    executed: Executed,
+    /// True if its program has just proved to last.
+    lasts: bool,
     now: (u64, Sampled),
 }
 
@@ -103,6 +108,7 @@ impl Tree {
             page: proc::page_bytes(),
             peak_resident: 0,
             left_out: false,
+            unrecorded: Unrecorded::default(),
             mapper,
             stacks: Collector::begin(root),
             stacks_at: 0,
@@ -125,6 +131,9 @@ impl Tree {
                 let ran = &mut self.ran;
                 process.sample_threads(pid, self.precise, self.tick, writer, ran);
                 self.peak_resident = self.peak_resident.max(process.now.0);
+                if std::mem::take(&mut process.lasts) {
+                    self.unrecorded.inspect(pid);
+                }
                 if !there && pid != self.root {
                     gone.push(pid);
                 } else {
@@ -182,6 +191,7 @@ impl Tree {
         }
         Summary {
             peak_resident: self.peak_resident,
+            unrecorded: self.unrecorded.all(),
             notes,
         }
     }
@@ -246,6 +256,8 @@ impl Tree {
             threads: BTreeMap::new(),
             last: Last::NEW,
             mapped: Schedule::default(),
+            executed: Executed::default(),
+            lasts: false,
             now: (
                 0,
                 Sampled {
@@ -296,6 +308,7 @@ impl Process {
             if let Some(stat) = self.stat.read(&mut buffer).and_then(proc::stat) {
                 self.now.1.major_faults = stat.major_faults;
                 self.now.1.state = stat.state;
+                self.lasts = self.executed.lasts(stat.code);
             }
         }
         debug_assert_eq!(self.now.1.process, pid);
