@@ -44,8 +44,8 @@ class iteration:
     42
 
     An iteration within one of the same name is part of the outer one. Of several names, the
-    outermost that repeats counts. Iterations of one thread do not overlap: a coroutine that is
-    called while an iteration of the same name is under way is part of that one.
+    outermost that repeats counts. An iteration that begins while a concurrent task of the same
+    thread is in one of the same name does not count.
     """
 
     __slots__ = ("_name", "_token")

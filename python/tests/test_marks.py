@@ -112,22 +112,44 @@ def test_the_package_imports_nothing_else():
     assert imported == ["preheat", "preheat._marks"]
 
 
-def test_iterations_of_one_thread_do_not_overlap(tmp_path):
-    report = recorded(
-        tmp_path,
-        "import asyncio, preheat\n"
-        "@preheat.iteration('request')\n"
-        "async def answer(before, after):\n"
-        "    after.set()\n"
-        "    await before.wait()\n"
-        "async def main():\n"
-        "    done = asyncio.Event()\n"
-        "    for _ in range(3):\n"
-        "        await answer(done, done)\n"
-        "    first, second = asyncio.Event(), asyncio.Event()\n"
-        "    await asyncio.gather(answer(first, second), answer(second, first))\n"
-        "    await answer(done, done)\n"
-        "asyncio.run(main())\n",
-    )
-    # Three in a row, two at the same time, and one more.
-    assert [len(start.iterations) for start in report.starts] == [5, 5]
+ASYNCHRONOUS = """
+import asyncio
+import preheat
+
+@preheat.iteration("request")
+async def answer(turns):
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+@preheat.iteration("request")
+async def nested():
+    await answer(1)
+
+async def main():
+    for _ in range(5):
+        await nested()
+    # The second one ends last.
+    await asyncio.gather(answer(2), answer(9), *(answer(1) for _ in range(3)))
+    # There is always a request under way, and every third begins after the first ended.
+    chain = [asyncio.create_task(answer(3))]
+    for _ in range(8):
+        await asyncio.sleep(0)
+        chain.append(asyncio.create_task(answer(3)))
+    await asyncio.gather(*chain)
+
+asyncio.run(main())
+"""
+
+
+def test_concurrent_iterations_do_not_count_and_are_noted(tmp_path):
+    report = recorded(tmp_path, ASYNCHRONOUS)
+    assert report.iteration == "request, named by the program"
+    # Nested ones are part of the outer one: they are neither counted nor noted.
+    counts = {len(start.iterations) for start in report.starts}
+    assert len(counts) == 1
+    count = counts.pop()
+    # Five in a row, one of those gathered, and some of the chain, though it has no gap.
+    assert 5 + 1 + 2 <= count < 5 + 5 + 9
+    assert any(
+        note.startswith(f"{19 - count} of 19 iterations began while") for note in report.notes
+    ), report.notes

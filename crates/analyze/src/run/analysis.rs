@@ -74,6 +74,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         report
             .notes
             .extend(found.and_then(|found| others::note(start.trace, found)));
+        report.notes.extend(found.and_then(others::concurrent));
     }
     report.ladder = groups.iter().rev().map(Group::rung).collect();
     match warmest {

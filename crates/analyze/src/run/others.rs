@@ -1,4 +1,4 @@
-//! Other threads that iterate besides the reported one.
+//! Other threads that iterate besides the reported one, and concurrent iterations.
 
 use std::path::Path;
 
@@ -40,6 +40,20 @@ fn name(trace: &StartTrace, found: &Found, other: &Other) -> String {
             file.map_or(String::new(), |file| file.to_string_lossy().into_owned())
         }
     }
+}
+
+/// A note about iterations that are left out because they overlap others.
+pub(super) fn concurrent(found: &Found) -> Option<String> {
+    let all = found.iterations.len() + found.concurrent;
+    let verb = match found.concurrent {
+        0 => return None,
+        1 => "began while another was under way on the same thread and does",
+        _ => "began while another was under way on the same thread and do",
+    };
+    Some(format!(
+        "{} of {all} iterations {verb} not count: concurrent tasks share a thread.",
+        found.concurrent
+    ))
 }
 
 /// A note about them, if there are any.

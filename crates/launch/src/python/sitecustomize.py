@@ -730,12 +730,24 @@ class Frameworks(object):
 
     def marks(self, module):
         """Connects the preheat package, with which a program names its iterations and marks.
-        Other tokens are rejected, because the recorder uses a token as an address."""
+        Other tokens are rejected, because the recorder uses a token as an address.
+
+        An iteration within one of the same name is part of it. The context distinguishes this
+        from concurrent tasks of the same thread, which do not contain each other.
+        """
+        from _contextvars import ContextVar
+
         tokens = set()
+        # The name and token of each iteration around the current code.
+        around = ContextVar("preheat.iteration", default=())
 
         def begin(name):
+            enclosing = [each for each in around.get() if each[1] in tokens]
+            if any(each[0] == name for each in enclosing):
+                return 0
             token = self.begin(NAMED, name)
             tokens.add(token)
+            around.set((*enclosing, (name, token)))
             return token
 
         def end(token):

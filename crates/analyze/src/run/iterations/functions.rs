@@ -44,14 +44,15 @@ fn levels<'a>(
     let mut counts: HashMap<(usize, &str), (usize, u64)> = HashMap::new();
     let mut open: Vec<(u64, &str)> = Vec::new();
     for span in of(facts, thread, what) {
-        while open.pop_if(|(end, _)| *end <= span.begin).is_some() {}
+        // Concurrent tasks of one thread end in any order.
+        open.retain(|(end, _)| *end > span.begin);
         let name = name(facts, span);
         if !open.iter().any(|(_, outer)| *outer == name) {
             let (count, total) = counts.entry((open.len(), name)).or_default();
             *count += 1;
             *total += span.end - span.begin;
+            open.push((span.end, name));
         }
-        open.push((span.end, name));
     }
     counts
 }
@@ -63,11 +64,16 @@ pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
     })
 }
 
-/// The iterations with this name, given by the program.
-pub(super) fn find_named(start: &Seen, name: &str) -> Option<Found> {
-    earliest(start, |facts, thread| {
-        calls(facts, thread, What::Named, name)
-    })
+/// The iterations with this name, given by the program. Those that begin during another are
+/// concurrent, because the recorder leaves out nested ones.
+pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
+    let mut found = earliest(start, |facts, thread| {
+        calls(facts, thread, What::Named, function)
+    })?;
+    let facts = &start.facts[found.process];
+    let all = of(facts, found.thread, What::Named).filter(|span| name(facts, span) == function);
+    found.concurrent = all.count() - found.iterations.len();
+    Some(found)
 }
 
 /// Calls of a JAX-compiled function return before the result is computed, so each lasts
@@ -87,7 +93,9 @@ fn calls(facts: &Facts, thread: usize, what: What, function: &str) -> Vec<(u64, 
     let named = of(facts, thread, what).filter(|span| name(facts, span) == function);
     let outermost = named.filter(|span| {
         let is = span.begin >= last;
-        last = span.end.max(last);
+        if is {
+            last = span.end;
+        }
         is
     });
     outermost.map(|span| (span.begin, span.end)).collect()

@@ -93,6 +93,8 @@ pub(super) struct Found {
     pub begins: String,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
     pub others: Vec<Other>,
+    /// Iterations that are left out because they begin during another one of the thread.
+    pub concurrent: usize,
 }
 
 /// Another thread that iterates.
