@@ -13,7 +13,7 @@ use preheat_analyze::run::Findings;
 use preheat_model::compare::{CompareKind, CompareReport};
 use preheat_model::lab::LabReport;
 use preheat_model::run::RunReport;
-use preheat_report::{compare_html, compare_json, compare_terminal};
+use preheat_report::compare_terminal;
 
 use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
@@ -183,10 +183,7 @@ fn show(
     report: &CompareReport,
     [base, new]: &[Side; 2],
 ) -> Result<()> {
-    let written = targets.write(|format| match format {
-        Document::Json => compare_json(report).into_bytes(),
-        Document::Html => compare_html(report, base.view(), new.view()).into_bytes(),
-    });
+    let written = targets.write_comparison(report, [base.view(), new.view()]);
     // Write files first, so that a closed terminal does not lose them.
     let printed = targets.print(&compare_terminal(report, &terminal::of_stdout()));
     written.and(printed)
@@ -199,10 +196,7 @@ fn compare_lab_results(
 ) -> Result<ExitCode> {
     let settings = settings(arguments, CompareKind::Lab);
     let report = compare_labs((&arguments.base, base), (&arguments.new, new), &settings);
-    let written = targets.write(|format| match format {
-        Document::Json => compare_json(&report).into_bytes(),
-        Document::Html => compare_html(&report, None, None).into_bytes(),
-    });
+    let written = targets.write_comparison(&report, [None, None]);
     let printed = targets.print(&compare_terminal(&report, &terminal::of_stdout()));
     written.and(printed)?;
     Ok(code(arguments, &report))

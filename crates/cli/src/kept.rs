@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use preheat_analyze::lab;
 use preheat_analyze::run::{self, Findings};
+use preheat_model::compare::{COMPARE_SCHEMA, CompareReport};
 use preheat_model::lab::{Experiment, LabReport, MOST_STARTS, Measured, SampleKind};
 use preheat_model::run::{RUN_SCHEMA, RUN_SCHEMAS, Recording, RunReport, StartReport};
 use preheat_model::tried::{TRIED_SCHEMA, TriedReport};
@@ -25,10 +26,12 @@ pub enum Saved {
     Lab(Box<LabReport>),
 }
 
-/// A saved result, or a measurement of remedies.
+/// A saved result, or a document about several of them.
 pub enum AnySaved {
     /// A single result.
     Result(Saved),
+    /// A comparison of two results.
+    Comparison(Box<CompareReport>),
     /// A measurement of remedies, which covers several recordings.
     Measurement(Box<TriedReport>),
 }
@@ -55,6 +58,13 @@ pub fn is_recording(path: &Path) -> bool {
 pub fn read(path: &Path, iterations: Option<&str>) -> Result<Saved> {
     match read_any(path, iterations)? {
         AnySaved::Result(saved) => Ok(saved),
+        AnySaved::Comparison(report) => Err(Usage(format!(
+            "{} is a comparison: name one of the results it compares, such as {}, or show it \
+             with `preheat report`",
+            path.display(),
+            report.base.source,
+        ))
+        .into()),
         AnySaved::Measurement(report) => {
             let plain = report.variants.first();
             let plain = plain.map_or("plain", |variant| &*variant.recording);
@@ -67,7 +77,7 @@ pub fn read(path: &Path, iterations: Option<&str>) -> Result<Saved> {
     }
 }
 
-/// Like [`read`], but also accepts a measurement of remedies.
+/// Like [`read`], but also accepts a comparison and a measurement of remedies.
 pub fn read_any(path: &Path, iterations: Option<&str>) -> Result<AnySaved> {
     let measurement = path.join(MEASUREMENT);
     if iterations.is_none() && measurement.is_file() {
@@ -115,7 +125,7 @@ fn read_document(path: &Path) -> Result<AnySaved> {
     };
     let text = text.map_err(|why| {
         Usage(format!(
-            "cannot read {file}: {why}; name a recording made by `preheat run`, or a file written by `preheat run --json` or `preheat lab --json`"
+            "cannot read {file}: {why}; name a recording made by `preheat run`, or a file that `preheat run`, `lab`, `compare` or `start --measure` wrote with --json"
         ))
     })?;
     parse(path, &text)
@@ -145,22 +155,34 @@ fn parse(path: &Path, text: &str) -> Result<AnySaved> {
             validate_measurement(&report).map_err(|what| Usage(format!("{file}: {what}")))?;
             Ok(AnySaved::Measurement(Box::new(report)))
         }
+        Some(COMPARE_SCHEMA) => {
+            let report: CompareReport = deserialize(path, COMPARE_SCHEMA, text)?;
+            Ok(AnySaved::Comparison(Box::new(report)))
+        }
         Some(other) if SCHEMAS.iter().any(|schema| other.starts_with(schema)) => Err(Usage(format!(
-            "{file} has the schema {other}, and preheat {} reads {}, {RUN_SCHEMA} and {TRIED_SCHEMA}; a newer preheat is needed",
+            "{file} has the schema {other}, and preheat {} reads {}, {RUN_SCHEMA}, {COMPARE_SCHEMA} and {TRIED_SCHEMA}; a newer preheat is needed",
             env!("CARGO_PKG_VERSION"),
             preheat_model::lab::SCHEMA,
         ))
         .into()),
         _ => Err(Usage(format!(
-            "{file} is not a `preheat run` or `preheat lab` result: its \"schema\" is neither \"{RUN_SCHEMA}\" nor \"{}\"",
-            preheat_model::lab::SCHEMA
+            "{file} is not a `preheat run`, `lab`, `compare` or `start --measure` result, as written by --json: {}",
+            match schema {
+                Some(schema) => format!("its \"schema\" is \"{}\"", schema.escape_debug()),
+                None => "it has no \"schema\"".to_owned(),
+            }
         ))
         .into()),
     }
 }
 
 /// The schemas of the documents that can be read, without their version.
-const SCHEMAS: [&str; 3] = ["preheat.lab/", "preheat.run/", "preheat.start/"];
+const SCHEMAS: [&str; 4] = [
+    "preheat.lab/",
+    "preheat.run/",
+    "preheat.compare/",
+    "preheat.start/",
+];
 
 /// Deserializes from the text rather than the parsed value, so that errors have a line and
 /// a column.
@@ -364,6 +386,7 @@ mod tests {
             ("linear.json", 400),
             ("lab.json", 40),
             ("start-linear.json", 400),
+            ("compare-warm-up.json", 400),
         ] {
             let text = fs::read_to_string(results.join(name)).unwrap();
             for _ in 0..count {
@@ -393,6 +416,9 @@ mod tests {
         let saved = match saved {
             AnySaved::Result(saved) => saved,
             AnySaved::Measurement(report) => return drop(preheat_report::tried_html(report)),
+            AnySaved::Comparison(report) => {
+                return drop(preheat_report::compare_html(report, None, None));
+            }
         };
         match saved {
             Saved::Run(report) => {

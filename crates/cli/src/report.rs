@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use preheat_report::{lab_terminal, run_terminal, tried_terminal};
+use preheat_report::{compare_terminal, lab_terminal, run_terminal, tried_terminal};
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
@@ -17,7 +17,9 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let (csv, perfetto) = match &saved {
         AnySaved::Result(Saved::Recording(_)) => (true, true),
         AnySaved::Result(Saved::Run(_)) => (true, false),
-        AnySaved::Result(Saved::Lab(_)) | AnySaved::Measurement(_) => (false, false),
+        AnySaved::Result(Saved::Lab(_)) | AnySaved::Comparison(_) | AnySaved::Measurement(_) => {
+            (false, false)
+        }
     };
     for (flag, possible, given) in [
         ("--csv", csv, arguments.export.csv.is_some()),
@@ -55,6 +57,11 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
             let targets = Targets::of_document(&arguments.show)?;
             targets.write_lab(report)?;
             targets.print_or_name_files(|| lab_terminal(report, &terminal))?;
+        }
+        AnySaved::Comparison(report) => {
+            let targets = Targets::of_document(&arguments.show)?;
+            targets.write_comparison(report, [None, None])?;
+            targets.print_or_name_files(|| compare_terminal(report, &terminal))?;
         }
         AnySaved::Measurement(report) => {
             let targets = Targets::of_document(&arguments.show)?;

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use preheat_analyze::run::{Findings, span_causes};
+use preheat_model::compare::CompareReport;
 use preheat_model::lab::LabReport;
 use preheat_model::run::{Recording, RunReport, RunView};
 use preheat_model::tried::TriedReport;
+use preheat_report::{compare_html, compare_json};
 use preheat_report::{lab_html, lab_json, lab_terminal};
 use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_speedscope};
 use preheat_report::{tried_html, tried_json};
@@ -195,6 +197,18 @@ impl Targets<Document> {
         self.write(|format| match format {
             Document::Json => lab_json(report).into_bytes(),
             Document::Html => lab_html(report).into_bytes(),
+        })
+    }
+
+    /// Writes a comparison to the files only; `views` are the timelines of both sides.
+    pub fn write_comparison(
+        &self,
+        report: &CompareReport,
+        [base, new]: [Option<&RunView>; 2],
+    ) -> Result<()> {
+        self.write(|format| match format {
+            Document::Json => compare_json(report).into_bytes(),
+            Document::Html => compare_html(report, base, new).into_bytes(),
         })
     }
 

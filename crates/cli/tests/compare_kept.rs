@@ -209,3 +209,37 @@ fn invalid_input_is_reported() {
         .stdin(piped));
     assert_eq!(said.code, Some(0), "{}", said.err);
 }
+
+#[test]
+fn a_saved_comparison_is_shown_again() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200");
+    let directory = Directory::new();
+    let first = kept.join("first/train.json");
+    let again = kept.join("first-again/train.json");
+    let (first, again) = (first.to_str().unwrap(), again.to_str().unwrap());
+    let shown = compare(&directory, &[first, again]);
+    fs::rename(directory.join("compare.json"), directory.join("saved.json")).unwrap();
+    let report = |arguments: &[&str]| {
+        run(preheat()
+            .current_dir(directory.path())
+            .arg("report")
+            .args(arguments))
+    };
+    let said = report(&["saved.json"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(said.out, shown.out);
+    let said = report(&["saved.json", "--html", "page.html"]);
+    assert_eq!(said.out, "wrote page.html\n", "{}", said.err);
+    let page = fs::read_to_string(directory.join("page.html")).unwrap();
+    assert!(page.contains("preheat compare"));
+    let said = report(&["saved.json", "--csv", "x.csv"]);
+    assert_eq!(said.code, Some(2));
+    // It is not a side of another comparison.
+    let said = compare(&directory, &["saved.json", first]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("saved.json is a comparison"),
+        "{}",
+        said.err
+    );
+}
