@@ -456,6 +456,7 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         unfinished: None,
         firsts,
         paired_by_order: false,
+        repeats: None,
     }
 }
 

@@ -81,6 +81,21 @@ fn agree(report: &RunReport, printed: &[f64]) {
     }
 }
 
+/// The first and the second iteration are those that the program times, and nothing else.
+fn one_pair_of_numbers(report: &RunReport) {
+    let timed = regions(report);
+    let iterations = [report.first.unwrap(), report.second.unwrap().estimate];
+    for (iteration, timed) in iterations.iter().zip(&timed) {
+        let apart = (iteration / timed - 1.0).abs();
+        assert!(apart < 0.01, "{iterations:?} and {timed}");
+    }
+    let ratio = report.first_to_second.unwrap().estimate;
+    let (first, second) = (&report.regions[0], report.regions.last().unwrap());
+    let timed = (first.ratio).or_else(|| second.repeats.as_ref()?.ratio);
+    let timed = timed.expect("the regions have a ratio").estimate;
+    assert!((ratio / timed - 1.0).abs() < 0.02, "{ratio} and {timed}");
+}
+
 /// A program in Python: its report, with all that it prints found in it.
 fn python(module: &str, name: &str, flags: &[&str]) -> Option<RunReport> {
     let python = python_with(module)?;
@@ -240,6 +255,39 @@ fn timers_agree_however_they_are_written() {
     agree(&report, &printed);
 }
 
+/// Two regions on one line.
+const ONE_LINE: &str = "\
+import time
+a = time.time(); time.sleep(0.04); print(f'first: {time.time() - a:.7f} s'); \
+a = time.time(); time.sleep(0.01); print(f'second: {time.time() - a:.7f} s')
+";
+
+#[test]
+fn a_program_without_a_file_has_the_regions_that_it_prints() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let passed = [python.as_ref(), OsStr::new("-c"), OsStr::new(ONE_LINE)];
+    let (report, printed) = recorded(&directory, &passed, &[]);
+    agree(&report, &printed);
+    assert_eq!(report.regions[0].name, "<string>:2");
+    let program = directory.script("program.py", ONE_LINE);
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .stdin(fs::File::open(&program).expect("it is there"))
+        .args(["run", "--starts", "2", "--json", "read.json"])
+        .args(["--output", "read", "--"])
+        .arg(&python)
+        .arg("-"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("read.json")).expect("the JSON is there");
+    let report: RunReport = serde_json::from_str(&text).expect("it is a report");
+    let region = &report.regions[0];
+    assert_eq!((&*region.name, region.count), ("<stdin>:2", 2));
+    assert!(!region.paired_by_order && report.regions.len() == 1);
+}
+
 #[test]
 fn one_timed_allocation_is_one_region() {
     if let Some(report) = python("torch", "preallocate.py", &[]) {
@@ -255,8 +303,13 @@ fn two_training_iterations_are_first_and_second() {
         let Some(report) = python("torch", name, &[]) else {
             return;
         };
-        assert_eq!(report.iterations_by, IterationsBy::Python, "{name}");
-        assert!(report.iteration.contains("SGD"), "{}", report.iteration);
+        assert_eq!(report.iterations_by, IterationsBy::Timers, "{name}");
+        let iteration = &report.iteration;
+        assert!(
+            iteration.starts_with("steps of SGD, as timed at train"),
+            "{iteration}"
+        );
+        one_pair_of_numbers(&report);
         assert_eq!(report.starts[0].iterations.len(), 2);
         assert!(report.first_to_second.is_some());
         let excess: f64 = report.second_excess.iter().map(|part| part.seconds).sum();
@@ -287,16 +340,36 @@ fn without_an_optimizer_what_is_timed_is_the_iteration() {
 #[test]
 fn a_model_that_is_called_twice_has_a_first_and_a_second_call() {
     if let Some(report) = python("torch", "infer.py", &[]) {
-        assert_eq!(report.iterations_by, IterationsBy::Python);
-        assert_eq!(report.iteration, "calls of Sequential");
+        assert_eq!(report.iterations_by, IterationsBy::Timers);
+        assert_eq!(
+            report.iteration,
+            "calls of Sequential, as timed at infer.py:17–19 and 22–24"
+        );
         assert_eq!(report.starts[0].iterations.len(), 2);
         assert_eq!(report.regions.len(), 2);
+        one_pair_of_numbers(&report);
+    }
+}
+
+#[test]
+fn calls_can_be_asked_for_instead_of_timers() {
+    if let Some(report) = python("torch", "infer.py", &["--iterations", "python"]) {
+        assert_eq!(report.iterations_by, IterationsBy::Python);
+        assert_eq!(report.iteration, "calls of Sequential");
     }
 }
 
 #[test]
 fn a_prediction_of_keras_is_what_a_timer_around_it_says() {
     if let Some(report) = python("tensorflow", "predict.py", &[]) {
+        assert!(
+            (report.iteration).starts_with("calls of predict, as timed at predict.py:"),
+            "{}",
+            report.iteration
+        );
+        one_pair_of_numbers(&report);
+    }
+    if let Some(report) = python("tensorflow", "predict.py", &["--iterations", "python"]) {
         assert_eq!(report.iteration, "calls of predict");
         let iterations = &report.starts[0].iterations;
         assert_eq!((iterations.len(), report.regions.len()), (2, 2));

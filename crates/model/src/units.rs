@@ -88,12 +88,54 @@ fn ratio_digits(value: f64) -> String {
     }
 }
 
+/// The words for an interval that is too wide to show anything else.
+pub const TOO_WIDE: &str = "inconclusive: the starts differ too much";
+
+/// Returns true if the bounds of an interval differ by more than two orders of magnitude.
+pub fn too_wide(low: Option<f64>, high: Option<f64>) -> bool {
+    const FACTOR: f64 = 100.0;
+    matches!((low, high), (Some(low), Some(high)) if low > 0.0 && high > FACTOR * low)
+}
+
+/// Formats an estimate with the bounds of its interval, if there are any: `211× (172–260×)`;
+/// with the words [`TOO_WIDE`] if that is all they show.
+pub fn with_interval(estimate: &str, bounds: Option<&str>, too_wide: bool) -> String {
+    match bounds {
+        None => estimate.to_owned(),
+        Some(bounds) if too_wide => format!("{estimate} ({bounds}; {TOO_WIDE})"),
+        Some(bounds) => format!("{estimate} ({bounds})"),
+    }
+}
+
+/// Formats the bounds of the interval of a duration in the unit of the estimate,
+/// `8.71–9.20 s`, or each in its own unit if they differ too much, `88 ns–1.84 s`; `None`
+/// unless all are numbers.
+pub fn duration_span(estimate: f64, low: Option<f64>, high: Option<f64>) -> Option<String> {
+    let (_, unit) = duration_parts(estimate)?;
+    if too_wide(low, high) {
+        return Some(format!("{}–{}", duration(low?), duration(high?)));
+    }
+    let scale = match unit {
+        "ns" => 1e-9,
+        "µs" => 1e-6,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        _ => 1.0,
+    };
+    let bounds = span(low.map(|low| low / scale), high.map(|high| high / scale))?;
+    Some(format!("{bounds} {unit}"))
+}
+
 /// Formats the bounds of a ratio's interval, `231–270`; `None` unless both are numbers.
 /// Extreme bounds are shortened: `0.03–118k` only shows that there were too few starts.
 pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
     let end = |value: f64| match value {
         large if large.abs() >= 1e8 => format!("{large:.0e}"),
         large if large.abs() >= 1e5 => format!("{:.0}k", large / 1e3),
+        small if small > 0.0 && small < 0.1 => {
+            let decimals = (-magnitude(small)).clamp(0, 12) as usize;
+            format!("{small:.decimals$}")
+        }
         usual => ratio_digits(usual),
     };
     match (low, high) {
@@ -242,6 +284,25 @@ mod tests {
         let wide = span(Some(2.0), Some(118_000.0));
         assert_eq!(wide, Some("2.00–118k".to_owned()));
         assert_eq!(span(Some(2.0), Some(3e9)), Some("2.00–3e9".to_owned()));
+    }
+
+    #[test]
+    fn wide_intervals_have_readable_bounds() {
+        let span_of = |estimate, low, high| duration_span(estimate, Some(low), Some(high)).unwrap();
+        assert_eq!(span_of(8.94, 8.71, 9.2), "8.71–9.20 s");
+        assert_eq!(span_of(402e-6, 87.7e-9, 1.842), "87.7 ns–1.84 s");
+        assert_eq!(span_of(0.9, 0.8, 1.1), "800–1100 ms");
+        assert_eq!(duration_span(f64::NAN, Some(1.0), Some(2.0)), None);
+        assert_eq!(duration_span(1.0, None, Some(2.0)), None);
+        assert_eq!(span(Some(0.00267), Some(922.0)).unwrap(), "0.003–922");
+        assert!(too_wide(Some(0.00267), Some(922.0)) && !too_wide(Some(172.0), Some(260.0)));
+        assert!(!too_wide(Some(0.0), Some(1.0)) && !too_wide(None, Some(1.0)));
+        assert_eq!(with_interval("2×", None, false), "2×");
+        assert_eq!(with_interval("2×", Some("1–3×"), false), "2× (1–3×)");
+        assert_eq!(
+            with_interval("2×", Some("0.003–922×"), true),
+            "2× (0.003–922×; inconclusive: the starts differ too much)"
+        );
     }
 
     #[test]

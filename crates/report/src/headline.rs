@@ -4,7 +4,7 @@ use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series
 
 use crate::labels;
 use crate::overview::USUAL_SIZE;
-use crate::units::{duration, ratio, span};
+use crate::units::{TOO_WIDE, duration, ratio, span, too_wide};
 
 /// The headline and the numbers behind it.
 pub(crate) struct Headline {
@@ -53,11 +53,13 @@ pub(crate) fn headline(report: &LabReport) -> Headline {
     if !series.variant.is_empty() {
         detail.push_str(&format!(", {}", series.variant));
     }
-    if let Some(span) = series
-        .ratio
-        .and_then(|interval| span(interval.low, interval.high))
+    if let Some(interval) = series.ratio
+        && let Some(span) = span(interval.low, interval.high)
     {
         detail.push_str(&format!("; 95 % interval {span}×"));
+        if too_wide(interval.low, interval.high) {
+            detail.push_str(&format!(", {TOO_WIDE}"));
+        }
     }
     Headline { text, detail }
 }

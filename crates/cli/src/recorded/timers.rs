@@ -29,6 +29,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
         let lines: Vec<u32> = lines.into_iter().collect();
         let source = match &*file {
             ON_THE_COMMAND_LINE => command(recording),
+            FROM_STANDARD_INPUT => source(Path::new(STANDARD_INPUT)),
             _ => source(&base.join(&file)),
         };
         let Some(source) = source else {
@@ -93,6 +94,11 @@ fn lines(recording: &Recording, timers: &Timers) -> BTreeMap<String, BTreeSet<u3
     lines
 }
 
+/// Python's file name for a program read from standard input.
+const FROM_STANDARD_INPUT: &str = "<stdin>";
+/// The standard input of this process, which the recorded program shares. Opening it again
+/// does not move the position in the file; a pipe is skipped.
+const STANDARD_INPUT: &str = "/proc/self/fd/0";
 /// Python's file name for a program passed with `-c`.
 const ON_THE_COMMAND_LINE: &str = "<string>";
 

@@ -136,6 +136,9 @@ impl Unit {
     pub fn ends(self, interval: &Interval) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
+            Unit::Seconds | Unit::Bytes if units::too_wide(Some(low), Some(high)) => {
+                format!("{}–{}", self.write(low), self.write(high))
+            }
             Unit::Seconds | Unit::Bytes if interval.estimate != 0.0 => {
                 let scale = self.scale_of(interval.estimate);
                 let digits = |value: f64| digits_beside(value / scale, interval.estimate / scale);

@@ -26,8 +26,8 @@ pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
     CauseReport, CauseSeconds, DeviceBytes, FunctionReport, HostBytes, HostItem, HostMemory,
     HostPart, HostProcess, HostUse, Item, IterationsBy, Later, MarkReport, MemoryReport,
-    RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RunReport, Rung, StartReport,
-    ThreadReport, Unfinished,
+    RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RepeatReport, RunReport, Rung,
+    StartReport, ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};

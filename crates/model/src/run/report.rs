@@ -176,6 +176,20 @@ pub struct RegionReport {
     /// Empty for a level.
     #[serde(default)]
     pub firsts: Vec<Option<f64>>,
+    /// The earlier region with the same code, if a program without a loop repeats its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<RepeatReport>,
+}
+
+/// The repetition of a timed region further down in the source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatReport {
+    /// The name of the first region with this code.
+    pub first: String,
+    /// The position among the regions with this code: 2 for the second.
+    pub position: usize,
+    /// The time of the first region ÷ that of this one, over the starts that have both.
+    pub ratio: Option<Interval>,
 }
 
 /// A moment that the program marks.

@@ -2,12 +2,12 @@
 //! causes, and the class of the iterations.
 
 use preheat_model::run::{
-    Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RunReport, Rung, Temperature,
-    Unfinished,
+    Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RepeatReport, RunReport, Rung,
+    Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
-use crate::units::{ABSENT, duration, duration_parts, number, span};
+use crate::units::{ABSENT, duration, duration_span, number, ratio, span, too_wide, with_interval};
 
 /// Waiting below this share of an item's time is not shown.
 const SHOWN_WAITING: f64 = 0.05;
@@ -63,21 +63,21 @@ pub(crate) fn starts(report: &RunReport) -> String {
     }
 }
 
-/// The ends of a duration's interval in the unit of its median: `8.71–9.20 s`.
+/// The bounds of a duration's interval in readable units: `8.71–9.20 s`.
 pub(crate) fn time_span(interval: &Interval) -> Option<String> {
-    let (_, unit) = duration_parts(interval.estimate)?;
-    let scale = match unit {
-        "ns" => 1e-9,
-        "µs" => 1e-6,
-        "ms" => 1e-3,
-        "min" => 60.0,
-        _ => 1.0,
-    };
-    let ends = span(
-        interval.low.map(|low| low / scale),
-        interval.high.map(|high| high / scale),
-    )?;
-    Some(format!("{ends} {unit}"))
+    duration_span(interval.estimate, interval.low, interval.high)
+}
+
+/// The bounds of a ratio's interval: `172–260×`.
+pub(crate) fn ratio_span(interval: &Interval) -> Option<String> {
+    span(interval.low, interval.high).map(|bounds| format!("{bounds}×"))
+}
+
+/// A duration with its interval: `189 ms (180–199 ms)`.
+pub(crate) fn time(interval: &Interval) -> String {
+    let wide = too_wide(interval.low, interval.high);
+    let bounds = time_span(interval);
+    with_interval(&duration(interval.estimate), bounds.as_deref(), wide)
 }
 
 /// A duration that may be negative, with a minus sign instead of a hyphen.
@@ -222,6 +222,37 @@ pub(crate) fn first_start(region: &RegionReport) -> Option<f64> {
     let seconds = (*region.firsts.first()?)?;
     let noticeable = (seconds / region.first.estimate - 1.0).abs() > NOTICEABLE;
     (region.firsts.len() > 1 && noticeable).then_some(seconds)
+}
+
+/// The regions that the program times itself, and the levels above the iterations.
+pub(crate) fn timed_and_levels(report: &RunReport) -> (Vec<&RegionReport>, Vec<&RegionReport>) {
+    let all = report.regions.iter();
+    all.partition(|region| region.clock.is_some())
+}
+
+/// The relation of a region to an earlier one with the same code:
+/// `second time: infer.py:17–19 took 311× as long`.
+pub(crate) fn repeated(repeats: &RepeatReport) -> String {
+    let which = match repeats.position {
+        2 => "second time".to_owned(),
+        3 => "third time".to_owned(),
+        other => format!("time {other}"),
+    };
+    match repeats.ratio {
+        Some(times) => format!(
+            "{which}: {} took {} as long",
+            repeats.first,
+            ratio(times.estimate)
+        ),
+        None => format!("{which}, first at {}", repeats.first),
+    }
+}
+
+/// The text with a capital letter.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase());
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// Device work that a region did not wait for, as a sentence.

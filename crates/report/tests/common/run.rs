@@ -177,6 +177,7 @@ pub fn twice() -> RunReport {
             seconds: None,
         }),
         paired_by_order: false,
+        repeats: None,
     }];
     report
 }

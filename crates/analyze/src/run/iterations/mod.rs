@@ -28,6 +28,9 @@ use super::{IterationsBy, line_patterns};
 const LEAST: usize = 3;
 /// A first and a second, for programs that do not repeat more often.
 const TWICE: usize = 2;
+/// With fewer iterations than this, which rarely settle, a program that times each of them is
+/// about the numbers that it prints.
+const FEW: usize = 10;
 
 /// The definition of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +130,8 @@ pub(super) struct Decision {
     numbered: bool,
     /// The names of timed regions.
     timed: Vec<String>,
+    /// The definition of the iterations that these regions time.
+    times: Option<String>,
     /// Indexed by start.
     pub found: Vec<Option<Found>>,
 }
@@ -191,12 +196,17 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
                     Rule::Timers(keys) => timers::names(starts, keys),
                     _ => Vec::new(),
                 };
-                return Decision {
+                let decision = Decision {
                     by,
                     rule: Some(rule),
                     numbered,
                     timed,
+                    times: None,
                     found,
+                };
+                return match attempts == AUTO {
+                    true => as_timed(decision, starts),
+                    false => decision,
                 };
             }
         }
@@ -206,7 +216,38 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         rule: None,
         numbered: false,
         timed: Vec::new(),
+        times: None,
         found: vec![None; starts.len()],
+    }
+}
+
+/// Replaces a few iterations detected in Python by the regions with which the program times
+/// each of them, so that the report and the program show the same numbers.
+fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
+    let few = |found: &Found| (TWICE..FEW).contains(&found.iterations.len());
+    let replaceable = decision.by == IterationsBy::Python
+        && !matches!(decision.rule, Some(Rule::Named(_)))
+        && decision.found.iter().flatten().all(few);
+    let keys: Vec<Option<Vec<Key>>> = (starts.iter().zip(&decision.found))
+        .map(|(start, found)| timers::around(start, found.as_ref()?))
+        .collect();
+    // Every start with iterations has to time them on the same lines.
+    let with_iterations = decision.found.iter().zip(&keys);
+    let mut timed = (with_iterations.filter(|(found, _)| found.is_some())).map(|(_, keys)| keys);
+    let Some(Some(keys)) = timed.next().filter(|_| replaceable) else {
+        return decision;
+    };
+    if !timed.all(|other| other.as_ref() == Some(keys)) {
+        return decision;
+    }
+    let rule = Rule::Timers(keys.clone());
+    Decision {
+        by: IterationsBy::Timers,
+        times: Some(decision.words("", 0)),
+        timed: timers::names(starts, keys),
+        found: starts.iter().map(|start| apply(&rule, start)).collect(),
+        rule: Some(rule),
+        numbered: false,
     }
 }
 
@@ -343,7 +384,10 @@ impl Decision {
                     begins => format!("{what}; {begins}"),
                 }
             }
-            Some(Rule::Timers(_)) => format!("{}, timed by the program", listed(&self.timed)),
+            Some(Rule::Timers(_)) => match &self.times {
+                Some(times) => format!("{times}, as timed at {}", listed(&self.timed)),
+                None => format!("{}, timed by the program", listed(&self.timed)),
+            },
             Some(Rule::Lines) => {
                 let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
                 match line_patterns(pattern) {

@@ -1,6 +1,7 @@
 //! Regions that the program times itself: executions of the same region are iterations.
 
 use super::super::timers::{Execution, Key, Region, name};
+use super::super::trace::Clock;
 use super::{Found, Seen, earliest_of};
 
 /// The regions of a start with at least `least` executions, which are iterations. If there
@@ -30,27 +31,41 @@ pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key
         .unwrap_or_default()
 }
 
-/// Regions of a straight-line program with the same code: executed once each, one after the
-/// other, with the same source text.
+/// Groups of regions with the same code on different lines, with at least `least` of them.
 fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
-    let mut groups: Vec<Vec<&Region>> = Vec::new();
-    let once = |region: &&Region| region.known && region.executions.len() == 1;
-    for region in start.regions.all.iter().filter(once) {
-        let same = |group: &&mut Vec<&Region>| {
-            let (first, last) = (group[0], group[group.len() - 1]);
-            let (was, is) = (&last.executions[0], &region.executions[0]);
-            region.body.is_some()
-                && (region.body, region.key.clock) == (first.body, first.key.clock)
-                && (was.process, was.thread) == (is.process, is.thread)
-                && was.end <= is.begin
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(region),
-            None => groups.push(vec![region]),
-        }
-    }
+    let mut groups = start.regions.alike();
     groups.retain(|group| group.len() >= least.max(2));
     groups
+}
+
+/// The regions with which the program times exactly the iterations that were found: each
+/// execution contains the end of one of them. If there are several, those with the most total
+/// time. Clocks that do not measure wall time are skipped.
+pub(super) fn around(start: &Seen, found: &Found) -> Option<Vec<Key>> {
+    let repeated = start.regions.all.iter().map(|region| vec![region]);
+    let groups = repeated.chain(alike(start, 2));
+    let contains = |(execution, iteration): (&Execution, &(u64, u64))| {
+        execution.begin < iteration.1 && iteration.1 <= execution.end
+    };
+    let matches = |group: &Vec<&Region>| {
+        let mut executions: Vec<Execution> = (group
+            .iter()
+            .flat_map(|region| region.executions.iter().copied()))
+        .collect();
+        executions.sort_by_key(|one| one.begin);
+        let wall = |region: &&Region| {
+            region.known && !region.key.clock.is_cpu_time() && region.key.clock != Clock::CudaEvent
+        };
+        let same_thread =
+            |one: &Execution| (one.process, one.thread) == (found.process, found.thread);
+        group.iter().all(wall)
+            && executions.len() == found.iterations.len()
+            && executions.iter().all(same_thread)
+            && executions.iter().zip(&found.iterations).all(contains)
+    };
+    let sum = |group: &Vec<&Region>| group.iter().map(|region| total(region)).sum::<f64>();
+    let longest = (groups.filter(matches)).max_by(|a, b| sum(a).total_cmp(&sum(b)))?;
+    Some(longest.iter().map(|region| region.key.clone()).collect())
 }
 
 fn total(region: &Region) -> f64 {

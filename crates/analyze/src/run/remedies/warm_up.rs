@@ -180,6 +180,7 @@ mod tests {
             unfinished: None,
             firsts: Vec::new(),
             paired_by_order: false,
+            repeats: None,
         }
     }
 

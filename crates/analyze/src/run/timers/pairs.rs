@@ -67,11 +67,15 @@ fn region(
     by_beginning: bool,
 ) -> Option<Found> {
     let difference = to.value.wrapping_sub(from.value) as i64;
+    let (begin, end) = match from.clock.is_cpu_time() {
+        true => (from.time, to.time),
+        false => as_read((from.time, to.time), difference),
+    };
     let execution = Execution {
         process,
         thread: from.thread as usize,
-        begin: from.time,
-        end: to.time,
+        begin,
+        end,
         // Ignore the difference if the clock was set back between the readings.
         seconds: match difference {
             1.. => difference as f64 * 1e-9,
@@ -89,6 +93,20 @@ fn region(
         known,
         execution,
     })
+}
+
+/// The window of a region whose program saw this difference on a wall clock. A reading is
+/// recorded just after it was made; where the thread was interrupted in between, the window is
+/// too short or too long. A large deviation means that the clock was set.
+fn as_read((begin, end): (u64, u64), difference: i64) -> (u64, u64) {
+    const MOST: u64 = 1_000_000_000;
+    let recorded = end.saturating_sub(begin);
+    match u64::try_from(difference) {
+        Ok(seen) if seen == 0 || seen.abs_diff(recorded) > MOST => (begin, end),
+        Ok(seen) if seen > recorded => (end.saturating_sub(seen), end),
+        Ok(seen) => (begin, begin + seen),
+        Err(_) => (begin, end),
+    }
 }
 
 /// Drops the names of C++ templates, whose instances share lines.
@@ -199,6 +217,16 @@ fn by_order<'a>(readings: &[&'a Reading]) -> Vec<(&'a Reading, &'a Reading)> {
 mod tests {
     use super::super::fixture::{found, lengths, of_file, of_places, start};
     use super::*;
+
+    #[test]
+    fn an_interruption_while_recording_does_not_change_the_window() {
+        assert_eq!(as_read((100, 200), 100), (100, 200));
+        assert_eq!(as_read((100, 200), 130), (70, 200));
+        assert_eq!(as_read((100, 200), 60), (100, 160));
+        assert_eq!(as_read((100, 200), -5), (100, 200));
+        assert_eq!(as_read((100, 200), 0), (100, 200));
+        assert_eq!(as_read((100, 200), 3_000_000_000), (100, 200));
+    }
 
     #[test]
     fn a_region_may_lie_within_another() {

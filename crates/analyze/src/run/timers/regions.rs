@@ -64,6 +64,31 @@ pub(in crate::run) struct Execution {
     pub seconds: f64,
 }
 
+impl Regions {
+    /// Groups of regions of a straight-line program with the same code: executed once each,
+    /// one after the other, with the same source text. Regions without a match are groups
+    /// of one.
+    pub(in crate::run) fn alike(&self) -> Vec<Vec<&Region>> {
+        let mut groups: Vec<Vec<&Region>> = Vec::new();
+        let once = |region: &&Region| region.known && region.executions.len() == 1;
+        for region in self.all.iter().filter(once) {
+            let same = |group: &&mut Vec<&Region>| {
+                let (first, last) = (group[0], group[group.len() - 1]);
+                let (was, is) = (&last.executions[0], &region.executions[0]);
+                region.body.is_some()
+                    && (region.body, region.key.clock) == (first.body, first.key.clock)
+                    && (was.process, was.thread) == (is.process, is.thread)
+                    && was.end <= is.begin
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(region),
+                None => groups.push(vec![region]),
+            }
+        }
+        groups
+    }
+}
+
 impl Region {
     /// The executions with their ends on the device: for CUDA events, the completion of the
     /// event, which may be after the call that recorded it.

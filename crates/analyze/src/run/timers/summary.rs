@@ -8,7 +8,7 @@ use super::super::facts::Facts;
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::in_order;
 use super::super::trace::{Clock, StartTrace, What};
-use super::super::{Cause, CauseSeconds, RegionReport, Unfinished};
+use super::super::{Cause, CauseSeconds, RegionReport, RepeatReport, Unfinished};
 use super::pairs::TIMEIT;
 use super::place::Frame;
 use super::regions::{Execution, Region, Regions};
@@ -37,12 +37,38 @@ pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
         return (Vec::new(), 0);
     };
     let names = names(shown);
-    let mut reports: Vec<RegionReport> = (shown.all.iter().zip(names))
+    let groups = shown.alike();
+    let name_of = |region: &Region| {
+        let at = shown.all.iter().position(|other| other.key == region.key)?;
+        names.get(at).cloned()
+    };
+    let mut reports: Vec<RegionReport> = (shown.all.iter().zip(&names))
         .take(MOST_REPORTED)
-        .filter_map(|(region, name)| report(case, region, name))
+        .filter_map(|(region, name)| {
+            let repeats = groups.iter().find_map(|group| {
+                let position = group.iter().position(|one| one.key == region.key)?;
+                Some(RepeatReport {
+                    first: name_of(group[0]).filter(|_| position > 0)?,
+                    position: position + 1,
+                    ratio: against(case, group[0], region),
+                })
+            });
+            Some(RegionReport {
+                repeats,
+                ..report(case, region, name.clone())?
+            })
+        })
         .collect();
     reports.extend(epochs(case));
     (reports, shown.all.len().saturating_sub(MOST_REPORTED))
+}
+
+/// The time of the first region ÷ that of the other, over the counted starts with both.
+fn against(case: &Case, first: &Region, other: &Region) -> Option<Interval> {
+    let (firsts, others) = (firsts(case, first), firsts(case, other));
+    let pair = |at: &usize| Some((vec![(*firsts.get(*at)?)?], vec![(*others.get(*at)?)?]));
+    let pairs: Vec<_> = case.counted.iter().filter_map(pair).collect();
+    paired_ratio(&pairs, case.seed)
 }
 
 fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
@@ -136,6 +162,7 @@ fn measured(
         second_causes: scaled(1, second),
         unfinished: None,
         paired_by_order: false,
+        repeats: None,
         firsts: Vec::new(),
     })
 }

@@ -8,7 +8,7 @@ use super::rows::of_class;
 use super::time;
 use crate::classify::words;
 use crate::terminal::{Screen, Style, clean, joined};
-use crate::units::{ABSENT, ratio, span};
+use crate::units::{ABSENT, TOO_WIDE, ratio, span, too_wide};
 
 /// The maximum number of starts to list.
 const STARTS: usize = 20;
@@ -62,11 +62,28 @@ pub(super) fn show(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
     }
 }
 
+/// The bounds of an interval, with words if it is too wide to show anything.
+fn with_words(bounds: String, interval: &Interval) -> String {
+    match too_wide(interval.low, interval.high) {
+        true => format!("{bounds}; {TOO_WIDE}"),
+        false => bounds,
+    }
+}
+
 fn numbers(screen: &mut Screen, benchmark: &Benchmark) {
-    let time = |interval: &Interval| (words::time(interval.estimate), words::time_span(interval));
+    let time = |interval: &Interval| {
+        let bounds = words::time_span(interval);
+        (
+            words::time(interval.estimate),
+            bounds.map(|bounds| with_words(bounds, interval)),
+        )
+    };
     let times = |interval: &Interval| {
-        let span = span(interval.low, interval.high);
-        (ratio(interval.estimate), span)
+        let bounds = span(interval.low, interval.high);
+        (
+            ratio(interval.estimate),
+            bounds.map(|bounds| with_words(bounds, interval)),
+        )
     };
     let rows = [
         ("first", Some(time(&benchmark.first))),

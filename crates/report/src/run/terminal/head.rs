@@ -3,11 +3,11 @@
 
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
-use super::super::words::{counted, in_order, pinned, shape, starts, time_span};
+use super::super::words::{counted, in_order, pinned, ratio_span, shape, starts, time};
 use crate::html::command::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
-use crate::units::{ABSENT, TIE, bytes, duration, ratio, span, tie};
+use crate::units::{ABSENT, TIE, TOO_WIDE, bytes, duration, ratio, tie, too_wide, with_interval};
 
 /// The minimum width for details next to a value; narrower ones go below it.
 const LEAST_DETAIL: usize = 24;
@@ -116,11 +116,7 @@ fn rows(screen: &mut Screen, report: &RunReport) {
 }
 
 fn time_to_first(report: &RunReport) -> Row {
-    let median = duration(report.time_to_first.estimate);
-    let value = match time_span(&report.time_to_first) {
-        Some(span) => format!("{median} ({span})"),
-        None => median,
-    };
+    let value = time(&report.time_to_first);
     let first = report.starts.iter().find(|start| start.first_start);
     let detail = first
         .filter(|_| report.starts.len() > report.counted_starts)
@@ -173,16 +169,23 @@ fn first_and_steady(report: &RunReport) -> Row {
     };
     let later = later.map_or(ABSENT.to_owned(), duration);
     let mut value = format!("{} / {later}", duration(first));
+    let mut detail = shape(report);
     if let Some(interval) = times {
-        value.push_str(&format!(" = {}", ratio(interval.estimate)));
-        if let Some(ends) = span(interval.low, interval.high) {
-            value.push_str(&format!(" ({ends}×)"));
+        let (bounds, times) = (ratio_span(&interval), ratio(interval.estimate));
+        // The words for a wide interval have more room among the details.
+        let times = with_interval(&times, bounds.as_deref(), false);
+        value.push_str(&format!(" = {times}"));
+        if too_wide(interval.low, interval.high) {
+            detail = match detail.is_empty() {
+                true => TOO_WIDE.to_owned(),
+                false => format!("{TOO_WIDE}; {detail}"),
+            };
         }
     }
     Row {
         label,
         value,
-        detail: shape(report),
+        detail,
     }
 }
 

@@ -1,9 +1,10 @@
 //! Regions that the program times itself, with their causes, and the moments that it marks.
 
 use preheat_model::run::{MarkReport, RegionReport, RunReport};
-use preheat_model::stats::Interval;
 
-use super::super::words::{causes_listed, first_start, time_span, unfinished_sentence};
+use super::super::words::{
+    capitalized, causes_listed, first_start, repeated, time, timed_and_levels, unfinished_sentence,
+};
 use crate::terminal::{Screen, Style, clean};
 use crate::units::{duration, ratio};
 
@@ -17,18 +18,14 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         let title = [(Style::Bold, "Marked by the program"), (Style::Plain, "  ")];
         screen.paragraph(&title, 2, Style::Plain, &marks(&report.marks));
     }
-    if report.regions.is_empty() {
-        return;
+    let (timed, levels) = timed_and_levels(report);
+    if !timed.is_empty() {
+        screen.blank();
+        let title = [(Style::Bold, "Timed by the program"), (Style::Plain, "  ")];
+        let about = "between two clock readings in its own code";
+        screen.paragraph(&title, 2, Style::Dim, about);
     }
-    screen.blank();
-    let title = [(Style::Bold, "Timed by the program"), (Style::Plain, "  ")];
-    screen.paragraph(
-        &title,
-        2,
-        Style::Dim,
-        "between two clock readings in its own code",
-    );
-    for region in report.regions.iter().take(SHOWN) {
+    for region in timed.iter().take(SHOWN) {
         let name = format!("  {}  ", clean(&region.name));
         screen.paragraph(&[(Style::Bold, &*name)], 4, Style::Plain, &numbers(region));
         if !region.causes.is_empty() {
@@ -40,10 +37,20 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Yellow, &text);
         }
     }
-    let more = report.regions.len().saturating_sub(SHOWN);
+    let more = timed.len().saturating_sub(SHOWN);
     if more > 0 {
         let text = format!("{more} more in --html and --json");
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
+    }
+    for level in levels {
+        screen.blank();
+        let name = capitalized(&clean(&level.name));
+        let title = [(Style::Bold, &*name), (Style::Plain, "  ")];
+        screen.paragraph(&title, 2, Style::Plain, &numbers(level));
+        if !level.causes.is_empty() {
+            let causes = causes_listed(&level.causes);
+            screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &causes);
+        }
     }
 }
 
@@ -55,14 +62,6 @@ fn marks(marks: &[MarkReport]) -> String {
         listed.push(format!("{} more in --json", marks.len() - SHOWN));
     }
     listed.join(" · ")
-}
-
-/// `189 ms (180–199 ms)`.
-fn time(interval: &Interval) -> String {
-    match time_span(interval) {
-        Some(span) => format!("{} ({span})", duration(interval.estimate)),
-        None => duration(interval.estimate),
-    }
 }
 
 /// `189 ms (180–199 ms), first of 2; second 1.9 ms = 99.7×`.
@@ -79,6 +78,9 @@ fn numbers(region: &RegionReport) -> String {
     }
     if let Some(times) = &region.ratio {
         text.push_str(&format!(" = {}", ratio(times.estimate)));
+    }
+    if let Some(repeats) = &region.repeats {
+        text.push_str(&format!("; {}", clean(&repeated(repeats))));
     }
     if let Some(best) = region.best.filter(|_| region.count > 2) {
         text.push_str(&format!("; fastest {}", duration(best.estimate)));
@@ -101,6 +103,8 @@ mod tests {
     use super::*;
     use crate::fixture::run;
     use crate::terminal::Terminal;
+    use preheat_model::run::RepeatReport;
+    use preheat_model::stats::Interval;
 
     fn text(report: &RunReport) -> String {
         let mut screen = Screen::new(&Terminal {
@@ -139,6 +143,44 @@ mod tests {
         assert!(!text(&report).contains("very first start"));
         report.regions[0].firsts = vec![Some(2.0)];
         assert!(!text(&report).contains("very first start"));
+    }
+
+    #[test]
+    fn epochs_are_not_timed_by_the_program() {
+        let mut report = run::twice();
+        report.regions[0].clock = None;
+        report.regions[0].name = "epochs of fit".to_owned();
+        let shown = text(&report);
+        assert!(
+            shown.contains("Epochs of fit  541 ms (530–552 ms), first of 2; second 900 µs"),
+            "{shown}"
+        );
+        assert!(!shown.contains("Timed by the program"), "{shown}");
+    }
+
+    #[test]
+    fn the_same_code_further_down_is_compared_with_the_first() {
+        let mut report = run::twice();
+        let region = &mut report.regions[0];
+        (region.second, region.ratio, region.count) = (None, None, 1);
+        region.repeats = Some(RepeatReport {
+            first: "infer.py:17–19".to_owned(),
+            position: 2,
+            ratio: Some(region.first),
+        });
+        region
+            .repeats
+            .as_mut()
+            .unwrap()
+            .ratio
+            .as_mut()
+            .unwrap()
+            .estimate = 311.0;
+        let shown = text(&report).replace("\n    ", " ");
+        assert!(
+            shown.contains("; second time: infer.py:17–19 took 311× as long"),
+            "{shown}"
+        );
     }
 
     #[test]

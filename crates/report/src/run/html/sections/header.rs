@@ -2,14 +2,15 @@
 //! the command.
 
 use preheat_model::run::{IterationsBy, RunReport};
+use preheat_model::stats::Interval;
 
 use super::super::headline::headline;
 use super::super::words::first_of;
 use crate::html::command::command_line;
 use crate::html::cut::cut;
 use crate::html::escape::escape;
-use crate::run::words::{counted, in_order, shape, time_span, too_few};
-use crate::units::{bytes, duration, ratio, span, tie};
+use crate::run::words::{counted, in_order, ratio_span, shape, time_span, too_few};
+use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
 /// Renders the header.
 pub(in crate::run::html) fn html(report: &RunReport) -> String {
@@ -91,9 +92,7 @@ fn against_steady(report: &RunReport) -> String {
     let number = match report.ratio {
         None => "–".to_owned(),
         Some(interval) => {
-            if let Some(span) = span(interval.low, interval.high) {
-                more.push_str(&format!("; 95 % interval {span}×"));
-            }
+            more.push_str(&interval_words(&interval));
             ratio(interval.estimate)
         }
     };
@@ -102,6 +101,17 @@ fn against_steady(report: &RunReport) -> String {
         shape => more.push_str(&format!("; {shape}")),
     }
     tile("first ÷ steady iteration", &number, &more)
+}
+
+/// `; 95 % interval 172–260×`; empty if there is none.
+fn interval_words(times: &Interval) -> String {
+    match ratio_span(times) {
+        None => String::new(),
+        Some(bounds) if too_wide(times.low, times.high) => {
+            format!("; 95 % interval {bounds}, {TOO_WIDE}")
+        }
+        Some(bounds) => format!("; 95 % interval {bounds}"),
+    }
 }
 
 /// The first iteration against the second, if there is no steady state.
@@ -118,9 +128,7 @@ fn against_second(report: &RunReport) -> String {
         return tile("first iteration", &number, &why);
     };
     let mut more = format!("{} against {}", duration(first), duration(second.estimate));
-    if let Some(span) = span(times.low, times.high) {
-        more.push_str(&format!("; 95 % interval {span}×"));
-    }
+    more.push_str(&interval_words(&times));
     let more = format!("{more}; {why}");
     tile("first ÷ second iteration", &ratio(times.estimate), &more)
 }

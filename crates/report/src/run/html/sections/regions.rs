@@ -9,7 +9,9 @@ use crate::html::cut::cut;
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
-use crate::run::words::{first_start, time_span, unfinished_sentence};
+use crate::run::words::{
+    capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
+};
 use crate::units::{ABSENT, duration, ratio};
 
 /// The number of regions to draw.
@@ -26,16 +28,39 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
             &marks(&report.marks).html(),
         );
     }
-    if report.regions.is_empty() {
-        return;
+    let (timed, levels) = timed_and_levels(report);
+    if !timed.is_empty() {
+        let html = drawn(page, "Timed regions", &timed);
+        page.section(
+            "regions",
+            "Timed by the program",
+            "The time between two clock readings in the program's own code: the numbers that it \
+             prints itself, with their causes.",
+            &html,
+        );
     }
+    if let [level, ..] = levels[..] {
+        let html = drawn(page, &capitalized(&level.name), &levels);
+        page.section(
+            "levels",
+            "Above the iterations",
+            "A level of repetition that contains the iterations. preheat measures it; the program \
+             need not read a clock.",
+            &html,
+        );
+    }
+}
+
+/// Draws regions as bars, with a table and notes.
+fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
     let mut bars = Vec::new();
-    for region in report.regions.iter().take(DRAWN) {
+    for region in regions.iter().take(DRAWN) {
         let name = cut(&region.name, 40);
-        let several = region.count > 1;
-        let first = match several {
-            true => format!("{name}, first of {}", region.count),
-            false => name,
+        let first = match (region.count, &region.repeats) {
+            (2.., _) => format!("{name}, first of {}", region.count),
+            (_, Some(repeats)) if repeats.position == 2 => format!("{name}, second time"),
+            (_, Some(repeats)) => format!("{name}, time {}", repeats.position),
+            _ => name,
         };
         bars.push(bar(first, &region.first, &region.causes, true));
         if let Some(second) = &region.second {
@@ -49,12 +74,12 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     }
     let mut html = figure(
         page,
-        ("Timed regions", "in order of execution"),
+        (title, "in order of execution"),
         key(&bars),
         &bars,
-        table(&report.regions),
+        table(regions),
     );
-    for region in &report.regions {
+    for region in regions {
         if let Some(unfinished) = &region.unfinished {
             html.push_str(&format!(
                 "<p class=\"note\">{}: {}</p>",
@@ -63,13 +88,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
             ));
         }
     }
-    page.section(
-        "regions",
-        "Timed by the program",
-        "The time between two clock readings in the program's own code: the numbers that it \
-         prints itself, with their causes.",
-        &html,
-    );
+    html
 }
 
 fn marks(marks: &[MarkReport]) -> Table {
@@ -95,7 +114,7 @@ fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar
     }
 }
 
-fn table(regions: &[RegionReport]) -> Table {
+fn table(regions: &[&RegionReport]) -> Table {
     let mut data = Table::new(&[
         "region",
         "read by",
@@ -122,8 +141,8 @@ fn table(regions: &[RegionReport]) -> Table {
             region.count.to_string(),
             duration(region.first.estimate),
             time(&region.second),
-            region
-                .ratio
+            (region.ratio)
+                .or_else(|| region.repeats.as_ref()?.ratio)
                 .map_or(ABSENT.to_owned(), |times| ratio(times.estimate)),
             time(&region.best),
             first_start(region).map_or(ABSENT.to_owned(), duration),
