@@ -207,8 +207,64 @@ fn memory_growth_fails_although_times_are_faster() {
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Faster);
     assert!(report.regressed);
+    // The headline is about the regression, and does not hide the gain.
     let text = &report.headline.text;
-    assert_eq!(text, "peak device memory +1.76 GiB (+100 %)");
+    let gain = text.strip_prefix("peak device memory +1.76 GiB (+100 %). Faster: ");
+    assert!(
+        gain.is_some_and(|gain| gain.starts_with("time to first (−")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_cause_that_changed_alone_is_named_after_the_time_to_first() {
+    let (mut base, mut new) = reports(10, 0.01, 5);
+    // Idle time hides the change in the sum.
+    for (at, start) in base.starts.iter_mut().chain(&mut new.starts).enumerate() {
+        let seconds = 2.0 + (at * 7 % 10) as f64;
+        start.causes.push(CauseSeconds {
+            cause: Cause::Idle,
+            seconds,
+        });
+        start.time_to_first = start.time_to_first.map(|time| time + seconds);
+    }
+    plant(&mut new, Cause::PythonImports, 0.4);
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let text = &report.headline.text;
+    assert!(
+        text.starts_with("time to first: no conclusive change. Python imports grew by "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_change_that_is_significant_alone_has_its_direction() {
+    let nothing = Behind::default();
+    let mut found = 0;
+    for seed in 0..40 {
+        let (base, mut new) = reports(5, 0.05, seed);
+        plant(&mut new, Cause::PythonImports, 0.12);
+        let report = compared((&base, &nothing), (&new, &nothing));
+        for quantity in &report.quantities {
+            let alone = quantity.p.is_some_and(|p| p < 0.05);
+            let corrected = quantity.adjusted_p.is_some_and(|p| p < 0.05);
+            let expected = alone && !corrected && quantity.verdict == Verdict::Inconclusive;
+            assert_eq!(quantity.uncorrected().is_some(), expected, "{quantity:?}");
+            if let Some(verdict) = quantity.uncorrected() {
+                found += 1;
+                let by = quantity.difference.unwrap();
+                assert_eq!(verdict == Verdict::Slower, by.low.unwrap() > 0.0);
+                assert!(
+                    quantity.why.contains("not after correction"),
+                    "{}",
+                    quantity.why
+                );
+            }
+        }
+        assert!(report.tests() > report.quantities.len());
+    }
+    assert!(found > 0);
 }
 
 fn gated(ids: &[&str]) -> Settings {
@@ -259,7 +315,7 @@ fn a_gate_on_unmeasured_quantities_is_inconclusive() {
 }
 
 #[test]
-fn first_covers_the_starts_that_settle() {
+fn a_start_without_a_steady_state_counts_in_first() {
     let nothing = Behind::default();
     let (base, mut new) = reports(10, 0.01, 12);
     // Two starts were cut off before they settled, with different first iterations.
@@ -273,10 +329,13 @@ fn first_covers_the_starts_that_settle() {
         found.new.clone().expect("new has it")
     };
     let (first, steady, ratio) = (level("first"), level("steady"), level("ratio"));
-    assert_eq!(first.values.len(), 7);
-    let quotient = first.mean.value / steady.mean.value;
-    assert!((quotient / ratio.mean.value - 1.0).abs() < 1e-9);
-    // If none settles, all first iterations count.
+    assert_eq!(first.values.len(), 9);
+    assert_eq!(
+        first.values.iter().filter(|value| **value == 5.0).count(),
+        2
+    );
+    assert_eq!((steady.values.len(), ratio.values.len()), (7, 7));
+    // If none settles, there is no steady iteration.
     for start in &mut new.starts {
         start.iterations.truncate(1);
     }

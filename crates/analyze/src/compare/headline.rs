@@ -1,7 +1,7 @@
 //! The headline: what changed, by how much, and what explains it.
 
 use super::starts::sum_of_differences;
-use super::words::{change, percent};
+use super::words::{change, percent, size};
 use super::{CauseChange, Change, Headline, ItemChange, Quantity, Unit, Verdict};
 use crate::run::{Cause, RunReport};
 
@@ -46,18 +46,58 @@ pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
     // A regression comes first: it has to be explained.
     let regressed = by_weight().find(|quantity| quantity.regressed);
     if let Some(quantity) = regressed.or_else(|| by_weight().find(changed)) {
-        return (of_quantity(story, quantity), quantity.verdict);
+        let mut headline = of_quantity(story, quantity);
+        if quantity.verdict == Verdict::Slower {
+            let faster: Vec<&Quantity> = (by_weight())
+                .filter(|other| other.verdict == Verdict::Faster && other.unit == Unit::Seconds)
+                .collect();
+            headline.text.push_str(&faster_too(&faster));
+        }
+        return (headline, quantity.verdict);
     }
     if let Some(cause) = story.causes.iter().find(|cause| is_change(cause.verdict)) {
+        let by = cause.difference.value;
         let text = format!(
-            "{}{}, and no conclusive change of {}",
-            change(cause.difference.value, Unit::Seconds),
-            explanation(&[cause], ": "),
+            "{}: no conclusive change. {} {} by {}{}",
             time_to_first(story),
+            subject(cause.cause),
+            if by < 0.0 { "shrank" } else { "grew" },
+            size(by.abs(), Unit::Seconds),
+            item_words(cause),
         );
         return (with_cause(text, None, cause), over_all(story.quantities));
     }
     (unchanged(story), over_all(story.quantities))
+}
+
+/// `. Faster: train.py:17–23 (−76 %)`; empty if nothing is.
+fn faster_too(faster: &[&Quantity]) -> String {
+    /// The number of quantities to name.
+    const NAMED: usize = 2;
+    let mut names: Vec<String> = (faster.iter().take(NAMED))
+        .map(|quantity| format!("{}{}", quantity.name, part(quantity)))
+        .collect();
+    match faster.len().saturating_sub(NAMED) {
+        0 => {}
+        more => names.push(format!("{more} more")),
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(". Faster: {}", names.join(", ")),
+    }
+}
+
+/// The cause as the subject of a sentence.
+fn subject(cause: Cause) -> String {
+    let name = match cause {
+        Cause::OwnCpu => "the program's own CPU time",
+        Cause::Idle => "idle time",
+        Cause::Unexplained => "unexplained time",
+        other => other.as_str(),
+    };
+    let mut letters = name.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase());
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn is_change(verdict: Verdict) -> bool {

@@ -11,11 +11,9 @@
 use super::measure::Measured;
 use super::settings::Settings;
 use super::words::{change, count, percent};
-use super::{Estimate, Verdict};
+use super::{Estimate, SIGNIFICANT, Verdict};
 use crate::stats::FEWEST;
 
-/// An adjusted p-value below this is significant.
-const SIGNIFICANT: f64 = 0.05;
 /// A significant change below this fraction is ignored.
 const LEAST: f64 = 0.01;
 
@@ -53,7 +51,7 @@ impl Measured {
             Verdict::Inconclusive
         };
         let why = match verdict {
-            Verdict::Inconclusive => self.why_inconclusive(),
+            Verdict::Inconclusive => self.why_inconclusive(adjusted),
             _ => String::new(),
         };
         Judgement {
@@ -63,13 +61,18 @@ impl Measured {
         }
     }
 
-    fn why_inconclusive(&self) -> String {
+    fn why_inconclusive(&self, adjusted: f64) -> String {
+        let only_corrected = self.p.is_some_and(|p| p < SIGNIFICANT) && adjusted >= SIGNIFICANT;
         let ends = |of: Option<Estimate>| of.and_then(|of| Some((of.low?, of.high?)));
         match (ends(self.relative), ends(self.difference)) {
             (_, Some((low, high))) if low == high => format!(
                 "it is {} in all starts, which may be chance with so few",
                 change(low, self.unit)
             ),
+            _ if only_corrected => {
+                "its interval excludes 0, but not after correction for the number of quantities"
+                    .to_owned()
+            }
             (Some((low, high)), _) => format!("it may be {} to {}", percent(low), percent(high)),
             (_, Some((low, high))) => format!(
                 "it may be {} to {}",

@@ -10,7 +10,7 @@ use super::{
     notes,
 };
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
-use crate::stats::{StartSummary, firsts, summarize_start};
+use crate::stats::{StartSummary, summarize_start};
 
 /// Compares two lab results; the sources are their file names, as the user gave them.
 pub fn compare_labs(
@@ -179,7 +179,7 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Samples> {
                 let of = |starts: &[StartSummary]| starts.iter().filter_map(value).collect();
                 (of(&base), of(&new))
             };
-            let first = (firsts(&base), firsts(&new));
+            let first: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first));
             let steady: (Vec<f64>, Vec<f64>) = each(|of| of.steady);
             let ratio: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first / of.steady?));
             let mut all = vec![

@@ -27,5 +27,5 @@ pub use settings::{DEFAULT_GATE, QUANTITIES, Settings};
 
 pub(crate) use preheat_model::compare::{
     COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
-    ItemChange, Level, Quantity, SeriesKey, Side, Unit, Verdict,
+    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Unit, Verdict,
 };

@@ -7,7 +7,7 @@ use super::regions::{regions, unpaired};
 use super::settings::Settings;
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
-use crate::run::{Behind, RunReport, Temperature, warmest};
+use crate::run::{Behind, IterationsBy, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
 /// One side of a comparison.
@@ -85,7 +85,14 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
 pub(super) fn are_alike(base: &RunReport, new: &RunReport) -> bool {
     let kind = |report: &RunReport| {
         let first_word = report.iteration.split(' ').next();
-        (report.iterations_by, first_word.map(str::to_owned))
+        // Steps that the program times itself are still steps.
+        let by = match report.iterations_by {
+            IterationsBy::Timers if report.iteration.contains(", as timed at ") => {
+                IterationsBy::Python
+            }
+            by => by,
+        };
+        (by, first_word.map(str::to_owned))
     };
     kind(base) == kind(new)
 }

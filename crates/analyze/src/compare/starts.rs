@@ -4,7 +4,7 @@ use super::measure::{By, Samples};
 use super::settings::Settings;
 use super::{CauseChange, Unit};
 use crate::run::{self, Cause, RunReport, StartReport, Temperature, temperatures};
-use crate::stats::{StartSummary, firsts, mean, summarize_start};
+use crate::stats::{StartSummary, mean, summarize_start};
 
 /// The starts of one side that count, with summaries of their iterations.
 pub(super) struct Counted<'a> {
@@ -120,7 +120,8 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             "first",
             "first iteration",
             Unit::Seconds,
-            (firsts(&base.summaries), firsts(&new.summaries)),
+            // A start counts here whether or not it reached a steady state.
+            iterations(|of| Some(of.first)),
         ),
         by_factor(
             "steady",

@@ -4,5 +4,5 @@ mod report;
 
 pub use report::{
     COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
-    ItemChange, Level, Quantity, SeriesKey, Side, Unit, Verdict,
+    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Unit, Verdict,
 };

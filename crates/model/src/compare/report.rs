@@ -156,12 +156,34 @@ impl Verdict {
     /// The display word: memory is "larger" where time is "slower".
     pub fn word(self, unit: Unit) -> &'static str {
         match (self, unit) {
+            (Verdict::Same, _) => "unchanged",
             (Verdict::Faster, Unit::Bytes | Unit::Ratio) => "smaller",
             (Verdict::Slower, Unit::Bytes | Unit::Ratio) => "larger",
             (Verdict::Faster, Unit::Iterations | Unit::Count) => "fewer",
             (Verdict::Slower, Unit::Iterations | Unit::Count) => "more",
             (verdict, _) => verdict.as_str(),
         }
+    }
+}
+
+/// A p-value below this is significant.
+pub const SIGNIFICANT: f64 = 0.05;
+
+/// The verdict of a test on its own, if only the correction for the number of tests made it
+/// inconclusive.
+fn uncorrected(
+    verdict: Verdict,
+    [p, adjusted]: [Option<f64>; 2],
+    difference: Option<Estimate>,
+) -> Option<Verdict> {
+    let by_correction = verdict == Verdict::Inconclusive
+        && p.is_some_and(|p| p < SIGNIFICANT)
+        && adjusted.is_some_and(|p| p >= SIGNIFICANT);
+    match difference?.value {
+        _ if !by_correction => None,
+        more if more > 0.0 => Some(Verdict::Slower),
+        less if less < 0.0 => Some(Verdict::Faster),
+        _ => None,
     }
 }
 
@@ -238,6 +260,14 @@ pub struct Quantity {
     pub regressed: bool,
 }
 
+impl Quantity {
+    /// The verdict without the correction for the number of quantities, if that made it
+    /// inconclusive.
+    pub fn uncorrected(&self) -> Option<Verdict> {
+        uncorrected(self.verdict, [self.p, self.adjusted_p], self.difference)
+    }
+}
+
 /// A cause on both sides: seconds on the path to the end of the first iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseChange {
@@ -260,6 +290,24 @@ pub struct CauseChange {
     pub items: Vec<ItemChange>,
     /// The total number of changed items.
     pub items_in_all: u64,
+}
+
+impl CauseChange {
+    /// The verdict without the correction for the number of quantities, if that made it
+    /// inconclusive.
+    pub fn uncorrected(&self) -> Option<Verdict> {
+        let difference = Some(self.difference);
+        uncorrected(self.verdict, [self.p, self.adjusted_p], difference)
+    }
+}
+
+impl CompareReport {
+    /// The number of quantities and causes that were tested, for which p-values are
+    /// corrected.
+    pub fn tests(&self) -> usize {
+        let quantities = self.quantities.iter().filter(|of| of.p.is_some()).count();
+        quantities + self.causes.iter().filter(|of| of.p.is_some()).count()
+    }
 }
 
 /// The change of an item.

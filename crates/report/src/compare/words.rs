@@ -1,9 +1,9 @@
 //! Formats the numbers of a comparison: levels, differences and intervals with their units.
 
-use preheat_model::compare::{Estimate, Quantity, Unit, Verdict};
+use preheat_model::compare::{CauseChange, Estimate, Quantity, Unit, Verdict};
 
 use crate::terminal::clean;
-use crate::units::{ABSENT, bytes_f64, duration, number, ratio};
+use crate::units::{ABSENT, bytes_f64, duration, number, ratio, too_wide};
 
 /// The largest plausible time, size or share; documents can contain any number.
 const MOST: f64 = 1e18;
@@ -84,6 +84,11 @@ pub(super) fn percents(of: &Estimate) -> Option<String> {
 /// Formats the interval of a difference in one unit: `1.82 to 1.99 s`.
 pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
     let (low, high) = ends(of)?;
+    let (small, large) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+    if low * high > 0.0 && too_wide(Some(small), Some(large)) {
+        // In one unit, one of them would be unreadable.
+        return Some(format!("{} to {}", value(low, unit), value(high, unit)));
+    }
     let (scale, name) = scale(low.abs().max(high.abs()), unit);
     let end = |value: f64| number(value / scale).replace('-', "−");
     Some(match (end(low), end(high)) {
@@ -152,6 +157,40 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{}{}{end}", first.to_uppercase(), letters.as_str())
 }
 
+/// The verdict on a quantity as a word. With a star, it did not survive the correction for
+/// the number of quantities, which [`correction`] explains.
+pub(super) fn verdict(quantity: &Quantity) -> String {
+    match quantity.uncorrected() {
+        Some(verdict) => format!("{} *", verdict.word(quantity.unit)),
+        None => quantity.verdict.word(quantity.unit).to_owned(),
+    }
+}
+
+/// The verdict on a cause; see [`verdict`].
+pub(super) fn verdict_on_cause(change: &CauseChange) -> String {
+    match change.uncorrected() {
+        Some(verdict) => format!("{} *", verdict.word(Unit::Seconds)),
+        None => change.verdict.word(Unit::Seconds).to_owned(),
+    }
+}
+
+/// The meaning of a star after these verdicts, if any of them has one, where p-values are
+/// corrected for `tests` tests.
+pub(super) fn correction(verdicts: &[String], tests: usize) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
+    for word in verdicts.iter().filter_map(|of| of.strip_suffix(" *")) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    (!words.is_empty()).then(|| {
+        format!(
+            "* {}, but not after correction for {tests} quantities",
+            words.join(" or ")
+        )
+    })
+}
+
 /// Returns true for the verdicts faster and slower.
 pub(super) fn changed(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::Slower)
@@ -204,6 +243,8 @@ mod tests {
         let seconds = |low, high| interval(&of(low, high), Unit::Seconds);
         assert_eq!(seconds(1.82, 1.99).unwrap(), "1.82 to 1.99 s");
         assert_eq!(seconds(-0.0004, 0.012).unwrap(), "−0.4 to 12 ms");
+        assert_eq!(seconds(88e-9, 1.84).unwrap(), "88 ns to 1.84 s");
+        assert_eq!(seconds(-1.84, -88e-9).unwrap(), "−1.84 s to −88 ns");
         assert_eq!(interval(&of(1.0, 5.0), Unit::Iterations).unwrap(), "1 to 5");
         let mib = 1048576.0;
         assert_eq!(
@@ -216,6 +257,16 @@ mod tests {
         assert_eq!(percents(&of(0.062, 0.07)).unwrap(), "6.2 to 7.0");
         assert_eq!(percents(&of(-0.004, 0.026)).unwrap(), "0 to 3");
         assert_eq!(percents(&of(0.0, 0.0)).unwrap(), "0");
+    }
+
+    #[test]
+    fn a_star_is_explained_once() {
+        let stars = ["slower *", "unchanged", "larger *", "slower *"].map(str::to_owned);
+        assert_eq!(
+            correction(&stars, 19).unwrap(),
+            "* slower or larger, but not after correction for 19 quantities"
+        );
+        assert_eq!(correction(&["slower".to_owned()], 19), None);
     }
 
     #[test]

@@ -1,32 +1,35 @@
 //! The table of quantities: base, new, the change, and its plot around zero.
 
-use preheat_model::compare::{Level, Quantity};
+use preheat_model::compare::{CompareReport, Level, Quantity};
 
 use super::field::Field;
 use super::{class, sign};
 use crate::compare::order::reasons;
-use crate::compare::words::{change, interval, sentence, signed, value};
+use crate::compare::words::{change, correction, interval, sentence, signed, value, verdict};
 use crate::html::escape::escape;
 use crate::units::{ABSENT, tie};
 
-/// Renders the table. `name` returns the name of a row and a subtitle, which may be empty.
+/// Renders the table of quantities of a report. `name` returns the name of a row and a
+/// subtitle, which may be empty.
 pub(super) fn table(
+    report: &CompareReport,
     quantities: &[&Quantity],
-    margin: f64,
     name: impl Fn(&Quantity) -> (String, String),
 ) -> String {
     if quantities.is_empty() {
         return String::new();
     }
     let parts = quantities.iter().filter_map(|q| q.relative.as_ref());
-    let field = Field::new(parts, margin);
+    let field = Field::new(parts, report.max_regression);
     let rows: String = quantities
         .iter()
         .map(|quantity| row(quantity, &field, name(quantity)))
         .collect();
-    let whys: String = reasons(quantities)
-        .iter()
-        .map(|why| format!("<p class=\"note\">{}</p>", escape(&tie(&sentence(why)))))
+    let verdicts: Vec<String> = quantities.iter().map(|of| verdict(of)).collect();
+    let whys: String = correction(&verdicts, report.tests())
+        .into_iter()
+        .chain(reasons(quantities))
+        .map(|why| format!("<p class=\"note\">{}</p>", escape(&tie(&sentence(&why)))))
         .collect();
     format!(
         "<table class=\"quantities\"><thead><tr><th scope=\"col\">quantity</th>\
@@ -78,6 +81,6 @@ fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> S
         escape(&tie(&change(quantity))),
         class(quantity.verdict),
         sign(quantity.verdict),
-        quantity.verdict.word(quantity.unit),
+        verdict(quantity),
     )
 }

@@ -3,7 +3,7 @@
 use preheat_model::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
-use super::super::words::{changed, interval, signed, value};
+use super::super::words::{changed, correction, interval, signed, value, verdict_on_cause};
 use super::bars::Sides;
 use super::style_of;
 use crate::terminal::cells::name as cut;
@@ -67,6 +67,15 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     let about = "changes on the path from exec to the end of the first iteration";
     screen.paragraph(&lead, 2, Style::Dim, about);
     table(screen, &shown);
+    let verdicts: Vec<String> = (shown.iter().map(|change| verdict_on_cause(change))).collect();
+    // The table of quantities may have explained the star already.
+    let explained = report
+        .quantities
+        .iter()
+        .any(|of| of.uncorrected().is_some());
+    if let Some(stars) = correction(&verdicts, report.tests()).filter(|_| !explained) {
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &stars);
+    }
     let rest = rest(same, open);
     if !rest.is_empty() {
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &rest);
@@ -104,7 +113,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         (widest(&by), widest(&levels), widest(&within));
     let names = shown.iter().map(|change| width(change.cause.as_str()));
     let name = names.max().unwrap_or(0);
-    let verdicts = shown.iter().map(|change| width(change.verdict.as_str()));
+    let verdicts = (shown.iter()).map(|change| width(&verdict_on_cause(change)));
     let verdict = verdicts.max().unwrap_or(0);
     let bar = if bars > 0 { bars + 1 + 2 } else { 0 };
     if 2 + name + 2 + bar + by_width + 2 + within_width + 2 + verdict > room {
@@ -127,7 +136,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         if within_width > 0 {
             line.push((Style::Dim, format!("  {within:<within_width$}")));
         }
-        line.push((style, format!("  {}", change.verdict.as_str())));
+        line.push((style, format!("  {}", verdict_on_cause(change))));
         screen.line(line);
         items(screen, change);
     }

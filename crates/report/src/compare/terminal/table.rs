@@ -1,11 +1,12 @@
 //! The table of quantities: name, base, new, change, relative change, verdict.
 //!
 //! On a narrow terminal, columns are dropped or shortened in this order: the change, long
-//! names, the relative change, then base and new.
+//! names of series, the relative change, then base and new. Other long names, which are those
+//! of timed regions, get a separate line above their numbers instead: both ends matter.
 
 use preheat_model::compare::{Level, Quantity, Verdict};
 
-use super::super::words::{change, changed, interval, percents, signed, value};
+use super::super::words::{change, changed, interval, percents, signed, value, verdict};
 use super::style_of;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, fit, width};
@@ -15,6 +16,8 @@ use crate::units::ABSENT;
 const RELATIVE: &str = "relative (95 %)";
 /// The length to which names are cut before other columns are dropped.
 const USUAL_NAME: usize = 20;
+/// The length to which names are cut before both levels are dropped.
+const SHORT_NAME: usize = 16;
 /// The minimum length of a name.
 const LEAST_NAME: usize = 8;
 
@@ -58,7 +61,7 @@ impl Row {
                 _ => by,
             },
             relative,
-            verdict: quantity.verdict.word(quantity.unit).to_owned(),
+            verdict: verdict(quantity),
             of: quantity.verdict,
             regressed: quantity.regressed,
         }
@@ -98,6 +101,14 @@ impl Table {
             relative: widest(&|row| width(&row.relative)),
             rows,
         };
+        let long = |row: &Row| !is_series(&row.name) && width(&row.name) > USUAL_NAME;
+        if table.total() > room && table.rows.iter().any(long) {
+            let short = table.rows.iter().filter(|row| !long(row));
+            table.name = short
+                .map(|row| width(&row.name))
+                .max()
+                .unwrap_or(LEAST_NAME);
+        }
         if table.total() > room {
             table.change = 0;
         }
@@ -105,6 +116,7 @@ impl Table {
         if table.total() > room {
             table.relative = 0;
         }
+        table.cut_name(room, SHORT_NAME);
         if table.total() > room {
             (table.base, table.new) = (0, 0);
         }
@@ -171,16 +183,24 @@ impl Table {
             style
         };
         let sign = if row.regressed { "✗ " } else { "  " };
-        let mut line = vec![
-            (style_of(row.of), sign.to_owned()),
-            (
-                style,
-                format!("{:<1$}", cut(&row.name, self.name), self.name),
-            ),
+        let sign = (style_of(row.of), sign.to_owned());
+        let above = !is_series(&row.name) && width(&row.name) > self.name;
+        let mut line = match above && self.name >= LEAST_NAME {
+            true => {
+                let room = screen.terminal.width.saturating_sub(2);
+                screen.line(vec![sign, (style, region(&row.name, room))]);
+                vec![(style, " ".repeat(2 + self.name))]
+            }
+            false => {
+                let name = cut(&row.name, self.name);
+                vec![sign, (style, format!("{name:<0$}", self.name))]
+            }
+        };
+        line.extend([
             (style, right(&row.base, self.base)),
             (style, right(&row.new, self.new)),
             (strong, right(&row.change, self.change)),
-        ];
+        ]);
         if self.relative > 0 {
             let after = self.left() + gap(width(&row.verdict));
             let room = screen.terminal.width.saturating_sub(after + 2);
@@ -190,6 +210,36 @@ impl Table {
         line.push((style_of(row.of), format!("  {}", row.verdict)));
         screen.line(line);
     }
+}
+
+/// Returns true for a quantity of a lab series: two spaces precede the series.
+fn is_series(name: &str) -> bool {
+    name.contains("  ")
+}
+
+/// Truncates the name of a region or a pair of them, `train.py:17–23 → warm.py:22–28`, to
+/// `limit` columns: the files are cut, the lines are not.
+fn region(name: &str, limit: usize) -> String {
+    let over = width(name).saturating_sub(limit);
+    if over == 0 {
+        return name.to_owned();
+    }
+    let parts: Vec<&str> = name.split(" → ").collect();
+    let files = parts
+        .iter()
+        .filter(|part| part.contains(':'))
+        .count()
+        .max(1);
+    let each = over.div_ceil(files);
+    let shorter = |part: &&str| match part.split_once(':') {
+        Some((file, lines)) => {
+            let file = middle(file, width(file).saturating_sub(each).max(1));
+            format!("{file}:{lines}")
+        }
+        None => (*part).to_owned(),
+    };
+    let parts: Vec<String> = parts.iter().map(shorter).collect();
+    fit(&parts.join(" → "), limit)
 }
 
 /// Truncates a name to `limit` columns. Series differ at their ends, so the middle of the
@@ -229,6 +279,15 @@ fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_region_keeps_its_lines() {
+        let name = "train.py:17–23 → train_warm.py:22–28";
+        assert_eq!(region(name, 40), name);
+        assert_eq!(region(name, 30), "tr…py:17–23 → train…m.py:22–28");
+        assert_eq!(region("a_long_name.py:17–23", 14), "a_lo….py:17–23");
+        assert_eq!(width(&region(name, 9)), 9);
+    }
 
     #[test]
     fn truncates_the_middle_of_a_series() {

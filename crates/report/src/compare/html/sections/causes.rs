@@ -5,7 +5,9 @@ use preheat_model::compare::{CauseChange, Unit, Verdict};
 use preheat_model::run::Cause;
 
 use super::super::{ComparePage, class, sign};
-use crate::compare::words::{changed, ends, interval, signed, value};
+use crate::compare::words::{
+    changed, correction, ends, interval, sentence, signed, value, verdict_on_cause,
+};
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::cut::cut;
 use crate::html::escape::escape;
@@ -40,6 +42,11 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let mut html = bars(page, causes);
     if !shown.is_empty() {
         html.push_str(&rows(&shown));
+    }
+    let verdicts: Vec<String> = causes.iter().map(verdict_on_cause).collect();
+    if let Some(stars) = correction(&verdicts, page.report.tests()) {
+        let text = escape(&sentence(&stars));
+        html.push_str(&format!("<p class=\"note\">{text}</p>"));
     }
     if !rest.is_empty() {
         let open = rest
@@ -200,7 +207,7 @@ fn row(change: &CauseChange, sides: &Reach) -> String {
         sides.draw(change),
         escape(&tie(&format!("{was} → {is}"))),
         sign(change.verdict),
-        change.verdict.as_str(),
+        verdict_on_cause(change),
         escape(&tie(&within)),
         look = class(change.verdict),
     );

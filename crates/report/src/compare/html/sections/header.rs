@@ -5,7 +5,7 @@ use preheat_model::compare::{CompareKind, CompareReport, Level, Quantity, Side, 
 
 use super::super::class;
 use crate::compare::gate::{Decision, FLAG, gate};
-use crate::compare::words::{change, percents, sentence, signed, value};
+use crate::compare::words::{change, percents, sentence, signed, value, verdict};
 use crate::html::command::command_line;
 use crate::html::cut::cut;
 use crate::html::escape::escape;
@@ -72,9 +72,9 @@ fn tile(quantity: &Quantity) -> String {
             Some(within) => format!("{was} → {is}, {within} %"),
             None => format!("{was} → {is}"),
         },
-        (verdict, _) => {
-            let word = verdict.word(quantity.unit);
-            let parts = [format!("{was} → {is}"), change, word.to_owned()];
+        _ => {
+            let verdict = verdict(quantity).replace(" *", ", but not after correction");
+            let parts = [format!("{was} → {is}"), change, verdict];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join(", ")
         }

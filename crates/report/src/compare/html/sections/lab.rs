@@ -26,7 +26,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     );
     let drawn = |quantities: &[&Quantity]| {
         let most = quantities.len().min(DRAWN);
-        let mut html = table(&quantities[..most], report.max_regression, name);
+        let mut html = table(report, &quantities[..most], name);
         if quantities.len() > most {
             html.push_str(&format!(
                 "<p class=\"note\">{} smaller ones are not shown; the JSON document has all of them.</p>",

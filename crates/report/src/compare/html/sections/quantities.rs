@@ -10,7 +10,7 @@ use crate::compare::words::margin;
 pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let report = page.report;
     let quantities: Vec<&Quantity> = report.quantities.iter().collect();
-    let html = table(&quantities, report.max_regression, |quantity| {
+    let html = table(report, &quantities, |quantity| {
         let gated = match quantity.gated {
             true => String::new(),
             false => "not gated".to_owned(),
