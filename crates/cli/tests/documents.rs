@@ -1,4 +1,5 @@
-//! README.md and docs/: every command in README.md works, and every link leads somewhere.
+//! README.md and docs/: the commands of README.md and of the tutorial work, and every link leads
+//! somewhere.
 
 use std::collections::HashSet;
 use std::fs;
@@ -49,6 +50,28 @@ fn every_command_in_readme_works() {
     let Some(python) = python_with("torch") else {
         return;
     };
+    let commands = commands(&readme());
+    let of_preheat = |line: &&String| line.starts_with("preheat ");
+    assert!(
+        commands.iter().filter(of_preheat).count() >= 8,
+        "{commands:?}"
+    );
+    execute(&commands, &python, &[]);
+}
+
+#[test]
+fn every_command_in_the_tutorial_works_in_a_clone() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let text = fs::read_to_string(root().join("docs/tutorial.md")).expect("the tutorial");
+    let commands = commands(&text);
+    assert!(commands.len() >= 5, "{commands:?}");
+    execute(&commands, &python, &[("BATCH", "1"), ("ITERATIONS", "4")]);
+}
+
+/// Executes commands in a directory that has the examples, as in a clone.
+fn execute(commands: &[String], python: &Path, variables: &[(&str, &str)]) {
     let directory = Directory::new();
     for name in ["bin", "run", "cache"] {
         let path = directory.join(name);
@@ -71,16 +94,11 @@ fn every_command_in_readme_works() {
             .env("PATH", &bin)
             .env("XDG_RUNTIME_DIR", directory.join("run"))
             .env("XDG_CACHE_HOME", directory.join("cache"))
+            .envs(variables.iter().copied())
             .stdin(Stdio::null());
         shell
     };
-    let commands = commands(&readme());
-    let of_preheat = |line: &&String| line.starts_with("preheat ");
-    assert!(
-        commands.iter().filter(of_preheat).count() >= 8,
-        "{commands:?}"
-    );
-    for line in &commands {
+    for line in commands {
         if INSTALLING.iter().any(|begin| line.starts_with(begin)) {
             continue;
         }
