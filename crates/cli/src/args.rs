@@ -4,6 +4,7 @@ mod check;
 mod classify;
 mod compare;
 mod start;
+mod values;
 
 pub use check::{CheckArguments, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
@@ -15,10 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use preheat_device::Kind;
-use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
-use preheat_model::lab::{ExperimentId, MOST_STARTS};
-
+use preheat_lab::{DeviceChoice, FrameworkChoice};
+use preheat_model::lab::ExperimentId;
 use preheat_model::run::Temperature;
 
 use crate::show::{ExportArguments, ShowArguments};
@@ -83,15 +82,15 @@ covers everything measured so far)."
 )]
 pub struct LabArguments {
     /// Experiments to run [default: all; see --list]
-    #[arg(value_name = "ID", value_parser = experiment)]
+    #[arg(value_name = "ID", value_parser = values::experiment(), hide_possible_values = true)]
     pub experiments: Vec<ExperimentId>,
 
-    /// Devices, separated by commas: auto, cpu, cuda or opencl. auto uses CUDA, else OpenCL on a GPU, else the CPU
-    #[arg(long, value_name = "DEVICE", value_delimiter = ',', default_value = "auto", value_parser = device)]
+    /// Devices, separated by commas; auto uses CUDA, else OpenCL on a GPU, else the CPU
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',', default_value = "auto", value_parser = values::device())]
     pub device: Vec<DeviceChoice>,
 
-    /// Framework: auto (all that are installed), none, torch, tensorflow or jax
-    #[arg(long, value_name = "FRAMEWORK", default_value = "auto", value_parser = framework)]
+    /// Framework to measure; auto measures all that are installed
+    #[arg(long, value_name = "FRAMEWORK", default_value = "auto", value_parser = values::framework())]
     pub framework: FrameworkChoice,
 
     /// Python interpreter whose frameworks are measured [default: that of the active virtual environment, else python3]
@@ -99,7 +98,7 @@ pub struct LabArguments {
     pub python: Option<PathBuf>,
 
     /// Starts per experiment; the first one is reported separately [default: 10, 6 with a framework, 4 for sweeps; fewer if --budget runs out]
-    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// Measure less: fewer iterations, smaller sweeps, 4 starts, and frameworks only with --framework
@@ -175,11 +174,11 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 
     /// Starts per temperature; the very first is reported separately [default: 5, fewer if --budget runs out]
-    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// Temperatures of the starts, separated by commas: process (fresh process), disk (files evicted from the page cache), caches (empty compile caches), bytecode (no .pyc files: PYTHONPYCACHEPREFIX names an empty directory)
-    #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = temperature)]
+    #[arg(long, value_name = "T", value_delimiter = ',', default_value = "process", value_parser = values::temperature(), hide_possible_values = true)]
     pub temperature: Vec<Temperature>,
 
     /// How iterations are detected: auto, nvtx[:NAME], python, call:MODULE:FUNCTION, kernels, timers or lines:[BEGIN=>]END
@@ -273,41 +272,7 @@ pub struct GenerateArguments {
     pub directory: PathBuf,
 }
 
-fn experiment(id: &str) -> Result<ExperimentId, String> {
-    ExperimentId::from_id(id).ok_or_else(|| {
-        let known: Vec<&str> = ExperimentId::ALL.iter().map(|known| known.id()).collect();
-        format!("unknown experiment; expected one of {}", known.join(", "))
-    })
-}
-
-fn device(id: &str) -> Result<DeviceChoice, String> {
-    match id {
-        "auto" => Ok(DeviceChoice::Auto),
-        _ => Kind::from_id(id)
-            .map(DeviceChoice::Kind)
-            .ok_or_else(|| "unknown device; expected one of auto, cpu, cuda, opencl".to_owned()),
-    }
-}
-
-fn framework(id: &str) -> Result<FrameworkChoice, String> {
-    match id {
-        "auto" => Ok(FrameworkChoice::Auto),
-        "none" => Ok(FrameworkChoice::None),
-        _ => Framework::ALL
-            .into_iter()
-            .find(|known| known.id() == id)
-            .map(FrameworkChoice::One)
-            .ok_or_else(|| {
-                "unknown framework; expected one of auto, none, torch, tensorflow, jax".to_owned()
-            }),
-    }
-}
-
-fn temperature(id: &str) -> Result<Temperature, String> {
-    Temperature::from_name(id)
-}
-
-fn iterations(how: &str) -> Result<String, String> {
+fn iterations(how: &str) -> anyhow::Result<String> {
     match how.split_once(':') {
         None if ["auto", "nvtx", "python", "kernels", "timers"].contains(&how) => {
             Ok(how.to_owned())
@@ -316,10 +281,9 @@ fn iterations(how: &str) -> Result<String, String> {
         Some(("call", function)) if is_function(function) => Ok(how.to_owned()),
         // The matcher validates the regular expression.
         Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
-        _ => Err(
+        _ => anyhow::bail!(
             "expected one of auto, nvtx, nvtx:NAME, python, call:MODULE:FUNCTION, kernels, timers, \
              lines:REGEX, lines:BEGIN=>END"
-                .to_owned(),
         ),
     }
 }
@@ -331,23 +295,17 @@ fn is_function(text: &str) -> bool {
     matches!(parts[..], [module, function] if is_path(module) && is_path(function))
 }
 
-fn starts(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count @ 1..=MOST_STARTS) => Ok(count),
-        _ => Err(format!("expected a whole number from 1 to {MOST_STARTS}")),
-    }
-}
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
     match text.trim_end_matches('s').parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("expected a number of seconds above 0 and up to 86400 (one day)".to_owned()),
+        _ => anyhow::bail!("expected a number of seconds above 0 and up to 86400 (one day)"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use preheat_device::Kind;
 
     use super::*;
 
@@ -373,10 +331,31 @@ mod tests {
     }
 
     #[test]
-    fn times_and_counts_have_bounds() {
+    fn values_outside_a_list_or_a_range_are_rejected() {
+        for arguments in [
+            ["run", "--starts", "0"],
+            ["run", "--starts", "10001"],
+            ["run", "--temperature", "tepid"],
+            ["lab", "--framework", "theano"],
+            ["lab", "--device", "tpu"],
+            ["compare", "--gate", "First"],
+            ["start", "--only", "warmth"],
+            ["start", "--standby-count", "65"],
+        ] {
+            let [verb, flag, value] = arguments;
+            let why = Arguments::try_parse_from(["preheat", verb, flag, value, "a", "b"])
+                .expect_err("it is rejected");
+            assert!(
+                why.to_string().contains("invalid value"),
+                "{arguments:?}: {why}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_have_bounds() {
         assert!(seconds("0").is_err());
         assert!(seconds("NaN").is_err());
-        assert_eq!(seconds("1.5s"), Ok(Duration::from_millis(1500)));
-        assert!(starts("0").is_err());
+        assert_eq!(seconds("1.5s").ok(), Some(Duration::from_millis(1500)));
     }
 }

@@ -40,7 +40,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         allow_missing: arguments.allow_missing,
         fail_on_inconclusive: arguments.fail_on_inconclusive,
     };
-    let mut report = check(&run, &budget, settings).map_err(Usage)?;
+    let mut report = check(&run, &budget, settings).map_err(|why| Usage(why.to_string()))?;
     env!("CARGO_PKG_VERSION").clone_into(&mut report.preheat);
     report.name = name(arguments, &run);
     report.recording = arguments.recording.display().to_string();

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
-use preheat_model::run::Temperature;
 
 use crate::args::{Arguments, GenerateArguments};
 
@@ -37,18 +36,15 @@ fn completions(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The commands and flags to complete: those that are not hidden, with their values. Values are
-/// not limited to these when flags are parsed, which gives better messages.
+/// The commands and flags to complete: those that are not hidden. `--iterations` takes more than
+/// the plain names that can be completed.
 fn completed() -> clap::Command {
     let of = Arguments::command();
     let shown = |sub: &&clap::Command| !sub.is_hide_set();
     let subcommands = of.get_subcommands().filter(shown).map(|sub| {
         sub.clone().mut_args(|arg| {
             let values: Vec<&str> = match arg.get_id().as_str() {
-                "temperature" => Temperature::ALL.map(Temperature::as_str).to_vec(),
                 "iterations" => vec!["auto", "nvtx", "python", "kernels", "timers"],
-                "device" => vec!["auto", "cpu", "cuda", "opencl"],
-                "framework" => vec!["auto", "none", "torch", "tensorflow", "jax"],
                 _ => return arg,
             };
             arg.value_parser(PossibleValuesParser::new(values))

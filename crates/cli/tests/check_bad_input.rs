@@ -42,7 +42,7 @@ fn budgets() {
     );
     check(
         b"time_to_first = \"1 GiB\"",
-        "preheat.toml:1:17: time_to_first: \"GiB\" is a unit of sizes",
+        "preheat.toml:1:17: time_to_first: \"GiB\" is a unit of size",
     );
     check(
         b"first_ratio = nan",

@@ -29,25 +29,29 @@ fn errors_name_the_position() {
         (
             "words",
             b"hello\nworld\n",
-            "line 1, column 1: \"hello\" is no number",
+            "line 1, column 1: \"hello\" is not a number",
         ),
-        ("nan.txt", b"1\nnan\n", "line 2, column 1: nan is no time"),
+        (
+            "nan.txt",
+            b"1\nnan\n",
+            "line 2, column 1: nan is not a time",
+        ),
         (
             "nan.json",
             b"[1.0, NaN]",
-            "line 1, column 7, [1]: NaN is no time",
+            "line 1, column 7, [1]: NaN is not a time",
         ),
         (
             "infinite.json",
             b"[1.0, Infinity]",
-            "line 1, column 7, [1]: Infinity is no time",
+            "line 1, column 7, [1]: Infinity is not a time",
         ),
         (
             "negative.json",
             b"[[1, 2], [1, -2]]",
-            "line 1, column 14, [1][1]: -2 is no time: it is below 0",
+            "line 1, column 14, [1][1]: -2 is not a time: it is below 0",
         ),
-        ("zero.txt", b"1\n0\n", "line 2, column 1: 0 is no time"),
+        ("zero.txt", b"1\n0\n", "line 2, column 1: 0 is not a time"),
         ("null.json", b"[1, null]", "[1]: a number is expected here"),
         (
             "mixed.json",
@@ -92,7 +96,7 @@ fn errors_name_the_position() {
         (
             "binary",
             b"\x7fELF\x02\0\0",
-            "it is no text of a known form",
+            "it is not text in a known form",
         ),
         (
             "unknown.json",
@@ -196,7 +200,7 @@ fn huge_files_are_rejected_early() {
     )
     .unwrap();
     for (name, why) in [
-        ("hole", "it is no text of a known form"),
+        ("hole", "it is not text in a known form"),
         (
             "line.json",
             "line 1, column 524290, [262144]: a start has at most 262144 iterations here",

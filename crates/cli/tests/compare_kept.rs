@@ -182,7 +182,7 @@ fn invalid_input_is_reported() {
         ),
         (
             &["linear", "linear", "--gate", "speed"],
-            "unknown quantity; expected one of",
+            "[possible values: time-to-first",
         ),
         (
             &["true", "true", "--all-output", "--html", "-"],

@@ -85,15 +85,17 @@ impl fmt::Display for Remedy {
     }
 }
 
-impl FromStr for Remedy {
-    type Err = String;
+/// The error for a remedy that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown remedy `{0}`; expected one of {names}", names = Remedy::ALL.map(Remedy::id).join(", "))]
+pub struct UnknownRemedy(String);
 
-    fn from_str(text: &str) -> Result<Remedy, String> {
+impl FromStr for Remedy {
+    type Err = UnknownRemedy;
+
+    fn from_str(text: &str) -> Result<Remedy, UnknownRemedy> {
         let known = Remedy::ALL.into_iter().find(|remedy| remedy.id() == text);
-        known.ok_or_else(|| {
-            let names = Remedy::ALL.map(Remedy::id).join(", ");
-            format!("unknown remedy `{text}`; expected one of {names}")
-        })
+        known.ok_or_else(|| UnknownRemedy(text.to_owned()))
     }
 }
 
@@ -122,7 +124,10 @@ mod tests {
         for remedy in Remedy::ALL {
             assert_eq!(remedy.id().parse(), Ok(remedy));
         }
-        let why = "warmth".parse::<Remedy>().expect_err("it is unknown");
+        let why = "warmth"
+            .parse::<Remedy>()
+            .expect_err("it is unknown")
+            .to_string();
         assert!(why.contains("warm-parent"), "{why}");
     }
 

@@ -62,16 +62,19 @@ impl fmt::Display for Form {
     }
 }
 
-impl FromStr for Form {
-    type Err = String;
+/// The error for a form that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown form `{0}`; expected one of parked, hot")]
+pub struct UnknownForm(String);
 
-    fn from_str(text: &str) -> Result<Form, String> {
+impl FromStr for Form {
+    type Err = UnknownForm;
+
+    fn from_str(text: &str) -> Result<Form, UnknownForm> {
         match text {
             "parked" => Ok(Form::Parked),
             "hot" => Ok(Form::Hot),
-            _ => Err(format!(
-                "unknown form `{text}`; expected one of parked, hot"
-            )),
+            _ => Err(UnknownForm(text.to_owned())),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Row {
     }
 
     /// An error at the last cell read.
-    pub fn fail(&self, what: impl Into<String>) -> Error {
+    pub fn fail(&self, what: impl ToString) -> Error {
         Error::at(self.position, what)
     }
 }

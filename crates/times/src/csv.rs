@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use preheat_model::classify::{Format, Measures, Times};
 
 use crate::cells::Row;
-use crate::error::{Error, quoted};
+use crate::error::{Error, Problem, quoted};
 use crate::notes::Notes;
 use crate::quota::Quota;
 use crate::source::Source;
@@ -99,7 +99,7 @@ impl Table<'_> {
                 ));
             } else {
                 let what = quoted(text.as_bytes());
-                return Err(row.fail(format!("{what} is no number")));
+                return Err(row.fail(format!("{what} is not a number")));
             }
         }
         if starts.last_is_empty() && (crashed || mixed) {
@@ -118,7 +118,7 @@ impl Table<'_> {
     }
 
     /// The index of the benchmark with this name; adds it if necessary.
-    fn find(&mut self, name: &str) -> Result<usize, String> {
+    fn find(&mut self, name: &str) -> Result<usize, Problem> {
         if let Some(at) = self.index.get(name) {
             return Ok(*at);
         }
@@ -187,12 +187,15 @@ mod tests {
                 "0, a, 1, 2, 3, 4\n",
                 "line 2, column 1: this row has 4 times",
             ),
-            ("0, a, 1, x, 3\n", "line 2, column 10: \"x\" is no number"),
+            (
+                "0, a, 1, x, 3\n",
+                "line 2, column 10: \"x\" is not a number",
+            ),
             ("0, a, 1, , 3\n", "line 2, column 10: this cell is empty"),
-            ("0, a, 1, NaN, 3\n", "line 2, column 10: NaN is no time"),
+            ("0, a, 1, NaN, 3\n", "line 2, column 10: NaN is not a time"),
             (
                 "0, a, 1, -2, 3\n",
-                "line 2, column 10: -2 is no time: it is below 0",
+                "line 2, column 10: -2 is not a time: it is below 0",
             ),
             ("0, a, crash, 2, 3\n", "\"2\" follows the end"),
             ("0\n", "line 2, column 1: this row has no benchmark name"),

@@ -15,16 +15,16 @@ pub struct Error {
 
 impl Error {
     /// An error that concerns the whole file.
-    pub(crate) fn new(what: impl Into<String>) -> Error {
+    pub(crate) fn new(what: impl ToString) -> Error {
         Error {
-            what: what.into(),
+            what: what.to_string(),
             position: None,
             path: String::new(),
         }
     }
 
     /// An error at a line and column.
-    pub(crate) fn at(position: (u64, u64), what: impl Into<String>) -> Error {
+    pub(crate) fn at(position: (u64, u64), what: impl ToString) -> Error {
         Error {
             position: Some(position),
             ..Error::new(what)
@@ -69,6 +69,59 @@ impl From<io::Error> for Error {
             _ => Error::new(format!("it cannot be read: {why}")),
         }
     }
+}
+
+/// A value or an amount that is not accepted. It has no position; the reader adds it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("{text} {why}")]
+    Time { text: String, why: NotATime },
+    #[error("a file can have at most {0} benchmarks; split it")]
+    ManyBenchmarks(usize),
+    #[error("names and parameters have too much text; split the file, or remove some of them")]
+    MuchText,
+    #[error("more than {0} times at once; split the file")]
+    ManyTimes(usize),
+    #[error("a benchmark can have at most {0} starts; remove some")]
+    ManyStarts(usize),
+    #[error("a start has at most {0} iterations here; use only the first ones")]
+    ManyIterations(usize),
+    #[error(
+        "{starts} starts of so many iterations would take many minutes to classify; use fewer \
+         starts, or the first iterations of each"
+    )]
+    MuchWork { starts: usize },
+    #[error(
+        "start {start} has {last} {} and the first has {first}: was one cut off? \
+         --mixed-lengths accepts starts of different lengths",
+        if *.last == 1 { "iteration" } else { "iterations" }
+    )]
+    MixedLengths {
+        start: usize,
+        first: usize,
+        last: usize,
+    },
+}
+
+/// The reason a number cannot be the time of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotATime {
+    #[error("is not a time: every iteration needs one")]
+    Missing,
+    #[error("is not a time: the clock was too coarse, or nothing ran")]
+    Zero,
+    #[error("is not a time: it is below 0")]
+    Negative,
+    #[error(
+        "is not a time: it would take over thirty years; \
+         --unit s|ms|us|ns names another unit"
+    )]
+    TooLong,
+    #[error(
+        "is not a time: it would take less than a picosecond; \
+         --unit s|ms|us|ns names another unit"
+    )]
+    TooShort,
 }
 
 /// Quotes file content for a message: short, and without terminal control characters.

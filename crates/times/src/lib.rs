@@ -32,7 +32,7 @@ use std::io::Read;
 use preheat_model::classify::{Format, Times};
 
 pub use error::Error;
-pub use unit::Unit;
+pub use unit::{Unit, UnknownUnit};
 
 /// The result of reading.
 type Result<T, E = Error> = std::result::Result<T, E>;

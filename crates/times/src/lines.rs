@@ -2,7 +2,7 @@
 
 use preheat_model::classify::{Format, Measures, Times};
 
-use crate::error::{Error, quoted};
+use crate::error::{Error, Problem, quoted};
 use crate::quota::Quota;
 use crate::source::Source;
 use crate::starts::Starts;
@@ -21,7 +21,7 @@ pub(crate) fn read(
     let mut line = Vec::new();
     loop {
         let position = (source.position().0, 1);
-        let at = |why: String| Error::at(position, why);
+        let at = |why: Problem| Error::at(position, why);
         let more = next_line(source, &mut line)?;
         let text = line.split(|byte| *byte == b'#').next().unwrap_or_default();
         let comment = text.len() < line.len();
@@ -30,7 +30,7 @@ pub(crate) fn read(
             let text = std::str::from_utf8(text).ok();
             let value = text.and_then(number::parse);
             let (Some(text), Some(value)) = (text, value) else {
-                return Err(at(not_a_number(&line)));
+                return Err(Error::at(position, not_a_number(&line)));
             };
             number::time(value, in_a_second, text)
                 .and_then(|seconds| starts.push(seconds, &mut quota))
@@ -85,7 +85,7 @@ fn not_a_number(line: &[u8]) -> String {
         (1, 2) => {
             format!("{shown} is not a bare number; set the unit of all with --unit s|ms|us|ns")
         }
-        _ => format!("{shown} is no number"),
+        _ => format!("{shown} is not a number"),
     }
 }
 
@@ -135,16 +135,19 @@ mod tests {
     fn errors_are_reported_with_their_line() {
         let long = "1 ".repeat(3000);
         for (text, why) in [
-            ("1\nx\n", "line 2, column 1: \"x\" is no number"),
+            ("1\nx\n", "line 2, column 1: \"x\" is not a number"),
             (
                 "1 2\n",
                 "line 1, column 1: \"1 2\" is more than one number; write one per line",
             ),
             ("1\n12 ms\n", "\"12 ms\" is not a bare number; set the unit"),
-            ("1\nnan\n", "line 2, column 1: nan is no time"),
-            ("1\n-3\n", "line 2, column 1: -3 is no time: it is below 0"),
-            ("0\n", "line 1, column 1: 0 is no time"),
-            ("1\n1e400\n", "line 2, column 1: 1e400 is no time"),
+            ("1\nnan\n", "line 2, column 1: nan is not a time"),
+            (
+                "1\n-3\n",
+                "line 2, column 1: -3 is not a time: it is below 0",
+            ),
+            ("0\n", "line 1, column 1: 0 is not a time"),
+            ("1\n1e400\n", "line 2, column 1: 1e400 is not a time"),
             ("# nothing\n", "it has no times"),
             (&long, "line 1, column 4098: this line is longer than 4096"),
             (
@@ -152,7 +155,7 @@ mod tests {
                 "line 5, column 1: start 2 has 1 iteration and the first has 2: was one cut off?",
             ),
             ("1\n2\n\n3\n\n4\n5\n", "line 5, column 1: start 2 has 1"),
-            ("\u{e9}\n", "is no number"),
+            ("\u{e9}\n", "is not a number"),
         ] {
             let error = all(text, &Settings::default()).unwrap_err().to_string();
             assert!(error.contains(why), "{text:?}: {error}");

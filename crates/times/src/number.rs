@@ -2,33 +2,28 @@
 
 use std::ops::RangeInclusive;
 
+use crate::error::{NotATime, Problem};
+
 /// The possible duration of an iteration in seconds: from a picosecond to thirty years.
 /// Anything else is in another unit, or not a time.
 const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e9;
 
 /// Converts a time to seconds, or returns why it is invalid. `text` is its spelling in the
 /// file.
-pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, String> {
+pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, Problem> {
     let seconds = value / in_a_second;
-    if value.is_nan() {
-        Err(format!("{text} is no time: every iteration needs one"))
-    } else if value == 0.0 {
-        Err(format!(
-            "{text} is no time of an iteration: the clock was too coarse, or nothing ran"
-        ))
-    } else if value < 0.0 {
-        Err(format!("{text} is no time: it is below 0"))
-    } else if !POSSIBLE.contains(&seconds) {
-        let why = match seconds > 1.0 {
-            true => "it would take over thirty years",
-            false => "it would take less than a picosecond",
-        };
-        Err(format!(
-            "{text} is no time of an iteration: {why}; --unit s|ms|us|ns names another unit"
-        ))
-    } else {
-        Ok(seconds)
-    }
+    let why = match seconds {
+        _ if value.is_nan() => NotATime::Missing,
+        _ if value == 0.0 => NotATime::Zero,
+        _ if value < 0.0 => NotATime::Negative,
+        possible if POSSIBLE.contains(&possible) => return Ok(possible),
+        long if long > 1.0 => NotATime::TooLong,
+        _ => NotATime::TooShort,
+    };
+    Err(Problem::Time {
+        text: text.to_owned(),
+        why,
+    })
 }
 
 /// Parses a number as files contain it, without forms that only Rust accepts.
@@ -61,9 +56,9 @@ mod tests {
             (3e12, "thirty years; --unit"),
             (1e-13, "picosecond; --unit"),
         ] {
-            let error = time(value, 1.0, "this").unwrap_err();
+            let error = time(value, 1.0, "this").unwrap_err().to_string();
             assert!(
-                error.starts_with("this is no time") && error.contains(why),
+                error.starts_with("this is not a time") && error.contains(why),
                 "{error}"
             );
         }

@@ -1,6 +1,6 @@
 //! Limits on the benchmarks, times and text in memory, whatever a file contains.
-//!
-//! Errors are messages without a position; the reader adds it.
+
+use crate::error::Problem;
 
 /// The maximum number of benchmarks in a file.
 const MOST_BENCHMARKS: usize = 100_000;
@@ -43,41 +43,34 @@ impl Quota {
     }
 
     /// Counts a benchmark.
-    pub fn benchmark(&mut self) -> Result<(), String> {
+    pub fn benchmark(&mut self) -> Result<(), Problem> {
         if self.benchmarks == MOST_BENCHMARKS {
-            return Err(format!(
-                "a file can have at most {MOST_BENCHMARKS} benchmarks; split it"
-            ));
+            return Err(Problem::ManyBenchmarks(MOST_BENCHMARKS));
         }
         self.benchmarks += 1;
         Ok(())
     }
 
     /// Counts a text.
-    pub fn text(&mut self, text: &str) -> Result<(), String> {
+    pub fn text(&mut self, text: &str) -> Result<(), Problem> {
         let text_left = self.text_left.checked_sub(text.len() + A_TEXT);
-        self.text_left = text_left.ok_or(
-            "names and parameters have too much text; split the file, or remove some of \
-             them",
-        )?;
+        self.text_left = text_left.ok_or(Problem::MuchText)?;
         Ok(())
     }
 
     /// Counts a start.
-    pub fn start(&mut self) -> Result<(), String> {
+    pub fn start(&mut self) -> Result<(), Problem> {
         self.add(A_START)
     }
 
     /// Counts a time.
-    pub fn time(&mut self) -> Result<(), String> {
+    pub fn time(&mut self) -> Result<(), Problem> {
         self.add(1)
     }
 
-    fn add(&mut self, times: usize) -> Result<(), String> {
+    fn add(&mut self, times: usize) -> Result<(), Problem> {
         if self.times + times > MOST_TIMES {
-            return Err(format!(
-                "more than {MOST_TIMES} times at once; split the file"
-            ));
+            return Err(Problem::ManyTimes(MOST_TIMES));
         }
         self.times += times;
         Ok(())
@@ -92,12 +85,12 @@ mod tests {
     fn limits_are_enforced() {
         let mut quota = Quota::default();
         (0..MOST_BENCHMARKS).for_each(|_| quota.benchmark().unwrap());
-        assert!(quota.benchmark().unwrap_err().contains("100000 benchmarks"));
+        assert_eq!(quota.benchmark(), Err(Problem::ManyBenchmarks(100_000)));
         (0..MOST_TIMES / A_START).for_each(|_| quota.start().unwrap());
-        assert!(quota.time().unwrap_err().contains("split the file"));
+        assert_eq!(quota.time(), Err(Problem::ManyTimes(MOST_TIMES)));
         let mut quota = Quota::for_name();
         let long = "x".repeat(LONGEST_NAME - A_TEXT);
         quota.text(&long).unwrap();
-        assert!(quota.text("").unwrap_err().contains("too much text"));
+        assert_eq!(quota.text(""), Err(Problem::MuchText));
     }
 }

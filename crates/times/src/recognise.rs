@@ -42,7 +42,7 @@ pub(crate) fn read(
         .any(|b| ahead.starts_with(*b));
     if wide || ahead.contains(&0) {
         return Err(Error::new(format!(
-            "it is no text of a known form (UTF-8 or ASCII); it begins with {}",
+            "it is not text in a known form (UTF-8 or ASCII); it begins with {}",
             quoted(&ahead[..ahead.len().min(16)])
         )));
     }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(refused(b"\xef\xbb\xbf"), "it is empty");
         assert!(refused(b"\x1f\x8b\x08...").contains("`gunzip -c FILE | preheat classify -`"));
         assert!(refused(b"PK\x03\x04").contains("zip"));
-        assert!(refused(b"\xff\xfe1\0").contains("no text of a known form"));
+        assert!(refused(b"\xff\xfe1\0").contains("not text in a known form"));
         assert!(refused(b"\x7fELF\x02\x01\0\0").ends_with("it begins with \" ELF    \""));
         assert!(refused(b"BZh9 is not compressed data").contains("damaged"));
     }

@@ -41,7 +41,7 @@ impl<'a> Source<'a> {
     }
 
     /// An error at the current position.
-    pub fn fail(&self, what: impl Into<String>) -> Error {
+    pub fn fail(&self, what: impl ToString) -> Error {
         Error::at(self.position(), what)
     }
 

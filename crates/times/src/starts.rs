@@ -3,6 +3,7 @@
 use preheat_model::classify::{MOST_STARTS, Measures, Times};
 
 use crate::Settings;
+use crate::error::Problem;
 use crate::quota::Quota;
 
 /// The maximum number of iterations in a start. The time to find the steady state grows
@@ -12,7 +13,7 @@ const MOST_ITERATIONS: usize = 1 << 18;
 /// longest, so that classification takes minutes at most.
 const MOST_WORK: usize = 8 * MOST_ITERATIONS * MOST_ITERATIONS;
 
-/// Starts, filled time by time. Errors are messages without a position; the reader adds it.
+/// Starts, filled time by time.
 #[derive(Default)]
 pub(crate) struct Starts {
     starts: Vec<Vec<f64>>,
@@ -24,11 +25,9 @@ pub(crate) struct Starts {
 
 impl Starts {
     /// Begins a start.
-    pub fn begin(&mut self, quota: &mut Quota) -> Result<(), String> {
+    pub fn begin(&mut self, quota: &mut Quota) -> Result<(), Problem> {
         if self.starts.len() == MOST_STARTS {
-            return Err(format!(
-                "a benchmark can have at most {MOST_STARTS} starts; remove some"
-            ));
+            return Err(Problem::ManyStarts(MOST_STARTS));
         }
         quota.start()?;
         self.starts.push(Vec::new());
@@ -36,7 +35,7 @@ impl Starts {
     }
 
     /// Adds a time to the last start; begins the first start if there is none.
-    pub fn push(&mut self, seconds: f64, quota: &mut Quota) -> Result<(), String> {
+    pub fn push(&mut self, seconds: f64, quota: &mut Quota) -> Result<(), Problem> {
         if self.starts.is_empty() {
             self.begin(quota)?;
         }
@@ -44,26 +43,22 @@ impl Starts {
             return Ok(());
         };
         if start.len() == MOST_ITERATIONS {
-            return Err(format!(
-                "a start has at most {MOST_ITERATIONS} iterations here; use only the first ones"
-            ));
+            return Err(Problem::ManyIterations(MOST_ITERATIONS));
         }
         quota.time()?;
         // The difference between two consecutive squares.
         self.work += 2 * start.len() + 1;
         if self.work > MOST_WORK {
-            return Err(format!(
-                "{} starts of so many iterations would take many minutes to classify; use fewer \
-                 starts, or the first iterations of each",
-                self.starts.len()
-            ));
+            return Err(Problem::MuchWork {
+                starts: self.starts.len(),
+            });
         }
         start.push(seconds);
         Ok(())
     }
 
     /// Adds the times of another value, which were already counted, to the last start.
-    pub fn append(&mut self, other: Starts) -> Result<(), String> {
+    pub fn append(&mut self, other: Starts) -> Result<(), Problem> {
         let mut times = other.starts.into_iter().flatten();
         times.try_for_each(|seconds| self.push(seconds, &mut Quota::default()))
     }
@@ -81,18 +76,17 @@ impl Starts {
     }
 
     /// Checks that the last start is as long as the first.
-    pub fn mixed(&self, settings: &Settings) -> Result<(), String> {
+    pub fn mixed(&self, settings: &Settings) -> Result<(), Problem> {
         let length = |start: Option<&Vec<f64>>| start.map_or(0, Vec::len);
         let (first, last) = (length(self.starts.first()), length(self.starts.last()));
         if first == last || settings.mixed_lengths {
             return Ok(());
         }
-        let iterations = if last == 1 { "iteration" } else { "iterations" };
-        Err(format!(
-            "start {} has {last} {iterations} and the first has {first}: was one cut off? \
-             --mixed-lengths accepts starts of different lengths",
-            self.starts.len()
-        ))
+        Err(Problem::MixedLengths {
+            start: self.starts.len(),
+            first,
+            last,
+        })
     }
 
     /// Builds the benchmark; `None` if no start has iterations.
@@ -130,23 +124,18 @@ mod tests {
         for _ in 0..MOST_ITERATIONS {
             starts.push(1.0, &mut quota).unwrap();
         }
-        let error = starts.push(1.0, &mut quota).unwrap_err();
-        assert!(error.contains("262144 iterations"), "{error}");
+        let error = starts.push(1.0, &mut quota);
+        assert_eq!(error, Err(Problem::ManyIterations(262_144)));
         for _ in 1..8 {
             starts.begin(&mut quota).unwrap();
             (0..MOST_ITERATIONS).for_each(|_| starts.push(1.0, &mut quota).unwrap());
         }
         starts.begin(&mut quota).unwrap();
-        let error = starts.push(1.0, &mut quota).unwrap_err();
-        assert!(error.starts_with("9 starts of so many"), "{error}");
+        let error = starts.push(1.0, &mut quota);
+        assert_eq!(error, Err(Problem::MuchWork { starts: 9 }));
         let mut starts = Starts::default();
         (0..MOST_STARTS).for_each(|_| starts.begin(&mut quota).unwrap());
-        assert!(
-            starts
-                .begin(&mut quota)
-                .unwrap_err()
-                .contains("10000 starts")
-        );
+        assert_eq!(starts.begin(&mut quota), Err(Problem::ManyStarts(10_000)));
     }
 
     #[test]

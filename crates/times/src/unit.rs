@@ -47,14 +47,18 @@ impl Unit {
     }
 }
 
-impl FromStr for Unit {
-    type Err = String;
+/// The error for a unit that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown unit; expected one of s, ms, us, ns")]
+pub struct UnknownUnit;
 
-    fn from_str(text: &str) -> Result<Unit, String> {
+impl FromStr for Unit {
+    type Err = UnknownUnit;
+
+    fn from_str(text: &str) -> Result<Unit, UnknownUnit> {
         match text {
             "µs" | "μs" => Ok(Unit::Microseconds),
-            _ => (Unit::ALL.into_iter().find(|unit| unit.as_str() == text))
-                .ok_or_else(|| "there is no such unit; there are s, ms, us, ns".to_owned()),
+            _ => (Unit::ALL.into_iter().find(|unit| unit.as_str() == text)).ok_or(UnknownUnit),
         }
     }
 }
@@ -69,7 +73,7 @@ mod tests {
             assert_eq!(unit.as_str().parse(), Ok(unit));
         }
         assert_eq!("µs".parse(), Ok(Unit::Microseconds));
-        assert!("m".parse::<Unit>().unwrap_err().contains("s, ms, us, ns"));
+        assert_eq!("m".parse::<Unit>(), Err(UnknownUnit));
         assert_eq!(1500.0 / Unit::Milliseconds.in_a_second(), 1.5);
     }
 }

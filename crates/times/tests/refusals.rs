@@ -14,16 +14,13 @@ fn json_errors_have_line_column_and_path() {
         ),
         (
             "[1,\n -2]",
-            "line 2, column 2, [1]: -2 is no time: it is below 0",
+            "line 2, column 2, [1]: -2 is not a time: it is below 0",
         ),
-        (
-            "[1, 0]",
-            "line 1, column 5, [1]: 0 is no time of an iteration",
-        ),
-        ("[1, NaN]", "line 1, column 5, [1]: NaN is no time"),
+        ("[1, 0]", "line 1, column 5, [1]: 0 is not a time"),
+        ("[1, NaN]", "line 1, column 5, [1]: NaN is not a time"),
         (
             "[1, -Infinity]",
-            "line 1, column 5, [1]: -Infinity is no time",
+            "line 1, column 5, [1]: -Infinity is not a time",
         ),
         (
             "[1, null]",
@@ -48,9 +45,9 @@ fn json_errors_have_line_column_and_path() {
         ("[1, {}]", "[1]: numbers and objects are mixed"),
         ("[]", "this list is empty"),
         ("[[]]", "[0]: this start has no iterations"),
-        ("[1e999]", "1e999 is no time"),
+        ("[1e999]", "1e999 is not a time"),
         ("[1e300]", "it would take over thirty years; --unit"),
-        ("[01]", "\"01\" is no number"),
+        ("[01]", "\"01\" is not a number"),
         ("[1,]", "line 1, column 4: expected a value after the comma"),
         ("[1 2]", "line 1, column 4: a comma or ] is expected here"),
         (
@@ -99,11 +96,11 @@ fn json_errors_have_line_column_and_path() {
         ),
         (
             "{\"results\": [{\"times\": [1, 0.0]}]}",
-            ".results[0].times[1]: 0 is no time: hyperfine subtracted the shell's startup time",
+            ".results[0].times[1]: 0 is not a time: hyperfine subtracted the shell's startup time",
         ),
         (
             "{\"results\": [{\"times\": [1, -1]}]}",
-            ".results[0].times[1]: -1 is no time",
+            ".results[0].times[1]: -1 is not a time",
         ),
         (
             "{\"benchmarks\": [{\"name\": \"google\"}]}",
@@ -136,7 +133,7 @@ fn json_errors_have_line_column_and_path() {
         ),
         (
             "[{\"benchmark\": \"a\", \"primaryMetric\": {\"scoreUnit\": \"ops/s\", \"rawData\": [[1, 0]]}}]",
-            "0 ops/s of fork 0, iteration 1, is no time",
+            "0 ops/s of fork 0, iteration 1, is not a time",
         ),
         (
             "[{\"benchmark\": \"a\", \"primaryMetric\": {\"scoreUnit\": \"s/op\", \"rawData\": [[\"NaN\"]]}}]",

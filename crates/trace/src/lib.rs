@@ -16,6 +16,7 @@
 
 mod decoder;
 mod definitions;
+mod document;
 mod error;
 mod files;
 mod functions;

@@ -4,24 +4,20 @@ use std::path::Path;
 
 use preheat_model::run::{MAPPED_SCHEMA, Mapped};
 
-use crate::stacks::json;
+use crate::document::{self, DocumentError};
 
-/// Reads a file. Times become times since `exec`. The error is what is wrong with it.
-pub(crate) fn read(path: &Path, exec: u64) -> Result<Mapped, String> {
-    parse(&json(path)?, exec)
+/// Reads a file. Times become times since `exec`.
+pub(crate) fn read(path: &Path, exec: u64) -> Result<Mapped, DocumentError> {
+    parse(&document::content(path)?, exec)
 }
 
-fn parse(bytes: &[u8], exec: u64) -> Result<Mapped, String> {
+fn parse(bytes: &[u8], exec: u64) -> Result<Mapped, DocumentError> {
     let mut mapped: Mapped =
-        serde_json::from_slice(bytes).map_err(|error| format!("is damaged: {error}"))?;
-    if mapped.schema != MAPPED_SCHEMA {
-        return Err(format!(
-            "has the schema {:?}; this version reads {MAPPED_SCHEMA}",
-            mapped.schema
-        ));
-    }
+        document::parse(bytes, MAPPED_SCHEMA, |mapped: &Mapped| &mapped.schema)?;
     if !mapped.is_valid() {
-        return Err("is damaged: a name does not exist, or a part exceeds its whole".to_owned());
+        return Err(DocumentError::Contradictory(
+            "a name does not exist, or a part exceeds its whole",
+        ));
     }
     for sample in &mut mapped.samples {
         sample.time = sample.time.saturating_sub(exec);
@@ -49,7 +45,9 @@ mod tests {
             (good.replace("[0,4096", "[0,-1"), "is damaged"),
             (good[..good.len() - 1].to_owned(), "is damaged"),
         ] {
-            let problem = parse(bad.as_bytes(), 100).expect_err("a bad file");
+            let problem = parse(bad.as_bytes(), 100)
+                .expect_err("a bad file")
+                .to_string();
             assert!(problem.contains(why), "{problem}");
         }
     }

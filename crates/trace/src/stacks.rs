@@ -1,44 +1,23 @@
 //! Reads the sampled stacks of a start.
 
-use std::io::Read;
 use std::path::Path;
 
 use preheat_model::run::{STACKS_SCHEMA, Stacks};
 
-use crate::start::{Unusable, open};
+use crate::document::{self, DocumentError};
 
-/// A longer file is not one that preheat wrote.
-const LONGEST: u64 = 64 << 20;
-
-/// Reads a file. Times become times since `exec`. The error is what is wrong with it.
-pub(crate) fn read(path: &Path, exec: u64) -> Result<Stacks, String> {
-    parse(&json(path)?, exec)
+/// Reads a file. Times become times since `exec`.
+pub(crate) fn read(path: &Path, exec: u64) -> Result<Stacks, DocumentError> {
+    parse(&document::content(path)?, exec)
 }
 
-/// The content of a document beside the process files.
-pub(crate) fn json(path: &Path) -> Result<Vec<u8>, String> {
-    let file = open(path).map_err(|problem| match problem {
-        Unusable::Kind(sentence) => sentence.to_owned(),
-        Unusable::Error(error) => error.to_string(),
-    })?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    Ok(bytes)
-}
-
-fn parse(bytes: &[u8], exec: u64) -> Result<Stacks, String> {
+fn parse(bytes: &[u8], exec: u64) -> Result<Stacks, DocumentError> {
     let mut stacks: Stacks =
-        serde_json::from_slice(bytes).map_err(|error| format!("is damaged: {error}"))?;
-    if stacks.schema != STACKS_SCHEMA {
-        return Err(format!(
-            "has the schema {:?}; this version reads {STACKS_SCHEMA}",
-            stacks.schema
-        ));
-    }
+        document::parse(bytes, STACKS_SCHEMA, |stacks: &Stacks| &stacks.schema)?;
     if !stacks.is_valid() {
-        return Err("is damaged: a sample or a caller does not exist".to_owned());
+        return Err(DocumentError::Contradictory(
+            "a sample or a caller does not exist",
+        ));
     }
     for sample in &mut stacks.samples {
         sample.time = sample.time.saturating_sub(exec);
@@ -66,7 +45,9 @@ mod tests {
             (good[..good.len() - 1].to_owned(), "is damaged"),
             (good.replace("[120,7,7,0]", "[-1,7,7,0]"), "is damaged"),
         ] {
-            let problem = parse(bad.as_bytes(), 100).expect_err("a bad file");
+            let problem = parse(bad.as_bytes(), 100)
+                .expect_err("a bad file")
+                .to_string();
             assert!(problem.contains(why), "{problem}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use preheat_model::run::trace::StartTrace;
@@ -51,7 +52,7 @@ impl<'a> Reader<'a> {
     fn start(&mut self, info: &'a StartInfo) -> StartTrace {
         let mut problems = Vec::new();
         let names = self.names(info).unwrap_or_else(|problem| {
-            problems.push(problem);
+            problems.push(problem.to_string());
             None
         });
         let mut processes = Vec::new();
@@ -127,17 +128,18 @@ impl<'a> Reader<'a> {
 
     /// The sorted names of the process files of a start. `None` if it has no directory and
     /// does not need one.
-    fn names(&mut self, info: &'a StartInfo) -> Result<Option<Vec<String>>, String> {
+    fn names(&mut self, info: &'a StartInfo) -> Result<Option<Vec<String>>, DirectoryProblem> {
         let directory = &info.directory;
         if !self.known.insert(directory) {
-            return Err(format!(
-                "{directory} is listed twice in recording.json; it was read once"
-            ));
+            return Err(DirectoryProblem::ListedTwice(directory.clone()));
         }
         self.inside(directory)?;
         let entries = match fs::read_dir(self.root.join(directory)) {
             Err(_) if info.unrecorded.is_some() => return Ok(None),
-            other => other.map_err(|error| format!("{directory} cannot be read: {error}"))?,
+            other => other.map_err(|error| DirectoryProblem::Unreadable {
+                directory: directory.clone(),
+                error,
+            })?,
         };
         let names = entries.flatten().map(|entry| entry.file_name());
         let mut names: Vec<String> = names
@@ -149,28 +151,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Rejects a directory outside the recording.
-    fn inside(&self, directory: &str) -> Result<(), String> {
+    fn inside(&self, directory: &str) -> Result<(), DirectoryProblem> {
         let mut path = self.root.to_owned();
-        let mut any = false;
         for component in Path::new(directory).components() {
             let Component::Normal(name) = component else {
-                return Err(format!(
-                    "recording.json refers to the directory {directory:?}, which is outside the \
-                     recording and was not read"
-                ));
+                return Err(DirectoryProblem::Outside(directory.to_owned()));
             };
-            any = true;
             path.push(name);
             if path.is_symlink() {
-                return Err(format!(
-                    "{directory} is a symbolic link, which may point outside the recording, and was \
-                     not read"
-                ));
+                return Err(DirectoryProblem::Link(directory.to_owned()));
             }
         }
-        any.then_some(()).ok_or_else(|| {
-            "recording.json lists a start without a directory, which was not read".to_owned()
-        })
+        match path == self.root {
+            true => Err(DirectoryProblem::Unnamed),
+            false => Ok(()),
+        }
     }
 
     /// Reads one process file and reports its damage.
@@ -207,6 +202,24 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// The reason that the directory of a start was not read.
+#[derive(Debug, thiserror::Error)]
+enum DirectoryProblem {
+    #[error("{0} is listed twice in recording.json; it was read once")]
+    ListedTwice(String),
+    #[error("{directory} cannot be read: {error}")]
+    Unreadable { directory: String, error: io::Error },
+    #[error(
+        "recording.json refers to the directory {0:?}, which is outside the recording and was not \
+         read"
+    )]
+    Outside(String),
+    #[error("{0} is a symbolic link, which may point outside the recording, and was not read")]
+    Link(String),
+    #[error("recording.json lists a start without a directory, which was not read")]
+    Unnamed,
 }
 
 /// The reason that a file was not read.

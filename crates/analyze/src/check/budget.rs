@@ -11,7 +11,7 @@
 //! time_to_first = "6 s"
 //! ```
 
-use super::{Misplaced, Place, Quantity, read, value};
+use super::{InvalidValue, Misplaced, Place, Quantity, read, value};
 use crate::run::Temperature;
 
 /// One limit.
@@ -64,8 +64,8 @@ impl Budget {
     }
 }
 
-/// Parses the limit of a flag; the error is a message.
-pub fn limit(of: Quantity, text: &str) -> Result<Limit, String> {
+/// Parses the limit of a flag.
+pub fn limit(of: Quantity, text: &str) -> Result<Limit, InvalidValue> {
     Ok(Limit {
         of,
         temperature: None,
@@ -106,7 +106,7 @@ mod tests {
             Quantity::cause("PYTHON imports"),
             Ok(Quantity::Cause(Cause::PythonImports))
         );
-        let error = Quantity::cause("pyton import").unwrap_err();
+        let error = Quantity::cause("pyton import").unwrap_err().to_string();
         assert!(error.contains("did you mean Python imports?"), "{error}");
         assert!(error.contains("program's own CPU time"), "{error}");
     }

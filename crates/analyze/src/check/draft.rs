@@ -1,6 +1,7 @@
 //! Drafts a budget that a recording meets, with headroom: limits on the important
 //! quantities, rounded to friendly numbers.
 
+use super::error::{DraftError, NotMeasured};
 use super::measure::Sample;
 use super::{Draft, DraftLine, Measured, Quantity, Unit, value};
 use crate::run::{Cause, RunReport, Temperature, warmest};
@@ -15,17 +16,14 @@ const CAUSES: usize = 3;
 /// The number of starts to require: the default of `preheat run`.
 const STARTS: usize = 5;
 
-/// Drafts a budget; the error is a message.
-pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
+/// Drafts a budget.
+pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, DraftError> {
     let codes: Vec<i32> = report.starts.iter().map(|start| start.exit_code).collect();
-    let code = codes.first().copied().ok_or("the recording has no start")?;
+    let code = codes.first().copied().ok_or(NotMeasured::NoStart)?;
     if codes.iter().any(|other| *other != code) {
-        return Err(
-            "its starts have different exit codes: a budget needs a recording of successful starts"
-                .to_owned(),
-        );
+        return Err(DraftError::DifferentExitCodes);
     }
-    let warmest = warmest(&report.starts).ok_or("the recording has no start")?;
+    let warmest = warmest(&report.starts).ok_or(NotMeasured::NoStart)?;
     let sample = Sample::of(report, warmest)?;
     let measured: Vec<Measured> = [
         Quantity::TimeToFirst,
@@ -53,10 +51,8 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, String> {
     }
     if lines.is_empty() {
         return Err(match uncertain.is_empty() {
-            true => "the recording contains no measurements".to_owned(),
-            false => {
-                "the starts differ too much; record more of them, on a quiet machine".to_owned()
-            }
+            true => DraftError::NothingMeasured,
+            false => DraftError::Uncertain,
         });
     }
     let made = report
@@ -113,12 +109,17 @@ fn line(measured: Measured, colder: bool, headroom: f64) -> DraftLine {
     }
 }
 
-/// Parses a headroom, `25%` or `25`, as a fraction; the error is a message.
-pub fn headroom(text: &str) -> Result<f64, String> {
+/// The error for a text that is not a headroom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("headroom is a percentage from 0% to 1000%, such as 25%")]
+pub struct InvalidHeadroom;
+
+/// Parses a headroom, `25%` or `25`, as a fraction.
+pub fn headroom(text: &str) -> Result<f64, InvalidHeadroom> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("headroom is a percentage from 0% to 1000%, such as 25%".to_owned()),
+        _ => Err(InvalidHeadroom),
     }
 }
 

@@ -4,6 +4,7 @@
 //! above the limit. Where the interval reaches down to the limit, or there are too few
 //! starts for an interval, nothing is certain, and failing would break builds at random.
 
+use super::error::TooFewStarts;
 use super::measure::Samples;
 use super::reason;
 use super::{
@@ -14,12 +15,11 @@ use crate::run::{RunReport, Temperature, warmest};
 use crate::stats::Interval;
 
 /// Checks a recording. The caller fills in `recording`, `budget` and `name` of the result.
-/// The error, a message, means that there are fewer starts than the budget requires.
 pub fn check(
     report: &RunReport,
     budget: &Budget,
     settings: CheckSettings,
-) -> Result<CheckReport, String> {
+) -> Result<CheckReport, TooFewStarts> {
     enough_starts(report, budget)?;
     let mut samples = Samples::of(report);
     let mut lines: Vec<Line> = exit_codes(report, budget).into_iter().collect();
@@ -48,7 +48,7 @@ pub fn check(
     })
 }
 
-fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
+fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), TooFewStarts> {
     let Some(least) = budget.starts else {
         return Ok(());
     };
@@ -62,13 +62,7 @@ fn enough_starts(report: &RunReport, budget: &Budget) -> Result<(), String> {
         let made = starts.filter(|start| Some(start.temperature) == at).count();
         // A missing temperature is reported by its line.
         if (made > 0 || temperature.is_none()) && made < least {
-            return Err(format!(
-                "the budget needs at least {least} starts, and the recording has {made}{}; record with `preheat run --starts {least}`",
-                at.map_or(String::new(), |at| format!(
-                    " at temperature {}",
-                    at.as_str()
-                ))
-            ));
+            return Err(TooFewStarts { least, made, at });
         }
     }
     Ok(())
@@ -136,7 +130,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
                 reason::above(of.unit(), most, &found.value, found.starts),
             ),
         },
-        Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.clone()),
+        Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.to_string()),
         Err(why) => (Verdict::Fail, format!("not measured: {why}")),
     };
     let found = found.ok();

@@ -4,6 +4,7 @@
 //! that reached their first iteration count, and the very first start only if there are no
 //! others.
 
+use super::error::NotMeasured;
 use super::{Measured, Quantity};
 use crate::run::{
     Cause, Counted, DeviceBytes, RunReport, StartReport, Temperature, counted, temperatures,
@@ -19,7 +20,7 @@ pub fn measured(report: &RunReport) -> Vec<Measured> {
 /// The starts by temperature, each evaluated once.
 pub(super) struct Samples<'a> {
     report: &'a RunReport,
-    made: Vec<(Temperature, Result<Sample<'a>, String>)>,
+    made: Vec<(Temperature, Result<Sample<'a>, NotMeasured>)>,
 }
 
 impl<'a> Samples<'a> {
@@ -34,15 +35,14 @@ impl<'a> Samples<'a> {
         self.report
     }
 
-    /// Measures one quantity, of the warmest starts if no temperature is given; the error
-    /// is a message.
+    /// Measures one quantity, of the warmest starts if no temperature is given.
     pub(super) fn measure(
         &mut self,
         of: Quantity,
         at: Option<Temperature>,
-    ) -> Result<Measured, String> {
+    ) -> Result<Measured, NotMeasured> {
         let warmest = || warmest(&self.report.starts);
-        let temperature = at.or_else(warmest).ok_or("the recording has no start")?;
+        let temperature = at.or_else(warmest).ok_or(NotMeasured::NoStart)?;
         let known = self.made.iter().position(|(made, _)| *made == temperature);
         let known = known.unwrap_or_else(|| {
             let sample = Sample::of(self.report, temperature);
@@ -90,13 +90,10 @@ pub(super) struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// Collects the starts of a temperature; the error says why there are none.
-    pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, String> {
+    pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, NotMeasured> {
         let made = |start: &StartReport| start.temperature == temperature;
         if !report.starts.iter().any(made) {
-            return Err(format!(
-                "no start was recorded at temperature {0}; record with --temperature {0}",
-                temperature.as_str()
-            ));
+            return Err(NotMeasured::NotAt(temperature));
         }
         let seed = report.settings.seed;
         let Counted {
@@ -104,7 +101,7 @@ impl<'a> Sample<'a> {
         } = counted(&report.starts, temperature);
         // The end of the program replaces the first iteration only if nothing repeats.
         if !recorded && starts.iter().any(|start| start.damaged) {
-            return Err("the recording cannot be read, see `preheat report`".to_owned());
+            return Err(NotMeasured::Damaged);
         }
         let series: Vec<Vec<f64>> = (starts.iter())
             .filter(|start| !start.iterations.is_empty())
@@ -124,9 +121,9 @@ impl<'a> Sample<'a> {
     }
 
     /// Measures one quantity; the error says why it is unknown.
-    pub(super) fn measure(&self, of: Quantity) -> Result<Measured, String> {
+    pub(super) fn measure(&self, of: Quantity) -> Result<Measured, NotMeasured> {
         let (value, starts) = match of {
-            Quantity::TimeToFirst => self.times().ok_or("no start finished".to_owned())?,
+            Quantity::TimeToFirst => self.times().ok_or(NotMeasured::Unfinished)?,
             Quantity::First
             | Quantity::Steady
             | Quantity::FirstRatio
@@ -135,10 +132,10 @@ impl<'a> Sample<'a> {
             Quantity::DeviceMemory => self
                 .bytes(|start| start.peak_device)
                 .or_else(|| self.device_of_report())
-                .ok_or("no device was used, or its memory is not known".to_owned())?,
+                .ok_or(NotMeasured::NoDeviceMemory)?,
             Quantity::HostMemory => self
                 .bytes(|start| Some(start.peak_resident))
-                .ok_or("the resident size is not known".to_owned())?,
+                .ok_or(NotMeasured::NoHostMemory)?,
             Quantity::Cause(cause) => self.cause(cause)?,
         };
         Ok(Measured {
@@ -159,11 +156,9 @@ impl<'a> Sample<'a> {
         self.over(times.map(|time| vec![time]).collect())
     }
 
-    fn iterations(&self, of: Quantity) -> Result<(Interval, usize), String> {
+    fn iterations(&self, of: Quantity) -> Result<(Interval, usize), NotMeasured> {
         let Some(summary) = &self.summary else {
-            return Err(
-                "no iterations were found; define them with `preheat run --iterations`".to_owned(),
-            );
+            return Err(NotMeasured::NoIterations);
         };
         let steady = || {
             let with = self.series.iter().zip(&summary.starts);
@@ -191,7 +186,7 @@ impl<'a> Sample<'a> {
                 mean_interval(&excesses).map(|found| (found, count))
             }
         };
-        found.ok_or("no start reached a steady state; run more iterations".to_owned())
+        found.ok_or(NotMeasured::NoSteadyState)
     }
 
     fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Interval, usize)> {
@@ -222,7 +217,7 @@ impl<'a> Sample<'a> {
 
     /// A cause as the report computes it, from its shares of each start's time; the
     /// interval is that of its seconds.
-    fn cause(&self, cause: Cause) -> Result<(Interval, usize), String> {
+    fn cause(&self, cause: Cause) -> Result<(Interval, usize), NotMeasured> {
         let all = |start: &StartReport| start.causes.iter().map(|part| part.seconds).sum::<f64>();
         let with: Vec<&StartReport> = (self.starts.iter().copied())
             .filter(|start| all(start) > 0.0)
@@ -234,7 +229,7 @@ impl<'a> Sample<'a> {
         let seconds: Vec<f64> = with.iter().map(|start| of(start)).collect();
         let found = mean_interval(&seconds).zip(self.times());
         let Some((found, (time, _))) = found.filter(|_| self.recorded) else {
-            return Err("no start was recorded, so causes are unknown".to_owned());
+            return Err(NotMeasured::NoCauses);
         };
         let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
         let estimate = shares / with.len() as f64 * time.estimate;

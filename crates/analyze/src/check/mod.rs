@@ -11,17 +11,19 @@
 
 mod budget;
 mod draft;
+mod error;
 mod judge;
 mod measure;
 mod read;
 mod reason;
 
 pub use budget::{Budget, Limit, limit};
-pub use draft::{DEFAULT_HEADROOM, draft, headroom};
+pub use draft::{DEFAULT_HEADROOM, InvalidHeadroom, draft, headroom};
+pub use error::{DraftError, NotMeasured, TooFewStarts};
 pub use judge::check;
 pub use measure::measured;
 
 pub(crate) use preheat_model::check::{
-    CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, Line, LineKind, Measured,
-    Misplaced, Part, Place, Quantity, Unit, Value, Verdict, did_you_mean, nearest, value,
+    CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, InvalidValue, Line, LineKind,
+    Measured, Misplaced, Part, Place, Quantity, Unit, Value, Verdict, did_you_mean, nearest, value,
 };

@@ -69,9 +69,9 @@ impl Reader<'_> {
     ) -> Result<(), Misplaced> {
         let unit = of.unit();
         let most = match value.get_ref() {
-            DeValue::String(text) => value::parse(unit, text),
+            DeValue::String(text) => value::parse(unit, text).map_err(|why| why.to_string()),
             DeValue::Integer(_) | DeValue::Float(_) => match number(value.get_ref()) {
-                Some(number) => value::bare(unit, number),
+                Some(number) => value::bare(unit, number).map_err(|why| why.to_string()),
                 None => Err("this number is too large".to_owned()),
             },
             other => Err(format!("this is {}, not a limit", kind(other))),
@@ -99,7 +99,8 @@ impl Reader<'_> {
         };
         for (key, value) in causes.iter() {
             let place = key.span().start;
-            let of = Quantity::cause(key.get_ref()).or_else(|what| self.wrong(place, what))?;
+            let of = Quantity::cause(key.get_ref())
+                .or_else(|what| self.wrong(place, what.to_string()))?;
             let same = |limit: &Limit| limit.of == of && limit.temperature == at;
             if self.budget.limits.iter().any(same) {
                 // Names ignore case, so TOML cannot detect duplicates.
@@ -285,9 +286,9 @@ excess = "1e3 ms"
             (
                 "\ntime_to_first = 2",
                 "2:17",
-                "time_to_first: 2 has no unit",
+                "time_to_first: \"2\" has no unit",
             ),
-            ("time_to_first = \"1 GiB\"", "1:17", "unit of sizes"),
+            ("time_to_first = \"1 GiB\"", "1:17", "unit of size"),
             ("device_memory = \"2 s\"", "1:17", "unit of time"),
             ("first_ratio = 0", "1:15", "not above zero"),
             ("first_ratio = -3.5", "1:15", "not above zero"),

@@ -113,7 +113,7 @@ pub struct LimitArguments {
     pub cause: Vec<Limit>,
 
     /// Require at least this many starts
-    #[arg(long, value_name = "N", value_parser = super::starts, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = super::values::starts(), allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// The exit code that every start must have [default: 0]
@@ -154,9 +154,9 @@ pub struct ResultArguments {
     pub name: Option<String>,
 }
 
-fn cause(text: &str) -> Result<Limit, String> {
+fn cause(text: &str) -> anyhow::Result<Limit> {
     let Some((name, most)) = text.rsplit_once('=') else {
-        return Err("expected a cause and its limit, as in 'python imports=1.5s'".to_owned());
+        anyhow::bail!("expected a cause and its limit, as in 'python imports=1.5s'");
     };
-    limit(Quantity::cause(name)?, most)
+    Ok(limit(Quantity::cause(name)?, most)?)
 }

@@ -37,8 +37,8 @@ pub struct ClassifyArguments {
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Unit of formats that do not specify one (plain text, JSON lists, CSV): s, ms, us or ns [default: s]
-    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    /// Unit of formats that do not specify one (plain text, JSON lists, CSV) [default: s]
+    #[arg(long, value_name = "UNIT", value_parser = super::values::unit())]
     pub unit: Option<Unit>,
 
     /// Accept starts with differing iteration counts
@@ -51,8 +51,4 @@ pub struct ClassifyArguments {
 
     #[command(flatten)]
     pub show: ShowArguments,
-}
-
-fn unit(text: &str) -> Result<Unit, String> {
-    text.parse()
 }

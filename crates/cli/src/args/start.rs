@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use preheat_start::{Form, MOST_STANDBYS, Remedies, Remedy, Standby, form, with_needed};
+use preheat_start::{Form, Remedies, Remedy, Standby, form, with_needed};
 
-use super::{TEMPLATE, iterations, seconds, starts};
+use super::{TEMPLATE, iterations, seconds, values};
 
 #[derive(Debug, Args)]
 #[command(
@@ -69,11 +69,11 @@ pub struct StartArguments {
     pub standby: Option<Form>,
 
     /// With --standby: the number to keep ready, 1 to 64 [default: 1]
-    #[arg(long, value_name = "N", value_parser = standbys, requires = "standby")]
+    #[arg(long, value_name = "N", value_parser = values::standbys(), requires = "standby")]
     pub standby_count: Option<usize>,
 
-    /// Use only these remedies, separated by commas, instead of those chosen by --measure: warm-parent, standby-parked, standby-hot, overlapped-init, prefetch, kept-caches, kept-bytecode, lazy-loading, loader-threads, allocator; or none
-    #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = only)]
+    /// Use only these remedies, separated by commas, instead of those chosen by --measure
+    #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = values::remedy())]
     pub only: Option<Vec<Option<Remedy>>>,
 
     /// Measure the remedies that apply, interleaved with plain starts; remedies that help are used for later starts
@@ -131,7 +131,7 @@ pub struct StartArguments {
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
     /// With --measure: starts per configuration, at least 4; the first of each is a warm-up. There are 2 to 16 configurations [default: 6]
-    #[arg(long, value_name = "N", value_parser = starts, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// With --measure: stop beginning new starts after this long [default: no limit]
@@ -205,21 +205,5 @@ impl StartArguments {
     pub fn contradicts_itself(&self) -> bool {
         let only = self.only.as_deref().unwrap_or_default();
         only.len() > 1 && only.contains(&None)
-    }
-}
-
-/// Parses the number of standbys.
-fn standbys(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count) if (1..=MOST_STANDBYS).contains(&count) => Ok(count),
-        _ => Err(format!("expected a number from 1 to {MOST_STANDBYS}")),
-    }
-}
-
-/// Parses a remedy or `none`.
-fn only(text: &str) -> Result<Option<Remedy>, String> {
-    match text {
-        "none" => Ok(None),
-        other => other.parse().map(Some),
     }
 }

@@ -10,5 +10,6 @@ pub mod value;
 pub use draft::{Draft, DraftLine, Measured};
 pub use near::{did_you_mean, nearest};
 pub use place::{Misplaced, Place};
-pub use quantity::{Quantity, Unit};
+pub use quantity::{Quantity, Unit, UnknownCause};
 pub use report::{CHECK_SCHEMA, CheckReport, CheckSettings, Line, LineKind, Part, Value, Verdict};
+pub use value::InvalidValue;

@@ -102,22 +102,25 @@ impl Quantity {
 }
 
 impl Quantity {
-    /// Looks up a cause by name, ignoring case; the error lists all causes.
-    pub fn cause(name: &str) -> Result<Quantity, String> {
-        let names = Cause::ALL.map(Cause::as_str);
+    /// Looks up a cause by name, ignoring case.
+    pub fn cause(name: &str) -> Result<Quantity, UnknownCause> {
         let found = Cause::ALL
             .into_iter()
             .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
-        found.map(Quantity::Cause).ok_or_else(|| {
-            format!(
-                "unknown cause {}{}; expected one of {}",
-                quoted(name),
-                did_you_mean(name, names),
-                names.join(", ")
-            )
-        })
+        let unknown = || UnknownCause(name.to_owned());
+        found.map(Quantity::Cause).ok_or_else(unknown)
     }
 }
+
+/// The error for a cause that does not exist; its message lists all causes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown cause {}{}; expected one of {}",
+    quoted(.0),
+    did_you_mean(.0, Cause::ALL.map(Cause::as_str)),
+    Cause::ALL.map(Cause::as_str).join(", ")
+)]
+pub struct UnknownCause(String);
 
 impl Unit {
     /// Formats a value with its unit.

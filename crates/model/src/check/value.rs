@@ -43,15 +43,56 @@ pub fn scale(unit: Unit, name: &str) -> Option<f64> {
         .map(|(_, scale)| *scale)
 }
 
-/// Parses a text to seconds, bytes, or a bare number; the error is a message.
-pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
+/// A text that is not a limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} {problem}; {}", quoted(text), written(*unit))]
+pub struct InvalidValue {
+    text: String,
+    unit: Unit,
+    problem: Problem,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Problem {
+    #[error("is not a number")]
+    NotANumber,
+    #[error("has no unit")]
+    NoUnit,
+    #[error("is not an exit code")]
+    NotAnExitCode,
+    #[error("is below zero")]
+    Negative,
+    #[error("is not above zero, so nothing could meet it")]
+    NotPositive,
+    #[error("is too large")]
+    TooLarge,
+    #[error("is a unit of size")]
+    UnitOfSize,
+    #[error("is a unit of time")]
+    UnitOfTime,
+    #[error("is not a unit of time")]
+    NotAUnitOfTime,
+    #[error("is not a unit of size")]
+    NotAUnitOfSize,
+    #[error("is not allowed: this limit has no unit")]
+    UnitNotAllowed,
+}
+
+impl Problem {
+    fn of(self, text: &str, unit: Unit) -> InvalidValue {
+        InvalidValue {
+            text: text.to_owned(),
+            unit,
+            problem: self,
+        }
+    }
+}
+
+/// Parses a text to seconds, bytes, or a bare number.
+pub fn parse(unit: Unit, text: &str) -> Result<f64, InvalidValue> {
     let trimmed = text.trim();
     if trimmed.len() > LONGEST {
-        return Err(format!(
-            "{} is not a number; {}",
-            quoted(text),
-            written(unit)
-        ));
+        return Err(Problem::NotANumber.of(text, unit));
     }
     // `2e3 s` has an exponent, `2 EB` a unit: use the longest prefix that is a number.
     let ends = trimmed.char_indices().map(|(at, _)| at);
@@ -59,12 +100,12 @@ pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
         .chain([trimmed.len()])
         .filter_map(|at| Some((parse_number(&trimmed[..at])?, trimmed[at..].trim())))
         .next_back()
-        .ok_or_else(|| format!("{} is not a number; {}", quoted(text), written(unit)))?;
+        .ok_or_else(|| Problem::NotANumber.of(text, unit))?;
     let factor = match (unit, name) {
         (Unit::Ratio, "" | "x" | "×") => 1.0,
         (Unit::Iterations, "" | "iteration" | "iterations") | (Unit::ExitCode, "") => 1.0,
         (Unit::Seconds | Unit::Bytes, "") => {
-            return Err(format!("{} has no unit; {}", quoted(text), written(unit)));
+            return Err(Problem::NoUnit.of(text, unit));
         }
         _ => scale(unit, name).ok_or_else(|| wrong_unit(unit, name))?,
     };
@@ -78,27 +119,26 @@ pub fn parse(unit: Unit, text: &str) -> Result<f64, String> {
 
 impl Unit {
     /// Parses an amount in this unit, such as `1ms` or `4 MiB`, like a limit, except that
-    /// it may be zero, which needs no unit. The error is a message.
-    pub fn amount(self, text: &str) -> Result<f64, String> {
+    /// it may be zero, which needs no unit.
+    pub fn amount(self, text: &str) -> Result<f64, InvalidValue> {
         let number = text.trim();
         let letters = number.trim_end_matches(|c: char| c.is_alphabetic());
         let unit = number[letters.len()..].trim();
         let known = unit.is_empty() || scale(self, unit).is_some();
         match parse_number(letters) {
             Some(0.0) if known => Ok(0.0),
-            Some(below) if below < 0.0 => {
-                Err(format!("{} is below zero; {}", quoted(text), written(self)))
-            }
+            Some(below) if below < 0.0 => Err(Problem::Negative.of(text, self)),
             _ => parse(self, text),
         }
     }
 }
 
 /// Uses a bare number as a limit.
-pub fn bare(unit: Unit, number: f64) -> Result<f64, String> {
+pub fn bare(unit: Unit, number: f64) -> Result<f64, InvalidValue> {
+    let text = number.to_string();
     match unit {
-        Unit::Seconds | Unit::Bytes => Err(format!("{number} has no unit; {}", written(unit))),
-        _ => possible(unit, number, &number.to_string()),
+        Unit::Seconds | Unit::Bytes => Err(Problem::NoUnit.of(&text, unit)),
+        _ => possible(unit, number, &text),
     }
 }
 
@@ -114,7 +154,7 @@ fn parse_number(text: &str) -> Option<f64> {
 }
 
 /// Checks that a limit is in the possible range.
-fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
+fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, InvalidValue> {
     let (least, most) = match unit {
         Unit::Seconds => (1e-12, 1e9),
         Unit::Bytes => (1.0, 1e18),
@@ -122,32 +162,17 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, String> {
         Unit::Iterations => (0.0, 1e12),
         Unit::ExitCode => (0.0, 255.0),
     };
-    if unit == Unit::ExitCode && value.fract() != 0.0 {
-        return Err(format!(
-            "{} is not an exit code; {}",
-            quoted(text),
-            written(unit)
-        ));
-    }
-    match value {
-        none if none.is_nan() => Err(format!(
-            "{} is not a number; {}",
-            quoted(text),
-            written(unit)
-        )),
-        fine if (least..=most).contains(&fine) => Ok(fine),
-        low if low <= least => Err(match unit {
-            Unit::Iterations | Unit::ExitCode => {
-                format!("{} is below zero; {}", quoted(text), written(unit))
-            }
-            _ => format!(
-                "{} is not above zero, so nothing could meet it; {}",
-                quoted(text),
-                written(unit)
-            ),
-        }),
-        _ => Err(format!("{} is too large; {}", quoted(text), written(unit))),
-    }
+    let problem = match value {
+        part if unit == Unit::ExitCode && part.fract() != 0.0 => Problem::NotAnExitCode,
+        none if none.is_nan() => Problem::NotANumber,
+        fine if (least..=most).contains(&fine) => return Ok(fine),
+        low if low <= least => match unit {
+            Unit::Iterations | Unit::ExitCode => Problem::Negative,
+            _ => Problem::NotPositive,
+        },
+        _ => Problem::TooLarge,
+    };
+    Err(problem.of(text, unit))
 }
 
 /// Explains how such a limit is written.
@@ -162,15 +187,15 @@ fn written(unit: Unit) -> &'static str {
 }
 
 /// The error for a unit that does not fit.
-fn wrong_unit(unit: Unit, name: &str) -> String {
-    let other = match unit {
-        Unit::Seconds if scale(Unit::Bytes, name).is_some() => " is a unit of sizes",
-        Unit::Seconds => " is not a unit of time",
-        Unit::Bytes if scale(Unit::Seconds, name).is_some() => " is a unit of time",
-        Unit::Bytes => " is not a unit of size",
-        _ => " is not allowed: this limit has no unit",
+fn wrong_unit(unit: Unit, name: &str) -> InvalidValue {
+    let problem = match unit {
+        Unit::Seconds if scale(Unit::Bytes, name).is_some() => Problem::UnitOfSize,
+        Unit::Seconds => Problem::NotAUnitOfTime,
+        Unit::Bytes if scale(Unit::Seconds, name).is_some() => Problem::UnitOfTime,
+        Unit::Bytes => Problem::NotAUnitOfSize,
+        _ => Problem::UnitNotAllowed,
     };
-    format!("{}{other}; {}", quoted(name), written(unit))
+    problem.of(name, unit)
 }
 
 /// Quotes a text, shortened and without terminal control characters.
@@ -241,7 +266,7 @@ mod tests {
             (Unit::Seconds, "inf", "is not a number"),
             (Unit::Seconds, "1e99 s", "too large"),
             (Unit::Seconds, "1e999 s", "too large"),
-            (Unit::Seconds, "1 GiB", "unit of sizes"),
+            (Unit::Seconds, "1 GiB", "unit of size"),
             (Unit::Seconds, "2 sec", "not a unit of time"),
             (Unit::Seconds, "2 parsecs", "not a unit of time"),
             (Unit::Seconds, "", "is not a number"),
@@ -254,11 +279,16 @@ mod tests {
             (Unit::ExitCode, "1.5", "not an exit code"),
             (Unit::ExitCode, "256", "too large"),
         ] {
-            let error = parse(unit, text).expect_err(text);
+            let error = parse(unit, text).expect_err(text).to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
         assert!(parse(Unit::Seconds, &"1".repeat(1 << 20)).is_err());
-        assert!(bare(Unit::Seconds, 2.0).unwrap_err().contains("no unit"));
+        assert!(
+            bare(Unit::Seconds, 2.0)
+                .unwrap_err()
+                .to_string()
+                .contains("no unit")
+        );
         assert!(bare(Unit::Ratio, f64::NAN).is_err());
         assert!(!quoted("a\u{1b}[31m").contains('\u{1b}'));
     }

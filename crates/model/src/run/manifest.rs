@@ -109,6 +109,14 @@ pub enum Temperature {
     Bytecode,
 }
 
+/// The error for a temperature that does not exist; its message lists all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown temperature; expected one of {}",
+    Temperature::ALL.map(Temperature::as_str).join(", ")
+)]
+pub struct UnknownTemperature;
+
 impl Temperature {
     /// All temperatures, warmest first.
     pub const ALL: [Temperature; 4] = [
@@ -118,13 +126,11 @@ impl Temperature {
         Temperature::Bytecode,
     ];
 
-    /// The temperature with this name, or an error that lists the names.
-    pub fn from_name(name: &str) -> Result<Temperature, String> {
+    /// The temperature with this name.
+    pub fn from_name(name: &str) -> Result<Temperature, UnknownTemperature> {
         let mut all = Temperature::ALL.into_iter();
-        all.find(|known| known.as_str() == name).ok_or_else(|| {
-            let names = Temperature::ALL.map(Temperature::as_str).join(", ");
-            format!("unknown temperature; expected one of {names}")
-        })
+        all.find(|known| known.as_str() == name)
+            .ok_or(UnknownTemperature)
     }
 
     /// The name.

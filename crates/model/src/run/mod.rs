@@ -20,7 +20,9 @@ mod view;
 pub use behind::{Behind, Module};
 pub use cause::Cause;
 pub use iteration_rule::line_patterns;
-pub use manifest::{Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+pub use manifest::{
+    Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
+};
 pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{

@@ -107,7 +107,8 @@ pub fn many() -> Judged {
     found.report.notes = vec!["krun.json.bz2: 1 benchmark has no start that completed".to_owned()];
     found.report.unread = vec![Unread {
         file: "broken.json".to_owned(),
-        why: "line 3, column 14, .results[0].times[7]: -0.5 is no time: it is below 0".to_owned(),
+        why: "line 3, column 14, .results[0].times[7]: -0.5 is not a time: it is below 0"
+            .to_owned(),
     }];
     found
 }

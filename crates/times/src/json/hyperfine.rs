@@ -18,7 +18,7 @@ const NOTE: &str = "hyperfine starts a process for each time: these are starts, 
                     and show how the machine warms up, not the program";
 
 /// hyperfine subtracts the time of an empty shell from each time, which can leave 0.
-const ZERO: &str = "0 is no time: hyperfine subtracted the shell's startup time, and nothing was left; \
+const ZERO: &str = "0 is not a time: hyperfine subtracted the shell's startup time, and nothing was left; \
                     `hyperfine -N` runs the command without a shell";
 
 /// Reads the list of results.

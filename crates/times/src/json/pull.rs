@@ -65,12 +65,12 @@ impl<'a, 's> Json<'a, 's> {
     }
 
     /// An error at the current position.
-    pub fn fail(&self, what: impl Into<String>) -> Error {
+    pub fn fail(&self, what: impl ToString) -> Error {
         self.source.fail(what).within(|| self.path())
     }
 
     /// An error at the last number read.
-    pub fn fail_number(&self, what: impl Into<String>) -> Error {
+    pub fn fail_number(&self, what: impl ToString) -> Error {
         Error::at(self.began, what).within(|| self.path())
     }
 
@@ -123,7 +123,7 @@ impl<'a, 's> Json<'a, 's> {
         let word = ahead[..length].to_vec();
         Ok(self.fail(match &*word {
             b"NaN" | b"nan" | b"Infinity" | b"-Infinity" | b"inf" | b"Inf" => {
-                format!("{} is no time", String::from_utf8_lossy(&word))
+                format!("{} is not a time", String::from_utf8_lossy(&word))
             }
             _ => format!("{} is not a JSON value", quoted(&word)),
         }))
@@ -215,7 +215,10 @@ impl<'a, 's> Json<'a, 's> {
         }
         match self.digits.parse() {
             Ok(value) if is_json(self.digits.as_bytes()) => Ok(value),
-            _ => Err(self.fail_number(format!("{} is no number", quoted(self.digits.as_bytes())))),
+            _ => Err(self.fail_number(format!(
+                "{} is not a number",
+                quoted(self.digits.as_bytes())
+            ))),
         }
     }
 

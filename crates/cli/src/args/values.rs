@@ -1,0 +1,82 @@
+//! Parsers of flags whose values come from a list. clap shows the list in help, in errors with
+//! the nearest name, and in completions.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use preheat_analyze::compare::QUANTITIES;
+use preheat_device::Kind;
+use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
+use preheat_model::lab::{ExperimentId, MOST_STARTS};
+use preheat_model::run::Temperature;
+use preheat_start::{MOST_STANDBYS, Remedy};
+use preheat_times::Unit;
+
+/// Parses the name of one of these values.
+fn one_of<T>(values: Vec<(&'static str, T)>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let names: Vec<&'static str> = values.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(move |written| {
+        let found = values.iter().find(|(name, _)| *name == written);
+        found.map(|(_, value)| value.clone()).ok_or("unknown value")
+    })
+}
+
+pub fn experiment() -> impl TypedValueParser<Value = ExperimentId> {
+    one_of(ExperimentId::ALL.map(|known| (known.id(), known)).to_vec())
+}
+
+pub fn device() -> impl TypedValueParser<Value = DeviceChoice> {
+    let kinds = Kind::ALL.map(|kind| (kind.id(), DeviceChoice::Kind(kind)));
+    one_of(
+        [("auto", DeviceChoice::Auto)]
+            .into_iter()
+            .chain(kinds)
+            .collect(),
+    )
+}
+
+pub fn framework() -> impl TypedValueParser<Value = FrameworkChoice> {
+    let known = Framework::ALL.map(|known| (known.id(), FrameworkChoice::One(known)));
+    let choices = [
+        ("auto", FrameworkChoice::Auto),
+        ("none", FrameworkChoice::None),
+    ];
+    one_of(choices.into_iter().chain(known).collect())
+}
+
+pub fn temperature() -> impl TypedValueParser<Value = Temperature> {
+    one_of(
+        Temperature::ALL
+            .map(|known| (known.as_str(), known))
+            .to_vec(),
+    )
+}
+
+/// A quantity of `compare`.
+pub fn quantity() -> PossibleValuesParser {
+    PossibleValuesParser::new(QUANTITIES)
+}
+
+/// A remedy; `none` is `None`.
+pub fn remedy() -> impl TypedValueParser<Value = Option<Remedy>> {
+    let known = Remedy::ALL.map(|remedy| (remedy.id(), Some(remedy)));
+    one_of(known.into_iter().chain([("none", None)]).collect())
+}
+
+/// A unit of time.
+pub fn unit() -> impl TypedValueParser<Value = Unit> {
+    let names = Unit::ALL.map(|unit| match unit {
+        Unit::Microseconds => PossibleValue::new(unit.as_str()).aliases(["µs", "μs"]),
+        _ => PossibleValue::new(unit.as_str()),
+    });
+    PossibleValuesParser::new(names).try_map(|text| text.parse::<Unit>())
+}
+
+pub fn starts() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MOST_STARTS as u64)
+}
+
+pub fn standbys() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MOST_STANDBYS as u64)
+}
