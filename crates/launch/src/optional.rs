@@ -148,9 +148,9 @@ fn is_optional(source: &str, line: usize) -> bool {
 }
 
 /// Returns whether the `try` before these lines, with this indentation, catches a failed
-/// import.
+/// import and continues without it.
 fn catches(lines: &[&str], indent: usize) -> bool {
-    for text in lines {
+    for (at, text) in lines.iter().enumerate() {
         let head = text.trim();
         if head.is_empty() || head.starts_with('#') || indent_of(text) > indent {
             continue;
@@ -160,10 +160,25 @@ fn catches(lines: &[&str], indent: usize) -> bool {
         }
         let caught = ["ImportError", "ModuleNotFoundError", "Exception"];
         if head.starts_with("except:") || caught.iter().any(|name| head.contains(name)) {
-            return true;
+            return continues(&lines[at + 1..], indent);
         }
     }
     false
+}
+
+/// Returns whether the handler on these lines continues. One that always raises an error,
+/// often with a better message, or that exits, needs the package.
+fn continues(lines: &[&str], indent: usize) -> bool {
+    let mut body = lines
+        .iter()
+        .filter(|text| !text.trim().is_empty())
+        .take_while(|text| indent_of(text) > indent)
+        .peekable();
+    let level = body.peek().map_or(0, |text| indent_of(text));
+    !body.any(|text| {
+        let ends = ["raise", "sys.exit(", "exit("];
+        indent_of(text) == level && ends.iter().any(|word| text.trim().starts_with(word))
+    })
 }
 
 fn indent_of(text: &str) -> usize {
@@ -196,6 +211,18 @@ try:
     import strict
 except ValueError:
     pass
+try:
+    import required
+except ImportError:
+    message = \"x\"
+
+    raise ImportError(message)
+try:
+    import usually
+except ImportError:
+    if wanted:
+        raise
+    usually = None
 ";
         let lines: Vec<&str> = source.lines().collect();
         let optional = |word: &str| {
@@ -205,10 +232,20 @@ except ValueError:
                 .expect("a line");
             is_optional(source, at + 1)
         };
-        for word in ["import caught", "from torchvision", "import within"] {
+        for word in [
+            "import caught",
+            "from torchvision",
+            "import within",
+            "import usually",
+        ] {
             assert!(optional(word), "{word}");
         }
-        for word in ["import needed", "import lazily", "import strict"] {
+        for word in [
+            "import needed",
+            "import lazily",
+            "import strict",
+            "import required",
+        ] {
             assert!(!optional(word), "{word}");
         }
         assert!(!is_optional(source, 0) && !is_optional(source, 99));
