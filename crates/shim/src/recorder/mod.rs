@@ -54,6 +54,12 @@ pub fn instant(kind: Kind, symbol: u16, status: i32, value: u64, slot: Option<Sl
     );
 }
 
+/// Records an event at an earlier time of this thread, after its latest record.
+pub fn instant_at(time: u64, kind: Kind, symbol: u16, status: i32, value: u64) {
+    let open = record(kind, symbol, status, value, (0, None), b"", false, false);
+    open.began_at(time).end_at(time, status, None);
+}
+
 /// Returns whether anything is recorded. Opens the file of a forked child.
 pub fn active() -> bool {
     generation() != 0
