@@ -177,3 +177,43 @@ assert cell.outputs[0].text == 'colorsys 45\\n', cell.outputs
     assert_eq!(processes.iter().filter(of_cell).count(), 1);
     assert!(processes.len() > 1);
 }
+
+#[test]
+fn numba_compiles_and_its_functions_are_named() {
+    let Some(python) = python_with("numba") else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import time
+from numba import njit
+
+@njit
+def total(count):
+    sum = 0
+    for number in range(count):
+        sum += number * number
+    return sum
+
+for _ in range(5):
+    began = time.perf_counter()
+    total(1000)
+    print(time.perf_counter() - began)
+",
+        &["--starts", "1"],
+    );
+    let compilation = report
+        .causes
+        .iter()
+        .find(|found| found.cause == Cause::KernelCompilation)
+        .expect("Numba compiles");
+    let item = compilation.items.iter().find(|item| item.name == "total");
+    let item = item.unwrap_or_else(|| panic!("{:?}", compilation.items));
+    assert_eq!(item.detail, "compiled by Numba");
+    let kept = report.remedies.iter().find(|of| of.id == "kept-caches");
+    assert!(
+        kept.is_some_and(|kept| kept.what.contains("cache=True")),
+        "{kept:?}"
+    );
+}

@@ -330,11 +330,15 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// The prefix of the ranges in which Numba compiles.
+pub(super) const NUMBA: &str = "NumbaCompile";
+
 /// Returns true if a range with this name is a compilation. XLA emits such NVTX ranges
-/// itself; the recorder's Python code names those of PyTorch.
+/// itself; the recorder's Python code names those of PyTorch and Numba.
 fn is_compiling(name: &str) -> bool {
     [
         "torch.compile",
+        NUMBA,
         "XlaCompile",
         "XlaPass",
         "XlaEmit",

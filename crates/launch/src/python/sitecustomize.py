@@ -36,6 +36,7 @@ def begin(os):
     watched["datetime"] = once(watched, "datetime", lambda module: hook_moments(recorder, module))
     frameworks = Frameworks(recorder, synchronize)
     watched["jax._src.compiler"] = once(watched, "jax._src.compiler", frameworks.jax_compiler)
+    watched["numba.core.dispatcher"] = once(watched, "numba.core.dispatcher", frameworks.numba_compiler)
     watched["preheat._marks"] = once(watched, "preheat._marks", frameworks.marks)
     iterations = os.environ.get("PREHEAT_ITERATIONS", "")
     if iterations.startswith("call:"):
@@ -727,6 +728,21 @@ class Frameworks(object):
                 self.recorder.range_end(token, "preheat")
 
         compiler.compile_or_get_cached = wraps(compile_or_get_cached, original)
+
+    def numba_compiler(self, dispatcher):
+        """Records when Numba compiles a function, not when it loads one from its cache."""
+        compiler = dispatcher._FunctionCompiler
+        original = compiler._compile_core
+
+        def _compile_core(compiling, *args, **kwargs):
+            name = getattr(getattr(compiling, "py_func", None), "__name__", "function")
+            token = self.recorder.range_begin("NumbaCompile:#module=%s#" % name)
+            try:
+                return original(compiling, *args, **kwargs)
+            finally:
+                self.recorder.range_end(token, "preheat")
+
+        compiler._compile_core = wraps(_compile_core, original)
 
     def marks(self, module):
         """Connects the preheat package, with which a program names its iterations and marks.

@@ -15,7 +15,7 @@ pub(super) use names::kernel;
 use std::collections::HashMap;
 
 use super::examine::{Examined, seconds};
-use super::facts::{Facts, Thing};
+use super::facts::{Facts, NUMBA, Thing};
 use super::iterations::Seen;
 use super::path::{Meant, Sum};
 use super::{Behind, Cause, Item, torch_compile};
@@ -25,6 +25,7 @@ pub(super) const MOST: usize = 20;
 
 /// The detail of items compiled by XLA.
 pub(super) const BY_XLA: &str = "compiled by XLA";
+pub(super) const BY_NUMBA: &str = "compiled by Numba";
 
 /// The name of an item.
 pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
@@ -209,6 +210,7 @@ fn detail(meant: Meant, facts: &[Facts]) -> String {
             match range.map_or("", String::as_str) {
                 torch_compile::COMPILE => "outside its phases".to_owned(),
                 range if torch_compile::is_part(range) => String::new(),
+                range if range.starts_with(NUMBA) => BY_NUMBA.to_owned(),
                 _ => BY_XLA.to_owned(),
             }
         }

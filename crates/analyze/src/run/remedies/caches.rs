@@ -1,6 +1,6 @@
 //! Kernels that are compiled in every start: keep the compile caches.
 
-use super::super::items::BY_XLA;
+use super::super::items::{BY_NUMBA, BY_XLA};
 use super::super::{Cause, Item, Temperature, torch_compile};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
 use super::{Case, Suggestion, ladder, remedy};
@@ -19,6 +19,7 @@ pub(super) fn compile_caches(case: &Case) -> Option<Suggestion> {
         .or_else(|| by_ladder(case))
         .or_else(|| by_first_start(case))
         .or_else(|| xla(case))
+        .or_else(|| numba(case))
         .or_else(|| by_torch_compile(case))
         .or_else(|| at_run_time(case))
 }
@@ -125,6 +126,22 @@ fn xla(case: &Case) -> Option<Suggestion> {
         xla * (1.0 - FROM_CACHE),
         "loading compiled code takes a tenth of compiling it",
     ))
+}
+
+/// Numba keeps compiled functions only if it is asked to.
+fn numba(case: &Case) -> Option<Suggestion> {
+    let compiled = seconds(case, |item| item.detail == BY_NUMBA);
+    (compiled > COMPILED).then(|| {
+        suggestion(
+            format!(
+                "Numba compiles for {} in every start. Pass cache=True to its decorators, and set \
+                 NUMBA_CACHE_DIR to a directory that outlives the machine or container.",
+                units::duration(compiled)
+            ),
+            compiled * (1.0 - FROM_CACHE),
+            "loading compiled code takes a tenth of compiling it",
+        )
+    })
 }
 
 /// torch.compile keeps its caches in /tmp by default.
