@@ -1,0 +1,121 @@
+"""Compares the timers of programs with what `preheat run` reports about the same starts.
+
+    python -m venv venv && venv/bin/pip install numba statsmodels scikit-image duckdb polars \
+        django spacy openvino lightgbm
+    npm install prettier && javac Words.java
+    PATH=$PWD/venv/bin:$PATH python audit.py preheat [NAME...] > table.md
+
+Each program is recorded twice. In the first run its own timers are compared with the first and
+the steady iteration. In the second it runs behind `/usr/bin/time -v`, Python with `-X importtime`,
+and prints the time of its first result: for the imports, the time to first and the peak memory.
+"""
+
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PYTHON = [
+    "numba_sum", "statsmodels_fit", "skimage_segment", "duckdb_query", "polars_group",
+    "django_request", "spacy_pipe", "openvino_infer", "lightgbm_train",
+]
+PROGRAMS = {name: (["python", name + ".py"], []) for name in PYTHON}
+PROGRAMS["model.R"] = (["Rscript", "model.R"], ["--iterations", "lines:^begin=>^fit"])
+PROGRAMS["Words.java"] = (["java", "-cp", ".", "Words"], ["--iterations", "lines:^begin=>^count"])
+PROGRAMS["prettier"] = (["node", "prettier_format.mjs"], ["--iterations", "lines:^begin=>^format"])
+
+IMPORTS = ("Python imports", "bytecode compilation", "library loading")
+
+
+def mean(values):
+    """The geometric mean; none without values."""
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def timed(output):
+    """The iterations that each start has printed, in seconds."""
+    starts = []
+    for number, seconds in re.findall(r"^[a-z]+ (\d+) (\d+\.\d+)$", output, re.M):
+        if number == "0":
+            starts.append([])
+        starts[-1].append(float(seconds))
+    return starts
+
+
+def recorded(preheat, flags, command, environment):
+    """A run of four starts: its report, its output and its errors."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "run.json")
+        run = [preheat, "run", "--starts", "4", "--all-output", "--json", path]
+        run += ["-o", os.path.join(directory, "recording"), *flags, "--", *command]
+        done = subprocess.run(run, env=environment, capture_output=True, text=True)
+        with open(path) as file:
+            return json.load(file), done.stdout, done.stderr
+
+
+def estimate(value):
+    return value["estimate"] if isinstance(value, dict) else value
+
+
+def audit(preheat, name):
+    """One row: pairs of the program's own number and the one of the report."""
+    command, flags = PROGRAMS[name]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, env=environment, check=True, capture_output=True)  # Writes bytecode.
+    report, output, _ = recorded(preheat, flags, command, environment)
+    starts = timed(output)[1:]
+    first = mean([start[0] for start in starts])
+    steady = mean([statistics.median(start[len(start) // 2 :]) for start in starts])
+    causes = sum(cause["seconds"] for cause in report["causes"])
+    behind = command[:1] + ["-X", "importtime"] + command[1:] if command[0] == "python" else command
+    words = " ".join(f"'{word}'" for word in behind)
+    script = f"echo T0 $(date +%s.%N); exec /usr/bin/time -v {words}"
+    second, output, errors = recorded(preheat, flags, ["sh", "-c", script], environment)
+    began = [float(time) for time in re.findall(r"^T0 (\S+)", output, re.M)]
+    ended = [float(time) for time in re.findall(r"^first_at (\S+)", output, re.M)]
+    peaks = re.findall(r"Maximum resident set size \(kbytes\): (\d+)", errors)
+    imports = None
+    if command[0] == "python":
+        tables = re.split(r"import time: self \[us\].*\n", errors)[2:]
+        sums = [sum(map(int, re.findall(r"import time:\s+(\d+) \|", table))) for table in tables]
+        imports = mean([total / 1e6 for total in sums])
+    found = {cause["cause"]: cause["seconds"] for cause in second["causes"]}
+    return {
+        "first": (first, estimate(report["first"])),
+        "steady": (steady, estimate(report["steady"])),
+        "sum": (estimate(report["time_to_first"]), causes),
+        "time to first": (
+            mean([end - begin for begin, end in zip(began, ended)][1:]),
+            estimate(second["time_to_first"]),
+        ),
+        "imports": (imports, sum(found.get(cause, 0.0) for cause in IMPORTS)),
+        "peak": (max(map(int, peaks)) / 1024, second["memory"]["resident_peak"] / 2**20),
+    }
+
+
+def cell(pair, unit):
+    own, reported = pair
+    if own is None or reported is None:
+        return "–"
+    if unit == "MiB":
+        return f"{own:.0f}, {reported:.0f} MiB"
+    return f"{1e3 * own:.4g}, {1e3 * reported:.4g} ms"
+
+
+def main():
+    preheat, names = sys.argv[1], sys.argv[2:] or list(PROGRAMS)
+    columns = ["first", "steady", "time to first", "imports", "peak"]
+    print("| program | " + " | ".join(columns) + " | causes − time to first |")
+    print("|---" * (len(columns) + 2) + "|")
+    for name in names:
+        row = audit(preheat, name)
+        cells = [cell(row[column], "MiB" if column == "peak" else "s") for column in columns]
+        whole, causes = row["sum"]
+        print(f"| {name} | " + " | ".join(cells) + f" | {1e9 * abs(causes - whole):.0f} ns |", flush=True)
+
+
+main()
