@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
+use support::require;
 use warm::{Observed, Warm, as_is};
 
 /// Files that a program has left, which then go.
@@ -34,10 +36,41 @@ fn left(warm: &Warm) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
+/// Compiles a library that acts when it is unloaded.
+fn make_library(warm: &Warm) {
+    let source = "#include <unistd.h>\n\
+        __attribute__((destructor)) static void end(void) { write(1, \"unloaded\\n\", 9); }";
+    fs::write(warm.directory.join("acts.c"), source).expect("written");
+    let compiled = Command::new("gcc")
+        .args(["-shared", "-fPIC", "-o", "acts.so", "acts.c"])
+        .current_dir(warm.directory.path())
+        .status()
+        .expect("a C compiler starts");
+    assert!(compiled.success());
+}
+
+/// A generator acts when it is closed exactly if `generators.py` predicts that it may.
+#[test]
+fn closing_a_generator_is_predicted() {
+    let Some(warm) = Warm::new() else { return };
+    let predicts = include_str!("../../start/src/python/generators.py");
+    let check = include_str!("start/generators.py");
+    let output = Command::new(&warm.python)
+        .args(["-c", &format!("{predicts}\n{check}")])
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{output:?}");
+}
+
 #[test]
 fn whatever_happens_at_the_end_happens_in_a_warm_start_too() {
     let Some(warm) = Warm::new() else { return };
+    let gcc = Command::new("gcc").arg("--version").output();
+    if require("gcc", gcc.ok()).is_none() {
+        return;
+    }
     fs::write(warm.directory.join("end.py"), include_str!("start/end.py")).expect("written");
+    make_library(&warm);
     let python = warm.python.to_str().expect("its path is text");
     warm.warm_up(&[python, "end.py", "nothing"], &as_is);
     for case in [
@@ -54,6 +87,11 @@ fn whatever_happens_at_the_end_happens_in_a_warm_start_too() {
         "fails_in_finalizer",
         "broken_output",
         "in_memory",
+        "empty_slots",
+        "own_stream",
+        "daemon",
+        "native_library",
+        "native_buffer",
     ] {
         let program = [python, "end.py", case];
         let plain = Observed::of(warm.plain(&program).output().expect("it starts"));
@@ -72,6 +110,8 @@ fn whatever_happens_at_the_end_happens_in_a_warm_start_too() {
         Observed::of(started).warm(program).out
     };
     assert_eq!(shown(&[python, "end.py", "exempt"]), "True\n");
+    // Exit functions of native code are skipped, unless a library is unknown.
+    assert_eq!(shown(&[python, "end.py", "native_handler"]), "");
     let code = "import gc, json, numpy; print(gc.get_freeze_count(), len(gc.get_objects()) > 5000)";
     warm.warm_up(&[python, "-c", code], &as_is);
     assert_eq!(shown(&[python, "-c", code]), "0 True\n");

@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// The files that Python loads, by name.
-const PYTHON: [(&str, &[u8]); 26] = [
+const PYTHON: [(&str, &[u8]); 28] = [
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
@@ -41,6 +41,8 @@ const PYTHON: [(&str, &[u8]); 26] = [
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
     ("end.py", include_bytes!("python/end.py")),
+    ("generators.py", include_bytes!("python/generators.py")),
+    ("native.py", include_bytes!("python/native.py")),
     ("device_use.py", include_bytes!("python/device_use.py")),
     ("frameworks.py", include_bytes!("python/frameworks.py")),
     ("operations.py", include_bytes!("python/operations.py")),

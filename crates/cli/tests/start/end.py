@@ -119,6 +119,60 @@ def in_memory():
     raise ValueError("an end")
 
 
+def empty_slots():
+    # The garbage collector does not know objects of such a class.
+    class Unseen:
+        __slots__ = ()
+
+        def __del__(self, write=os.write):
+            write(1, b"deleted an unseen object\n")
+
+    library.unseen = Unseen()
+
+
+def own_stream():
+    class Stream:
+        def write(self, text):
+            return len(text)
+
+        def flush(self):
+            import logging as found
+
+            os.write(1, b"flushed, %s\n" % str(found is logging).encode())
+
+    sys.stdout = Stream()
+    print("nobody reads this")
+
+
+def daemon():
+    import threading
+
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    print("one thread is left")
+
+
+def native_library():
+    import ctypes
+
+    library.native = ctypes.CDLL("./acts.so")
+
+
+def native_buffer():
+    # The C library writes its own buffer at the end.
+    import ctypes
+
+    ctypes.CDLL(None).printf(b"from C\n")
+    sys.exit(5)
+
+
+def native_handler():
+    # By a name that is not in this file: else it would be called.
+    import ctypes
+
+    handler = ctypes.cast(ctypes.CDLL(None).puts, ctypes.c_void_p)
+    ctypes.CDLL(None)["__cxa_" + "atexit"](handler, b"called by the C library", None)
+
+
 def exempt():
     # By a name that is not in this file: else nothing would be exempt.
     print(getattr(gc, "_".join(["get", "freeze", "count"]))() > 0)

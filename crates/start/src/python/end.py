@@ -9,6 +9,10 @@ The parent therefore exempts its objects from garbage collection (`gc.freeze`), 
 them has a finalizer: exempt objects would be finalized later than others, and in another order.
 When the program exits, after all `atexit` functions, the exemption stays only if the program has
 not created such an object either. Otherwise it is undone, and Python exits as usual.
+
+If the exemption stays, and all native libraries are known not to act when they are unloaded
+(`native.py`), the modules of libraries stay as they are, and exit functions of native libraries are
+skipped: nothing that they would do can be observed.
 """
 
 import _weakref
@@ -21,23 +25,46 @@ SHOWS = (b"get_objects", b"get_referrers", b"get_freeze_count")
 WALKERS = {"guppy", "meliae", "objgraph", "pympler"}
 
 # Types whose finalizers have no effect outside the process.
-HARMLESS = {("torch.library", "Library"), ("_io", "BytesIO"), ("_io", "StringIO")}
+HARMLESS = {
+    ("torch.library", "Library"),
+    ("_io", "BytesIO"),
+    ("_io", "StringIO"),
+    ("posix", "ScandirIterator"),
+}
 
 # Types without a finalizer that act when they are freed: a database in WAL mode is written
 # back when its last connection closes.
 ACTING = {("sqlite3", "Connection"), ("_sqlite3", "Connection")}
 
 # Modules whose weak reference callbacks only maintain tables.
-TABLES = {"weakref", "_weakrefset", "logging", "functools", "_frozen_importlib", None}
+TABLES = {
+    "weakref",
+    "_weakrefset",
+    "logging",
+    "functools",
+    "_frozen_importlib",
+    "importlib._bootstrap",
+    None,
+}
+
+
+# The flag of types whose objects the garbage collector knows.
+IS_COLLECTED = 1 << 14
 
 
 class End:
     """The exit of all children of a parent."""
 
-    def __init__(self, gc, plan):
+    def __init__(self, gc, plan, load):
         """To be called before objects for serving are created."""
         self.gc = gc
-        self.is_exempt = not is_observed(plan) and not any_acts(gc.get_objects(), Streams())
+        self.finalizers = Finalizers(load("generators.py")["waits_in_try"])
+        texts = sources(plan)
+        self.is_exempt = not is_observed(plan, texts)
+        if self.is_exempt and self.finalizers.any_acts(gc.get_objects()):
+            self.is_exempt = False
+        self.native = load("native.py")["Native"](plan, texts) if self.is_exempt else None
+        self.libraries = libraries(plan.roots)
         # A list that contains itself and is exempt is never freed.
         self.kept = []
         self.kept.append(self.kept)
@@ -53,64 +80,132 @@ class End:
             return
         if self.has_new_finalizers():
             self.gc.unfreeze()
-        else:
-            # Python clears the remaining modules, and thus frees what the program has stored
-            # in them and in `__main__`, which is the parent's too.
-            self.kept.extend(sys.modules.values())
+            return
+        # Python clears the remaining modules, and thus frees what the program has stored in
+        # them and in `__main__`, which is the parent's too.
+        self.kept.extend(sys.modules.values())
+        if self.is_unobserved() and self.native.skip():
+            self.keep_libraries()
 
     def has_new_finalizers(self):
         try:
+            if any(acts(each) for acts, each in self.finalizers.watched):
+                return True
             # Without the parent's objects, which are exempt.
-            return any_acts(self.gc.get_objects(), Streams())
+            return self.finalizers.any_acts(self.gc.get_objects())
         except Exception:
             return True
 
+    def is_unobserved(self):
+        """Returns True if no Python code runs after this, and no library has objects of native
+        code that act when they are freed."""
+        try:
+            streams = (sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)
+            if any(now is not then for now, then in streams) or len(sys._current_frames()) > 1:
+                return False
+            distributed = sys.modules.get("torch.distributed.distributed_c10d")
+            return not (distributed and distributed._world.pg_map)
+        except Exception:
+            return False
 
-def is_observed(plan):
-    """Returns True if the program may inspect which objects exist."""
-    if WALKERS & set(plan.modules):
-        return True
+    def keep_libraries(self):
+        """Removes the modules of libraries from `sys.modules`, so that Python does not clear
+        them."""
+        for name, module in self.libraries:
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+
+
+def libraries(roots):
+    """Modules that are files of the standard library or of installed packages."""
+    found = []
+    for name, module in sys.modules.items():
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if name != "__main__" and isinstance(file, str) and file.startswith(roots):
+            found.append((name, module))
+    return found
+
+
+def sources(plan):
+    """The text of the program: its words, and its own files; None if they are not known."""
     words = getattr(sys, "orig_argv", None)
     if words is None or "script" not in plan.one and not {"-c", "-m"} & set(words):
-        return True  # Its source is not known.
+        return None
     texts = [word.encode("utf-8", "surrogateescape") for word in words]
     for path, _ in plan.own:
         try:
             with open(path, "rb") as file:
                 texts.append(file.read())
         except OSError:
-            return True
+            return None
+    return texts
+
+
+def is_observed(plan, texts):
+    """Returns True if the program may inspect which objects exist."""
+    if texts is None or WALKERS & set(plan.modules):
+        return True
     return any(name in text for name in SHOWS for text in texts)
 
 
-def any_acts(objects, streams):
-    """Returns True if one of these objects may act when it is finalized."""
-    known = {}
-    for each in objects:
-        # Use type(): __class__ may be a property with side effects. Use id(): a metaclass may
-        # define equality.
-        of = type(each)
-        if id(of) not in known:
-            known[id(of)] = acts_at_end(of)
-        acts = known[id(of)]
-        if acts and acts(each) and each not in streams:
-            return True
-    return False
+class Finalizers:
+    """Finds objects that may act when they are finalized."""
+
+    def __init__(self, waits_in_try):
+        # Predicates for types, whose result may change.
+        self.changing = {
+            ("builtins", "generator"): waits_in_try,
+            ("multiprocessing.resource_tracker", "ResourceTracker"): is_started,
+        }
+        # The parent's objects of these types, with the predicates.
+        self.watched = []
+
+    def any_acts(self, objects):
+        streams, known = Streams(), {}
+        for each in objects:
+            # Use type(): __class__ may be a property with side effects. Use id(): a metaclass
+            # may define equality.
+            of = type(each)
+            if id(of) not in known:
+                known[id(of)] = self.acts_at_end(of)
+            acts = known[id(of)]
+            if not acts:
+                continue
+            if acts(each) and each not in streams:
+                return True
+            if acts in self.changing.values():
+                self.watched.append((acts, each))
+        return False
+
+    def acts_at_end(self, of):
+        """A predicate for objects of this type that may act when they are finalized; or None."""
+        name = of.__module__, of.__qualname__
+        if name in HARMLESS:
+            return None
+        if name in ACTING:
+            return always
+        if name in self.changing:
+            return self.changing[name]
+        if type in of.__mro__:
+            return has_unseen_objects
+        if _weakref.ref in of.__mro__:
+            return calls
+        if of.__module__ == "_io":
+            return is_open
+        # Types in C with a finalizer have it too: sockets, generators.
+        return always if any("__del__" in base.__dict__ for base in of.__mro__) else None
 
 
-def acts_at_end(of):
-    """A predicate for objects of this type that may act when they are finalized; or None."""
-    name = of.__module__, of.__qualname__
-    if name in HARMLESS:
-        return None
-    if name in ACTING:
-        return always
-    if _weakref.ref in of.__mro__:
-        return calls
-    if of.__module__ == "_io":
-        return is_open
-    # Types in C with a finalizer have it too: sockets, generators.
-    return always if any("__del__" in base.__dict__ for base in of.__mro__) else None
+def is_started(tracker):
+    return tracker._fd is not None
+
+
+def has_unseen_objects(of):
+    """Returns True if the objects of a type have a finalizer, but are not known to the garbage
+    collector: those of a class with empty slots."""
+    if "__del__" not in of.__dict__ or of.__flags__ & IS_COLLECTED:
+        return False
+    return (of.__module__, of.__qualname__) not in HARMLESS
 
 
 def always(_):

@@ -52,7 +52,7 @@ def serve(plan, base, found, load, renew, telling):
     seen = base.modules | set(plan.modules) | set(sys.modules)
     if not found.end:
         tools.gc.collect()
-    end = end(tools.gc, plan)
+    end = end(tools.gc, plan, load)
 
     path = plan.path("-%d.socket" % os.getpid())
     listener = tools.socket.socket(tools.socket.AF_UNIX, tools.socket.SOCK_STREAM)
