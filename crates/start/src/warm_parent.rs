@@ -211,7 +211,8 @@ fn from_standby(
     Err(why_not.unwrap_or_else(|| standbys.why_none(parent)))
 }
 
-/// Start the program from the parent's spare child, or from a standby.
+/// Start the program from the parent's spare child, or from a standby. Meanwhile another thread
+/// verifies the parent's inputs.
 fn ask(
     parent: &Parent,
     standby: Option<&Waiting>,
@@ -219,6 +220,27 @@ fn ask(
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
+) -> Result<Program, Why> {
+    std::thread::scope(|scope| {
+        let verify = || parent.is_right_for(wish.invocation);
+        let verifying = std::thread::Builder::new().spawn_scoped(scope, verify);
+        let verified = || match verifying.map(|thread| thread.join()) {
+            Ok(Ok(verified)) => verified,
+            // The thread could not be started, or panicked.
+            Ok(Err(_)) | Err(_) => verify(),
+        };
+        ask_and_go(parent, standby, wish, inherited, told, began, verified)
+    })
+}
+
+fn ask_and_go(
+    parent: &Parent,
+    standby: Option<&Waiting>,
+    wish: &Wish<'_>,
+    inherited: &Inherited,
+    told: &dyn Fn(&str),
+    began: Instant,
+    verified: impl FnOnce() -> Result<(), Why>,
 ) -> Result<Program, Why> {
     let gone = |why: io::Error| {
         if standby.is_some() {
@@ -285,7 +307,7 @@ fn ask(
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
     // Meanwhile the child gets ready.
-    if let Err(why) = parent.is_right_for(wish.invocation) {
+    if let Err(why) = verified() {
         if let Some(path) = parent.changed()
             && served < FEW_STARTS
         {

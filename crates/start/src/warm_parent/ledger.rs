@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
+use std::fmt::Write;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -22,8 +23,8 @@ const LONGEST: u64 = 1 << 18;
 const ABSENT: &str = "absent";
 
 /// The number of paths per thread, and the largest number of threads.
-const ONE_THREAD: usize = 1000;
-const MOST_THREADS: usize = 4;
+const ONE_THREAD: usize = 500;
+const MOST_THREADS: usize = 8;
 
 /// A question about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,53 +69,68 @@ impl Question {
 
     /// The answer now; equal answers mean equal inputs.
     pub(crate) fn answer(self, path: &Path) -> String {
-        let answer = match self {
-            Question::File => fs::metadata(path).map(|is| identity(&is)),
+        let mut answer = String::new();
+        self.write_answer(path, &mut answer);
+        answer
+    }
+
+    /// Replaces `to` by the answer. Thousands of answers share one buffer.
+    fn write_answer(self, path: &Path, to: &mut String) {
+        to.clear();
+        to.push(self.letter());
+        to.push(' ');
+        let written = match self {
+            Question::File => fs::metadata(path).map(|is| write_identity(&is, to)),
             Question::Rights => fs::metadata(path).map(|is| {
-                format!(
-                    "{} {} {} {:o}",
-                    identity(&is),
-                    is.uid(),
-                    is.gid(),
-                    is.mode()
-                )
+                write_identity(&is, to);
+                let _ = write!(to, " {} {} {:o}", is.uid(), is.gid(), is.mode());
             }),
-            Question::Link => fs::symlink_metadata(path).map(|is| identity(&is)),
-            Question::Listing => fs::metadata(path).map(|is| exact(&is)),
-            Question::Content => content(path),
-            Question::Names => names(path),
-            Question::Presence => fs::metadata(path).map(|_| String::new()),
+            Question::Link => fs::symlink_metadata(path).map(|is| write_identity(&is, to)),
+            Question::Listing => fs::metadata(path).map(|is| write_exact(&is, to)),
+            Question::Content => content(path).map(|text| to.push_str(&text)),
+            Question::Names => names(path).map(|text| to.push_str(&text)),
+            Question::Presence => fs::metadata(path).map(drop),
         };
-        let answer = answer.unwrap_or_else(|why| match why.raw_os_error() {
-            Some(libc::ENOENT | libc::ENOTDIR) | None => ABSENT.into(),
-            Some(number) => format!("error {number}"),
-        });
-        format!("{} {answer}", self.letter())
+        if let Err(why) = written {
+            match why.raw_os_error() {
+                Some(libc::ENOENT | libc::ENOTDIR) | None => to.push_str(ABSENT),
+                Some(number) => to.push_str(&format!("error {number}")),
+            }
+        }
     }
 }
 
-fn identity(is: &fs::Metadata) -> String {
+fn write_identity(is: &fs::Metadata, to: &mut String) {
+    // Writing to a string cannot fail.
     if is.is_dir() {
         // The times of a directory change with every file in it.
-        return format!("{} {}", is.dev(), is.ino());
-    }
-    if !is.is_file() && !is.is_symlink() {
+        let _ = write!(to, "{} {}", is.dev(), is.ino());
+    } else if !is.is_file() && !is.is_symlink() {
         // The times of a device are meaningless.
-        return format!("{} {} {} {:o}", is.dev(), is.ino(), is.rdev(), is.mode());
+        let (device, mode) = (is.rdev(), is.mode());
+        let _ = write!(to, "{} {} {device} {mode:o}", is.dev(), is.ino());
+    } else {
+        write_exact(is, to);
     }
-    exact(is)
 }
 
-fn exact(is: &fs::Metadata) -> String {
-    let (changed, status) = (
-        time(is.mtime(), is.mtime_nsec()),
-        time(is.ctime(), is.ctime_nsec()),
-    );
-    format!("{} {} {} {changed} {status}", is.dev(), is.ino(), is.size())
+fn write_exact(is: &fs::Metadata, to: &mut String) {
+    let _ = write!(to, "{} {} {} ", is.dev(), is.ino(), is.size());
+    write_time(is.mtime(), is.mtime_nsec(), to);
+    to.push(' ');
+    write_time(is.ctime(), is.ctime_nsec(), to);
 }
 
-fn time(seconds: i64, nanoseconds: i64) -> i128 {
-    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+/// Writes a time in nanoseconds.
+fn write_time(seconds: i64, nanoseconds: i64, to: &mut String) {
+    let all = seconds.checked_mul(1_000_000_000);
+    let _ = match all.and_then(|all| all.checked_add(nanoseconds)) {
+        Some(all) => write!(to, "{all}"),
+        None => {
+            let all = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+            write!(to, "{all}")
+        }
+    };
 }
 
 fn content(path: &Path) -> io::Result<String> {
@@ -261,9 +277,19 @@ impl Ledger {
 /// The ledger of a running parent, read from its state.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    paths: Vec<(PathBuf, String)>,
+    /// The paths and their answers, one after the other: there are thousands.
+    text: Vec<u8>,
+    paths: Vec<Known>,
     streams: Vec<libc::c_int>,
     host: Option<String>,
+}
+
+/// A path and its answer, by where they begin and end in the text.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    path: usize,
+    answer: usize,
+    end: usize,
 }
 
 impl Inputs {
@@ -271,9 +297,14 @@ impl Inputs {
     pub(crate) fn read(&mut self, record: &[&[u8]]) -> bool {
         let text = |at: usize| String::from_utf8_lossy(record[at]).into_owned();
         match record[0] {
-            b"input" => self
-                .paths
-                .push((OsStr::from_bytes(record[1]).into(), text(2))),
+            b"input" => {
+                let path = self.text.len();
+                let answer = path + record[1].len();
+                self.text.extend_from_slice(record[1]);
+                self.text.extend_from_slice(record[2]);
+                let end = self.text.len();
+                self.paths.push(Known { path, answer, end });
+            }
             b"stream" => self.streams.extend(text(1).parse::<libc::c_int>()),
             b"host" => self.host = Some(text(1)),
             _ => return false,
@@ -283,7 +314,9 @@ impl Inputs {
 
     /// Checks that no input has changed; an error is the first one that has.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
-        let threads = self.paths.len().div_ceil(ONE_THREAD).min(MOST_THREADS);
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let most = MOST_THREADS.min(processors);
+        let threads = self.paths.len().div_ceil(ONE_THREAD).min(most);
         let part = self.paths.len().div_ceil(threads.max(1)).max(1);
         std::thread::scope(|scope| {
             let others: Vec<_> = self
@@ -292,15 +325,18 @@ impl Inputs {
                 .skip(1)
                 .map(|part| {
                     let thread = std::thread::Builder::new();
-                    (part, thread.spawn_scoped(scope, || verify(part)))
+                    (part, thread.spawn_scoped(scope, || self.verify_part(part)))
                 })
                 .collect();
-            let mut all = self.paths.chunks(part).take(1).try_for_each(verify);
+            let mut all = match self.paths.chunks(part).next() {
+                Some(part) => self.verify_part(part),
+                None => Ok(()),
+            };
             for (part, other) in others {
                 all = all.and(match other.map(|thread| thread.join()) {
                     Ok(Ok(verified)) => verified,
                     // The thread could not be started, or panicked.
-                    Ok(Err(_)) | Err(_) => verify(part),
+                    Ok(Err(_)) | Err(_) => self.verify_part(part),
                 });
             }
             all
@@ -309,6 +345,24 @@ impl Inputs {
             && host() != *then
         {
             return Err(Changed::Host);
+        }
+        Ok(())
+    }
+
+    fn verify_part(&self, part: &[Known]) -> Result<(), Changed> {
+        let mut now = String::new();
+        for known in part {
+            let path = Path::new(OsStr::from_bytes(&self.text[known.path..known.answer]));
+            let then = &self.text[known.answer..known.end];
+            let letter = then.first().map(|&letter| char::from(letter));
+            let is_same = letter.and_then(Question::of).is_some_and(|question| {
+                question.write_answer(path, &mut now);
+                now.as_bytes() == then
+            });
+            if !is_same {
+                let was_absent = then.ends_with(ABSENT.as_bytes());
+                return Err(Changed::Path(path.to_owned(), was_absent));
+            }
         }
         Ok(())
     }
@@ -322,16 +376,6 @@ impl Inputs {
             None => Ok(()),
         }
     }
-}
-
-fn verify(paths: &[(PathBuf, String)]) -> Result<(), Changed> {
-    for (path, then) in paths {
-        let question = then.chars().next().and_then(Question::of);
-        if question.is_none_or(|question| question.answer(path) != *then) {
-            return Err(Changed::Path(path.clone(), then.ends_with(ABSENT)));
-        }
-    }
-    Ok(())
 }
 
 /// An input that has changed.
