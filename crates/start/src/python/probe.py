@@ -273,8 +273,9 @@ def run_trial(names, plan, tools, sets, is_part, say):
         if name in sys.modules:
             continue
         known = set(sys.modules)
-        say("importing", name)
-        exits.name = name
+        imported = outermost(name, known, plan.modules)
+        say("importing", imported)
+        exits.name = imported
         tracer.say("theirs")
         import_quietly(name)
         tracer.say("ours")
@@ -287,7 +288,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
             or watch.warned()
         )
         if why:
-            return [("offender", name), ("", why)]
+            return [("offender", imported), ("", why)]
         asked.add(of_this)
     if not is_part:
         for kind in changed_facts(plan, tools):
@@ -303,6 +304,16 @@ def run_trial(names, plan, tools, sets, is_part, say):
     said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))
     offender = exits.run(tracer, say, output)
     return [("offender", offender[0]), ("", offender[1])] if offender else said
+
+
+def outermost(name, known, modules):
+    """The outermost package that the import of a module imports too. Any other module of it
+    would import it again, so that leaving out only this one would cost another trial."""
+    parts = name.split(".")
+    packages = (".".join(parts[:count]) for count in range(1, len(parts)))
+    # A package without a file has no code of its own.
+    new = (package for package in packages if package not in known and modules.get(package))
+    return next(new, name)
 
 
 def told(asked):
