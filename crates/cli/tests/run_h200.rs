@@ -97,6 +97,28 @@ fn linear_training() {
     }
 }
 
+/// Recorded with `ITERATIONS=20 preheat run --starts 1 -- preheat start --standby -- python3
+/// linear.py`, when a standby with the recorder was ready.
+#[test]
+fn a_start_from_a_parked_standby() {
+    let (report, timers) = kept("standby-parked");
+    let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
+    let total = report.time_to_first.estimate;
+    assert!((sum / total - 1.0).abs() <= 0.001, "{sum} of {total}");
+    let seconds = |cause: Cause| {
+        let found = report.causes.iter().find(|found| found.cause == cause);
+        found.map_or(0.0, |found| found.seconds)
+    };
+    // The program moves its model to the device, and waits for the restore in that.
+    within_a_tenth(
+        "the restore",
+        seconds(Cause::GpuRestore),
+        timers["model to device"].as_f64().unwrap(),
+    );
+    assert!(seconds(Cause::Unexplained) <= 0.01 * total);
+    assert!(seconds(Cause::ContextCreation) < 0.001 && seconds(Cause::DriverInit) < 0.001);
+}
+
 #[test]
 fn resnet50_training() {
     let (report, timers) = kept("resnet50-train");
