@@ -241,7 +241,7 @@ def main():
     result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
     with tempfile.TemporaryDirectory() as directory:
         for name in asked.programs:
-            program = os.path.join(directory, name + ".py")
+            program = os.path.join(directory, f"train_{name}.py")
             with open(program, "w") as file:
                 file.write((OTHERS if name in WITHOUT_TORCH else COMMON) + PROGRAMS[name])
             environment(name, directory)
