@@ -15,6 +15,11 @@ PASS_ON = {"random", "secrets", "uuid", "tempfile"}
 # generators that are seeded again.
 RENEWED = {"multiprocessing.process", "multiprocessing.util", "numpy.random"}
 
+# psutil looks for its own files in /proc, joblib names a semaphore that it removes, and scipy puts
+# samples into examples of docstrings.
+RENEWED |= {"psutil._pslinux", "joblib._multiprocessing_helpers"}
+RENEWED.add("scipy.stats._distribution_infrastructure")
+
 # PyTorch generates random names when it is imported, with a function that can be called again.
 NAMES = "torch.distributed._composable.contract"
 RENEWED.add(NAMES)

@@ -277,11 +277,12 @@ def run_trial(names, plan, tools, sets, is_part, say):
         say("importing", imported)
         exits.name = imported
         tracer.say("theirs")
-        import_quietly(name)
+        failed = import_quietly(name)
         tracer.say("ours")
         of_this = watch.take()
         why = (
-            imported_foreign(known, plan.roots)
+            failed
+            or imported_foreign(known, plan.roots)
             or problem(before)
             or not_ahead(of_this, plan, environment, sets)
             or draws.problem()
@@ -395,11 +396,15 @@ def imported_foreign(known, roots):
 
 
 def import_quietly(name):
-    """Imports a module. Errors are ignored: the program will see them if it imports it."""
+    """Imports a module. Returns the reason if it must not be imported ahead: the program has to
+    see the same error, and native modules cannot be loaded twice. An absent module is no reason."""
     try:
         __import__(name)
-    except Exception:
+    except ModuleNotFoundError:
         pass
+    except Exception as error:
+        return "fails with %s when it is imported" % type(error).__name__
+    return None
 
 
 def clear_output():

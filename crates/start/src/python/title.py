@@ -3,7 +3,7 @@ after the other in memory, where the kernel (/proc/self/cmdline, /proc/self/envi
 library and modules that change the process title (setproctitle) expect them.
 
 A process may choose their address: prctl(2) passes it to the kernel, without privileges. It
-is called through ctypes, if the program imports that anyway or changes its title.
+is called through ctypes, if the program imports that anyway, changes its title or uses psutil.
 """
 
 import os
@@ -17,11 +17,14 @@ WORD = 8
 # The module that overwrites the arguments of its process.
 CHANGES_TITLE = "setproctitle"
 
+# The module that shows arguments and environments of processes.
+SHOWS = "psutil"
+
 
 def telling(modules):
     """The object for children; None without ctypes."""
     ctypes, changes_title = sys.modules.get("ctypes"), CHANGES_TITLE in modules
-    if ctypes is None and changes_title:
+    if ctypes is None and (changes_title or SHOWS in modules):
         ctypes = hidden_ctypes()
     if ctypes is None or ctypes.sizeof(ctypes.c_void_p) != WORD:
         return None

@@ -274,7 +274,10 @@ impl<'a> Tracer<'a> {
             Meaning::Writes(paths, what) => {
                 let mut harmful = paths.iter().filter(|path| !self.rules.is_harmless(path));
                 match harmful.find(|path| !process.is_permitted(path, what)) {
-                    Some(path) => rules::writing(path, what),
+                    Some(path) => {
+                        call.discard_semaphore();
+                        rules::writing(path, what)
+                    }
                     None => return After::Changed(paths),
                 }
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use libc::{c_int, c_long, pid_t};
 
-use super::memory;
+use super::{memory, rules};
 use crate::warm_parent::ledger::Question;
 
 /// A system call of a traced thread, as it begins.
@@ -151,7 +151,7 @@ impl Call {
                 command => acts(&format!("changes a descriptor (command {command})")),
             },
             libc::SYS_flock => acts("locks a file"),
-            libc::SYS_mmap => shares_memory(third, fourth),
+            libc::SYS_mmap => self.shares_memory(),
             libc::SYS_shmget | libc::SYS_shmat | libc::SYS_memfd_create => shared_memory(),
             libc::SYS_semget => {
                 Meaning::Acts("creates a semaphore that all starts would share".into())
@@ -283,6 +283,33 @@ impl Call {
         }
     }
 
+    /// Mapping a semaphore that has no name yet means nothing: naming it does.
+    fn shares_memory(&self) -> Meaning {
+        let [_, _, protection, flags, fd, _] = self.arguments;
+        let is_shared = flags as c_int & libc::MAP_SHARED != 0;
+        if !is_shared || protection as c_int & libc::PROT_WRITE == 0 {
+            return Meaning::Nothing;
+        }
+        match memory::descriptor(self.process, fd as c_int) {
+            Some(path) if rules::is_unnamed_semaphore(&path) => Meaning::Nothing,
+            _ => shared_memory(),
+        }
+    }
+
+    /// Removes the file of a semaphore that this call would have named, and will not.
+    pub(super) fn discard_semaphore(&self) {
+        let [first, second, ..] = self.arguments;
+        let file = match self.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => self.path(libc::AT_FDCWD, first),
+            libc::SYS_linkat => self.path(first as c_int, second),
+            _ => None,
+        };
+        if let Some(file) = file.filter(|file| rules::is_unnamed_semaphore(file)) {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
     /// Signal 0 only checks that a process exists.
     fn signals(&self) -> Meaning {
         let signal = match self.number {
@@ -343,14 +370,6 @@ fn starts_process() -> Meaning {
 
 fn shared_memory() -> Meaning {
     Meaning::Acts("creates memory that all starts would share".into())
-}
-
-fn shares_memory(protection: u64, flags: u64) -> Meaning {
-    let is_shared = flags as c_int & libc::MAP_SHARED != 0;
-    match is_shared && protection as c_int & libc::PROT_WRITE != 0 {
-        true => shared_memory(),
-        false => Meaning::Nothing,
-    }
 }
 
 fn process_control(option: u64) -> Meaning {

@@ -37,14 +37,19 @@ const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
 impl Rules<'_> {
     /// Returns true for paths that may be written: compiled modules, which Python writes if
-    /// it can, and the file with which `tempfile` tests a directory and which it removes.
+    /// it can, the file with which `tempfile` tests a directory and which it removes, and the
+    /// semaphore with which joblib does the same.
     pub(super) fn is_harmless(&self, path: &Path) -> bool {
         let is_sink = SINKS.iter().any(|known| path == Path::new(known));
         let prefix = self
             .variable(b"PYTHONPYCACHEPREFIX")
             .filter(|it| !it.is_empty());
         let is_in_prefix = prefix.is_some_and(|it| path.starts_with(OsStr::from_bytes(it)));
-        is_sink || is_in_prefix || is_compiled(path) || self.is_tried_out(path)
+        is_sink
+            || is_in_prefix
+            || is_compiled(path)
+            || self.is_tried_out(path)
+            || is_tried_semaphore(path)
     }
 
     fn is_tried_out(&self, path: &Path) -> bool {
@@ -125,10 +130,27 @@ fn is_by_chance(name: &[u8]) -> bool {
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
+/// The beginning of the path of a semaphore.
+const SEMAPHORES: &[u8] = b"/dev/shm/sem.";
+
+/// Returns true for a semaphore that has no name yet: the C library creates it in a file with a
+/// random name, maps that, and links it.
+pub(super) fn is_unnamed_semaphore(path: &Path) -> bool {
+    let name = path.as_os_str().as_bytes().strip_prefix(SEMAPHORES);
+    name.is_some_and(|name| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Returns true for the semaphore that joblib creates and removes when it is imported, and for
+/// those without a name; no other gets one.
+fn is_tried_semaphore(path: &Path) -> bool {
+    let name = path.as_os_str().as_bytes().strip_prefix(SEMAPHORES);
+    is_unnamed_semaphore(path) || name.is_some_and(|name| name.starts_with(b"joblib-"))
+}
+
 /// Describes a write to a path, as a predicate of the module.
 pub(super) fn writing(path: &Path, what: &str) -> String {
     let text = path.as_os_str().as_bytes();
-    if text.starts_with(b"/dev/shm/sem.") {
+    if text.starts_with(SEMAPHORES) {
         "creates a semaphore that all starts would share".into()
     } else if text.starts_with(b"/dev/shm/") {
         "creates memory that all starts would share".into()
@@ -180,5 +202,17 @@ mod tests {
         assert!(rules.is_another(b"MODE", true).is_some());
         assert!(rules.is_another(b"MODE", false).is_none());
         assert!(rules.is_another(b"HOME", true).is_none());
+    }
+
+    #[test]
+    fn only_semaphores_of_joblib_get_a_name() {
+        for (path, is_tried) in [
+            ("/dev/shm/sem.kd66Q2", true),
+            ("/dev/shm/sem.joblib-12-x7_ab", true),
+            ("/dev/shm/sem.mp-kd66Q2", false),
+            ("/dev/shm/kd66Q2", false),
+        ] {
+            assert_eq!(is_tried_semaphore(Path::new(path)), is_tried, "{path}");
+        }
     }
 }
