@@ -1,46 +1,190 @@
-//! Packages that were once kept from being started warm for no reason.
+//! Real packages from PyPI: a program of each is the same plainly and started by preheat, before
+//! and after a change of its configuration.
+//!
+//! `./test` tries ten packages of its environment. PREHEAT_TEST_PACKAGES names an environment
+//! with all of them (`tests/packages.txt`), which `./test --full` makes; PREHEAT_PACKAGES_RESULTS
+//! is the file for the table, and PREHEAT_PACKAGES_ONLY names a few packages.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 
+#[path = "start/files.rs"]
+mod files;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::require;
+mod packages {
+    pub mod case;
+    pub mod configuration;
+    pub mod numbers;
+    pub mod table;
+    pub mod tools;
+    pub mod web;
+}
+use packages::case::{Row, row};
+use packages::table::{FEW, Package, all};
+use support::{require, run};
 use warm::{Warm, as_is};
 
-/// The Python of the tests' environment, if it has a package.
-fn python(package: &str) -> Option<PathBuf> {
-    let venv = std::env::var_os("PREHEAT_TEST_VENV").map(PathBuf::from);
-    let has = |venv: &PathBuf| {
-        let packages = fs::read_dir(venv.join("lib"))
-            .into_iter()
+/// The Python of an environment, if the environment has a package.
+fn python(venv: &Path, package: &str) -> Option<PathBuf> {
+    let python = venv.join("bin/python");
+    let normal = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
+    let packages = fs::read_dir(venv.join("lib")).ok()?.flatten();
+    let mut packages = packages.filter_map(|entry| {
+        let installed = fs::read_dir(entry.path().join("site-packages")).ok()?;
+        let mut names = installed
             .flatten()
-            .flatten();
-        let mut packages = packages.map(|entry| entry.path().join("site-packages"));
-        packages.any(|packages| packages.join(package).exists())
-    };
-    let found = venv.filter(has).map(|venv| venv.join("bin/python"));
-    require(package, found)
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        let wanted = format!("{}_", normal(package));
+        Some(names.any(|name| normal(&name).starts_with(&wanted) && name.contains("-info")))
+    });
+    packages.any(|has| has).then_some(python)
 }
 
-/// Start a program with this text plainly and warm.
-fn same(python: &Path, text: &str) {
-    let warm = Warm::with(python.to_owned()).expect("a directory");
+/// The environment with all packages, and the one to use: that or the environment with a few.
+fn environments() -> (Option<PathBuf>, Option<PathBuf>) {
+    let [full, few] = ["PREHEAT_TEST_PACKAGES", "PREHEAT_TEST_VENV"]
+        .map(|name| std::env::var_os(name).map(PathBuf::from));
+    (full.clone(), full.or(few))
+}
+
+/// A program with this text, in an environment that has a package.
+fn with_package(package: &str, text: &str) -> Option<Warm> {
+    let found = environments().1.and_then(|venv| python(&venv, package));
+    let warm = Warm::with(require(package, found)?)?;
     fs::write(warm.directory.join("program.py"), text).expect("it is written");
-    let program = [python.to_str().expect("its path is text"), "program.py"];
-    warm.warm_up(&program, &as_is);
-    warm.same(&program, &as_is);
+    Some(warm)
 }
 
 #[test]
-fn setuptools_does_not_hide_itself() {
-    let Some(python) = python("setuptools") else {
+fn warnings_as_errors_are_not_a_reason() {
+    let Some(warm) = with_package(
+        "PyYAML",
+        "import decimal, numpy, warnings, yaml
+print(yaml.safe_load('a: 1'), numpy.arange(3).sum())
+warnings.warn('the last line')
+",
+    ) else {
         return;
     };
-    same(
-        &python,
-        "import setuptools, distutils.core\n\
-         print(setuptools.__version__, distutils.__file__, distutils.core.setup)\n",
+    let python = warm.python.to_str().expect("its path is text");
+    let program = [python, "-W", "error", "program.py"];
+    warm.warm_up(&program, &as_is);
+    assert_eq!(warm.same(&program, &as_is).status.code(), Some(1));
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    assert!(!listed.contains("not ahead"), "{listed}");
+}
+
+/// pyarrow contains jemalloc, which has a thread in the background.
+#[test]
+fn a_thread_that_forks_do_not_need_is_not_a_reason() {
+    let Some(warm) = with_package(
+        "pyarrow",
+        "import pandas, pyarrow, pyarrow.compute, sklearn.linear_model
+frame = pandas.DataFrame({'a': [1.0, 2.0], 'b': ['x', None]})
+table = pyarrow.Table.from_pandas(frame)
+print(table.to_pydict(), pyarrow.compute.sum(table['a']))
+for name in ('mimalloc', 'jemalloc', 'system'):
+    pool = getattr(pyarrow, name + '_memory_pool')()
+    buffers = [pyarrow.allocate_buffer(1 << n, memory_pool=pool) for n in range(24)]
+    print(name, pool.bytes_allocated())
+    del buffers
+    print(pool.bytes_allocated())
+print(sklearn.linear_model.LinearRegression().fit(frame[['a']], [0, 1]).coef_.round(6))
+",
+    ) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = [python, "program.py"];
+    warm.warm_up(&program, &as_is);
+    warm.same(&program, &as_is);
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    assert!(!listed.contains("starts threads"), "{listed}");
+}
+
+#[test]
+fn packages_are_the_same_plainly_and_warm() {
+    let (full, venv) = environments();
+    let Some(venv) = venv else {
+        require::<()>("packages", None);
+        return;
+    };
+    let only = std::env::var("PREHEAT_PACKAGES_ONLY").ok();
+    let is_chosen = |package: &&Package| match &only {
+        Some(names) => names.split(',').any(|name| name == package.name),
+        None => full.is_some() || FEW.contains(&package.name),
+    };
+    let pending: Vec<_> = all().filter(is_chosen).collect();
+    let pending = Mutex::new(pending.into_iter());
+    let rows = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = pending.lock().expect("nobody has failed with it").next();
+                    let Some(package) = next else { return };
+                    let Some(python) = require(package.name, python(&venv, package.name)) else {
+                        continue;
+                    };
+                    let warm = Warm::with(python).expect("a directory");
+                    let row = row(&warm, package);
+                    rows.lock()
+                        .expect("nobody has failed with it")
+                        .push((row, package));
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().expect("nobody has failed with it");
+    rows.sort_by_key(|(row, _)| row.name.to_lowercase());
+    let table = table(&rows);
+    println!("{table}");
+    if let Some(path) = std::env::var_os("PREHEAT_PACKAGES_RESULTS") {
+        fs::write(path, &table).expect("the results are written");
+    }
+    let mut wrong = String::new();
+    for (row, package) in &rows {
+        let name = row.name;
+        if !row.differences.is_empty() {
+            let _ = writeln!(wrong, "== {name} differs:\n{}", row.differences);
+        }
+        if !row.is_visible {
+            let _ = writeln!(wrong, "== {name}: the change changes nothing");
+        }
+        let is_as_expected = match package.plain {
+            "" => row.is_warm(),
+            reason => row.starts.iter().all(|how| how.contains(reason)),
+        };
+        if !is_as_expected {
+            let _ = writeln!(wrong, "== {name}: {:#?}", row.starts);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The results as a table in Markdown.
+fn table(rows: &[(Row, &Package)]) -> String {
+    let mut text = String::from(
+        "| package | version | changed | first | after the change | later | changed back | equal |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
+    for (row, _) in rows {
+        let equal = if row.differences.is_empty() {
+            "yes"
+        } else {
+            "no"
+        };
+        let starts = row.starts.join(" | ");
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {starts} | {equal} |",
+            row.name, row.version, row.changed
+        );
+    }
+    text
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -180,7 +181,23 @@ impl Warm {
         assert_eq!(plain.err, warm.err, "{program:?}");
         assert_eq!(plain.out, warm.out, "{program:?}");
         assert_eq!(plain.status, warm.status, "{program:?}");
+        self.note(program);
         warm
+    }
+
+    /// Adds a program that was the same to the file that PREHEAT_PROGRAMS_RESULTS names.
+    fn note(&self, program: &[&str]) {
+        let Some(path) = std::env::var_os("PREHEAT_PROGRAMS_RESULTS") else {
+            return;
+        };
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        let here = self.directory.path().display().to_string();
+        let python = self.python.display().to_string();
+        let words = program.join(" ").replace(&python, "python");
+        let line = format!("{test}: {}\n", words.replace(&here, ".").escape_debug());
+        let file = fs::OpenOptions::new().create(true).append(true).open(path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.expect("the results are written");
     }
 
     /// A Python of the test's own, whose path is `venv/bin/python`; where its packages go.
