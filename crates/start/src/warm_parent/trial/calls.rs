@@ -410,9 +410,11 @@ pub(super) fn of_kernel(
 ) -> Option<(PathBuf, Question)> {
     /// Files that show the momentary state of a process or the machine; arguments and
     /// variables are tracked elsewhere.
-    const MOMENTARY: [&str; 16] = [
+    const MOMENTARY: [&str; 18] = [
         "/proc/self/maps",
         "/proc/self/smaps",
+        "/proc/self/smaps_rollup",
+        "/proc/self/io",
         "/proc/self/stat",
         "/proc/self/statm",
         "/proc/self/status",
