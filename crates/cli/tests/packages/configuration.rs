@@ -222,13 +222,14 @@ structlog.get_logger().error('failed', port=2)
         &[(
             "program.py",
             "import coloredlogs, logging
-coloredlogs.install(level='DEBUG', fmt='%(levelname)s %(message)s', isatty=False)
+coloredlogs.install(level='DEBUG', isatty=False)
 logging.debug('one')
 logging.error('two')
 ",
         )],
-        Set("COLOREDLOGS_LOG_LEVEL", "ERROR"),
-    ),
+        Set("COLOREDLOGS_LOG_FORMAT", "%(levelname)s %(message)s"),
+    )
+    .with("COLOREDLOGS_LOG_FORMAT", "%(message)s"),
     program(
         "traitlets",
         &[

@@ -92,7 +92,7 @@ print(colored('text', 'red', attrs=['bold']))
     ),
     module(
         "black",
-        &["-m", "black", "--diff", "-q", "untidy.py"],
+        &["-m", "black", "untidy.py"],
         &[
             ("untidy.py", UNTIDY),
             ("pyproject.toml", "[tool.black]\nline-length = 40\n"),
@@ -101,9 +101,9 @@ print(colored('text', 'red', attrs=['bold']))
     ),
     module(
         "isort",
-        &["-m", "isort", "--diff", "untidy.py"],
+        &["-m", "isort", "untidy.py"],
         &[("untidy.py", UNTIDY), (".isort.cfg", "[settings]\n")],
-        Write(".isort.cfg", "[settings]\nforce_single_line = true\n"),
+        Write(".isort.cfg", "[settings]\nreverse_sort = true\n"),
     ),
     module(
         "flake8",
@@ -160,7 +160,7 @@ check()
 print(jupyter_config_path()[0], jupyter_data_dir())
 ",
         )],
-        Set("JUPYTER_CONFIG_DIR", "/elsewhere"),
+        Set("JUPYTER_DATA_DIR", "/elsewhere"),
     ),
     module(
         "ipython",
@@ -168,6 +168,7 @@ print(jupyter_config_path()[0], jupyter_data_dir())
             "-m",
             "IPython",
             "--no-banner",
+            "--HistoryManager.enabled=False",
             "--colors=NoColor",
             "-c",
             "print(get_ipython().colors, answer)",
@@ -224,16 +225,17 @@ with fsspec.open('file://%s/made.txt' % __import__('os').getcwd(), 'w') as file:
         &[
             "-m",
             "pytest",
-            "-q",
+            "-p",
+            "no:terminal",
             "-p",
             "no:cacheprovider",
             "test_one.py",
         ],
         &[
             ("test_one.py", "def test_one(): assert 1\n"),
-            ("pytest.ini", "[pytest]\naddopts = --co\n"),
+            ("pytest.ini", "[pytest]\n"),
         ],
-        Write("pytest.ini", "[pytest]\naddopts = --setup-plan\n"),
+        Write("pytest.ini", "[pytest]\npython_functions = other_*\n"),
     )
     .plain("pytest"),
     program(
