@@ -98,7 +98,7 @@ pub struct LabArguments {
     pub python: Option<PathBuf>,
 
     /// Starts per experiment; the first one is reported separately [default: 10, 6 with a framework, 4 for sweeps; fewer if --budget runs out]
-    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// Measure less: fewer iterations, smaller sweeps, 4 starts, and frameworks only with --framework
@@ -174,7 +174,7 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 
     /// Starts per temperature; the very first is reported separately [default: 5, fewer if --budget runs out]
-    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// Temperatures of the starts, separated by commas: process (fresh process), disk (files evicted from the page cache), caches (empty compile caches), bytecode (no .pyc files: PYTHONPYCACHEPREFIX names an empty directory)

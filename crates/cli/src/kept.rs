@@ -333,12 +333,14 @@ mod tests {
             }
             _ => {
                 let is_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+                let at = text.ceil_char_boundary(at);
                 let Some(found) = text[at..].find(|c: char| c.is_ascii_digit()) else {
                     return text.to_owned();
                 };
                 let begin = text[..at + found]
-                    .rfind(|c| !is_number(c))
-                    .map_or(0, |at| at + 1);
+                    .char_indices()
+                    .rfind(|(_, c)| !is_number(*c))
+                    .map_or(0, |(at, c)| at + c.len_utf8());
                 let end = text[begin..]
                     .find(|c| !is_number(c))
                     .map_or(text.len(), |length| begin + length);

@@ -225,7 +225,10 @@ fn wrong_usage_is_reported() {
     fs::write(directory.join("a.json"), "[9, 1, 1, 1, 1, 1]").unwrap();
     for (arguments, why) in [
         (&["-", "-"][..], "standard input (-) can be read only once"),
-        (&["a.json", "--unit", "minutes"], "there are s, ms, us, ns"),
+        (
+            &["a.json", "--unit", "minutes"],
+            "[possible values: s, ms, us, ns]",
+        ),
         (
             &["a.json", "--json", "x", "--html", "x"],
             "point to the same file",

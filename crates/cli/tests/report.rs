@@ -127,10 +127,13 @@ fn rejects_files_that_are_not_results() {
         ("", "not JSON, or is truncated"),
         ("[1, 2", "not JSON, or is truncated"),
         (long.as_str(), "not JSON, or is truncated"),
-        ("[1, 2]", "not a `preheat run` or `preheat lab` result"),
+        (
+            "[1, 2]",
+            "not a `preheat run`, `lab`, `compare` or `start --measure` result",
+        ),
         (
             "{\"schema\": \"preheat.other/1\"}",
-            "not a `preheat run` or `preheat lab` result",
+            "not a `preheat run`, `lab`, `compare` or `start --measure` result",
         ),
         (
             "{\"schema\": \"preheat.run/1\"}",
@@ -160,7 +163,7 @@ fn rejects_files_that_are_not_results() {
     }
     let said = run(preheat().args(["report", "/nowhere/lab.json"]));
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("preheat lab --json"), "{}", said.err);
+    assert!(said.err.contains("wrote with --json"), "{}", said.err);
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn agrees(report: &RunReport, printed: &[f64], rounding: f64) {
 fn two_training_iterations_that_the_program_times() {
     let (report, printed) = timed("first-train");
     agrees(&report, &printed, 0.000_05);
-    assert_eq!(report.iteration, "steps of SGD");
+    assert_eq!(report.iteration, "steps of SGD, as timed at train.py:17–23");
     assert!(report.first_to_second.unwrap().estimate > 50.0);
     let region = &report.regions[0];
     assert_eq!(region.name, "train.py:17–23");

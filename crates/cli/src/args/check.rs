@@ -113,7 +113,7 @@ pub struct LimitArguments {
     pub cause: Vec<Limit>,
 
     /// Require at least this many starts
-    #[arg(long, value_name = "N", value_parser = super::values::starts(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = super::values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// The exit code that every start must have [default: 0]

@@ -74,7 +74,7 @@ pub struct CompareArguments {
 #[command(next_help_heading = "Options for commands")]
 pub struct LiveArguments {
     /// Starts per command; the first of each is reported separately [default: 10, fewer if --budget runs out]
-    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// Stop beginning new starts after this long [default: 120; none with --starts]

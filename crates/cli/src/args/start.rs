@@ -69,7 +69,7 @@ pub struct StartArguments {
     pub standby: Option<Form>,
 
     /// With --standby: the number to keep ready, 1 to 64 [default: 1]
-    #[arg(long, value_name = "N", value_parser = values::standbys(), requires = "standby")]
+    #[arg(long, value_name = "N", value_parser = values::standbys, requires = "standby")]
     pub standby_count: Option<usize>,
 
     /// Use only these remedies, separated by commas, instead of those chosen by --measure
@@ -131,7 +131,7 @@ pub struct StartArguments {
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
     /// With --measure: starts per configuration, at least 4; the first of each is a warm-up. There are 2 to 16 configurations [default: 6]
-    #[arg(long, value_name = "N", value_parser = values::starts(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
     /// With --measure: stop beginning new starts after this long [default: no limit]

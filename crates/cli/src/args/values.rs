@@ -1,7 +1,7 @@
-//! Parsers of flags whose values come from a list. clap shows the list in help, in errors with
-//! the nearest name, and in completions.
+//! Parsers of flags whose values come from a list or a range. clap shows a list in help, in
+//! errors with the nearest name, and in completions.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use preheat_analyze::compare::QUANTITIES;
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
@@ -73,10 +73,19 @@ pub fn unit() -> impl TypedValueParser<Value = Unit> {
     PossibleValuesParser::new(names).try_map(|text| text.parse::<Unit>())
 }
 
-pub fn starts() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MOST_STARTS as u64)
+/// A number of starts.
+pub fn starts(text: &str) -> anyhow::Result<usize> {
+    whole(text, MOST_STARTS)
 }
 
-pub fn standbys() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MOST_STANDBYS as u64)
+/// A number of standbys.
+pub fn standbys(text: &str) -> anyhow::Result<usize> {
+    whole(text, MOST_STANDBYS)
+}
+
+fn whole(text: &str, most: usize) -> anyhow::Result<usize> {
+    match text.parse() {
+        Ok(count) if (1..=most).contains(&count) => Ok(count),
+        _ => anyhow::bail!("expected a whole number from 1 to {most}"),
+    }
 }

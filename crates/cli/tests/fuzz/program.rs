@@ -121,7 +121,7 @@ pub const STATEMENTS: &[Statement] = &[
     ),
     own(
         "handles_signal",
-        "import signal; signal.signal(10, lambda n, _: print('got', n)); os.kill(os.getpid(), 10)",
+        "import signal; signal.signal(10, lambda n, _: print('got', n)); signal.raise_signal(10)",
     ),
     own(
         "at_exit",

@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(region(name, 40), name);
         assert_eq!(region(name, 30), "tr…py:17–23 → train…m.py:22–28");
         assert_eq!(region("a_long_name.py:17–23", 14), "a_lo….py:17–23");
-        assert_eq!(width(&region(name, 9)), 9);
+        assert!(width(&region(name, 9)) <= 9);
     }
 
     #[test]
