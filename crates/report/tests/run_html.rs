@@ -239,6 +239,18 @@ fn memory_is_described_and_a_few_pinned_bytes_are_not_shown() {
 }
 
 #[test]
+fn without_a_device_the_header_shows_host_memory_like_the_terminal() {
+    let mut report = common::run::report();
+    report.memory.device = None;
+    let host = report.memory.host.as_ref().expect("the fixture has it");
+    let shown = preheat_model::units::bytes(host.first.total);
+    let page = run_html(&report, &run_view::view());
+    let tile = page.split("host memory").nth(1).expect("a tile");
+    let tile = &tile[..tile.find("No device was used").expect("its text")];
+    assert!(tile.replace('\u{a0}', " ").contains(&shown), "{tile}");
+}
+
+#[test]
 fn backticks_in_a_note_become_code() {
     let mut report = common::run::report();
     report.notes.push("set `A=<1>` first".to_owned());

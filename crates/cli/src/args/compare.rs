@@ -14,7 +14,7 @@ use crate::show::ShowArguments;
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Compares two recordings made by `preheat run`, two results written by --json, or two commands that are run now with their starts interleaved at random. Time to first, the first and the steady iteration, warm-up, memory and every cause get a difference, a 95 % interval and a verdict (faster, slower, same, inconclusive). The report also names the cause, module, library or kernel that explains a difference.
+    before_help = "Compares two recordings made by `preheat run`, two results written by --json, or two commands that are run now with their starts interleaved at random. Time to first, the first and the steady iteration, warm-up, memory and every cause get a difference, a 95 % interval and a verdict (faster, slower, unchanged or inconclusive; smaller or larger for memory). The report also names the cause, module, library or kernel that explains a difference.
 
 The verdicts are corrected for the number of quantities compared: at most one comparison in twenty reports a difference between two equal programs. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is at least --min-change.",
     help_template = TEMPLATE,

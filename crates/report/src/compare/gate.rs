@@ -68,6 +68,9 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     let listed = if all { vec![] } else { open.clone() };
     let (slower, listed): (Vec<&Quantity>, Vec<&Quantity>) =
         (listed.into_iter()).partition(|of| of.uncorrected() == Some(Verdict::Slower));
+    // Only one side has them.
+    let (single, listed): (Vec<&Quantity>, Vec<&Quantity>) =
+        listed.into_iter().partition(|of| of.difference.is_none());
     let correction = format!(
         "Slower or larger, but not after correction for {} quantities",
         report.tests()
@@ -81,6 +84,7 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
         ("Slower or larger, but negligible", small, with_change),
         (&correction, slower, with_change),
         ("Inconclusive", listed, name),
+        ("Not compared", single, name),
     ];
     for (what, those, describe) in details.iter().filter(|(_, those, _)| !those.is_empty()) {
         text.push_str(&format!(" {what}: {}.", some(those, describe)));

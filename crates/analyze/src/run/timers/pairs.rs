@@ -59,6 +59,10 @@ pub(super) fn pairs(
     found
 }
 
+/// Readings that differ by this many nanoseconds more or less than the time between them are
+/// of two clocks, such as the realtime and the monotonic one: `clock_gettime` has several.
+const OTHER_CLOCK: u64 = 3_600_000_000_000;
+
 fn region(
     process: usize,
     places: &Places,
@@ -67,6 +71,10 @@ fn region(
     by_beginning: bool,
 ) -> Option<Found> {
     let difference = to.value.wrapping_sub(from.value) as i64;
+    let recorded = to.time.saturating_sub(from.time) as i64;
+    if !from.clock.is_cpu_time() && difference.abs_diff(recorded) > OTHER_CLOCK {
+        return None;
+    }
     let (begin, end) = match from.clock.is_cpu_time() {
         true => (from.time, to.time),
         false => as_read((from.time, to.time), difference),
@@ -215,7 +223,10 @@ fn by_order<'a>(readings: &[&'a Reading]) -> Vec<(&'a Reading, &'a Reading)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::Timers;
+    use super::super::super::trace::{Clock, Process, StartTrace};
     use super::super::fixture::{found, lengths, of_file, of_places, start};
+    use super::super::regions::regions;
     use super::*;
 
     #[test]
@@ -226,6 +237,33 @@ mod tests {
         assert_eq!(as_read((100, 200), -5), (100, 200));
         assert_eq!(as_read((100, 200), 0), (100, 200));
         assert_eq!(as_read((100, 200), 3_000_000_000), (100, 200));
+    }
+
+    #[test]
+    fn readings_of_two_clocks_are_not_a_region() {
+        let count = |second: u64| {
+            let reading = |time, place, value| Reading {
+                time,
+                thread: 0,
+                place,
+                clock: Clock::ClockGettime,
+                value,
+            };
+            let process = Process {
+                texts: ["", "a.c\01\0main", "a.c\02\0main"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                readings: vec![reading(0, 1, 5_000), reading(10, 2, second)],
+                ..Process::default()
+            };
+            let trace = StartTrace {
+                processes: vec![process],
+                ..StartTrace::default()
+            };
+            regions(&trace, &Timers::default()).all.len()
+        };
+        assert_eq!(count(5_010), 1);
+        assert_eq!(count(1_794_834_453_000_000_000), 0);
     }
 
     #[test]

@@ -144,18 +144,29 @@ fn memory(report: &RunReport) -> String {
             }
             tile("device memory", &bytes(device.total), &more)
         }
-        None => {
-            let more = match memory.resident_first {
-                Some(first) => format!(
-                    "peak; {} at {}. No device was used.",
-                    bytes(first),
-                    first_of(report)
-                ),
-                None => "peak. No device was used.".to_owned(),
-            };
-            tile("resident memory", &bytes(memory.resident_peak), &more)
-        }
+        None => host(report),
     }
+}
+
+/// Host memory as the terminal shows it: pages that processes share are divided among them.
+/// Recordings without its use have resident memory alone.
+fn host(report: &RunReport) -> String {
+    let memory = &report.memory;
+    let (total, words) = match (&memory.host, memory.resident_first) {
+        (Some(host), _) => {
+            let peak = host.peak.as_ref();
+            let peak = peak.map(|peak| format!(", peak {}", bytes(peak.total)));
+            let words = format!("at {}{}", first_of(report), peak.unwrap_or_default());
+            (host.first.total, words)
+        }
+        (None, Some(first)) => {
+            let words = format!("peak resident; {} at {}", bytes(first), first_of(report));
+            (memory.resident_peak, words)
+        }
+        (None, None) => (memory.resident_peak, "peak resident".to_owned()),
+    };
+    let more = format!("{words}. No device was used.");
+    tile("host memory", &bytes(total), &more)
 }
 
 fn run(report: &RunReport) -> Vec<String> {
