@@ -32,6 +32,21 @@ fn a_lock_between_processes() {
     );
 }
 
+/// A name that looks like the random one of a semaphore without a name.
+#[test]
+fn a_lock_with_a_short_name() {
+    let name = format!("/{:06}", std::process::id() % 1_000_000);
+    stays_its_own(
+        &format!(
+            "import _multiprocessing\n\
+             lock = _multiprocessing.SemLock(1, 1, 1, '{name}', True)\n"
+        ),
+        "import json, makes\nprint(makes.lock.acquire(False))\n",
+        "True\n",
+        "makes, which creates a semaphore that all starts would share",
+    );
+}
+
 #[test]
 fn memory_between_processes() {
     stays_its_own(
@@ -46,7 +61,8 @@ fn memory_between_processes() {
 #[test]
 fn an_exit_function_of_a_module_that_is_not_imported() {
     let Some(warm) = Warm::new() else { return };
-    let package = "import atexit\natexit.register(print, 'the module ends')\n";
+    let package = "import atexit, functools\n\
+        atexit.register(functools.partial(print, 'the module ends'))\n";
     fs::write(warm.venv().join("makes.py"), package).expect("it is written");
     let program = "import json, sys\nif sys.argv[1:]: sys.exit('early')\nimport makes\nprint(1)\n";
     fs::write(warm.directory.join("program.py"), program).expect("it is written");

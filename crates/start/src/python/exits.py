@@ -45,8 +45,6 @@ class Exits:
 
 
 def is_called(function, frame):
-    """Returns True for functions in Python, and for `print`, of modules that are installed."""
-    if function is not print and not hasattr(function, "__code__"):
-        return False
+    """Returns True for what modules that are installed register."""
     path = frame.f_code.co_filename
     return not path.startswith(LIBRARY) or "-packages" + os.sep in path

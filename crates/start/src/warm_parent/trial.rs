@@ -75,6 +75,8 @@ struct Process {
     /// The number of temporary directories that it may still create.
     permits: usize,
     permitted: Vec<PathBuf>,
+    /// The files of semaphores that it has created and not named.
+    semaphores: Vec<PathBuf>,
 }
 
 struct Thread {
@@ -273,9 +275,10 @@ impl<'a> Tracer<'a> {
             },
             Meaning::Writes(paths, what) => {
                 let mut harmful = paths.iter().filter(|path| !self.rules.is_harmless(path));
-                match harmful.find(|path| !process.is_permitted(path, what)) {
+                let is_new = call.creates_exclusively();
+                match harmful.find(|path| !process.is_permitted(path, what, is_new)) {
                     Some(path) => {
-                        call.discard_semaphore();
+                        call.discard_semaphore(&process.semaphores);
                         rules::writing(path, what)
                     }
                     None => return After::Changed(paths),
@@ -445,8 +448,16 @@ impl<'a> Tracer<'a> {
 }
 
 impl Process {
-    /// Returns true for an announced temporary directory, and for files in it.
-    fn is_permitted(&mut self, path: &std::path::Path, what: &str) -> bool {
+    /// Returns true for an announced temporary directory, for files in it, and for the file of
+    /// a semaphore before it is named: the C library creates it exclusively, under a random
+    /// name, and removes it afterwards.
+    fn is_permitted(&mut self, path: &std::path::Path, what: &str, is_new: bool) -> bool {
+        if rules::is_unnamed_semaphore(path) {
+            if is_new {
+                self.semaphores.push(path.to_owned());
+            }
+            return is_new || what == "removes" && self.semaphores.iter().any(|it| it == path);
+        }
         if self.permitted.iter().any(|above| path.starts_with(above)) {
             return true;
         }

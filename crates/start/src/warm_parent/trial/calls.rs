@@ -297,7 +297,7 @@ impl Call {
     }
 
     /// Removes the file of a semaphore that this call would have named, and will not.
-    pub(super) fn discard_semaphore(&self) {
+    pub(super) fn discard_semaphore(&self, created: &[PathBuf]) {
         let [first, second, ..] = self.arguments;
         let file = match self.number {
             #[cfg(target_arch = "x86_64")]
@@ -305,9 +305,21 @@ impl Call {
             libc::SYS_linkat => self.path(first as c_int, second),
             _ => None,
         };
-        if let Some(file) = file.filter(|file| rules::is_unnamed_semaphore(file)) {
+        if let Some(file) = file.filter(|file| created.contains(file)) {
             let _ = std::fs::remove_file(file);
         }
+    }
+
+    /// Returns true if this call opens a file that must not exist yet.
+    pub(super) fn creates_exclusively(&self) -> bool {
+        let flags = match self.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => self.arguments[1],
+            libc::SYS_openat => self.arguments[2],
+            _ => 0,
+        };
+        let exclusively = libc::O_CREAT | libc::O_EXCL;
+        flags as c_int & exclusively == exclusively
     }
 
     /// Signal 0 only checks that a process exists.

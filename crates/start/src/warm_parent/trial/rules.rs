@@ -140,11 +140,11 @@ pub(super) fn is_unnamed_semaphore(path: &Path) -> bool {
     name.is_some_and(|name| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Returns true for the semaphore that joblib creates and removes when it is imported, and for
-/// those without a name; no other gets one.
+/// Returns true for the semaphore that joblib creates and removes when it is imported; no other
+/// gets a name.
 fn is_tried_semaphore(path: &Path) -> bool {
     let name = path.as_os_str().as_bytes().strip_prefix(SEMAPHORES);
-    is_unnamed_semaphore(path) || name.is_some_and(|name| name.starts_with(b"joblib-"))
+    name.is_some_and(|name| name.starts_with(b"joblib-"))
 }
 
 /// Describes a write to a path, as a predicate of the module.
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn only_semaphores_of_joblib_get_a_name() {
         for (path, is_tried) in [
-            ("/dev/shm/sem.kd66Q2", true),
+            ("/dev/shm/sem.kd66Q2", false),
             ("/dev/shm/sem.joblib-12-x7_ab", true),
             ("/dev/shm/sem.mp-kd66Q2", false),
             ("/dev/shm/kd66Q2", false),
