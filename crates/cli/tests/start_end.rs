@@ -42,11 +42,43 @@ fn make_library(warm: &Warm) {
         __attribute__((destructor)) static void end(void) { write(1, \"unloaded\\n\", 9); }";
     fs::write(warm.directory.join("acts.c"), source).expect("written");
     let compiled = Command::new("gcc")
-        .args(["-shared", "-fPIC", "-o", "acts.so", "acts.c"])
+        // The name is that of a library of the system.
+        .args(["-shared", "-fPIC", "-o", "libutil.so", "acts.c"])
         .current_dir(warm.directory.path())
         .status()
         .expect("a C compiler starts");
     assert!(compiled.success());
+}
+
+/// An exit function that a `.pth` file registers is called last, and sees all modules.
+#[test]
+fn a_function_that_was_registered_before_preheat() {
+    let Some(warm) = Warm::new() else { return };
+    let module = "import atexit\n\
+        def last():\n    import json\n    print('state', getattr(json, 'mine', None))\n\
+        atexit.register(last)\n";
+    fs::write(warm.venv().join("registers.py"), module).expect("written");
+    fs::write(warm.venv().join("zz.pth"), "import registers\n").expect("written");
+    let program = "import json, ctypes\nsetattr(json, 'mine', 5)\n";
+    fs::write(warm.directory.join("program.py"), program).expect("written");
+    let words = ["venv/bin/python", "program.py"];
+    warm.warm_up(&words, &as_is);
+    assert_eq!(warm.same(&words, &as_is).out, "state 5\n");
+}
+
+/// A line that is added after the last import may show the objects of the parent.
+#[test]
+fn a_changed_program_that_looks_at_all_objects() {
+    let Some(warm) = Warm::new() else { return };
+    let program = "import gc, json, decimal\nprint(1)\n";
+    fs::write(warm.directory.join("program.py"), program).expect("written");
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "program.py"];
+    warm.warm_up(&words, &as_is);
+    let changed = format!("{program}print(len(gc.get_objects()) > 2000)\n");
+    fs::write(warm.directory.join("program.py"), changed).expect("written");
+    let started = warm.started(&words).output().expect("it starts");
+    assert_eq!(Observed::of(started).out, "1\nTrue\n");
 }
 
 /// A generator acts when it is closed exactly if `generators.py` predicts that it may.

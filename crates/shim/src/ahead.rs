@@ -188,7 +188,7 @@ fn futex(what: c_int, value: u32, time: *const libc::timespec) {
     };
 }
 
-fn monotonic() -> i64 {
+pub(crate) fn monotonic() -> i64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

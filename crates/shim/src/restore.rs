@@ -6,11 +6,12 @@
 //! exec and the end of the program wait here: an exec would replace the process that is
 //! being restored, and a fork would copy it halfway.
 
+use crate::ahead::monotonic;
 use crate::recorder::system::Errno;
 use crate::start;
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The beginning of the page.
 #[repr(C)]
@@ -29,6 +30,9 @@ const PAGE_BYTES: usize = 4096;
 
 /// The longest wait: the other process kills this one if a restore takes as long.
 const LONGEST_SECONDS: i64 = 60;
+
+/// A wait has taken as long.
+static IS_OVERDUE: AtomicBool = AtomicBool::new(false);
 
 static PAGE: AtomicPtr<Shared> = AtomicPtr::new(null_mut());
 
@@ -90,13 +94,15 @@ pub(crate) fn wait() {
         tv_sec: 1,
         tv_nsec: 0,
     };
-    for _ in 0..LONGEST_SECONDS {
-        if page.state.load(Ordering::Acquire) != UNDER_WAY {
+    let until = monotonic() + LONGEST_SECONDS;
+    while page.state.load(Ordering::Acquire) == UNDER_WAY {
+        if IS_OVERDUE.load(Ordering::Relaxed) || monotonic() > until {
+            // The other process is gone. Nobody else waits as long.
+            IS_OVERDUE.store(true, Ordering::Relaxed);
             return;
         }
         // SAFETY: the word lives as long as the process, and the time is valid. Not private:
-        // another process wakes us. A wait that ends early is repeated less often, which does
-        // no harm.
+        // another process wakes us. A signal ends the wait early, and it is repeated.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,

@@ -26,7 +26,9 @@ pub const MOST_STANDBYS: usize = 64;
 
 /// Prefixes of variables that the driver and the libraries above it read when they are
 /// initialized. A program that sets one of them would come too late.
-const LIBRARIES: [&str; 6] = ["CUDA_", "NVIDIA_", "CUBLAS", "CUDNN_", "PYTORCH_", "CUPY_"];
+const LIBRARIES: [&str; 8] = [
+    "CUDA_", "NVIDIA_", "CUBLAS", "CUDNN_", "PYTORCH_", "CUPY_", "XLA_", "JAX_",
+];
 
 /// Prefixes of other variables that the state of a standby depends on: by these, launchers
 /// choose a GPU, and frameworks configure themselves.

@@ -223,24 +223,26 @@ fn ask(
 ) -> Result<Program, Why> {
     std::thread::scope(|scope| {
         let verify = || parent.is_right_for(wish.invocation);
-        let verifying = std::thread::Builder::new().spawn_scoped(scope, verify);
-        let verified = || match verifying.map(|thread| thread.join()) {
-            Ok(Ok(verified)) => verified,
-            // The thread could not be started, or panicked.
-            Ok(Err(_)) | Err(_) => verify(),
+        let verification = move || {
+            let verifying = std::thread::Builder::new().spawn_scoped(scope, verify);
+            move || match verifying.map(|thread| thread.join()) {
+                Ok(Ok(verified)) => verified,
+                // The thread could not be started, or panicked.
+                Ok(Err(_)) | Err(_) => verify(),
+            }
         };
-        ask_and_go(parent, standby, wish, inherited, told, began, verified)
+        ask_and_go(parent, standby, wish, inherited, told, began, verification)
     })
 }
 
-fn ask_and_go(
+fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
     parent: &Parent,
     standby: Option<&Waiting>,
     wish: &Wish<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
-    verified: impl FnOnce() -> Result<(), Why>,
+    verification: impl FnOnce() -> V,
 ) -> Result<Program, Why> {
     let gone = |why: io::Error| {
         if standby.is_some() {
@@ -299,6 +301,9 @@ fn ask_and_go(
         }
         return Err(STRANGE.into());
     };
+    // Not before the child has answered, which may take long: its inputs could change
+    // meanwhile.
+    let verified = verification();
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     group::join(&[child.supervisor(), child.process()])?;

@@ -154,7 +154,7 @@ def daemon():
 def native_library():
     import ctypes
 
-    library.native = ctypes.CDLL("./acts.so")
+    library.native = ctypes.CDLL("./libutil.so")
 
 
 def native_buffer():

@@ -60,7 +60,8 @@ class End:
         self.gc = gc
         self.finalizers = Finalizers(load("generators.py")["waits_in_try"])
         texts = sources(plan)
-        self.is_exempt = not is_observed(plan, texts)
+        # Exit functions that `.pth` files have registered are called after `prepare`.
+        self.is_exempt = not plan.earlier_exits and not is_observed(plan, texts)
         if self.is_exempt and self.finalizers.any_acts(gc.get_objects()):
             self.is_exempt = False
         self.native = load("native.py")["Native"](plan, texts) if self.is_exempt else None
@@ -102,6 +103,11 @@ class End:
         try:
             streams = (sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)
             if any(now is not then for now, then in streams) or len(sys._current_frames()) > 1:
+                return False
+            # A flush that fails calls this, and every call of Python code calls those.
+            if sys.unraisablehook is not sys.__unraisablehook__:
+                return False
+            if sys.gettrace() or sys.getprofile():
                 return False
             distributed = sys.modules.get("torch.distributed.distributed_c10d")
             return not (distributed and distributed._world.pg_map)

@@ -37,6 +37,9 @@ PACKAGES = {
     "yaml",
 }
 
+# Where they are: a library of the same name elsewhere may be the program's own.
+SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/cuda")
+
 # Libraries of the system, by the beginning of their names up to the first period or hyphen.
 LIBRARIES = {
     "ld",
@@ -147,7 +150,8 @@ def is_known(path, roots):
         if root.endswith(("/site-packages/", "/dist-packages/")) and path.startswith(root):
             package = path[len(root) :].partition("/")[0]
             return package.partition(".")[0] in PACKAGES
-    return file.partition(".")[0].partition("-")[0] in LIBRARIES
+    is_system = path.startswith((*SYSTEM, sys.base_prefix + "/lib/"))
+    return is_system and file.partition(".")[0].partition("-")[0] in LIBRARIES
 
 
 def is_logging(environment):
