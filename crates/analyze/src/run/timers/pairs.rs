@@ -250,7 +250,7 @@ mod tests {
                 value,
             };
             let process = Process {
-                texts: ["", "a.c\01\0main", "a.c\02\0main"]
+                texts: ["", "a.c\x001\0main", "a.c\x002\0main"]
                     .map(str::to_owned)
                     .to_vec(),
                 readings: vec![reading(0, 1, 5_000), reading(10, 2, second)],
