@@ -68,8 +68,11 @@ fn agree(report: &RunReport, printed: &[f64]) {
     let found = regions(report);
     assert_eq!(found.len(), printed.len(), "{found:?} and {printed:?}");
     for (found, printed) in found.iter().zip(printed) {
-        let apart = (found - printed).abs();
-        assert!(apart <= ROUNDING + NEAR * printed, "{found} and {printed}");
+        let difference = (found - printed).abs();
+        assert!(
+            difference <= ROUNDING + NEAR * printed,
+            "{found} and {printed}"
+        );
     }
     for region in &report.regions {
         let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
@@ -86,8 +89,8 @@ fn one_pair_of_numbers(report: &RunReport) {
     let timed = regions(report);
     let iterations = [report.first.unwrap(), report.second.unwrap().estimate];
     for (iteration, timed) in iterations.iter().zip(&timed) {
-        let apart = (iteration / timed - 1.0).abs();
-        assert!(apart < 0.01, "{iterations:?} and {timed}");
+        let deviation = (iteration / timed - 1.0).abs();
+        assert!(deviation < 0.01, "{iterations:?} and {timed}");
     }
     let ratio = report.first_to_second.unwrap().estimate;
     let (first, second) = (&report.regions[0], report.regions.last().unwrap());

@@ -239,19 +239,26 @@ assert train() == plain
 print("same")
 "#;
 
-#[test]
-fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
-    let Some(python) = require("torch", support::python_with("torch")) else {
+/// Runs `code`, which loads a file of preheat's Python code, where a framework is installed.
+fn prints_same(framework: &str, code: &str, file: &str) {
+    let Some(python) = require(framework, support::python_with(framework)) else {
         return;
     };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/operations.py");
-    let said = run(Command::new(python).args(["-c", TRAINS]).arg(file));
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python");
+    let said = run(Command::new(python)
+        .args(["-c", code])
+        .arg(directory.join(file)));
     assert_eq!(
         (said.out.as_str(), said.code),
         ("same\n", Some(0)),
         "{}",
         said.err
     );
+}
+
+#[test]
+fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
+    prints_same("torch", TRAINS, "operations.py");
 }
 
 /// Compiles with JAX on the CPU, in a process that is observed, and in one that has read the
@@ -299,17 +306,7 @@ print("same")
 
 #[test]
 fn executables_of_jax_are_read_ahead() {
-    let Some(python) = require("jax", support::python_with("jax")) else {
-        return;
-    };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python/frameworks.py");
-    let said = run(Command::new(python).args(["-c", COMPILES]).arg(file));
-    assert_eq!(
-        (said.out.as_str(), said.code),
-        ("same\n", Some(0)),
-        "{}",
-        said.err
-    );
+    prints_same("jax", COMPILES, "frameworks.py");
 }
 
 /// By which the end of a process is seen; `None` if it has gone already.

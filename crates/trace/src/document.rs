@@ -11,7 +11,7 @@ use crate::start::{Unusable, open};
 /// A longer file is not one that preheat wrote.
 const LONGEST: u64 = 64 << 20;
 
-/// What is wrong with a document. Displayed after its name.
+/// The reason that a document cannot be used. Displayed after its name.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
     #[error("{0}")]

@@ -142,7 +142,9 @@ impl<'a> Case<'a> {
             let is_undefined = outcome.how.contains(AHEAD) || self.program.has("f_generator");
             let differs = |name: &str, plain: &str, started: &str| {
                 let is_same = plain == started
-                    || is_undefined && self.apart(plain.into()) == self.apart(started.into());
+                    || is_undefined
+                        && self.without_finalizers(plain.into())
+                            == self.without_finalizers(started.into());
                 match is_same {
                     true => String::new(),
                     false => {
@@ -186,8 +188,8 @@ impl<'a> Case<'a> {
         (observed, left, repeated)
     }
 
-    /// A text without the lines of finalizers, and how often each of these was there.
-    fn apart(&self, mut text: String) -> (String, Vec<usize>) {
+    /// The text without the lines that finalizers print, and the number of times each was printed.
+    fn without_finalizers(&self, mut text: String) -> (String, Vec<usize>) {
         let mut counts = Vec::new();
         for line in self.program.finalizers() {
             // Texts of files are shown with escapes.

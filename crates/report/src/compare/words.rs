@@ -160,25 +160,38 @@ pub(super) fn sentence(text: &str) -> String {
 /// The verdict on a quantity as a word. With a star, it did not survive the correction for
 /// the number of quantities, which [`correction`] explains.
 pub(super) fn verdict(quantity: &Quantity) -> String {
-    match quantity.uncorrected() {
-        Some(verdict) => format!("{} *", verdict.word(quantity.unit)),
+    match starred(quantity) {
+        Some(word) => format!("{word} *"),
         None => quantity.verdict.word(quantity.unit).to_owned(),
     }
 }
 
+/// The word before the star of a quantity that has one.
+pub(super) fn starred(quantity: &Quantity) -> Option<&'static str> {
+    Some(quantity.uncorrected()?.word(quantity.unit))
+}
+
 /// The verdict on a cause; see [`verdict`].
 pub(super) fn verdict_on_cause(change: &CauseChange) -> String {
-    match change.uncorrected() {
-        Some(verdict) => format!("{} *", verdict.word(Unit::Seconds)),
+    match starred_cause(change) {
+        Some(word) => format!("{word} *"),
         None => change.verdict.word(Unit::Seconds).to_owned(),
     }
 }
 
-/// The meaning of a star after these verdicts, if any of them has one, where p-values are
-/// corrected for `tests` tests.
-pub(super) fn correction(verdicts: &[String], tests: usize) -> Option<String> {
+/// The word before the star of a cause that has one.
+pub(super) fn starred_cause(change: &CauseChange) -> Option<&'static str> {
+    Some(change.uncorrected()?.word(Unit::Seconds))
+}
+
+/// The meaning of the star after these words, if there are any, where p-values are corrected
+/// for `tests` tests.
+pub(super) fn correction(
+    starred: impl IntoIterator<Item = &'static str>,
+    tests: usize,
+) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
-    for word in verdicts.iter().filter_map(|of| of.strip_suffix(" *")) {
+    for word in starred {
         if !words.contains(&word) {
             words.push(word);
         }
@@ -261,12 +274,11 @@ mod tests {
 
     #[test]
     fn a_star_is_explained_once() {
-        let stars = ["slower *", "unchanged", "larger *", "slower *"].map(str::to_owned);
         assert_eq!(
-            correction(&stars, 19).unwrap(),
+            correction(["slower", "larger", "slower"], 19).unwrap(),
             "* slower or larger, but not after correction for 19 quantities"
         );
-        assert_eq!(correction(&["slower".to_owned()], 19), None);
+        assert_eq!(correction([], 19), None);
     }
 
     #[test]

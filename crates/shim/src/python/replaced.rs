@@ -34,7 +34,8 @@ unsafe extern "C" fn execve(
     names: Pointer,
 ) -> Pointer {
     restore::wait();
-    // SAFETY: as above.
+    // SAFETY: Python's own call of `execve`, whose code was stored before this function took its
+    // place.
     unsafe {
         let real: Named = std::mem::transmute(EXECVE.load(Ordering::Acquire));
         real(module, arguments, count, names)

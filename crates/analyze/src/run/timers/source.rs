@@ -515,7 +515,7 @@ mod tests {
     fn constant_keys_are_variables() {
         let source = "t['a'] = time()\nwork\nt[\"b\"] = time()\nprint(t['b'] - t['a'])\n";
         assert_eq!(found(source).differences, [(1, 3)]);
-        // Which element is meant is not known.
+        // The element is not known, so every pair is possible.
         let source = "t['a'] = time()\nwork\nt['b'] = time()\nprint(t[x] - t[y])\n";
         assert!(found(source).differences.contains(&(1, 3)));
     }

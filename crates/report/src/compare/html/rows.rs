@@ -5,7 +5,9 @@ use preheat_model::compare::{CompareReport, Level, Quantity};
 use super::field::Field;
 use super::{class, sign};
 use crate::compare::order::reasons;
-use crate::compare::words::{change, correction, interval, sentence, signed, value, verdict};
+use crate::compare::words::{
+    change, correction, interval, sentence, signed, starred, value, verdict,
+};
 use crate::html::escape::escape;
 use crate::units::{ABSENT, tie};
 
@@ -25,8 +27,8 @@ pub(super) fn table(
         .iter()
         .map(|quantity| row(quantity, &field, name(quantity)))
         .collect();
-    let verdicts: Vec<String> = quantities.iter().map(|of| verdict(of)).collect();
-    let whys: String = correction(&verdicts, report.tests())
+    let starred = quantities.iter().filter_map(|of| starred(of));
+    let whys: String = correction(starred, report.tests())
         .into_iter()
         .chain(reasons(quantities))
         .map(|why| format!("<p class=\"note\">{}</p>", escape(&tie(&sentence(&why)))))

@@ -3,7 +3,9 @@
 use preheat_model::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
-use super::super::words::{changed, correction, interval, signed, value, verdict_on_cause};
+use super::super::words::{
+    changed, correction, interval, signed, starred_cause, value, verdict_on_cause,
+};
 use super::bars::Sides;
 use super::style_of;
 use crate::terminal::cells::name as cut;
@@ -67,13 +69,13 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     let about = "changes on the path from exec to the end of the first iteration";
     screen.paragraph(&lead, 2, Style::Dim, about);
     table(screen, &shown);
-    let verdicts: Vec<String> = (shown.iter().map(|change| verdict_on_cause(change))).collect();
+    let starred = shown.iter().filter_map(|change| starred_cause(change));
     // The table of quantities may have explained the star already.
     let explained = report
         .quantities
         .iter()
         .any(|of| of.uncorrected().is_some());
-    if let Some(stars) = correction(&verdicts, report.tests()).filter(|_| !explained) {
+    if let Some(stars) = correction(starred, report.tests()).filter(|_| !explained) {
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &stars);
     }
     let rest = rest(same, open);

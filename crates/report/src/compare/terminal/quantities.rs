@@ -3,7 +3,7 @@
 use preheat_model::compare::{CompareReport, Quantity};
 
 use super::super::order::reasons;
-use super::super::words::{correction, verdict};
+use super::super::words::{correction, starred};
 use super::table::{Row, Table};
 use crate::terminal::{Screen, Style, clean};
 
@@ -17,8 +17,8 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     let rows = rows.map(|quantity| Row::new(clean(&quantity.name), quantity));
     Table::new(rows.collect(), screen.terminal.width).show(screen, "");
     let all: Vec<&Quantity> = report.quantities.iter().collect();
-    let verdicts: Vec<String> = all.iter().map(|quantity| verdict(quantity)).collect();
-    let stars = correction(&verdicts, report.tests());
+    let starred = report.quantities.iter().filter_map(starred);
+    let stars = correction(starred, report.tests());
     for why in stars.into_iter().chain(reasons(&all)) {
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &why);
     }

@@ -6,7 +6,7 @@ use preheat_model::run::Cause;
 
 use super::super::{ComparePage, class, sign};
 use crate::compare::words::{
-    changed, correction, ends, interval, sentence, signed, value, verdict_on_cause,
+    changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
 };
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::cut::cut;
@@ -43,8 +43,8 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     if !shown.is_empty() {
         html.push_str(&rows(&shown));
     }
-    let verdicts: Vec<String> = causes.iter().map(verdict_on_cause).collect();
-    if let Some(stars) = correction(&verdicts, page.report.tests()) {
+    let starred = causes.iter().filter_map(starred_cause);
+    if let Some(stars) = correction(starred, page.report.tests()) {
         let text = escape(&sentence(&stars));
         html.push_str(&format!("<p class=\"note\">{text}</p>"));
     }
