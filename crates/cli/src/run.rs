@@ -60,7 +60,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
     }
 
     // The command has run: from here on, errors do not change the exit code.
-    if let Err(why) = show(&targets, &output, arguments) {
+    if let Err(why) = show(&targets, &output, &manifest, arguments) {
         complain(&format!("{why:#}"));
     }
     Ok(code)
@@ -75,20 +75,42 @@ fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
         1 => "one start".to_owned(),
         count => format!("{count} starts"),
     };
-    let why = manifest
-        .notes
-        .iter()
-        .find(|note| note.contains("recording.json"));
-    let why = why.map_or("recording.json could not be written", String::as_str);
     Some(format!(
-        "the recording of {starts} is lost: {why}. The command has run; use --output to choose a \
-         directory on another disk"
+        "the recording of {starts} is lost: {}. The command has run; use --output to choose a \
+         directory on another disk",
+        why_not_written(manifest)
     ))
 }
 
+fn why_not_written(manifest: &Manifest) -> &str {
+    let mut notes = manifest.notes.iter();
+    let why = notes.find(|note| note.contains("recording.json"));
+    why.map_or("recording.json could not be written", String::as_str)
+}
+
+/// A note on the starts after the last one for which `recording.json` was written.
+fn lost_starts(manifest: &Manifest, saved: &Manifest) -> Option<String> {
+    let all = manifest.starts.len();
+    let lost = all.saturating_sub(saved.starts.len());
+    (lost > 0).then(|| {
+        format!(
+            "Recordings of starts are lost ({lost} of {all}): {}; use --output to choose a \
+             directory on another disk.",
+            why_not_written(manifest)
+        )
+    })
+}
+
 /// Shows the recording that was just written, as `preheat report` would.
-fn show(targets: &Targets<RunFormat>, output: &Path, arguments: &RunArguments) -> Result<()> {
-    let recording = recorded::read(output)?;
+fn show(
+    targets: &Targets<RunFormat>,
+    output: &Path,
+    manifest: &Manifest,
+    arguments: &RunArguments,
+) -> Result<()> {
+    let mut recording = recorded::read(output)?;
+    let lost = lost_starts(manifest, &recording.manifest);
+    recording.manifest.notes.extend(lost);
     let findings = analyze(&recording);
     let written = targets.write_run(&recording, &findings);
     let page = output.join(PAGE);

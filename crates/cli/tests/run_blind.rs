@@ -231,3 +231,37 @@ fn a_recording_that_cannot_be_written_is_said_to_be_lost() {
         said.err
     );
 }
+
+#[test]
+fn starts_that_are_lost_on_a_full_disk_are_counted() {
+    let directory = Directory::new();
+    fs::create_dir(directory.join("disk")).expect("it is created");
+    let mounted = |script: &str| {
+        let mut command = Command::new("unshare");
+        command
+            .current_dir(directory.path())
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+            .arg(format!("mount -t tmpfs -o size=1m none disk && {script}"))
+            .arg(env!("CARGO_BIN_EXE_preheat"));
+        command
+    };
+    if !mounted("true")
+        .output()
+        .is_ok_and(|out| out.status.success())
+    {
+        println!("skipped: nothing can be mounted here");
+        return;
+    }
+    // The second start fills the disk of the recording.
+    let command = "test -e ran && head -c 2M /dev/zero > disk/filler; touch ran";
+    let said = run(&mut mounted(&format!(
+        "exec \"$0\" run --starts 3 --json run.json --output disk/recording -- sh -c '{command}'"
+    )));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+    let report: RunReport = serde_json::from_str(&text).expect("it is a report");
+    assert_eq!(report.starts.len(), 1);
+    let part = "Recordings of starts are lost (2 of 3)";
+    assert_eq!(notes(&report, part), 1, "{:?}", report.notes);
+    assert_eq!(notes(&report, "No space left"), 1, "{:?}", report.notes);
+}

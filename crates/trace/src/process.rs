@@ -87,14 +87,17 @@ pub(crate) fn decode<R: Read + Seek>(source: &mut R, exec: u64) -> Result<Decode
     let header = layout.header;
     let mut buffer = vec![0; BLOCK];
     let definitions = Definitions::read(source, &layout, &mut buffer, &mut problems);
+    // Records that a full disk prevented have nothing to do with the limit of the file.
+    let reached_limit = header.state != State::NoSpace as u32;
     let process = Process {
         pid: header.pid,
         parent: header.parent,
         began: header.began.saturating_sub(exec),
         symbols: definitions.symbols,
         texts: definitions.texts,
-        dropped: header.dropped,
-        full_at: (header.full_at != 0).then(|| header.full_at.saturating_sub(exec)),
+        dropped: if reached_limit { header.dropped } else { 0 },
+        full_at: (reached_limit && header.full_at != 0)
+            .then(|| header.full_at.saturating_sub(exec)),
         ..Process::default()
     };
     let mut decoder = Decoder::new(process, definitions.shapes, header.began, exec);

@@ -376,9 +376,12 @@ fn a_recorder_that_stopped_leaves_a_note() {
         (State::Off, "disabled itself"),
     ] {
         let mut file = ProcessFile::new(100, at(0));
-        file.state(state, 0, 0);
+        let dropped = if state == State::NoSpace { 3 } else { 0 };
+        file.state(state, dropped, at(dropped));
         let process = read(&file);
         assert!(process.notes[0].contains(word), "{:?}", process.notes);
+        // The limit of the file was not reached.
+        assert_eq!(process.dropped, 0);
     }
 }
 
