@@ -519,3 +519,75 @@ import _remote_module_non_scriptable
     assert_eq!(fs::read_dir(&temporary).expect("it is there").count(), 0);
     assert!(!left_out(&warm).contains("instantiator"));
 }
+
+/// Imports may try a directory for temporary files, if they remove what they create there.
+#[test]
+fn temporary_files_that_an_import_removes_are_harmless() {
+    let attempt = "import os, pathlib, tempfile
+with tempfile.TemporaryDirectory() as directory:
+    source = pathlib.Path(directory, 'source')
+    source.touch()
+    os.link(source, pathlib.Path(directory, 'link'))
+    found = len(os.listdir(directory))
+with tempfile.NamedTemporaryFile(suffix='.so') as file:
+    file.write(b'x')
+with tempfile.TemporaryFile() as file:
+    file.write(b'x')
+";
+    let left = "import os, tempfile\nfound = tempfile.mkdtemp()\n";
+    let linked = "import os, tempfile
+with tempfile.TemporaryDirectory() as directory:
+    os.link('program.py', os.path.join(directory, 'linked'))
+";
+    let symbolic = "import os, tempfile
+with tempfile.TemporaryDirectory() as directory:
+    os.symlink('/', os.path.join(directory, 'root'))
+";
+    // The same name at each start: others may look for it.
+    let fixed = "import os, tempfile
+path = os.path.join(tempfile.gettempdir(), 'tmp.lock')
+os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+os.unlink(path)
+";
+    for (content, why) in [
+        (attempt, None),
+        (left, Some("leaves")),
+        (linked, Some("creates")),
+        (symbolic, Some("creates")),
+        (fixed, Some("writes")),
+    ] {
+        let program = "import json, tries\nprint(getattr(tries, 'found', None) == 2)\n";
+        let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+            return;
+        };
+        fs::write(installed.join("tries.py"), content).expect("it is written");
+        let temporary = warm.directory.join("temporary");
+        fs::create_dir(&temporary).expect("a directory for the test");
+        let how = |command: &mut Command| {
+            command.env("TMPDIR", &temporary);
+        };
+        let names = || fs::read_dir(&temporary).expect("it is there").count();
+        warm.warm_up(&PROGRAM, &how);
+        let before = names();
+        let (said, out) = agrees(&warm, &PROGRAM, &how);
+        assert!(said.contains("started warm"), "{said}");
+        assert_eq!(out.trim(), if why.is_none() { "True" } else { "False" });
+        // The plain and the warm start leave theirs behind, and no other process does.
+        let is_left = usize::from(content == left);
+        assert_eq!((before, names()), (is_left, 3 * is_left), "{content}");
+        let listed = left_out(&warm);
+        match why {
+            Some(why) => {
+                let expected = format!("not ahead: tries, which {why}");
+                assert!(listed.contains(&expected), "{listed}");
+            }
+            None => {
+                assert!(!listed.contains("not ahead"), "{listed}");
+                // Its answer depends on the directory.
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o750);
+                fs::set_permissions(&temporary, mode).expect("it can be");
+                notices(&warm, &PROGRAM, &how, "temporary has changed");
+            }
+        }
+    }
+}

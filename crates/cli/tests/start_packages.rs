@@ -107,6 +107,74 @@ print(sklearn.linear_model.LinearRegression().fit(frame[['a']], [0, 1]).coef_.ro
     assert!(!listed.contains("starts threads"), "{listed}");
 }
 
+/// filelock creates a temporary directory when it is imported, and keeps the process ID; a lock
+/// that is created in the program works as ever.
+#[test]
+fn filelock_is_imported_ahead() {
+    let Some(warm) = with_package(
+        "filelock",
+        "import sys
+known = 'filelock' in sys.modules
+import filelock, os
+with filelock.FileLock('a.lock') as lock:
+    print(lock.is_locked, filelock.FileLock('a.lock', timeout=0).is_locked)
+child = os.fork()
+if child == 0:
+    with filelock.FileLock('a.lock'):
+        os._exit(7)
+print(os.waitpid(child, 0)[1] >> 8)
+print(known, file=open('known', 'w'))
+",
+    ) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = [python, "program.py"];
+    warm.warm_up(&program, &as_is);
+    // The plain start of the two comes first, so this file is the warm one's.
+    warm.same(&program, &as_is);
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    let known = fs::read_to_string(warm.directory.join("known")).expect("it was written");
+    assert_eq!(known, "True\n", "{listed}");
+}
+
+/// JAX imports filelock. Almost nothing is left to import in a warm start of a training step.
+#[test]
+fn jax_is_imported_ahead() {
+    let Some(warm) = with_package(
+        "jax",
+        "import sys
+known = set(sys.modules)
+import jax, jax.numpy as jnp
+@jax.jit
+def train(weights, x):
+    gradient = jax.grad(lambda weights: jnp.mean(jax.nn.relu(x @ weights) ** 2))(weights)
+    return weights - 0.01 * gradient
+weights = jax.random.normal(jax.random.key(0), (16, 16))
+for _ in range(3):
+    weights = train(weights, jnp.ones((4, 16)))
+print(jax.device_get(weights).tobytes().hex())
+left = sorted(name for name in set(sys.modules) - known)
+print(len(left), *left[:20], file=open('left', 'w'))
+",
+    ) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = [python, "program.py"];
+    let how = |command: &mut std::process::Command| {
+        command.env("JAX_PLATFORMS", "cpu");
+    };
+    warm.warm_up(&program, &how);
+    // The plain start of the two comes first, so this file is the warm one's.
+    warm.same(&program, &how);
+    let left = fs::read_to_string(warm.directory.join("left")).expect("it was written");
+    let count = left.split_whitespace().next();
+    let count: usize = count.and_then(|it| it.parse().ok()).expect("a number");
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    assert!(count <= 5, "{left}{listed}");
+}
+
 #[test]
 fn packages_are_the_same_plainly_and_warm() {
     let (full, venv) = environments();

@@ -24,6 +24,9 @@ RENEWED.add("scipy.stats._distribution_infrastructure")
 NAMES = "torch.distributed._composable.contract"
 RENEWED.add(NAMES)
 
+# Packages that keep the process ID, and compare it in order to notice a fork.
+NOTICE_FORKS = {"filelock"}
+
 
 class Draws:
     """Records what is drawn in this process from now on."""
@@ -60,7 +63,9 @@ class Draws:
 
     def process(self, frame):
         """Modules of the standard library read it again after a fork."""
-        if is_package(frame.f_code.co_filename) and module_of(frame) not in RENEWED:
+        if not is_package(frame.f_code.co_filename) or module_of(frame) in RENEWED:
+            return
+        if not notices_forks(frame):
             self.why = self.why or "keeps the process ID when it is imported"
 
     def is_renewed(self, frame):
@@ -142,6 +147,20 @@ def is_package(path):
 
 def module_of(frame):
     return str(frame.f_globals.get("__name__"))
+
+
+def notices_forks(frame):
+    """Returns True for a package that notices a fork, in code that runs when it is imported. An
+    object that another module creates at its import must be the program's."""
+    package = module_of(frame).partition(".")[0]
+    while frame and package in NOTICE_FORKS:
+        name = module_of(frame)
+        if name.startswith(("importlib.", "_frozen_importlib")):
+            return True
+        if is_package(frame.f_code.co_filename) and name.partition(".")[0] != package:
+            return False
+        frame = frame.f_back
+    return False
 
 
 class Renewal:

@@ -5,7 +5,7 @@
 //! another answer now, the parent is not used.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fmt::Write;
 use std::fs;
 use std::io::{self, Read};
@@ -44,10 +44,13 @@ pub(crate) enum Question {
     Names,
     /// Only that the path exists.
     Presence,
+    /// Whether files can be created in a directory: like `Rights`, with the state of its file
+    /// system.
+    Writable,
 }
 
 impl Question {
-    const ALL: [(Question, char); 7] = [
+    const ALL: [(Question, char); 8] = [
         (Question::File, 'f'),
         (Question::Rights, 'r'),
         (Question::Link, 'l'),
@@ -55,6 +58,7 @@ impl Question {
         (Question::Content, 'c'),
         (Question::Names, 'n'),
         (Question::Presence, 'p'),
+        (Question::Writable, 'w'),
     ];
 
     fn letter(self) -> char {
@@ -81,9 +85,10 @@ impl Question {
         to.push(' ');
         let written = match self {
             Question::File => fs::metadata(path).map(|is| write_identity(&is, to)),
-            Question::Rights => fs::metadata(path).map(|is| {
-                write_identity(&is, to);
-                let _ = write!(to, " {} {} {:o}", is.uid(), is.gid(), is.mode());
+            Question::Rights => fs::metadata(path).map(|is| write_rights(&is, to)),
+            Question::Writable => fs::metadata(path).and_then(|is| {
+                write_rights(&is, to);
+                write_room(path, to)
             }),
             Question::Link => fs::symlink_metadata(path).map(|is| write_identity(&is, to)),
             Question::Listing => fs::metadata(path).map(|is| write_exact(&is, to)),
@@ -112,6 +117,30 @@ fn write_identity(is: &fs::Metadata, to: &mut String) {
     } else {
         write_exact(is, to);
     }
+}
+
+fn write_rights(is: &fs::Metadata, to: &mut String) {
+    write_identity(is, to);
+    let _ = write!(to, " {} {} {:o}", is.uid(), is.gid(), is.mode());
+}
+
+/// Writes whether this process may create files in a directory, and whether its file system has
+/// space and numbers left for them. Quotas do not show.
+fn write_room(path: &Path, to: &mut String) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
+    // and so has filled it.
+    let (may, is) = unsafe {
+        if libc::statvfs(path.as_ptr(), is.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let may = libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) == 0;
+        (may, is.assume_init())
+    };
+    let has_numbers = is.f_files == 0 || is.f_favail > 0;
+    let _ = write!(to, " {may} {}", is.f_bavail > 0 && has_numbers);
+    Ok(())
 }
 
 fn write_exact(is: &fs::Metadata, to: &mut String) {

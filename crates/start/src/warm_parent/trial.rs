@@ -18,13 +18,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use libc::{c_int, pid_t};
 
 use super::ledger::{Ledger, Question};
 use breakpoints::Trap;
-use calls::{Call, Meaning};
+use calls::{Call, Creates, Meaning};
 pub(crate) use rules::Rules;
 
 /// The longest message.
@@ -52,6 +52,8 @@ pub(crate) struct Tracer<'a> {
     ledger: Ledger,
     /// Directories outside the installed packages that were listed, but not by an import.
     strict: HashSet<PathBuf>,
+    /// The names of all temporary files and directories.
+    names: HashSet<PathBuf>,
     /// The reason why the last trial was stopped.
     verdict: Option<String>,
     trap: Option<Trap>,
@@ -72,9 +74,11 @@ struct Process {
     is_program: bool,
     /// The directory that an import will list next to search for modules.
     searches: Option<PathBuf>,
-    /// The number of temporary directories that it may still create.
+    /// Files and directories with random names that it has created for temporary files. An
+    /// import has to remove them again.
+    scratch: Vec<PathBuf>,
+    /// The number of them that it may leave behind.
     permits: usize,
-    permitted: Vec<PathBuf>,
     /// The files of semaphores that it has created and not named.
     semaphores: Vec<PathBuf>,
 }
@@ -92,6 +96,8 @@ enum After {
     Stream(c_int),
     Host,
     Changed(Vec<PathBuf>),
+    /// It has created something for temporary files.
+    Created(PathBuf),
 }
 
 impl<'a> Tracer<'a> {
@@ -131,6 +137,7 @@ impl<'a> Tracer<'a> {
             threads: HashMap::new(),
             ledger: Ledger::default(),
             strict: HashSet::new(),
+            names: HashSet::new(),
             verdict: None,
             trap: None,
             has_begun: false,
@@ -153,10 +160,7 @@ impl<'a> Tracer<'a> {
             if !libc::WIFSTOPPED(status) {
                 self.threads.remove(&thread);
                 if let Some(process) = self.processes.remove(&thread) {
-                    process
-                        .permitted
-                        .iter()
-                        .for_each(|path| drop(fs::remove_dir_all(path)));
+                    process.scratch.iter().for_each(|path| discard(path));
                 }
                 if thread == self.parent {
                     return self.left();
@@ -205,7 +209,7 @@ impl<'a> Tracer<'a> {
         if !self.processes.contains_key(&process) {
             let above = memory::status(thread, "PPid").unwrap_or(0);
             let mut inherited = self.processes.get(&above).cloned().unwrap_or_default();
-            inherited.permitted.clear();
+            inherited.scratch.clear();
             self.processes.insert(process, inherited);
         }
         let after = After::Nothing;
@@ -274,9 +278,22 @@ impl<'a> Tracer<'a> {
                 None => return After::Asked(asked),
             },
             Meaning::Writes(paths, what) => {
+                match &paths[..] {
+                    _ if process.is_program => {}
+                    [path] if self.rules.is_unnamed(path, call.creates()) => {
+                        return After::Changed(paths);
+                    }
+                    // The same name in two processes is not random.
+                    [path]
+                        if self.rules.is_scratch(path, call.creates())
+                            && self.names.insert(path.clone()) =>
+                    {
+                        return After::Created(path.clone());
+                    }
+                    _ => {}
+                }
                 let mut harmful = paths.iter().filter(|path| !self.rules.is_harmless(path));
-                let is_new = call.creates_exclusively();
-                match harmful.find(|path| !process.is_permitted(path, what, is_new)) {
+                match harmful.find(|path| !process.is_permitted(path, what, call)) {
                     Some(path) => {
                         call.discard_semaphore(&process.semaphores);
                         rules::writing(path, what)
@@ -312,9 +329,25 @@ impl<'a> Tracer<'a> {
             }
             After::Stream(fd) => self.ledger.asked_stream(fd),
             After::Host => self.ledger.asked_host(),
-            After::Changed(paths) => paths.iter().for_each(|path| self.ledger.changed(path)),
+            After::Changed(paths) => paths.iter().for_each(|path| self.changed(is_trial, path)),
+            After::Created(path) => {
+                self.changed(is_trial, &path);
+                let process = self.processes.get_mut(&process).filter(|_| result >= 0);
+                process
+                    .into_iter()
+                    .for_each(|it| it.scratch.push(path.clone()));
+            }
         }
         false
+    }
+
+    /// Notes a harmless change. Whether it succeeds in a directory for temporary files depends
+    /// on the directory and its file system.
+    fn changed(&mut self, is_trial: bool, path: &Path) {
+        self.ledger.changed(path);
+        if !is_trial && let Some(directory) = self.rules.temporary_directory(path) {
+            self.ledger.asked(directory.to_owned(), Question::Writable);
+        }
     }
 
     fn asked(&mut self, process: pid_t, is_trial: bool, path: PathBuf, question: Question) {
@@ -353,9 +386,15 @@ impl<'a> Tracer<'a> {
                 self.has_begun = true;
                 self.trap = Trap::set(process);
             }
-            b"ours" => known.is_ours = true,
+            b"ours" | b"program" => {
+                known.is_ours = word == b"ours";
+                known.is_program |= !known.is_ours;
+                if let Some(path) = known.leaves_behind() {
+                    let why = format!("leaves {} behind when it is imported", path.display());
+                    self.stop(process, why);
+                }
+            }
             b"theirs" | b"library" => (known.is_ours, known.is_program) = (false, false),
-            b"program" => (known.is_ours, known.is_program) = (false, true),
             b"trial" => (known.is_trial, known.is_prefix) = (true, false),
             b"prefix" => {
                 known.is_prefix = true;
@@ -404,18 +443,13 @@ impl<'a> Tracer<'a> {
     /// Writes the ledger. Directories in which imports search for modules are omitted: the
     /// names in them are compared elsewhere.
     fn finish(&mut self, searched: &HashSet<PathBuf>) {
-        let permitted: Vec<PathBuf> = self
-            .processes
-            .values()
-            .flat_map(|it| it.permitted.clone())
-            .collect();
-        let (rules, strict) = (&self.rules, &self.strict);
+        let (rules, strict, names) = (&self.rules, &self.strict, &self.names);
         self.ledger.retain(|path, question| {
             let is_search = question == Question::Listing
                 && searched.contains(path)
                 && !rules.is_installed(path)
                 && !strict.contains(path);
-            !is_search && !permitted.iter().any(|above| path.starts_with(above))
+            !is_search && !path.ancestors().any(|above| names.contains(above))
         });
         let mut records = self.ledger.records();
         if self.trap.is_none() {
@@ -448,25 +482,45 @@ impl<'a> Tracer<'a> {
 }
 
 impl Process {
-    /// Returns true for an announced temporary directory, for files in it, and for the file of
-    /// a semaphore before it is named: the C library creates it exclusively, under a random
-    /// name, and removes it afterwards.
-    fn is_permitted(&mut self, path: &std::path::Path, what: &str, is_new: bool) -> bool {
+    /// Returns true for paths in its temporary directories, and for the file of a semaphore
+    /// before it is named: the C library creates it exclusively, under a random name, and
+    /// removes it afterwards.
+    fn is_permitted(&mut self, path: &Path, what: &str, call: &Call) -> bool {
         if rules::is_unnamed_semaphore(path) {
+            let is_new = call.creates() == Creates::File;
             if is_new {
                 self.semaphores.push(path.to_owned());
             }
             return is_new || what == "removes" && self.semaphores.iter().any(|it| it == path);
         }
-        if self.permitted.iter().any(|above| path.starts_with(above)) {
-            return true;
-        }
-        let is_new = what == "creates" && self.permits > 0 && rules::is_temporary(path);
-        if is_new {
-            self.permits -= 1;
-            self.permitted.push(path.to_owned());
-        }
-        is_new
+        // A link could lead out of the directory.
+        self.has_created(path)
+            && !call.links_symbolically()
+            && call.linked().is_none_or(|file| self.has_created(&file))
+    }
+
+    fn has_created(&self, path: &Path) -> bool {
+        let is_direct = path.components().all(|part| part != Component::ParentDir);
+        is_direct && self.scratch.iter().any(|above| path.starts_with(above))
+    }
+
+    /// A temporary file or directory that an import has not removed, if there are more than it
+    /// may leave behind.
+    fn leaves_behind(&self) -> Option<&Path> {
+        let mut left = self
+            .scratch
+            .iter()
+            .filter(|path| path.symlink_metadata().is_ok());
+        left.nth(self.permits).map(PathBuf::as_path)
+    }
+}
+
+fn discard(path: &Path) {
+    // Most are gone.
+    if path.is_dir() {
+        let _ = fs::remove_dir_all(path);
+    } else {
+        let _ = fs::remove_file(path);
     }
 }
 

@@ -32,6 +32,16 @@ pub(super) enum Meaning {
     Acts(String),
 }
 
+/// A new file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Creates {
+    Nothing,
+    File,
+    Directory,
+    /// A file without a name, which exists as long as it is open.
+    Unnamed,
+}
+
 const TERMINAL: [u64; 2] = [libc::TCGETS, libc::TIOCGWINSZ];
 
 impl Call {
@@ -298,28 +308,49 @@ impl Call {
 
     /// Removes the file of a semaphore that this call would have named, and will not.
     pub(super) fn discard_semaphore(&self, created: &[PathBuf]) {
-        let [first, second, ..] = self.arguments;
-        let file = match self.number {
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_link => self.path(libc::AT_FDCWD, first),
-            libc::SYS_linkat => self.path(first as c_int, second),
-            _ => None,
-        };
-        if let Some(file) = file.filter(|file| created.contains(file)) {
+        if let Some(file) = self.linked().filter(|file| created.contains(file)) {
             let _ = std::fs::remove_file(file);
         }
     }
 
-    /// Returns true if this call opens a file that must not exist yet.
-    pub(super) fn creates_exclusively(&self) -> bool {
+    /// The file to which this call gives another name.
+    pub(super) fn linked(&self) -> Option<PathBuf> {
+        let [first, second, ..] = self.arguments;
+        match self.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => self.path(libc::AT_FDCWD, first),
+            libc::SYS_linkat => self.path(first as c_int, second),
+            _ => None,
+        }
+    }
+
+    pub(super) fn links_symbolically(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.number == libc::SYS_symlink {
+            return true;
+        }
+        self.number == libc::SYS_symlinkat
+    }
+
+    /// The object that this call creates, if it fails where one exists.
+    pub(super) fn creates(&self) -> Creates {
         let flags = match self.number {
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_open => self.arguments[1],
-            libc::SYS_openat => self.arguments[2],
+            libc::SYS_mkdir => return Creates::Directory,
+            libc::SYS_mkdirat => return Creates::Directory,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => self.arguments[1] as c_int,
+            libc::SYS_openat => self.arguments[2] as c_int,
             _ => 0,
         };
         let exclusively = libc::O_CREAT | libc::O_EXCL;
-        flags as c_int & exclusively == exclusively
+        if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+            Creates::Unnamed
+        } else if flags & exclusively == exclusively {
+            Creates::File
+        } else {
+            Creates::Nothing
+        }
     }
 
     /// Signal 0 only checks that a process exists.

@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::calls::Creates;
 use crate::warm_parent::ledger::{Ledger, Question};
 use crate::warm_parent::variables::Environment;
 
@@ -55,13 +56,37 @@ impl Rules<'_> {
     fn is_tried_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let directory = path.parent().unwrap_or(path);
+        name.len() == 8 && is_by_chance(name) && self.is_for_temporary(directory)
+    }
+
+    /// Returns true for a new file or directory with a random name of `tempfile`, in a directory
+    /// for temporary files.
+    pub(super) fn is_scratch(&self, path: &Path, creates: Creates) -> bool {
+        let directory = path.parent().unwrap_or(path);
+        matches!(creates, Creates::File | Creates::Directory)
+            && is_temporary(path)
+            && self.is_for_temporary(directory)
+    }
+
+    /// Returns true for a file without a name in a directory for temporary files.
+    pub(super) fn is_unnamed(&self, directory: &Path, creates: Creates) -> bool {
+        creates == Creates::Unnamed && self.is_for_temporary(directory)
+    }
+
+    /// The directory for temporary files that this path is, or is in.
+    pub(super) fn temporary_directory<'b>(&self, path: &'b Path) -> Option<&'b Path> {
+        let directory = path.parent().filter(|it| self.is_for_temporary(it));
+        directory.or(Some(path).filter(|it| self.is_for_temporary(it)))
+    }
+
+    fn is_for_temporary(&self, directory: &Path) -> bool {
         let named = ["TMPDIR", "TEMP", "TMP"]
             .iter()
             .filter_map(|it| self.variable(it.as_bytes()));
         let mut all = named
             .map(|value| Path::new(OsStr::from_bytes(value)))
             .chain(TEMPORARY.iter().map(Path::new));
-        name.len() == 8 && is_by_chance(name) && all.any(|known| known == directory)
+        all.any(|known| known == directory)
     }
 
     fn variable(&self, name: &[u8]) -> Option<&[u8]> {
@@ -117,11 +142,16 @@ fn is_compiled(path: &Path) -> bool {
     is_in_cache || path.extension().is_some_and(|ending| ending == "pyc")
 }
 
-/// Returns true for names of directories that `tempfile` creates.
-pub(super) fn is_temporary(path: &Path) -> bool {
+/// Returns true for names of files and directories that `tempfile` creates: `tmp`, eight random
+/// characters, and perhaps an ending.
+fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    name.strip_prefix(b"tmp")
-        .is_some_and(|rest| rest.len() == 8 && is_by_chance(rest))
+    let rest = name
+        .strip_prefix(b"tmp")
+        .and_then(|it| it.split_at_checked(8));
+    rest.is_some_and(|(random, ending)| {
+        is_by_chance(random) && (ending.is_empty() || ending.starts_with(b"."))
+    })
 }
 
 /// Returns true for random names of `tempfile`.
@@ -195,7 +225,28 @@ mod tests {
         for path in ["/tmp/report.txt", "/home/r098thtc", "/tmp/tmp9qqzvw1y"] {
             assert!(!rules.is_harmless(Path::new(path)), "{path}");
         }
-        assert!(is_temporary(Path::new("/tmp/tmp9qqzvw1y")));
+        for (path, creates, is_scratch) in [
+            ("/tmp/tmp9qqzvw1y", Creates::Directory, true),
+            ("/scratch/tmp9qqzvw1y.so", Creates::File, true),
+            ("/tmp/tmp9qqzvw1y", Creates::Nothing, false),
+            ("/tmp/tmp9qqzvw1y", Creates::Unnamed, false),
+            ("/tmp/tmp9qqzvw1y-lock", Creates::File, false),
+            ("/tmp/tmp9qq", Creates::File, false),
+            ("/tmp/a/tmp9qqzvw1y", Creates::File, false),
+            ("/home/tmp9qqzvw1y", Creates::File, false),
+        ] {
+            assert_eq!(
+                rules.is_scratch(Path::new(path), creates),
+                is_scratch,
+                "{path}"
+            );
+        }
+        assert!(rules.is_unnamed(Path::new("/scratch"), Creates::Unnamed));
+        assert!(!rules.is_unnamed(Path::new("/scratch"), Creates::File));
+        let directory = |path| rules.temporary_directory(Path::new(path));
+        assert_eq!(directory("/tmp/r098thtc"), Some(Path::new("/tmp")));
+        assert_eq!(directory("/scratch"), Some(Path::new("/scratch")));
+        assert_eq!(directory("/home/x"), None);
         assert!(rules.is_installed(Path::new("/lib/python3")));
         assert!(!rules.is_installed(Path::new("/lib/python3x")));
         assert!(rules.is_own(Path::new("/run/preheat/x")));
