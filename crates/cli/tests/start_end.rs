@@ -54,16 +54,55 @@ fn make_library(warm: &Warm) {
 #[test]
 fn a_function_that_was_registered_before_preheat() {
     let Some(warm) = Warm::new() else { return };
-    let module = "import atexit\n\
-        def last():\n    import json\n    print('state', getattr(json, 'mine', None))\n\
-        atexit.register(last)\n";
-    fs::write(warm.venv().join("registers.py"), module).expect("written");
-    fs::write(warm.venv().join("zz.pth"), "import registers\n").expect("written");
+    let packages = warm.venv();
     let program = "import json, ctypes\nsetattr(json, 'mine', 5)\n";
     fs::write(warm.directory.join("program.py"), program).expect("written");
+    fs::write(packages.join("zz.pth"), "import registers\n").expect("written");
     let words = ["venv/bin/python", "program.py"];
-    warm.warm_up(&words, &as_is);
-    assert_eq!(warm.same(&words, &as_is).out, "state 5\n");
+    for (head, register) in [
+        ("def last():", "atexit.register(last)"),
+        // Arguments are not known, so this one cannot be registered again.
+        ("def last(*_):", "atexit.register(last, 1)"),
+    ] {
+        let body = "    import json\n    print('state', getattr(json, 'mine', None))";
+        let module = format!("import atexit\n{head}\n{body}\n{register}\n");
+        fs::write(packages.join("registers.py"), module).expect("written");
+        let _ = warm.preheat(&["--stop", "all"]).output();
+        warm.warm_up(&words, &as_is);
+        assert_eq!(warm.same(&words, &as_is).out, "state 5\n", "{register}");
+    }
+}
+
+/// Two things that a `.pth` file may do before preheat begins, and that do not matter to the end of
+/// the program: an import of importlib, which renames the module of the weak reference callbacks of the
+/// import system, and the registration of an exit function.
+#[test]
+fn a_pth_file_leaves_the_end_short() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::write(packages.join("zz.pth"), "import registers\n").expect("written");
+    // By a name that is not in this file: else nothing would be exempt.
+    let program = "import gc, json, ctypes, decimal\n\
+        print(getattr(gc, '_'.join(['get', 'freeze', 'count']))() > 0)\n\
+        handler = ctypes.cast(ctypes.CDLL(None).puts, ctypes.c_void_p)\n\
+        ctypes.CDLL(None)['__cxa_' + 'atexit'](handler, b'called by the C library', None)\n";
+    fs::write(warm.directory.join("program.py"), program).expect("written");
+    let words = ["venv/bin/python", "program.py"];
+    for (module, out) in [
+        ("import importlib.util\n", ""),
+        (
+            "import atexit\n@atexit.register\ndef last():\n    print('last')\n",
+            "last\n",
+        ),
+    ] {
+        fs::write(packages.join("registers.py"), module).expect("written");
+        let _ = warm.preheat(&["--stop", "all"]).output();
+        warm.warm_up(&words, &as_is);
+        let started = warm.started(&words).output().expect("it starts");
+        let started = Observed::of(started).warm(&words);
+        // Exit functions of native code are skipped.
+        assert_eq!(started.out, format!("True\n{out}"), "{module}");
+    }
 }
 
 /// A line that is added after the last import may show the objects of the parent.

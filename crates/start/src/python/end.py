@@ -60,8 +60,8 @@ class End:
         self.gc = gc
         self.finalizers = Finalizers(load("generators.py")["waits_in_try"])
         texts = sources(plan)
-        # Exit functions that `.pth` files have registered are called after `prepare`.
-        self.is_exempt = not plan.earlier_exits and not is_observed(plan, texts)
+        # Other exit functions may be called after `prepare`.
+        self.is_exempt = plan.is_last and not is_observed(plan, texts)
         if self.is_exempt and self.finalizers.any_acts(gc.get_objects()):
             self.is_exempt = False
         self.native = load("native.py")["Native"](plan, texts) if self.is_exempt else None

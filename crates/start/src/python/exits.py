@@ -1,5 +1,8 @@
 """Functions that modules register with `atexit` when they are imported.
 
+`.pth` files import some modules before preheat begins. Their functions would be called after
+preheat's, so they are registered again (`register_first`).
+
 A start that does not import such a module, because it fails or takes another branch, must not
 notice its function. So a trial calls the functions, after everything else. Functions of the
 standard library are not called: they flush streams, or serve objects that the program makes.
@@ -48,3 +51,55 @@ def is_called(function, frame):
     """Returns True for what modules that are installed register."""
     path = frame.f_code.co_filename
     return not path.startswith(LIBRARY) or "-packages" + os.sep in path
+
+
+class Listing:
+    """Collects the functions that are registered: `atexit.unregister` compares each with its
+    argument."""
+
+    def __init__(self):
+        self.functions = []
+
+    def __eq__(self, other):
+        self.functions.append(other)
+        return False
+
+    __hash__ = None
+
+
+# Flags of code that accepts any number of arguments.
+VARIABLE = 0x04 | 0x08
+
+
+def register_first(register):
+    """Calls `register`, which registers a function that must be called after all others. Returns
+    False if others are called even later."""
+    atexit = sys.modules.get("atexit")
+    if atexit is None:
+        register()
+        return True
+    listing = Listing()
+    atexit.unregister(listing)
+    earlier = listing.functions
+    # Their arguments are not known. Before 3.14 the order is that in which they were registered.
+    is_known = len(earlier) == atexit._ncallbacks() and all(map(takes_nothing, earlier))
+    if not is_known or len(earlier) > 1 and sys.version_info >= (3, 14):
+        register()
+        return False
+    for each in earlier:
+        atexit.unregister(each)
+    register()
+    for each in earlier:
+        atexit.register(each)
+    return True
+
+
+def takes_nothing(function):
+    """Returns True for functions and methods that can only be registered without arguments."""
+    is_method = type(function) is type(Listing().__eq__)
+    if not is_method and type(function) is not type(takes_nothing):
+        return False
+    code = function.__code__
+    return not code.co_flags & VARIABLE and (
+        code.co_argcount + code.co_kwonlyargcount == int(is_method)
+    )

@@ -88,17 +88,14 @@ def add(path, known, end, last):
 
 
 def at_exit(record):
-    """Registers a function; the one that is registered first is called last. Returns the number
-    of those that were registered before, and are called later."""
+    """Registers a function; the one that is registered first is called last."""
     known = "atexit" in sys.modules
     import atexit
 
-    earlier = atexit._ncallbacks()
     atexit.register(record)
     # Before 3.10 the functions belong to the module, which must stay.
     if not known and sys.version_info >= (3, 10):
         sys.modules.pop("atexit", None)
-    return earlier
 
 
 def watch_imports(record, local, learning):

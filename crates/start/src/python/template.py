@@ -136,7 +136,10 @@ class Making:
         # Called when the program exits, after all functions that it has registered.
         plan.last = []
         plan.finalizes = defines_finalizers(plan)
-        plan.earlier_exits = load("learn.py")["at_exit"](lambda: [each() for each in plan.last])
+        at_exit = load("learn.py")["at_exit"]
+        plan.is_last = load("exits.py")["register_first"](
+            lambda: at_exit(lambda: [each() for each in plan.last])
+        )
         self.probe, self.chance = load("probe.py"), load("chance.py")
         self.base = Base(plan, self.probe["descriptors"]())
         self.tools = self.probe["Tools"](tracer, self.chance, load)
