@@ -214,10 +214,12 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
     if seconds < LEAST {
         return None;
     }
+    // Scaled like all of them, of which they are a part.
+    let in_first_seconds = within.seconds * seconds / all.seconds;
     let once = ALLOCATE + all.bytes as f64 * ALLOCATE_BYTE;
     let saving = (seconds - once).max(0.0);
     let of_first = case.report.first.unwrap_or(0.0);
-    let much = within.seconds > 0.0 && within.seconds >= MUCH_OF_FIRST * of_first;
+    let much = in_first_seconds > 0.0 && in_first_seconds >= MUCH_OF_FIRST * of_first;
     let mut what = format!(
         "{} {} of device memory, {} in all",
         match all.number {
@@ -231,7 +233,7 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
         what.push_str(&format!(
             ", {} of them ({}) in the first iteration",
             within.number,
-            units::duration(within.seconds)
+            units::duration(in_first_seconds)
         ));
     }
     what.push_str(&format!(
@@ -260,7 +262,7 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
     suggestion.remedy.helps = helps;
     suggestion.remedy.later = (within.number > 0 && saving > 0.0).then(|| Later {
         of: "the first iteration".to_owned(),
-        seconds: within.seconds,
+        seconds: in_first_seconds,
         after: 0,
     });
     Some(suggestion)
