@@ -82,6 +82,8 @@ fn agree(report: &RunReport, printed: &[f64]) {
         );
         assert!(region.name.contains(':'), "{}", region.name);
     }
+    let unpaired = (report.notes.iter()).find(|note| note.contains("belong to no timed region"));
+    assert_eq!(unpaired, None);
 }
 
 /// The first and the second iteration are those that the program times, and nothing else.

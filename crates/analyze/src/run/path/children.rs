@@ -66,6 +66,12 @@ pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     name.starts_with("triton-") || COMPILERS.contains(&name) || COMPILERS.contains(&plain)
 }
 
+/// Returns true if a process is `preheat start`, which is not the program that it starts.
+pub(in crate::run) fn is_preheat_start(process: &Process) -> bool {
+    let verb = process.arguments.get(1).map(String::as_str);
+    name(process) == "preheat" && verb == Some("start")
+}
+
 /// Returns true if a process is a worker that compiles kernels while it is busy.
 pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
     let mut arguments = process.arguments.iter();
@@ -255,6 +261,18 @@ mod tests {
             program: path.to_owned(),
             ..Process::default()
         }
+    }
+
+    #[test]
+    fn the_start_of_a_program_is_not_the_program() {
+        let process = |program: &str, verb: &str| Process {
+            program: program.to_owned(),
+            arguments: vec!["preheat".into(), verb.into()],
+            ..Process::default()
+        };
+        assert!(is_preheat_start(&process("/usr/bin/preheat", "start")));
+        assert!(!is_preheat_start(&process("/usr/bin/preheat", "lab")));
+        assert!(!is_preheat_start(&process("/usr/bin/python3", "start")));
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod sweep;
 mod tally;
 
 pub(super) use catalogue::{Catalogue, ItemId, Meant};
-pub(super) use children::{is_compiler, name as program_name};
+pub(super) use children::{is_compiler, is_preheat_start, name as program_name};
 pub(super) use names::thread_name;
 pub(super) use parts::{Part, at_most};
 pub(super) use phases::{main_thread, root};

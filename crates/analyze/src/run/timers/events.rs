@@ -33,6 +33,7 @@ pub(super) fn events(number: usize, process: &Process, places: &Places) -> Vec<F
                 },
                 from: places.of(from).to_vec(),
                 known: true,
+                read: [from.time, to.time],
                 execution: Execution {
                     process: number,
                     thread: from.thread as usize,

@@ -99,6 +99,7 @@ fn region(
         },
         from: without_instances(begins),
         known,
+        read: [from.time, to.time],
         execution,
     })
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::Timers;
-use super::super::path::{is_compiler, root};
+use super::super::path::{is_compiler, is_preheat_start, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::events::events;
 use super::pairs::pairs;
@@ -117,12 +117,13 @@ impl Region {
     }
 }
 
-/// Finds the regions of a start. Compilers run by the program are skipped: their timers are
-/// not the program's own code.
+/// Finds the regions of a start. Compilers run by the program and `preheat start` are
+/// skipped: their timers are not the program's own code.
 pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     let root = root(trace);
     let processes = (trace.processes.iter().enumerate())
-        .filter(|(number, process)| Some(*number) == root || !is_compiler(process));
+        .filter(|(number, process)| Some(*number) == root || !is_compiler(process))
+        .filter(|(_, process)| !is_preheat_start(process));
     let mut found = Vec::new();
     let mut regions = Regions::default();
     for (number, process) in processes {
@@ -173,8 +174,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
 
 /// Adds the lines whose readings are in none of these pairs.
 fn unpaired(process: &Process, places: &Places, pairs: &[Found], lines: &mut Vec<(Frame, usize)>) {
-    let both = |found: &Found| [found.execution.begin, found.execution.end];
-    let paired: HashSet<u64> = pairs.iter().flat_map(both).collect();
+    let paired: HashSet<u64> = pairs.iter().flat_map(|found| found.read).collect();
     for reading in &process.readings {
         if reading.clock == Clock::CudaEvent || paired.contains(&reading.time) {
             continue;
@@ -217,6 +217,9 @@ pub(super) struct Found {
     pub key: Key,
     pub from: Vec<Frame>,
     pub known: bool,
+    /// The times at which the two readings were recorded. The execution is as long as the
+    /// difference that the program calculates.
+    pub read: [u64; 2],
     pub execution: Execution,
 }
 
