@@ -572,7 +572,7 @@ fn a_region_fails_a_comparison_only_if_gated() {
     let nothing = Behind::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!((report.verdict, report.regressed), (Verdict::Slower, false));
-    let note = "Base does not time train.py:40–46.";
+    let note = "only new times train.py:40–46";
     assert!(
         report.notes.iter().any(|other| other == note),
         "{:?}",

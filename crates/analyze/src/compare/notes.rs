@@ -74,20 +74,21 @@ fn left_out(side: &str, report: &RunReport) -> Vec<String> {
     notes
 }
 
-/// Notes on regions that only one side times, which cannot be compared.
-pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Vec<String> {
-    let side = |names: &[String], other: &str| {
+/// A note on regions that only one side times, which cannot be compared.
+pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Option<String> {
+    let side = |names: &[String], side: &str| {
         let listed = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         let more = match names.len() {
             0..=3 => String::new(),
             all => format!(" and {} more", all - 3),
         };
-        (!names.is_empty()).then(|| format!("{other} does not time {listed}{more}."))
+        (!names.is_empty()).then(|| format!("only {side} times {listed}{more}"))
     };
-    side(base, "New")
+    let sides: Vec<String> = [side(base, "base"), side(new, "new")]
         .into_iter()
-        .chain(side(new, "Base"))
-        .collect()
+        .flatten()
+        .collect();
+    (!sides.is_empty()).then(|| sides.join("; "))
 }
 
 /// A note on gated quantities that were not measured, if any.

@@ -1,8 +1,8 @@
 //! Sorts the quantities, changed ones first, and names the series of the lab.
 
-use preheat_model::compare::{CompareReport, Quantity, SeriesKey, Verdict};
+use preheat_model::compare::{CompareReport, Level, Quantity, SeriesKey, Verdict};
 
-use super::words::changed;
+use super::words::{changed, value};
 use crate::labels::full_label;
 use crate::run::words::counted;
 
@@ -54,6 +54,33 @@ pub(super) fn name(quantity: &Quantity) -> String {
         None => quantity.name.clone(),
         Some(of) => format!("{} of {} on {}", quantity.name, series(of), of.subject),
     }
+}
+
+/// The quantities that can be compared, and those that only one side has.
+pub(super) fn by_sides(report: &CompareReport) -> (Vec<&Quantity>, Vec<&Quantity>) {
+    let all = report.quantities.iter();
+    all.partition(|quantity| quantity.base.is_some() == quantity.new.is_some())
+}
+
+/// Sentences with the values of quantities that only one side has: `only in new: steady
+/// iteration 246 µs, warm-up 1`.
+pub(super) fn only_in(quantities: &[&Quantity]) -> Vec<String> {
+    let of = |side: &str, level: fn(&Quantity) -> Option<&Level>| {
+        let values: Vec<String> = (quantities.iter())
+            .filter_map(|quantity| {
+                let value = value(level(quantity)?.mean.value, quantity.unit);
+                Some(format!("{} {value}", quantity.name))
+            })
+            .collect();
+        (!values.is_empty()).then(|| format!("only in {side}: {}", values.join(", ")))
+    };
+    [
+        of("base", |quantity| quantity.base.as_ref()),
+        of("new", |quantity| quantity.new.as_ref()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The reasons why quantities are inconclusive, without duplicates and full stops.
@@ -110,6 +137,24 @@ mod tests {
         let all = sorted.changed.len() + sorted.inconclusive.len() + sorted.same.len();
         assert_eq!(all, report.quantities.len());
         assert!(!sorted.inconclusive.is_empty());
+    }
+
+    #[test]
+    fn quantities_of_one_side_have_no_verdict() {
+        let mut report = compare::unchanged();
+        let all = report.quantities.len();
+        report.quantities[1].new = None;
+        report.quantities[2].base = None;
+        let (both, one) = by_sides(&report);
+        assert_eq!((both.len(), one.len()), (all - 2, 2));
+        let texts = only_in(&one);
+        let [base, new] = &texts[..] else {
+            panic!("{texts:?}");
+        };
+        let name = |at: usize| &report.quantities[at].name;
+        assert!(base.starts_with(&format!("only in base: {} ", name(1))));
+        assert!(new.starts_with(&format!("only in new: {} ", name(2))));
+        assert!(only_in(&both[..0]).is_empty());
     }
 
     #[test]

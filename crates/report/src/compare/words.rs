@@ -25,6 +25,28 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
     }
 }
 
+/// Formats two times so that they differ if they are different: `1.55 s` and `1.56 s`,
+/// `1.5512 s` and `1.5559 s`.
+pub(super) fn both(base: f64, new: f64) -> [String; 2] {
+    /// Enough digits for any difference worth showing.
+    const MOST_DIGITS: usize = 9;
+    let plain = [base, new].map(|seconds| value(seconds, Unit::Seconds));
+    if plain[0] != plain[1] || base == new {
+        return plain;
+    }
+    let decimals = plain[0].split_once('.').map_or(0, |(_, rest)| {
+        rest.chars().take_while(char::is_ascii_digit).count()
+    });
+    let (scale, name) = scale(base, Unit::Seconds);
+    let with = |decimals: usize| {
+        [base, new].map(|seconds| format!("{:.decimals$}{name}", seconds / scale))
+    };
+    (decimals + 1..=MOST_DIGITS)
+        .map(with)
+        .find(|[base, new]| base != new)
+        .unwrap_or(plain)
+}
+
 /// Formats a difference with its sign: `+1.9 s`, `−200 MiB`, `0`.
 pub(super) fn signed(difference: f64, unit: Unit) -> String {
     match difference {
@@ -231,6 +253,14 @@ mod tests {
         assert_eq!(signed(-9.0, Unit::Iterations), "−9");
         assert_eq!(signed(f64::NAN, Unit::Seconds), "–");
         assert_eq!(signed(f64::INFINITY, Unit::Seconds), "–");
+    }
+
+    #[test]
+    fn times_that_differ_look_different() {
+        assert_eq!(both(1.5512, 1.5612), ["1.55 s", "1.56 s"]);
+        assert_eq!(both(1.5512, 1.5493), ["1.551 s", "1.549 s"]);
+        assert_eq!(both(0.10003, 0.10001), ["100.03 ms", "100.01 ms"]);
+        assert_eq!(both(1.5, 1.5), ["1.5 s", "1.5 s"]);
     }
 
     #[test]

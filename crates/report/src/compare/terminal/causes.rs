@@ -1,10 +1,10 @@
 //! The causes that changed, as bars around zero, with the items that explain them.
 
-use preheat_model::compare::{CauseChange, CompareReport, ItemChange, Unit, Verdict};
+use preheat_model::compare::{CauseChange, Change, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
 use super::super::words::{
-    changed, correction, interval, signed, starred_cause, value, verdict_on_cause,
+    both, changed, correction, interval, signed, starred_cause, value, verdict_on_cause,
 };
 use super::bars::Sides;
 use super::style_of;
@@ -144,13 +144,18 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
     }
 }
 
-/// Shows the largest items of a cause.
+/// Shows the largest items of a cause. If the starts vary more than the cause changed, so do
+/// the items that both sides have; only those of one side are shown.
 fn items(screen: &mut Screen, change: &CauseChange) {
+    let by = &change.difference;
+    let ends = by.low.zip(by.high);
+    let noise = ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
     let worth = WORTH_NAMING * change.difference.value.abs();
     let shown: Vec<&ItemChange> = change
         .items
         .iter()
         .filter(|item| item.difference.abs() >= worth)
+        .filter(|item| !noise || matches!(item.change, Change::New | Change::Gone))
         .take(ITEMS)
         .collect();
     let by: Vec<String> = shown
@@ -165,7 +170,7 @@ fn items(screen: &mut Screen, change: &CauseChange) {
         screen.line(vec![(Style::Dim, lead), (Style::Plain, text)]);
     }
     let left = change.items_in_all.saturating_sub(shown.len() as u64);
-    if !shown.is_empty() && left > 0 {
+    if !noise && !shown.is_empty() && left > 0 {
         let text = format!("and {left} smaller");
         screen.line(vec![(Style::Dim, format!("    {:>column$}  {text}", ""))]);
     }
@@ -173,15 +178,12 @@ fn items(screen: &mut Screen, change: &CauseChange) {
 
 /// Describes an item, `sympy is new · torch.utils._sympy.functions:12`, in `room` columns.
 fn describe(item: &ItemChange, room: usize) -> String {
-    use preheat_model::compare::Change;
     let what = match item.change {
         Change::New | Change::Gone => item.change.words().to_owned(),
-        Change::Grown | Change::Shrunk => format!(
-            "{}: {} → {}",
-            item.change.words(),
-            value(item.base, Unit::Seconds),
-            value(item.new, Unit::Seconds)
-        ),
+        Change::Grown | Change::Shrunk => {
+            let [base, new] = both(item.base, item.new);
+            format!("{}: {base} → {new}", item.change.words())
+        }
     };
     let name = cut(&clean(&item.name), room.saturating_sub(width(&what) + 1));
     let text = format!("{name} {what}");
