@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{Clock, Reading};
-use preheat_model::run::{Body, IterationsBy, RunReport, TimedFile, Timers};
+use preheat_model::run::{Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -49,6 +49,52 @@ fn timed(
     let found = analyze(&recording);
     check(&found);
     found.report
+}
+
+#[test]
+fn the_causes_of_a_region_are_those_of_all_starts_and_of_its_excess() {
+    let start = |busy: &[(f64, f64)]| {
+        let mut p = Program::python(100);
+        for (at, line) in [(100.0, 3), (150.0, 5), (160.0, 3), (170.0, 5)] {
+            let place = p.text(&format!("a.py\0{line}\0<module>"));
+            p.process.readings.push(Reading {
+                time: ns(at),
+                thread: 0,
+                place,
+                clock: Clock::Time,
+                value: ns(at),
+            });
+        }
+        p.busy(0, busy, 300.0);
+        p.alone(300.0)
+    };
+    // The first execution computes in one counted start and waits in the other.
+    let starts = vec![
+        start(&[(0.0, 300.0)]),
+        start(&[(0.0, 300.0)]),
+        start(&[(0.0, 100.0), (150.0, 300.0)]),
+    ];
+    let mut recording = recording("auto", starts);
+    recording.manifest.timers.files = vec![TimedFile {
+        file: "a.py".to_owned(),
+        differences: vec![(3, 5)],
+        ..TimedFile::default()
+    }];
+    let found = analyze(&recording);
+    check(&found);
+    let report = found.report;
+    let region = &report.regions[0];
+    let of = |parts: &[CauseSeconds], cause| {
+        let parts = parts.iter().filter(|part| part.cause == cause);
+        parts.map(|part| part.seconds).sum::<f64>()
+    };
+    close(of(&region.causes, Cause::OwnCpu), 0.025);
+    close(of(&region.causes, Cause::Idle), 0.025);
+    close(of(&region.second_causes, Cause::OwnCpu), 0.01);
+    for cause in [Cause::OwnCpu, Cause::Idle] {
+        let more = of(&region.causes, cause) - of(&region.second_causes, cause);
+        close(of(&report.second_excess, cause), more);
+    }
 }
 
 fn names(report: &RunReport) -> Vec<&str> {

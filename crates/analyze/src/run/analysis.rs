@@ -93,11 +93,9 @@ pub fn analyze(recording: &Recording) -> Findings {
         report.causes = causes_of(causes, examined, &mut behind, &report);
         open_own_cpu(&mut report, examined, &mut functions);
         let (timed, more) = timers::summarize(&timers::Case {
-            regions: &regions,
+            starts: &seen,
             counted: warmest.map_or(&[][..], |group| &group.starts),
             shown,
-            trace: start.trace,
-            facts: start.facts,
             seed: recording.manifest.settings.seed,
         });
         report.regions = timed;
@@ -179,12 +177,12 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
 fn numbers(report: &mut RunReport, group: &Group) {
     report.time_to_first = group.time_to_first;
     report.counted_starts = group.starts.len();
-    report.first_excess = group.first_excess();
+    report.first_excess = group.first_excess.clone();
     if let Some(second) = &group.second {
         report.second = Some(second.second);
         report.best = Some(second.best);
         report.first_to_second = Some(second.ratio);
-        report.second_excess = second.excess();
+        report.second_excess = second.excess.clone();
     }
     if let Some(series) = &group.series {
         report.first = Some(series.first);

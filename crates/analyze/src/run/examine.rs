@@ -33,10 +33,10 @@ pub(super) struct Examined {
     pub time_to_first: Option<u64>,
     /// Seconds by cause; they add up to the time to first.
     pub causes: [f64; CAUSES],
-    /// The excess of the first iteration over a steady one, in seconds by cause.
-    pub excess: Option<[f64; CAUSES]>,
-    /// The excess of the first iteration over the second, in seconds by cause.
+    /// The causes of the second iteration, in seconds.
     pub second: Option<[f64; CAUSES]>,
+    /// The causes of a steady iteration, in seconds.
+    pub steady: Option<[f64; CAUSES]>,
     /// The part of each cause in the first iteration that is not steady work, 0 to 1.
     pub cold: [f64; CAUSES],
     pub before: Tally,
@@ -106,8 +106,6 @@ pub(super) fn examine(
     }
     let steady = steady_by_cause(&later);
     let (causes, cold) = without_steady(&before, &first, steady.as_ref());
-    let excess =
-        steady.map(|steady| std::array::from_fn(|at| seconds(first.causes[at]) - steady[at]));
     Examined {
         thread,
         iterations_in_all: all.len(),
@@ -117,9 +115,8 @@ pub(super) fn examine(
         summary,
         time_to_first,
         causes,
-        excess,
-        second: second_by_cause
-            .map(|second| std::array::from_fn(|at| seconds(first.causes[at]) - second[at])),
+        second: second_by_cause,
+        steady,
         cold,
         before,
         first,
@@ -188,6 +185,11 @@ pub(super) fn seconds(nanoseconds: u64) -> f64 {
 }
 
 impl Examined {
+    /// The causes of the first iteration, in seconds.
+    pub(super) fn first_causes(&self) -> [f64; CAUSES] {
+        self.first.causes.map(seconds)
+    }
+
     /// Returns true if its iterations reach a steady state.
     pub(super) fn settles(&self) -> bool {
         let summary = self.summary.as_ref();

@@ -25,8 +25,9 @@ pub(super) struct Group {
     pub series: Option<SeriesSummary>,
     /// The number of iterations of the start with the most.
     pub most_iterations: usize,
-    /// The excess of the first iteration over a steady one, by cause.
-    pub excess: [f64; CAUSES],
+    /// The excess of the first iteration over a steady one, largest first. Causes that took
+    /// less are negative; the sum is first − steady. Empty if no start has a steady state.
+    pub first_excess: Vec<CauseSeconds>,
     /// The first iteration against the second, over the starts that have both.
     pub second: Option<Second>,
 }
@@ -38,10 +39,8 @@ pub(super) struct Second {
     pub best: Interval,
     /// first ÷ second.
     pub ratio: Interval,
-    /// first − second, by cause.
-    excess: [f64; CAUSES],
-    /// first − second.
-    whole: f64,
+    /// first − second, by cause, largest first.
+    pub excess: Vec<CauseSeconds>,
 }
 
 /// The groups, warmest first. A temperature at which no start reached its first iteration
@@ -74,42 +73,33 @@ fn group(
         .filter_map(|at| Some(vec![time(at)?]))
         .collect();
     let time_to_first = interval(&times, seed)?;
-    // Average the shares of each start, so that the causes add up to the time to first.
-    let mut causes = [0.0; CAUSES];
-    for at in &starts {
-        let all: f64 = examined[*at].causes.iter().sum();
-        for (sum, cause) in causes.iter_mut().zip(&examined[*at].causes) {
-            *sum += cause / all.max(f64::MIN_POSITIVE) / starts.len() as f64;
-        }
-    }
-    causes
-        .iter_mut()
-        .for_each(|cause| *cause *= time_to_first.estimate);
+    let shares = starts.iter().map(|at| examined[*at].causes);
+    let causes = mean_shares(shares, time_to_first.estimate);
     let with_iterations = |at: &&usize| !examined[**at].durations.is_empty();
     let series: Vec<Vec<f64>> = (starts.iter())
         .filter(with_iterations)
         .map(|at| examined[*at].durations.clone())
         .collect();
     let most_iterations = series.iter().map(Vec::len).max().unwrap_or(0);
+    let series = summarize(&series, seed).map(|summary| match most_iterations {
+        ..FEW_ITERATIONS => all_or_none_settle(summary, seed),
+        _ => summary,
+    });
     // Only the starts behind the values of first and steady.
-    let excesses: Vec<&[f64; CAUSES]> = (starts.iter())
-        .filter(|at| examined[**at].settles())
-        .filter_map(|at| examined[*at].excess.as_ref())
+    let settled = starts.iter().map(|at| &examined[*at]);
+    let both: Vec<_> = settled
+        .filter(|start| start.settles())
+        .filter_map(|start| Some((start.first_causes(), start.steady?)))
         .collect();
-    let mean = |at: usize| {
-        let sum: f64 = excesses.iter().map(|excess| excess[at]).sum();
-        sum / excesses.len().max(1) as f64
-    };
+    let values = series.as_ref();
+    let values = values.and_then(|series| Some((series.first, series.steady?)));
     Some(Group {
         temperature,
         time_to_first,
         causes,
-        series: summarize(&series, seed).map(|summary| match most_iterations {
-            ..FEW_ITERATIONS => all_or_none_settle(summary, seed),
-            _ => summary,
-        }),
         most_iterations,
-        excess: std::array::from_fn(mean),
+        first_excess: values.map_or(Vec::new(), |values| excess(&both, values)),
+        series,
         second: second(examined, &starts, seed),
         starts,
     })
@@ -148,33 +138,54 @@ fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> 
         .zip(seconds.iter().cloned())
         .collect();
     let (first, second) = (interval(&firsts, seed)?, interval(&seconds, seed)?);
-    let excess: Vec<&[f64; CAUSES]> = (both.iter())
-        .filter_map(|start| start.second.as_ref())
+    let causes: Vec<_> = (both.iter())
+        .filter_map(|start| Some((start.first_causes(), start.second?)))
         .collect();
-    let mean = |at: usize| {
-        let sum: f64 = excess.iter().map(|excess| excess[at]).sum();
-        sum / excess.len().max(1) as f64
-    };
     Some(Second {
         second,
         best: interval(&bests, seed)?,
         ratio: paired_ratio(&pairs, seed)?,
-        excess: std::array::from_fn(mean),
-        whole: first.estimate - second.estimate,
+        excess: excess(&causes, (first.estimate, second.estimate)),
     })
 }
 
-impl Second {
-    /// The excess of the first iteration over the second, largest cause first.
-    pub(super) fn excess(&self) -> Vec<CauseSeconds> {
-        largest_first(&adding_up(self.excess, self.whole))
-    }
-}
-
-fn largest_first(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
-    let mut causes = in_order(causes);
+/// The excess of the first iteration over another by cause, largest first, from the causes of
+/// both in the same starts. It adds up to the difference of the two values.
+fn excess(
+    starts: &[([f64; CAUSES], [f64; CAUSES])],
+    (first, other): (f64, f64),
+) -> Vec<CauseSeconds> {
+    let firsts = mean_shares(starts.iter().map(|start| start.0), first);
+    let others = mean_shares(starts.iter().map(|start| start.1), other);
+    let more: [f64; CAUSES] = match others.iter().all(|cause| *cause == 0.0) {
+        // Nothing of the other was broken down.
+        true => mean_shares([firsts].into_iter(), first - other),
+        false => std::array::from_fn(|at| firsts[at] - others[at]),
+    };
+    let mut causes = in_order(&more);
     causes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     causes
+}
+
+/// The causes of a mean over starts: each cause has its average share. Averages of seconds
+/// would be those of the slowest start, while the mean is geometric. All are zero if no start
+/// was broken down.
+pub(super) fn mean_shares(
+    starts: impl Iterator<Item = [f64; CAUSES]>,
+    whole: f64,
+) -> [f64; CAUSES] {
+    let mut mean = [0.0; CAUSES];
+    let mut count = 0;
+    for causes in starts {
+        let all: f64 = causes.iter().sum();
+        if all > 0.0 {
+            count += 1;
+            for (sum, cause) in mean.iter_mut().zip(&causes) {
+                *sum += cause / all;
+            }
+        }
+    }
+    mean.map(|sum| sum * whole / f64::from(count.max(1)))
 }
 
 impl Group {
@@ -197,35 +208,6 @@ impl Group {
         let starts = self.starts.iter().copied();
         starts.min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
-
-    /// The excess of the first iteration over a steady one, largest first. Causes that took
-    /// less are negative; the sum is first − steady. Empty if no start has a steady state.
-    pub(super) fn first_excess(&self) -> Vec<CauseSeconds> {
-        let series = self.series.as_ref();
-        let Some(whole) = series.and_then(|series| Some(series.first - series.steady?)) else {
-            return Vec::new();
-        };
-        largest_first(&adding_up(self.excess, whole))
-    }
-}
-
-/// Makes the parts of an excess add up to the whole. Each part is a mean over the starts
-/// and the whole is a difference of geometric means, so they add up only approximately: the
-/// parts are scaled like the causes of the time to first. If the signs differ, scaling is
-/// impossible; the remainder is unexplained, and never negative.
-fn adding_up(mut parts: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
-    let sum: f64 = parts.iter().sum();
-    let factor = whole / sum;
-    if sum == 0.0 && parts.iter().all(|part| *part == 0.0) {
-        // Nothing was broken down, so there are no parts to scale.
-        return parts;
-    }
-    if factor > 0.0 && factor.is_finite() {
-        parts.iter_mut().for_each(|part| *part *= factor);
-    } else {
-        parts[Cause::Unexplained.index()] += (whole - sum).max(0.0);
-    }
-    parts
 }
 
 /// Causes with a nonzero time, in the order of [`Cause::ALL`]. A difference may be
@@ -272,27 +254,49 @@ pub(super) fn starts(
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_parts_of_an_excess_add_up_to_it_even_if_some_are_below_zero() {
-        let mut parts = [0.0; CAUSES];
-        parts[Cause::KernelLoading.index()] = 0.5;
-        parts[Cause::WaitingForDevice.index()] = -0.1;
-        let fitted = adding_up(parts, 0.44);
-        assert!((fitted.iter().sum::<f64>() - 0.44).abs() < 1e-12);
-        assert!((fitted[Cause::WaitingForDevice.index()] + 0.11).abs() < 1e-12);
-        // Starts of very different lengths are scaled, too.
-        let fitted = adding_up(parts, 4.0);
-        assert!((fitted.iter().sum::<f64>() - 4.0).abs() < 1e-12);
-        assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
-        // Unexplained time is never negative.
-        for whole in [-0.4, 0.0] {
-            let fitted = adding_up(parts, whole);
-            assert_eq!(fitted[Cause::KernelLoading.index()], 0.5);
-            assert_eq!(fitted[Cause::Unexplained.index()], 0.0);
+    fn causes(parts: &[(Cause, f64)]) -> [f64; CAUSES] {
+        let mut all = [0.0; CAUSES];
+        for (cause, seconds) in parts {
+            all[cause.index()] = *seconds;
         }
-        let listed = in_order(&parts);
-        assert_eq!(listed.len(), 2);
-        assert!(listed.iter().any(|part| part.seconds < 0.0));
-        assert_eq!(adding_up([0.0; CAUSES], 1.0), [0.0; CAUSES]);
+        all
+    }
+
+    #[test]
+    fn the_parts_of_an_excess_add_up_to_it() {
+        let first = causes(&[(Cause::OwnCpu, 3.0), (Cause::Idle, 1.0)]);
+        let second = causes(&[(Cause::OwnCpu, 0.5), (Cause::Idle, 1.5)]);
+        let parts = excess(&[(first, second), (first, second)], (4.0, 2.0));
+        let of = |cause| parts.iter().find(|part| part.cause == cause).unwrap();
+        assert!((of(Cause::OwnCpu).seconds - 2.5).abs() < 1e-12);
+        assert!((of(Cause::Idle).seconds + 0.5).abs() < 1e-12);
+        assert_eq!(parts[0].cause, Cause::OwnCpu);
+        // Other starts took longer, so that the geometric means differ from these sums.
+        let sum = |values| -> f64 {
+            let parts = excess(&[(first, second)], values);
+            parts.iter().map(|part| part.seconds).sum()
+        };
+        assert!((sum((5.0, 1.0)) - 4.0).abs() < 1e-12);
+        assert!((sum((1.0, 5.0)) + 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_excess_over_something_unknown_has_the_causes_of_the_first() {
+        let first = causes(&[(Cause::KernelLoading, 3.0), (Cause::Idle, 1.0)]);
+        let parts = excess(&[(first, [0.0; CAUSES])], (4.0, 2.0));
+        assert_eq!(parts.len(), 2);
+        assert!((parts[0].seconds - 1.5).abs() < 1e-12);
+        assert!(excess(&[], (4.0, 2.0)).is_empty());
+    }
+
+    #[test]
+    fn every_start_counts_the_same() {
+        let slow = causes(&[(Cause::Idle, 100.0)]);
+        let fast = causes(&[(Cause::OwnCpu, 1.0)]);
+        let mean = mean_shares([slow, fast].into_iter(), 10.0);
+        assert_eq!(mean, causes(&[(Cause::Idle, 5.0), (Cause::OwnCpu, 5.0)]));
+        // A start without causes does not count.
+        let mean = mean_shares([[0.0; CAUSES], fast].into_iter(), 2.0);
+        assert_eq!(mean, causes(&[(Cause::OwnCpu, 2.0)]));
     }
 }

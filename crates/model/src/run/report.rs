@@ -162,7 +162,8 @@ pub struct RegionReport {
     pub best: Option<Interval>,
     /// first ÷ second, over the starts that have both.
     pub ratio: Option<Interval>,
-    /// The causes of the first execution in the shown start, scaled to add up to `first`.
+    /// The causes of the first execution, averaged over the counted starts; they add up to
+    /// `first`.
     pub causes: Vec<CauseSeconds>,
     /// The causes of the second execution; they add up to `second`.
     pub second_causes: Vec<CauseSeconds>,

@@ -1,14 +1,14 @@
 //! Summarizes each timed region over all counted starts, with the causes of its first two
-//! executions in the shown start.
+//! executions.
 
 use std::collections::HashMap;
 
 use super::super::examine::seconds;
-use super::super::facts::Facts;
+use super::super::iterations::Seen;
 use super::super::path::{CAUSES, Request, partition};
-use super::super::summary::in_order;
-use super::super::trace::{Clock, StartTrace, What};
-use super::super::{Cause, CauseSeconds, RegionReport, RepeatReport, Unfinished};
+use super::super::summary::{in_order, mean_shares};
+use super::super::trace::{Clock, What};
+use super::super::{Cause, RegionReport, RepeatReport, Unfinished};
 use super::pairs::TIMEIT;
 use super::place::Frame;
 use super::regions::{Execution, Region, Regions};
@@ -20,20 +20,32 @@ const MOST_REPORTED: usize = 24;
 /// The input of [`summarize`].
 pub(in crate::run) struct Case<'a> {
     /// Indexed by start.
-    pub regions: &'a [Regions],
+    pub starts: &'a [Seen<'a>],
     /// The counted starts.
     pub counted: &'a [usize],
     /// The shown start.
     pub shown: usize,
-    pub trace: &'a StartTrace,
-    pub facts: &'a [Facts<'a>],
     pub seed: u64,
+}
+
+impl<'a> Case<'a> {
+    /// The counted starts that execute a region, each with its executions.
+    fn executing(&self, region: &Region) -> Vec<(&'a Seen<'a>, &'a Region)> {
+        let counted = self.counted.iter();
+        counted
+            .filter_map(|at| {
+                let start = self.starts.get(*at)?;
+                let mut all = start.regions.all.iter();
+                Some((start, all.find(|other| other.key == region.key)?))
+            })
+            .collect()
+    }
 }
 
 /// Reports the regions of the shown start, in order of first execution, and the number of
 /// further regions.
 pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
-    let Some(shown) = case.regions.get(case.shown) else {
+    let Some(shown) = case.starts.get(case.shown).map(|start| start.regions) else {
         return (Vec::new(), 0);
     };
     let names = names(shown);
@@ -72,20 +84,11 @@ fn against(case: &Case, first: &Region, other: &Region) -> Option<Interval> {
 }
 
 fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
-    let of_start = |at: &usize| {
-        let all = &case.regions.get(*at)?.all;
-        let same = all.iter().find(|other| other.key == region.key)?;
-        Some(same.executions.iter().map(|one| one.seconds).collect())
-    };
-    let times: Vec<Vec<f64>> = case.counted.iter().filter_map(of_start).collect();
-    let (from, to) = (region.begins(), region.ends());
-    let first = region.executions.first()?;
-    let thread = (first.process, first.thread);
-    let windows: Vec<(u64, u64)> = (region.on_device().iter())
-        .filter(|one| (one.process, one.thread) == thread)
-        .take(2)
-        .map(|one| (one.begin, one.end))
+    let cpu_time = region.key.clock.is_cpu_time();
+    let counted: Vec<Counted> = (case.executing(region).into_iter())
+        .filter_map(|(start, region)| of_start(start, region, cpu_time))
         .collect();
+    let (from, to) = (region.begins(), region.ends());
     Some(RegionReport {
         name,
         file: Some(from.file.clone()),
@@ -99,51 +102,61 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         unfinished: unfinished(case, region),
         paired_by_order: !region.known,
         firsts: firsts(case, region),
-        ..measured(
-            case,
-            &times,
-            thread,
-            &windows,
-            region.key.clock.is_cpu_time(),
-        )?
+        ..measured(&counted, case.seed)?
     })
 }
 
-/// The statistics of executions, given their seconds in each start, with their causes in
-/// the shown start, where the first executions were in these windows.
-fn measured(
-    case: &Case,
-    times: &[Vec<f64>],
-    thread: (usize, usize),
-    windows: &[(u64, u64)],
-    cpu_time: bool,
-) -> Option<RegionReport> {
+/// The executions of a region in a counted start.
+struct Counted {
+    /// In order, in seconds.
+    times: Vec<f64>,
+    /// The causes of the first two, in seconds.
+    causes: Vec<[f64; CAUSES]>,
+}
+
+fn of_start(start: &Seen, region: &Region, cpu_time: bool) -> Option<Counted> {
+    let first = region.executions.first()?;
+    let thread = (first.process, first.thread);
+    let windows: Vec<(u64, u64)> = (region.on_device().iter())
+        .filter(|one| (one.process, one.thread) == thread)
+        .take(2)
+        .map(|one| (one.begin, one.end))
+        .collect();
+    let mut causes = causes(start, thread, &windows);
+    if cpu_time {
+        // A thread that waits uses no CPU time.
+        for causes in &mut causes {
+            causes[Cause::Idle.index()] = 0.0;
+            causes[Cause::WaitingForDevice.index()] = 0.0;
+        }
+    }
+    Some(Counted {
+        times: region.executions.iter().map(|one| one.seconds).collect(),
+        causes,
+    })
+}
+
+/// The statistics of executions, with their causes.
+fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
+    let times = || counted.iter().map(|start| &start.times[..]);
     let of = |value: fn(&[f64]) -> Option<f64>| -> Option<Interval> {
-        let values: Vec<Vec<f64>> = (times.iter())
+        let values: Vec<Vec<f64>> = times()
             .filter_map(|times| Some(vec![value(times)?]))
             .collect();
-        interval(&values, case.seed)
+        interval(&values, seed)
     };
     let fastest = |times: &[f64]| times.get(1..)?.iter().copied().reduce(f64::min);
-    let pairs: Vec<(Vec<f64>, Vec<f64>)> = (times.iter())
+    let pairs: Vec<(Vec<f64>, Vec<f64>)> = times()
         .filter(|times| times.len() > 1)
         .map(|times| (vec![times[0]], vec![times[1]]))
         .collect();
     let first = of(|times| times.first().copied())?;
     let second = of(|times| times.get(1).copied());
-    let mut found = causes(case, thread, windows);
-    if cpu_time {
-        // A thread that waits uses no CPU time.
-        for causes in &mut found {
-            causes[Cause::Idle.index()] = 0.0;
-            causes[Cause::WaitingForDevice.index()] = 0.0;
-        }
-    }
-    let scaled = |at: usize, whole: Option<Interval>| -> Vec<CauseSeconds> {
-        match (found.get(at), whole) {
-            (Some(causes), Some(whole)) => in_order(&adding_up(*causes, whole.estimate)),
-            _ => Vec::new(),
-        }
+    let causes = |at: usize, whole: Interval| {
+        let found = counted
+            .iter()
+            .filter_map(|start| start.causes.get(at).copied());
+        in_order(&mean_shares(found, whole.estimate))
     };
     Some(RegionReport {
         name: String::new(),
@@ -153,13 +166,13 @@ fn measured(
         function: None,
         helper: None,
         clock: None,
-        count: times.iter().map(Vec::len).max().unwrap_or(0),
+        count: times().map(<[f64]>::len).max().unwrap_or(0),
         first,
         second,
         best: of(fastest),
-        ratio: paired_ratio(&pairs, case.seed),
-        causes: scaled(0, Some(first)),
-        second_causes: scaled(1, second),
+        ratio: paired_ratio(&pairs, seed),
+        causes: causes(0, first),
+        second_causes: second.map_or(Vec::new(), |second| causes(1, second)),
         unfinished: None,
         paired_by_order: false,
         repeats: None,
@@ -169,31 +182,26 @@ fn measured(
 
 /// The first execution in each start.
 fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
-    let first = |regions: &Regions| {
-        let same = regions.all.iter().find(|other| other.key == region.key)?;
+    let first = |start: &Seen| {
+        let same = start
+            .regions
+            .all
+            .iter()
+            .find(|other| other.key == region.key)?;
         same.executions.first().map(|one| one.seconds)
     };
-    case.regions.iter().map(first).collect()
-}
-
-/// Scales seconds by cause to a given sum.
-fn adding_up(mut causes: [f64; CAUSES], whole: f64) -> [f64; CAUSES] {
-    let sum: f64 = causes.iter().sum();
-    if sum > 0.0 {
-        causes.iter_mut().for_each(|cause| *cause *= whole / sum);
-    }
-    causes
+    case.starts.iter().map(first).collect()
 }
 
 /// The causes of the first two windows.
-fn causes(case: &Case, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f64; CAUSES]> {
-    if windows.is_empty() || thread.0 >= case.trace.processes.len() {
+fn causes(start: &Seen, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f64; CAUSES]> {
+    if windows.is_empty() || thread.0 >= start.trace.processes.len() {
         return Vec::new();
     }
     let later: Vec<usize> = (1..windows.len()).collect();
     let found = partition(
-        case.trace,
-        case.facts,
+        start.trace,
+        start.facts,
         &Request {
             thread: Some(thread),
             iterations: windows,
@@ -219,7 +227,7 @@ fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
         end,
         ..
     } = *region.executions.first()?;
-    let facts = case.facts.get(process)?;
+    let facts = case.starts[case.shown].facts.get(process)?;
     let mut launches: Vec<u64> = Vec::new();
     let mut waited = 0;
     let mut next_wait: Option<(u64, u64)> = None;
@@ -257,28 +265,31 @@ fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
 
 /// Epochs of a Keras `fit` call, the level above its steps.
 fn epochs(case: &Case) -> Option<RegionReport> {
-    let (process, thread) = (case.facts.iter().enumerate()).find_map(|(process, facts)| {
+    let counted = case.counted.iter();
+    let counted: Vec<Counted> = counted
+        .filter_map(|at| epochs_of_start(case.starts.get(*at)?))
+        .collect();
+    Some(RegionReport {
+        name: "epochs of fit".to_owned(),
+        ..measured(&counted, case.seed)?
+    })
+}
+
+fn epochs_of_start(start: &Seen) -> Option<Counted> {
+    let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
         let mut threads = 0..facts.process.threads.len();
         let thread = threads.find(|thread| facts.count(*thread, What::Epoch) > 0)?;
         Some((process, thread))
     })?;
-    let spans = case.facts[process].process.threads[thread].spans.iter();
+    let spans = start.facts[process].process.threads[thread].spans.iter();
     let windows: Vec<(u64, u64)> = spans
         .filter(|span| span.what == What::Epoch)
         .map(|span| (span.begin, span.end))
         .collect();
-    let times: Vec<f64> = (windows.iter())
-        .map(|(begin, end)| seconds(end - begin))
-        .collect();
-    Some(RegionReport {
-        name: "epochs of fit".to_owned(),
-        ..measured(
-            case,
-            &[times],
-            (process, thread),
-            &windows[..windows.len().min(2)],
-            false,
-        )?
+    let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));
+    Some(Counted {
+        times: lengths.collect(),
+        causes: causes(start, (process, thread), &windows[..windows.len().min(2)]),
     })
 }
 

@@ -20,12 +20,19 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 }
 
 fn sentence(report: &RunReport) -> Option<String> {
-    let (excess, later, other) = match report.first_excess.is_empty() {
-        false => (&report.first_excess, report.steady, "a steady one"),
-        true => {
-            let second = report.second.map(|second| second.estimate);
-            (&report.second_excess, second, "the second")
-        }
+    let (excess, later, other, ratio) = match report.first_excess.is_empty() {
+        false => (
+            &report.first_excess,
+            report.steady,
+            "a steady one",
+            report.ratio,
+        ),
+        true => (
+            &report.second_excess,
+            report.second.map(|second| second.estimate),
+            "the second",
+            report.first_to_second,
+        ),
     };
     if excess.is_empty() {
         return None;
@@ -44,7 +51,17 @@ fn sentence(report: &RunReport) -> Option<String> {
         true => String::new(),
         false => {
             let more = if is_less { "less" } else { "more" };
-            format!("{} {more} than {other}: ", duration(difference.abs()))
+            let unclear = ratio
+                .and_then(|ratio| Some(ratio.low? <= 1.0 && 1.0 <= ratio.high?))
+                .unwrap_or(false);
+            let unclear = match unclear {
+                true => ", within the variation between starts",
+                false => "",
+            };
+            format!(
+                "{} {more} than {other}{unclear}: ",
+                duration(difference.abs())
+            )
         }
     };
     text.push_str(&listed(along, NAMED, named));
@@ -114,6 +131,13 @@ mod tests {
         let text = sentence(&report).unwrap();
         assert!(
             text.starts_with("540 ms more than the second: kernel loading"),
+            "{text}"
+        );
+        let ratio = report.first_to_second.as_mut().unwrap();
+        (ratio.low, ratio.high) = (Some(0.9), Some(900.0));
+        let text = sentence(&report).unwrap();
+        assert!(
+            text.starts_with("540 ms more than the second, within the variation between starts: "),
             "{text}"
         );
         report.second_excess.clear();
