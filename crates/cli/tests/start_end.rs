@@ -120,17 +120,31 @@ fn a_changed_program_that_looks_at_all_objects() {
     assert_eq!(Observed::of(started).out, "1\nTrue\n");
 }
 
-/// A generator acts when it is closed exactly if `generators.py` predicts that it may.
-#[test]
-fn closing_a_generator_is_predicted() {
+/// Executes a file of the warm parent, and then a test of it.
+fn check(of: &str, test: &str) {
     let Some(warm) = Warm::new() else { return };
-    let predicts = include_str!("../../start/src/python/generators.py");
-    let check = include_str!("start/generators.py");
     let output = Command::new(&warm.python)
-        .args(["-c", &format!("{predicts}\n{check}")])
+        .args(["-c", &format!("{of}\n{test}")])
         .output()
         .expect("it starts");
     assert!(output.status.success(), "{output:?}");
+}
+
+/// A generator acts when it is closed exactly if `generators.py` predicts that it may.
+#[test]
+fn closing_a_generator_is_predicted() {
+    check(
+        include_str!("../../start/src/python/generators.py"),
+        include_str!("start/generators.py"),
+    );
+}
+
+#[test]
+fn native_libraries_and_shared_memory_are_recognized() {
+    check(
+        include_str!("../../start/src/python/native.py"),
+        include_str!("start/native.py"),
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ PACKAGES = {
 }
 
 # Where they are: a library of the same name elsewhere may be the program's own.
-SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/cuda")
+SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/cuda", "/usr/local/nvidia/")
 
 # Libraries of the system, by the beginning of their names up to the first period or hyphen.
 LIBRARIES = {
@@ -92,6 +92,9 @@ LIBRARIES = {
 OF_LIBRARIES = ("CU", "DNNL", "GLOG", "KINETO", "MKL", "NCCL", "NV", "ONEDNN", "TORCH")
 WRITES = ("DEBUG_FILE", "DUMP", "LOG", "PROF", "TRACE")
 
+# Shared memory without a file, in /proc/self/maps.
+ANONYMOUS = b"/dev/zero (deleted)"
+
 # Functions of the C library that the program's files would have to name.
 REGISTERS = (b"__cxa_atexit", b"on_exit", b".atexit(", b"at_quick_exit")
 
@@ -121,17 +124,21 @@ class Native:
         memory with others."""
         try:
             with open("/proc/self/maps", "rb") as file:
-                return all(map(self.is_harmless, file))
+                lines = file.read().split(b"\n")
         except OSError:
             return False
+        uses_gpu = any(b" /dev/nvidia" in line for line in lines)
+        return all(self.is_harmless(line, uses_gpu) for line in lines)
 
-    def is_harmless(self, line):
+    def is_harmless(self, line, uses_gpu):
         fields = line.split(None, 5)
         if len(fields) < 6:
             return True
-        may, path = fields[1], fields[5].rstrip(b"\n")
+        may, path = fields[1], fields[5]
         if may.endswith(b"s"):
-            return b"w" not in may or path.startswith(b"/dev/nvidia")
+            # The driver of a GPU has such memory too, without a file.
+            is_driver = path.startswith(b"/dev/nvidia") or uses_gpu and path == ANONYMOUS
+            return b"w" not in may or is_driver
         if b"x" not in may or not path.startswith(b"/") or path in self.known:
             return True
         if not is_known(os.fsdecode(path), self.roots):
