@@ -591,3 +591,33 @@ os.unlink(path)
         }
     }
 }
+
+/// A lock of filelock works only in the process that created it; its classes work everywhere.
+#[test]
+fn a_lock_that_a_module_creates_is_the_programs() {
+    let program = "import json, derives, creates
+for lock in (derives.Lock('a.lock'), creates.lock):
+    with lock:
+        print(lock.is_locked)
+";
+    let Some((warm, installed)) = Warm::with_package("filelock", program) else {
+        return;
+    };
+    for (name, content) in [
+        ("derives", "class Lock(filelock.FileLock):\n    pass\n"),
+        ("creates", "lock = filelock.FileLock('b.lock')\n"),
+    ] {
+        let text = format!("import filelock\n{content}");
+        fs::write(installed.join(format!("{name}.py")), text).expect("it is written");
+    }
+    warm.warm_up(&PROGRAM, &as_is);
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "True\nTrue\n");
+    let listed = left_out(&warm);
+    assert!(
+        listed.contains("not ahead: creates, which keeps the process ID"),
+        "{listed}"
+    );
+    assert!(!listed.contains("derives"), "{listed}");
+}

@@ -150,12 +150,15 @@ def module_of(frame):
 
 
 def notices_forks(frame):
-    """Returns True for a package that notices a fork, in code that runs when it is imported. An
-    object that another module creates at its import must be the program's."""
+    """Returns True for a package that notices a fork, in code that runs when it is imported or
+    when another module derives a class. An object that another module creates at its import must
+    be the program's."""
     package = module_of(frame).partition(".")[0]
     while frame and package in NOTICE_FORKS:
         name = module_of(frame)
         if name.startswith(("importlib.", "_frozen_importlib")):
+            return True
+        if frame.f_code.co_name == "__init_subclass__":
             return True
         if is_package(frame.f_code.co_filename) and name.partition(".")[0] != package:
             return False
