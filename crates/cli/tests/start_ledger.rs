@@ -621,3 +621,68 @@ for lock in (derives.Lock('a.lock'), creates.lock):
     );
     assert!(!listed.contains("derives"), "{listed}");
 }
+
+/// `ctypes.util.find_library` runs `ldconfig -p`, which prints a file.
+#[test]
+fn a_library_that_an_import_looks_up_is_an_input() {
+    let program = "import json, looks, runs\nprint(looks.found, runs.found)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let looks = "import ctypes.util\nfound = ctypes.util.find_library('c')\n";
+    let runs = "import subprocess
+found = subprocess.run(['/sbin/ldconfig', '--version'], stdout=-1, check=True).stdout[:8]
+";
+    for (name, content) in [("looks.py", looks), ("runs.py", runs)] {
+        fs::write(installed.join(name), content).expect("it is written");
+    }
+    warm.warm_up(&PROGRAM, &as_is);
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "libc.so.6 b'ldconfig'\n");
+    let listed = left_out(&warm);
+    assert!(
+        listed.contains("not ahead: runs, which starts a process"),
+        "{listed}"
+    );
+    assert!(!listed.contains("looks"), "{listed}");
+    let parents = fs::read_dir(warm.directory.join("run/preheat"));
+    let files = parents.expect("it is there").flatten();
+    let mut states = files.filter(|it| it.path().extension().is_some_and(|it| it == "parent"));
+    let state = fs::read(states.next().expect("a parent").path()).expect("it can be read");
+    let cache = b"\0/etc/ld.so.cache\0";
+    assert!(state.windows(cache.len()).any(|part| part == cache));
+}
+
+/// A module that loads when it is first used is not loaded by preheat, and pytest is a library
+/// where it runs no tests.
+#[test]
+fn lazy_modules_and_test_libraries_stay_what_they_are() {
+    let program = "import json, lazily, pytest, sys
+print('lazy' in sys.modules, lazily.is_loaded())
+";
+    let Some((warm, installed)) = Warm::with_package("pytest", program) else {
+        return;
+    };
+    let lazily = "import importlib.util, os, sys
+spec = importlib.util.find_spec('lazy')
+spec.loader = importlib.util.LazyLoader(spec.loader)
+module = importlib.util.module_from_spec(spec)
+sys.modules['lazy'] = module
+spec.loader.exec_module(module)
+def is_loaded():
+    return type(module).__name__ != '_LazyModule'
+";
+    for (name, content) in [
+        ("lazily.py", lazily),
+        ("lazy.py", "open('loaded', 'a').close()\n"),
+    ] {
+        fs::write(installed.join(name), content).expect("it is written");
+    }
+    warm.warm_up(&PROGRAM, &as_is);
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "True False\n");
+    assert!(!warm.directory.join("loaded").exists());
+    assert!(!left_out(&warm).contains("not ahead"));
+}

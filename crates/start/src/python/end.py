@@ -65,7 +65,7 @@ class End:
         if self.is_exempt and self.finalizers.any_acts(gc.get_objects()):
             self.is_exempt = False
         self.native = load("native.py")["Native"](plan, texts) if self.is_exempt else None
-        self.libraries = libraries(plan.roots)
+        self.libraries = libraries(plan)
         # A list that contains itself and is exempt is never freed.
         self.kept = []
         self.kept.append(self.kept)
@@ -122,12 +122,12 @@ class End:
                 del sys.modules[name]
 
 
-def libraries(roots):
+def libraries(plan):
     """Modules that are files of the standard library or of installed packages."""
     found = []
     for name, module in sys.modules.items():
-        file = getattr(module, "__dict__", {}).get("__file__")
-        if name != "__main__" and isinstance(file, str) and file.startswith(roots):
+        file = plan.names_of(module).get("__file__")
+        if name != "__main__" and isinstance(file, str) and file.startswith(plan.roots):
             found.append((name, module))
     return found
 

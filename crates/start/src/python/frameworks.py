@@ -2,8 +2,8 @@
 
 Of JAX the backend is brought up, with the executables that the program reads from JAX's
 compilation cache. A key of that cache names everything that an executable depends on, so an
-executable that was read ahead is the one that the program would read. Of CuPy the context and
-the library handles are brought up that the program had at its end.
+executable that was read ahead is the one that the program would read. Of CuPy the context is
+brought up, with handles of the libraries that the program had loaded at its end.
 """
 
 import sys
@@ -135,13 +135,14 @@ def give(cache, ready, backend):
         cache.get_executable_and_time = get_executable_and_time
 
 
-def record_cupy():
-    """The libraries that CuPy has handles of; none without CuPy."""
-    device = sys.modules.get("cupy.cuda.device")
-    if device is None:
+def record_cupy(maps="/proc/self/maps"):
+    """The libraries that CuPy has loaded, which it does when it needs a handle; none without
+    CuPy."""
+    if "cupy.cuda.device" not in sys.modules:
         return None
-    handles = [name for name in HANDLES if getattr(device, "_%s_handles" % name, None)]
-    return {"handles": handles}
+    with open(maps, "rb") as file:
+        loaded = file.read()
+    return {"handles": [name for name in HANDLES if b"/lib%s.so" % name.encode() in loaded]}
 
 
 def bring_up_cupy(cupy, learned, devices):
@@ -150,8 +151,11 @@ def bring_up_cupy(cupy, learned, devices):
             cupy.cuda.runtime.free(0)
             for name in learned["handles"]:
                 getattr(cupy.cuda.device, "get_%s_handle" % name)()
-            # The array is released at once.
-            cupy.zeros(64, "float32")
+            # The arrays are released at once.
+            scratch = cupy.zeros((64, 64), "float32")
+            if "cublas" in learned["handles"]:
+                scratch @ scratch
+            del scratch
             cupy.cuda.runtime.deviceSynchronize()
     cupy.get_default_memory_pool().free_all_blocks()
     cupy.get_default_pinned_memory_pool().free_all_blocks()

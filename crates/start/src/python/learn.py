@@ -140,12 +140,15 @@ def lines(before):
     for name, module in list(sys.modules.items()):
         if name in PROCESS or not isinstance(name, str):
             continue
-        spec = getattr(module, "__spec__", None)
+        names = names_of(module)
+        spec = names.get("__spec__")
+        if is_lazy(module):
+            continue  # The program has not loaded it.
         loader = type(getattr(spec, "loader", None))
         kind = loader.__name__
         if kind == "type":  # The loaders of built-in modules are classes.
             kind = getattr(spec.loader, "__name__", "")
-        origin = getattr(module, "__file__", None) or getattr(spec, "origin", None) or ""
+        origin = names.get("__file__") or getattr(spec, "origin", None) or ""
         if spec is not None and isinstance(origin, str):
             yield "module", name, origin, "" if kind in ORDINARY else kind
     for root in roots(sys.path):
@@ -161,6 +164,19 @@ def lines(before):
     for name in set(before) | set(after):
         if before.get(name) != after.get(name):
             yield "changed", os.fsdecode(name), "", ""
+
+
+def names_of(module):
+    """The attributes of a module. Any other access would load a module that is loaded when it is
+    first used (importlib.util.LazyLoader)."""
+    try:
+        return object.__getattribute__(module, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def is_lazy(module):
+    return type(module).__name__ == "_LazyModule" and type(module).__module__ == "importlib.util"
 
 
 def facts():

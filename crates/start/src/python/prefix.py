@@ -80,7 +80,8 @@ class Hook:
     """The profile function. It calls `arrive` at each boundary, with the frame."""
 
     def __init__(self, plan, tracer, arrive):
-        self.files, self.tracer, self.arrive = Files(plan.roots), tracer, arrive
+        self.plan, self.tracer, self.arrive = plan, tracer, arrive
+        self.files = Files(plan.roots)
         self.count, self.code, self.line = 0, None, 0
         # The frame of the script, and that of an installed module while it is imported.
         self.main = self.library = None
@@ -154,7 +155,7 @@ class Hook:
         """The lines up to which the program's files have run, by path."""
         found = {}
         for module in list(sys.modules.values()):
-            names = getattr(module, "__dict__", {})
+            names = self.plan.names_of(module)
             path, spec = names.get("__file__"), names.get("__spec__")
             if isinstance(path, str) and not getattr(spec, "_initializing", True):
                 found[path] = sys.maxsize
@@ -316,7 +317,7 @@ class Trial:
         starts, and its own."""
         found = set(self.plan.modules) & set(sys.modules)
         for name, module in list(sys.modules.items()):
-            path = getattr(module, "__dict__", {}).get("__file__")
+            path = self.plan.names_of(module).get("__file__")
             if name != "__main__" and isinstance(path, str):
                 if self.hook.files.kind(path) == "own":
                     found.add(name)

@@ -282,7 +282,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
         of_this = watch.take()
         why = (
             failed
-            or imported_foreign(known, plan.roots)
+            or imported_foreign(known, plan)
             or problem(before)
             or not_ahead(of_this, plan, environment, sets)
             or draws.problem()
@@ -325,7 +325,7 @@ def told(asked):
     return said + [("everything", "")] * asked.everything
 
 
-def asked_before(tools):
+def asked_before(plan, tools):
     """The variables that .pth files and their imports read. Python executes them before our
     code, so they are executed once more, in a disposable process."""
     import site
@@ -346,7 +346,7 @@ def asked_before(tools):
     def again(_):
         watch = tools.watching["Watch"](tools.tracer)
         for name, module in list(sys.modules.items()):
-            if is_package(getattr(module, "__file__", None) or ""):
+            if is_package(plan.names_of(module).get("__file__") or ""):
                 del sys.modules[name]
         for directory, name in files:
             site.addpackage(directory, name, set())
@@ -384,13 +384,13 @@ def not_ahead(asked, plan, environment, set_later):
     return None
 
 
-def imported_foreign(known, roots):
+def imported_foreign(known, plan):
     """The reason if an installed module has imported a module of the program."""
     for name in set(sys.modules) - known:
-        file = getattr(sys.modules[name], "__file__", None)
+        file = plan.names_of(sys.modules[name]).get("__file__")
         if name == GENERATED or not isinstance(file, str):
             continue
-        if os.path.isabs(file) and not file.startswith(roots):
+        if os.path.isabs(file) and not file.startswith(plan.roots):
             return "imports %s, which is not installed" % file
     return None
 

@@ -135,17 +135,17 @@ class Making:
         self.collector = collector
         # Called when the program exits, after all functions that it has registered.
         plan.last = []
-        plan.finalizes = defines_finalizers(plan)
-        at_exit = load("learn.py")["at_exit"]
+        learn = load("learn.py")
+        plan.finalizes, plan.names_of = defines_finalizers(plan), learn["names_of"]
         plan.is_last = load("exits.py")["register_first"](
-            lambda: at_exit(lambda: [each() for each in plan.last])
+            lambda: learn["at_exit"](lambda: [each() for each in plan.last])
         )
         self.probe, self.chance = load("probe.py"), load("chance.py")
         self.base = Base(plan, self.probe["descriptors"]())
         self.tools = self.probe["Tools"](tracer, self.chance, load)
         # Installed modules may search for files next to the program, such as plugins.
         plan.first = searched_first(plan.one.get("script"))
-        self.asked_before = self.probe["asked_before"](self.tools)
+        self.asked_before = self.probe["asked_before"](plan, self.tools)
 
     def search_first(self):
         """Adds the directory that Python searches first."""
@@ -312,7 +312,7 @@ def check_origins(plan):
     """Checks that every module has the same file as in the program."""
     for name, module in list(sys.modules.items()):
         origin = plan.modules.get(name)
-        file = getattr(module, "__file__", None)
+        file = plan.names_of(module).get("__file__")
         if origin and file and os.path.isabs(origin) and file != origin:
             raise Unsuitable("its module %s is %s, not the installed one" % (name, origin))
 

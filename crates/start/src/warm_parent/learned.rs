@@ -62,11 +62,12 @@ pub(crate) struct Ahead {
 }
 
 /// Modules that change how others are imported or behave: their position in the order of
-/// imports matters.
+/// imports matters. The one of pytest is loaded when it runs tests, rather than when a library
+/// imports it.
 const BENDERS: [&str; 8] = [
     "gevent",
     "eventlet",
-    "_pytest",
+    "_pytest.helpconfig",
     "pydevd",
     "debugpy",
     "coverage",
@@ -157,8 +158,9 @@ impl Learned {
     pub(crate) fn ahead(&self, main: &Main) -> Result<Ahead, Why> {
         let uses = |name: &&&str| self.modules.iter().any(|m| m.name == name.as_bytes());
         if let Some(name) = BENDERS.iter().find(uses) {
+            let package = name.split('.').next().unwrap_or(name);
             return Err(format!(
-                "it uses {name}, which must be imported before the modules that it changes"
+                "it uses {package}, which must be imported before the modules that it changes"
             ));
         }
         let own = self.own(main);

@@ -79,6 +79,8 @@ struct Process {
     scratch: Vec<PathBuf>,
     /// The number of them that it may leave behind.
     permits: usize,
+    /// The process that has started it, until it executes a program.
+    started_by: Option<pid_t>,
     /// The files of semaphores that it has created and not named.
     semaphores: Vec<PathBuf>,
 }
@@ -180,7 +182,15 @@ impl<'a> Tracer<'a> {
                 0 if signal == libc::SIGTRAP && self.at_trap(thread) => 0,
                 0 => signal,
                 libc::PTRACE_EVENT_EXEC => {
-                    self.processes.insert(thread, Process::default());
+                    let new = Process {
+                        // Only a harmless program gets here.
+                        is_ours: self
+                            .processes
+                            .get(&thread)
+                            .is_some_and(|it| it.started_by.is_some()),
+                        ..Process::default()
+                    };
+                    self.processes.insert(thread, new);
                     0
                 }
                 _ => {
@@ -210,6 +220,7 @@ impl<'a> Tracer<'a> {
             let above = memory::status(thread, "PPid").unwrap_or(0);
             let mut inherited = self.processes.get(&above).cloned().unwrap_or_default();
             inherited.scratch.clear();
+            inherited.started_by = (!inherited.is_ours).then_some(above);
             self.processes.insert(process, inherited);
         }
         let after = After::Nothing;
@@ -260,8 +271,26 @@ impl<'a> Tracer<'a> {
             true => call.meaning_to_program(),
             false => call.meaning(),
         };
+        if let Some(above) = process.started_by {
+            let is_trial = process.is_trial;
+            match call.executes() {
+                Some(words) if rules::is_harmless_program(&words) => {
+                    self.executes(is_trial, &words[0]);
+                    return After::Nothing;
+                }
+                // It closes descriptors, which it looks up.
+                None if matches!(meaning, Meaning::Nothing | Meaning::Asks(_)) => {
+                    return After::Nothing;
+                }
+                _ => {}
+            }
+            self.stop(call.process, String::new());
+            self.stop(above, "starts a process when it is imported".into());
+            return After::Nothing;
+        }
         let acts = match meaning {
-            Meaning::Nothing => return After::Nothing,
+            // What the new process executes decides.
+            Meaning::Nothing | Meaning::Starts => return After::Nothing,
             Meaning::AsksHost => return After::Host,
             // Python checks its streams when it starts, and each child creates them again.
             Meaning::AsksTerminal(_) if !self.has_begun => return After::Nothing,
@@ -305,6 +334,15 @@ impl<'a> Tracer<'a> {
         };
         self.stop(call.process, acts);
         After::Nothing
+    }
+
+    /// Notes the inputs of a harmless program.
+    fn executes(&mut self, is_trial: bool, program: &Path) {
+        if !is_trial {
+            for path in [program, Path::new(rules::LIBRARY_CACHE)] {
+                self.ledger.asked(path.to_owned(), Question::File);
+            }
+        }
     }
 
     /// Kills the process before its system call has any effect.

@@ -28,6 +28,9 @@ pub(super) enum Meaning {
     AsksHost,
     /// It creates, changes or removes files at these paths: an act, unless it is harmless.
     Writes(Vec<PathBuf>, &'static str),
+    /// It starts a process that shares its memory until it executes a program: an act, unless
+    /// that program is harmless.
+    Starts,
     /// It has effects outside the process, described by a predicate.
     Acts(String),
 }
@@ -70,7 +73,8 @@ impl Call {
                 return self.writes(&[(here, second)], "creates");
             }
             libc::SYS_mknod => return self.writes(&[(here, first)], "creates"),
-            libc::SYS_fork | libc::SYS_vfork => return starts_process(),
+            libc::SYS_fork => return starts_process(),
+            libc::SYS_vfork => return Meaning::Starts,
             libc::SYS_getdents => return self.lists(first),
             libc::SYS_poll
             | libc::SYS_select
@@ -166,10 +170,10 @@ impl Call {
             libc::SYS_semget => {
                 Meaning::Acts("creates a semaphore that all starts would share".into())
             }
-            libc::SYS_clone if first & libc::CLONE_THREAD as u64 == 0 => starts_process(),
+            libc::SYS_clone => clones(first),
             libc::SYS_clone3 => match memory::number(self.process, first) {
-                Some(flags) if flags & libc::CLONE_THREAD as u64 != 0 => Meaning::Nothing,
-                _ => starts_process(),
+                Some(flags) => clones(flags),
+                None => starts_process(),
             },
             libc::SYS_execve | libc::SYS_execveat => starts_process(),
             libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => self.signals(),
@@ -233,6 +237,7 @@ impl Call {
                 number if OF_PROGRAM.contains(&number) => Meaning::Nothing,
                 number => Meaning::Acts(format!("makes system call {number}")),
             },
+            Meaning::Starts => starts_process(),
             other => other,
         }
     }
@@ -353,6 +358,22 @@ impl Call {
         }
     }
 
+    /// The program that this call executes, with its arguments.
+    pub(super) fn executes(&self) -> Option<Vec<PathBuf>> {
+        /// The most arguments that matter.
+        const MOST: u64 = 4;
+        let [first, second, ..] = self.arguments;
+        if self.number != libc::SYS_execve {
+            return None;
+        }
+        let program = self.path(libc::AT_FDCWD, first)?;
+        let arguments = (1..MOST).map_while(|at| {
+            let text = memory::number(self.process, second + 8 * at).filter(|&at| at != 0)?;
+            memory::text(self.process, text).map(|text| rules::path(&text))
+        });
+        Some(std::iter::once(program).chain(arguments).collect())
+    }
+
     /// Signal 0 only checks that a process exists.
     fn signals(&self) -> Meaning {
         let signal = match self.number {
@@ -409,6 +430,18 @@ fn acts(what: &str) -> Meaning {
 
 fn starts_process() -> Meaning {
     acts("starts a process")
+}
+
+fn clones(flags: u64) -> Meaning {
+    let has = |flag: c_int| flags & flag as u64 != 0;
+    match (
+        has(libc::CLONE_THREAD),
+        has(libc::CLONE_VFORK) && has(libc::CLONE_VM),
+    ) {
+        (true, _) => Meaning::Nothing,
+        (false, true) => Meaning::Starts,
+        (false, false) => starts_process(),
+    }
 }
 
 fn shared_memory() -> Meaning {
@@ -543,7 +576,7 @@ const OF_PROGRAM: [c_long; 34] = [
 ];
 
 /// Calls that affect only the process, or state that its children inherit.
-const LOCAL: [c_long; 106] = [
+const LOCAL: [c_long; 108] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -623,6 +656,8 @@ const LOCAL: [c_long; 106] = [
     libc::SYS_clone,
     libc::SYS_exit,
     libc::SYS_exit_group,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
     libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity,
     libc::SYS_sched_setaffinity,

@@ -177,6 +177,16 @@ fn is_tried_semaphore(path: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(b"joblib-"))
 }
 
+/// The file that `ldconfig -p` prints.
+pub(super) const LIBRARY_CACHE: &str = "/etc/ld.so.cache";
+
+/// Returns true for programs that only print the content of a file: `ctypes.util.find_library`
+/// asks one for the names of libraries.
+pub(super) fn is_harmless_program(words: &[PathBuf]) -> bool {
+    let known = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
+    matches!(words, [program, option] if known.contains(&program.as_path()) && option == Path::new("-p"))
+}
+
 /// Describes a write to a path, as a predicate of the module.
 pub(super) fn writing(path: &Path, what: &str) -> String {
     let text = path.as_os_str().as_bytes();
