@@ -149,6 +149,10 @@ impl Start<'_> {
         command.spawn().map(|child| child.id()).map_err(|why| {
             let shown = self.program.path.display();
             match why.kind() {
+                // The standard library opens it for streams that the command does not get.
+                io::ErrorKind::NotFound if !Path::new("/dev/null").exists() => {
+                    LaunchError::Failed(format!("{shown} cannot be started: /dev/null is missing"))
+                }
                 io::ErrorKind::NotFound => {
                     LaunchError::NotFound(format!("{shown} cannot be started: {why}"))
                 }
