@@ -16,7 +16,7 @@ use preheat_host::files::{private, put};
 use preheat_host::{trusted, user};
 
 /// The files that Python loads, by name.
-const PYTHON: [(&str, &[u8]); 28] = [
+const PYTHON: &[(&str, &[u8])] = &[
     (
         "sitecustomize.py",
         include_bytes!("python/sitecustomize.py"),
