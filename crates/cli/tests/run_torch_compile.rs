@@ -1,24 +1,35 @@
-//! torch.compile by phase, on a kept recording of PyTorch 2.8 on a CPU: no other PyTorch need
-//! be installed.
-//!
-//! Made with `preheat run --starts 1 -- python3 program.py` and empty caches, where
-//! program.py is
-//!
-//! ```python
-//! import torch
-//! model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
-//! step = torch.compile(model)
-//! for _ in range(4):
-//!     step(torch.ones(4, 64)).sum().backward()
-//! ```
+//! torch.compile by phase, on the CPU: with the PyTorch 2 of the tests, and from a kept recording
+//! of PyTorch 2.8.
 
 use std::fs;
 
 use preheat_model::run::{Cause, RunReport};
 
 mod support;
-use support::{Directory, preheat, run, unpack};
+use support::{Directory, preheat, python_with_torch_2, recorded, run, unpack};
 
+const PROGRAM: &str = "import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+step = torch.compile(model)
+for _ in range(4):
+    step(torch.ones(4, 64)).sum().backward()
+";
+
+/// `PROGRAM` with empty caches.
+fn live() -> Option<RunReport> {
+    let python = python_with_torch_2()?;
+    let directory = Directory::new();
+    fs::write(directory.join("program.py"), PROGRAM).expect("it is written");
+    let caches = directory.join("caches").display().to_string();
+    Some(recorded(
+        &directory,
+        &["--starts", "1"],
+        [python.as_os_str(), "program.py".as_ref()],
+        &[("TORCHINDUCTOR_CACHE_DIR", caches)],
+    ))
+}
+
+/// `PROGRAM`, as it was recorded with PyTorch 2.8.
 fn kept() -> RunReport {
     let directory = Directory::new();
     unpack(&directory, "torch-compile-cpu");
@@ -35,7 +46,13 @@ fn kept() -> RunReport {
 
 #[test]
 fn its_phases_and_its_children_are_separate_items() {
-    let report = kept();
+    [Some(kept()), live()]
+        .into_iter()
+        .flatten()
+        .for_each(|report| are_separate(&report));
+}
+
+fn are_separate(report: &RunReport) {
     let mut causes = report.causes.iter();
     let compiled = causes
         .find(|cause| cause.cause == Cause::KernelCompilation)

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 mod support;
@@ -371,9 +372,11 @@ fn differing(warm: &Warm, program: &[&str]) -> usize {
 
 #[test]
 fn pytorch_computes_trains_and_loads_data() {
-    let Some(warm) = support::python_with("torch").and_then(Warm::with) else {
-        return;
-    };
+    support::pythons_with_torch().for_each(torch_cases);
+}
+
+fn torch_cases(python: PathBuf) {
+    let warm = Warm::with(python).expect("a directory");
     let python = warm.python.to_str().expect("its path is text");
     let cases = include_str!("start/torch_cases.py");
     fs::write(warm.directory.join("torch_cases.py"), cases).expect("it is written");
@@ -385,4 +388,29 @@ fn pytorch_computes_trains_and_loads_data() {
         differing(&warm, &[python, "torch_cases.py", "chance"]),
         4 * 2
     );
+}
+
+/// PyTorch 2 imports its compiler, a thousand modules, when an optimizer is made.
+#[test]
+fn what_an_optimizer_imports_is_ahead() {
+    let Some(warm) = support::python_with_torch_2().and_then(Warm::with) else {
+        return;
+    };
+    let program = "import sys, torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(2, 8)).sum().backward()
+optimizer.step()
+print('torch._dynamo' in sys.modules, model.weight[0, 0].item() < 1)
+";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let words = [
+        warm.python.to_str().expect("its path is text"),
+        "program.py",
+    ];
+    warm.warm_up(&words, &as_is);
+    assert_eq!(warm.same(&words, &as_is).out, "True True\n");
+    let listed = support::run(&mut warm.preheat(&["--list", "-v"])).out;
+    assert!(listed.contains("program.py"), "{listed}");
+    assert!(!listed.contains("not ahead: torch"), "{listed}");
 }

@@ -241,9 +241,12 @@ print("same")
 
 /// Runs `code`, which loads a file of preheat's Python code, where a framework is installed.
 fn prints_same(framework: &str, code: &str, file: &str) {
-    let Some(python) = require(framework, support::python_with(framework)) else {
-        return;
-    };
+    if let Some(python) = require(framework, support::python_with(framework)) {
+        prints_same_with(&python, code, file);
+    }
+}
+
+fn prints_same_with(python: &Path, code: &str, file: &str) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../start/src/python");
     let said = run(Command::new(python)
         .args(["-c", code])
@@ -258,7 +261,9 @@ fn prints_same(framework: &str, code: &str, file: &str) {
 
 #[test]
 fn recording_and_rehearsing_change_nothing_that_pytorch_computes() {
-    prints_same("torch", TRAINS, "operations.py");
+    for python in support::pythons_with_torch() {
+        prints_same_with(&python, TRAINS, "operations.py");
+    }
 }
 
 /// Compiles with JAX on the CPU, in a process that is observed, and in one that has read the

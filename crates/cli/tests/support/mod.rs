@@ -184,3 +184,16 @@ pub fn python_with(module: &str) -> Option<PathBuf> {
     };
     require(module, [debian, venv].into_iter().flatten().find(has))
 }
+
+/// A Python with PyTorch 2, from PyPI.
+pub fn python_with_torch_2() -> Option<PathBuf> {
+    let path = std::env::var_os("PREHEAT_TEST_TORCH_2_PYTHON").map(PathBuf::from);
+    require("torch-2", path.filter(|path| path.exists()))
+}
+
+/// Pythons with PyTorch: Debian's, and one with PyTorch 2.
+pub fn pythons_with_torch() -> impl Iterator<Item = PathBuf> {
+    [python_with("torch"), python_with_torch_2()]
+        .into_iter()
+        .flatten()
+}
