@@ -6,7 +6,11 @@ Needs PyTorch, a GPU and `preheat` (PREHEAT names another binary). Prints a line
 configuration and writes standby.json. Every start prints a hash of its parameters or results:
 it must be the same in all configurations. Programs: linear, resnet, transformer, loader, bert
 (needs transformers), compiled (torch.compile), jax and cupy. JAX has a compilation cache, except
-in the configuration `no-cache`.
+with `--no-cache`, which adds a configuration without one.
+
+All programs are prepared first, at the same time. Then each round has one start of each program in
+each configuration, in random order; with `--alternate`, plain and warm ones only in every second
+round. `--seconds` begins no more rounds after that time.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 PREHEAT = os.environ.get("PREHEAT", "preheat")
@@ -166,95 +171,136 @@ CACHE = "JAX_COMPILATION_CACHE_DIR"
 
 def environment(name, directory):
     """The variables of a program."""
-    added = {}
-    if name == "jax":
-        added = {
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-            CACHE: os.path.join(directory, "jax-cache"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        }
-    os.environ.update(added)
-
-
-# Stands for the command of a start without a compilation cache.
-NO_CACHE = ["no-cache"]
-
-
-def start(words, program):
-    began = time.clock_gettime(time.CLOCK_MONOTONIC)
-    variables = dict(os.environ)
-    if words == NO_CACHE:
-        variables.pop(CACHE, None)
-        words = []
-    done = subprocess.run(
-        [*words, sys.executable, program], capture_output=True, text=True, env=variables
-    )
-    ended = time.clock_gettime(time.CLOCK_MONOTONIC)
-    if done.returncode != 0:
-        raise SystemExit(f"{program} failed: {done.stderr}")
-    result = json.loads(done.stdout.splitlines()[-1])
-    result["time_to_first"] = result.pop("first_end") - began
-    result["wall"] = ended - began
-    result["said"] = [line for line in done.stderr.splitlines() if line.startswith("preheat")]
-    return result
-
-
-def prepare(form, program):
-    words = [PREHEAT, "start", "--prepare", f"--standby={form}", "--", sys.executable, program]
-    began = time.monotonic()
-    subprocess.run(words, check=True)
-    return time.monotonic() - began
-
-
-def measure(program, count):
-    """Starts of each configuration, in a random order that is the same each time."""
-    verbose = [PREHEAT, "start", "-v", "--patience", "5"]
-    configurations = {
-        "plain": [],
-        "warm": [*verbose, "--"],
-        "hot": [*verbose, "--standby=hot", "--"],
-        "parked": [*verbose, "--standby=parked", "--"],
+    if name != "jax":
+        return dict(os.environ)
+    return {
+        **os.environ,
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        CACHE: os.path.join(directory, "jax-cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
-    if CACHE in os.environ:
-        configurations["no-cache"] = NO_CACHE
-        start([], program)  # Fills the cache.
-    starts = {name: [] for name in configurations}
-    # A plain start that learns; the warm parent is made when it has ended.
-    learning = start(configurations["hot"], program)
-    prepared = {form: prepare(form, program) for form in ("hot", "parked")}
-    for number in range(count):
-        order = list(configurations)
+
+
+VERBOSE = [PREHEAT, "start", "-v", "--patience", "5"]
+FORMS = ("hot", "parked")
+CONFIGURATIONS = {
+    "plain": [],
+    "warm": [*VERBOSE, "--"],
+    "hot": [*VERBOSE, "--standby=hot", "--"],
+    "parked": [*VERBOSE, "--standby=parked", "--"],
+}
+
+
+class Program:
+    def __init__(self, name, directory, with_no_cache):
+        self.name, self.path = name, os.path.join(directory, f"train_{name}.py")
+        with open(self.path, "w") as file:
+            file.write((OTHERS if name in WITHOUT_TORCH else COMMON) + PROGRAMS[name])
+        self.environment = environment(name, directory)
+        self.configurations = dict(CONFIGURATIONS)
+        if with_no_cache and CACHE in self.environment:
+            self.configurations["no-cache"] = []
+        self.starts = {configuration: [] for configuration in self.configurations}
+        self.learning, self.prepared, self.failed = None, {}, None
+
+    def start(self, configuration):
+        variables = dict(self.environment)
+        if configuration == "no-cache":
+            del variables[CACHE]
+        words = [*self.configurations[configuration], sys.executable, self.path]
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        done = subprocess.run(words, capture_output=True, text=True, env=variables)
+        ended = time.clock_gettime(time.CLOCK_MONOTONIC)
+        if done.returncode != 0:
+            raise OSError(f"exit code {done.returncode}: {done.stderr}")
+        result = json.loads(done.stdout.splitlines()[-1])
+        result["time_to_first"] = result.pop("first_end") - began
+        result["wall"] = ended - began
+        result["said"] = [line for line in done.stderr.splitlines() if line.startswith("preheat")]
+        return result
+
+    def prepare(self, form):
+        words = [PREHEAT, "start", "--prepare", f"--standby={form}", "--", sys.executable]
+        began = time.monotonic()
+        done = subprocess.run(
+            [*words, self.path], capture_output=True, text=True, env=self.environment
+        )
+        if done.returncode != 0:
+            raise OSError(f"--prepare: exit code {done.returncode}: {done.stderr}")
+        return time.monotonic() - began
+
+    def learn(self):
+        """A plain start that fills caches and writes bytecode, one that learns, and the
+        preparation."""
+        try:
+            self.start("plain")
+            self.learning = self.start("hot")
+            self.prepared = {form: self.prepare(form) for form in FORMS}
+        except (OSError, ValueError, IndexError) as error:
+            self.failed = str(error)
+
+    def round(self, number, alternates):
+        """One start of each configuration, in an order that is the same each time. The next
+        standby is ready before the next start begins."""
+        order = list(FORMS if alternates and number % 2 else self.configurations)
         random.Random(number).shuffle(order)
-        for name in order:
-            if name in prepared:
-                prepare(name, program)
-            starts[name].append(start(configurations[name], program))
-    return {"learning": learning, "prepared": prepared, "starts": starts}
+        try:
+            for name in order:
+                self.starts[name].append(self.start(name))
+                if name in FORMS:
+                    self.prepare(name)
+        except (OSError, ValueError, IndexError) as error:
+            self.failed = str(error)
 
+    def result(self):
+        kept = ("learning", "prepared", "starts", "failed")
+        return {name: getattr(self, name) for name in kept if getattr(self, name)}
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("programs", nargs="*", default=["linear"], choices=PROGRAMS)
-    parser.add_argument("--starts", type=int, default=5)
-    asked = parser.parse_args()
-    result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
-    with tempfile.TemporaryDirectory() as directory:
-        for name in asked.programs:
-            program = os.path.join(directory, f"train_{name}.py")
-            with open(program, "w") as file:
-                file.write((OTHERS if name in WITHOUT_TORCH else COMMON) + PROGRAMS[name])
-            environment(name, directory)
-            found = result["programs"][name] = measure(program, asked.starts)
-            for configuration, starts in found["starts"].items():
+    def report(self):
+        if self.failed:
+            print(self.name, "failed:", self.failed)
+        for configuration, starts in self.starts.items():
+            if starts:
                 medians = [
                     f"{key} {statistics.median(each[key] for each in starts):.4f} s"
                     for key in ("time_to_first", "first", "steady", "wall")
                 ]
-                print(name, configuration, *medians, {each["hash"] for each in starts})
+                print(self.name, configuration, *medians, {each["hash"] for each in starts})
+
+
+def main():
+    began = time.monotonic()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*", default=["linear"], choices=PROGRAMS)
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--alternate", action="store_true")
+    parser.add_argument("--no-cache", action="store_true")
+    parser.add_argument("--output", default="standby.json")
+    asked = parser.parse_args()
+    result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
+    with tempfile.TemporaryDirectory() as directory:
+        programs = [Program(name, directory, asked.no_cache) for name in asked.programs]
+        threads = [threading.Thread(target=program.learn) for program in programs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        result["prepared_after"] = time.monotonic() - began
+        listed = subprocess.run([PREHEAT, "start", "--list", "-v"], capture_output=True, text=True)
+        result["listed"] = listed.stdout.replace(directory, "")
+        for number in range(asked.starts):
+            for program in programs:
+                if not program.failed and time.monotonic() - began < asked.seconds:
+                    program.round(number, asked.alternate)
+            # After each round, in case there is no time for the next.
+            result["programs"] = {program.name: program.result() for program in programs}
+            with open(asked.output, "w") as file:
+                json.dump(result, file, indent=1)
+        for program in programs:
+            program.report()
     subprocess.run([PREHEAT, "start", "--stop"], check=True)
-    with open("standby.json", "w") as file:
-        json.dump(result, file, indent=1)
 
 
 if __name__ == "__main__":
