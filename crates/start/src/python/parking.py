@@ -11,7 +11,8 @@ standby, one line each:
     page            comes with the page that shows whether a restore is under way
     park            locks and checkpoints
     ready           the standby waits; no deadline until the next command
-    wake BYTES      restores and unlocks, if so many bytes are free
+    wake BYTES      answers with the free memory of the GPU; if that is enough for so many bytes,
+                    restores and unlocks, and answers again
     go              the program runs; from here on failures are reported to it
 
 An answer is `ok NUMBER` or `no SENTENCE`. Where NVML has no answer, the number is -1.
@@ -27,8 +28,9 @@ LOCK_MILLISECONDS = 10000
 # The state in the shared page after a restore; the system calls that wake its readers.
 RESTORED, FUTEX_WAKE = 2, 1
 FUTEX = {"x86_64": 202, "aarch64": 98}
-# More than a standby held, since the driver needs some for the restore itself.
-MARGIN = 64 << 20
+# More than a standby held: the driver needs some for the restore itself, and others may allocate
+# while it is under way.
+MARGIN = 512 << 20
 
 ERRORS = {
     1: "invalid value",
@@ -222,13 +224,15 @@ class Helper:
         if 0 <= free < int(needed) + MARGIN:
             self.refused = "only %d MiB of device memory are free" % (free >> 20)
             raise Failed(self.refused)
+        self.say("ok %d" % free)
         try:
             self.call("Restore")
             self.call("Unlock")
-            self.note_restored()
         except Failed as error:
-            # Its calls would block forever.
-            self.give_up(str(error))
+            # The calls of a program that already runs would block forever.
+            self.refused = str(error)
+            raise
+        self.note_restored()
         return 0
 
     def call(self, name, first=0):

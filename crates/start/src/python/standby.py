@@ -16,8 +16,8 @@ LOWEST_DESCRIPTOR = 256
 LOOK_EVERY = 5000
 # How long a helper may take to answer, in seconds.
 PATIENCE = 400
-# A restore that fails does so at its beginning, within this time in seconds.
-FAILS_WITHIN = 0.02
+# How long the helper may take to find out how much memory is free, in seconds.
+CHECKED_WITHIN = 5
 COMPUTE_MODE = 20
 # The page that the shim reads: its size, and the state while the card is being restored.
 PAGE_BYTES, RESTORING = 4096, 1
@@ -48,6 +48,8 @@ class Standby:
         self.path = self.plan.path("-%d.standby" % os.getpid())
         self.file = self.plan.path("-%d.waits" % os.getpid())
         self.held, self.helper, self.query = 0, None, None
+        # Answers of the helper that were received, and not read yet.
+        self.answers = b""
         # The shared page that shows whether the card is being restored.
         self.page = None
 
@@ -104,13 +106,13 @@ class Standby:
             return self.hear()
 
     def hear(self):
-        answer = b""
-        while not answer.endswith(b"\n"):
+        while b"\n" not in self.answers:
             more = self.helper.recv(512)
             if not more:
                 raise Unsuitable("the helper process has exited")
-            answer += more
-        word, _, rest = answer.decode().rstrip().partition(" ")
+            self.answers += more
+        answer, _, self.answers = self.answers.partition(b"\n")
+        word, _, rest = answer.decode().partition(" ")
         if word != "ok":
             raise Unsuitable(rest)
         return int(rest)
@@ -257,20 +259,26 @@ class Standby:
             self.helper.send(b"wake %d\n" % self.held)
 
     def check(self):
-        """Before the client hears that this child is ready; `Unsuitable` if the card cannot
-        be restored. The restore itself may still be under way."""
+        """Before the client hears that this child is ready; `Unsuitable` if too little memory is
+        free, or if the restore has failed. It may still be under way."""
         if self.wanted.form != "parked":
             return
-        self.helper.settimeout(FAILS_WITHIN)
+        self.helper.settimeout(CHECKED_WITHIN)
         try:
             self.hear()
-        except OSError:  # It takes longer, as a restore does.
-            pass
+        except OSError:
+            raise Unsuitable("it is not known how much memory of the GPU is free")
+        self.helper.setblocking(False)
+        try:
+            self.hear()
+        except BlockingIOError:
+            pass  # It takes longer, as a restore does.
 
     def go(self):
         """The program runs from here on: failures are reported to its standard error."""
         socket = self.tools.socket
         try:
+            self.helper.setblocking(True)
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, (2).to_bytes(4, sys.byteorder))]
             self.helper.sendmsg([b"go\n"], rights)
         except OSError:
