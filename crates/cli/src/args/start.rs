@@ -61,6 +61,7 @@ pub struct StartArguments {
     #[arg(
         long,
         value_name = "FORM",
+        value_parser = values::form(),
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "parked",

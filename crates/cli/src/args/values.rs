@@ -7,7 +7,7 @@ use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 use preheat_model::lab::{ExperimentId, MOST_STARTS};
 use preheat_model::run::Temperature;
-use preheat_start::{MOST_STANDBYS, Remedy};
+use preheat_start::{Form, MOST_STANDBYS, Remedy};
 use preheat_times::Unit;
 
 /// Parses the name of one of these values.
@@ -62,6 +62,11 @@ pub fn quantity() -> PossibleValuesParser {
 pub fn remedy() -> impl TypedValueParser<Value = Option<Remedy>> {
     let known = Remedy::ALL.map(|remedy| (remedy.id(), Some(remedy)));
     one_of(known.into_iter().chain([("none", None)]).collect())
+}
+
+/// The form of a standby.
+pub fn form() -> impl TypedValueParser<Value = Form> {
+    one_of(Form::ALL.map(|form| (form.as_str(), form)).to_vec())
 }
 
 /// A unit of time.
