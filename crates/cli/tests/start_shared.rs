@@ -59,19 +59,27 @@ fn memory_between_processes() {
 
 /// A start that does not get as far as an import does not notice the module.
 #[test]
-fn an_exit_function_of_a_module_that_is_not_imported() {
+fn the_end_of_a_module_that_is_not_imported() {
     let Some(warm) = Warm::new() else { return };
-    let package = "import atexit, functools\n\
-        atexit.register(functools.partial(print, 'the module ends'))\n";
-    fs::write(warm.venv().join("makes.py"), package).expect("it is written");
+    let packages = warm.venv();
     let program = "import json, sys\nif sys.argv[1:]: sys.exit('early')\nimport makes\nprint(1)\n";
     fs::write(warm.directory.join("program.py"), program).expect("it is written");
     let words = ["venv/bin/python", "program.py"];
-    warm.warm_up(&words, &as_is);
-    assert_eq!(warm.same(&words, &as_is).out, "1\nthe module ends\n");
-    let early = warm.same(&[&words[..], &["early"]].concat(), &as_is);
-    assert_eq!(early.out, "");
-    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
-    let why = "makes, which prints when the program exits";
-    assert!(listed.contains(why), "{listed}");
+    for package in [
+        "import atexit, functools\natexit.register(functools.partial(print, 'the end'))\n",
+        "class Kept:\n    def __del__(self, print=print): print('the end')\nkept = Kept()\n",
+        "import weakref\nclass Kept: pass\nkept = Kept()\nweakref.finalize(kept, print, 'the end')\n",
+        "def generate(print=print):\n    try: yield\n    finally: print('the end')\n\
+         kept = generate()\nnext(kept)\n",
+    ] {
+        fs::write(packages.join("makes.py"), package).expect("it is written");
+        let _ = warm.preheat(&["--stop", "all"]).output();
+        warm.warm_up(&words, &as_is);
+        assert_eq!(warm.same(&words, &as_is).out, "1\nthe end\n", "{package}");
+        let early = warm.same(&[&words[..], &["early"]].concat(), &as_is);
+        assert_eq!(early.out, "", "{package}");
+        let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+        let why = "makes, which prints when the program exits";
+        assert!(listed.contains(why), "{package}: {listed}");
+    }
 }

@@ -349,7 +349,7 @@ pub const STATEMENTS: &[Statement] = &[
     installed(
         "m_thread",
         "import threading\nE = threading.Event(); T = threading.Thread(target=E.wait, daemon=True); T.start()",
-        "import {p}_m_thread as m; print(m.T.is_alive()); m.E.set()",
+        "import {p}_m_thread as m; print(m.T.is_alive()); m.E.set(); m.T.join()",
     ),
     installed(
         "m_sets_variable",

@@ -167,6 +167,10 @@ class Finalizers:
         self.watched = []
 
     def any_acts(self, objects):
+        return any(True for _ in self.acting(objects))
+
+    def acting(self, objects):
+        """Yields the objects that may act."""
         streams, known = Streams(), {}
         for each in objects:
             # Use type(): __class__ may be a property with side effects. Use id(): a metaclass
@@ -178,10 +182,9 @@ class Finalizers:
             if not acts:
                 continue
             if acts(each) and each not in streams:
-                return True
-            if acts in self.changing.values():
+                yield each
+            elif acts in self.changing.values():
                 self.watched.append((acts, each))
-        return False
 
     def acts_at_end(self, of):
         """A predicate for objects of this type that may act when they are finalized; or None."""

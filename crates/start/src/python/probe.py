@@ -3,8 +3,9 @@
 A trial is a child that imports the modules one by one. The tracer stops it before a module
 acts. After each module, the trial checks whether the module has printed, started threads that
 outlive a fork, left a descriptor open, kept a random value, or read a variable that the
-program sets or that differs at each start; in the end, whether its exit function prints or acts. Such a module is left out, and a new trial
-continues without it. The parent then imports the modules that passed; it is never patched.
+program sets or that differs at each start; in the end, whether its exit functions or the
+finalizers of its objects print or act. Such a module is left out, and a new trial continues
+without it. The parent then imports the modules that passed; it is never patched.
 """
 
 import os
@@ -62,6 +63,7 @@ class Tools:
         self.tracer, self.chance = tracer, chance
         self.watching, self.draws = load("watch.py"), load("draws.py")
         self.exits = load("exits.py")["Exits"]
+        self.finalizers = load("end.py")["Finalizers"](load("generators.py")["waits_in_try"])
         self.facts, self.load = load("learn.py")["facts"], load
 
 
@@ -267,7 +269,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     are variables that the program may set, `is_part` if some modules were left out before."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
-    draws, exits = tools.draws["Draws"](), tools.exits()
+    draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
     asked = watch.take()
     for name in names:
         if name in sys.modules:
@@ -291,6 +293,8 @@ def run_trial(names, plan, tools, sets, is_part, say):
         if why:
             return [("offender", imported), ("", why)]
         asked.add(of_this)
+        exits.see_objects()
+    exits.end()
     if not is_part:
         for kind in changed_facts(plan, tools):
             return [("influenced", "changes " + kind)]
