@@ -231,9 +231,16 @@ large = '["aten::relu", "", [{"tensor": [[1099511627776], [1], "torch.float32", 
 denied = '["aten::relu", "", [{"tensor": [[2], [1], "torch.float32", "cpu"]}], {}, []]'
 rehearsal = scope["Rehearsal"](torch, lambda: 1 << 30)
 rehearsal.run(lines + [foreign, absent, large])
+scope["call_in_backward"](torch, "cpu", lambda: rehearsal.run(lines))
 restore()
 assert rehearsal.skipped == 3 and not rehearsal.failed, rehearsal.failed
-assert rehearsal.done == len(lines)
+assert rehearsal.done == 2 * len(lines)
+error = scope["Broken"]("aten::relu", "lost")
+try:
+    scope["call_in_backward"](torch, "cpu", lambda: (_ for _ in ()).throw(error))
+    raise SystemExit("it passes")
+except scope["Broken"] as broken:
+    assert broken is error
 assert torch.equal(torch.get_rng_state(), state)
 assert scope["read_flags"](scope["getters"](torch)) == flags
 rehearsal.run([denied], {"aten::relu"})

@@ -391,11 +391,23 @@ def shield(torch):
     return restore
 
 
-def start_autograd(torch, device):
-    """Starts the threads in which backward passes run."""
+def call_in_backward(torch, device, function):
+    """Calls a function in the thread in which backward passes on a device run. Each thread has its
+    own handles of cuDNN and cuBLAS, and its own plans of convolutions."""
+
+    class Calls(torch.autograd.Function):
+        @staticmethod
+        def forward(context, value):
+            return value.clone()
+
+        @staticmethod
+        def backward(context, gradient):
+            function()
+            return gradient
+
     with torch.enable_grad():
         value = torch.ones(1, device=device, requires_grad=True)
-        (value * value).sum().backward()
+        Calls.apply(value).sum().backward()
 
 
 def clean(torch):

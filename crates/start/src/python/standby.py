@@ -190,7 +190,8 @@ class Standby:
             rehearsal.run(lines, denied)
             if any(kind == "backward" for kind, _, _ in records):
                 for device in self.wanted.devices:
-                    operations["start_autograd"](torch, "cuda:%d" % device)
+                    again = operations["call_in_backward"]
+                    again(torch, "cuda:%d" % device, lambda: rehearsal.run(lines, denied))
             restore()
             operations["clean"](torch)
         except operations["Broken"] as broken:
