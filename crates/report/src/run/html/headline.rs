@@ -1,4 +1,4 @@
-//! The headline: where most of the time predicate. It starts with the largest cause, so that it
+//! The headline: where most of the time went. It starts with the largest cause, so that it
 //! always agrees with the list of causes.
 
 use preheat_model::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
@@ -46,7 +46,7 @@ pub(super) fn headline(report: &RunReport) -> (String, String) {
     let Some(item) = item(top) else {
         return (text, format!("{share}."));
     };
-    let name = cut(&item.name, 60);
+    let name = short_name(&item.name);
     let line = match own_line(&item.detail) {
         Some(line) => format!(", imported at {}", cut(line, 60)),
         None => String::new(),
@@ -62,6 +62,7 @@ pub(super) fn headline(report: &RunReport) -> (String, String) {
         (about, true) if !about.is_empty() => format!("; {name}: {about}"),
         (about, false) if about.contains(", from ") => format!("; {name}{all} was {about}"),
         _ if nested => format!("; {name} includes everything it loads"),
+        _ if module_name(&item.name).is_some() => format!("; {}", cut(&item.name, 80)),
         _ => String::new(),
     };
     if item.inclusive > top.seconds {
@@ -79,6 +80,23 @@ pub(super) fn headline(report: &RunReport) -> (String, String) {
         format!("{text}, {part} of {them} {name}{line}"),
         format!("{share}{about}."),
     )
+}
+
+/// The name of an item in a headline: `the extension module _C` for
+/// `_C.cpython-311-x86_64-linux-gnu.so`.
+fn short_name(name: &str) -> String {
+    match module_name(name) {
+        Some(module) => format!("the extension module {}", cut(module, 40)),
+        None => cut(name, 60),
+    }
+}
+
+/// The module that a file with an ABI tag of Python implements.
+fn module_name(file: &str) -> Option<&str> {
+    let (module, _) = file
+        .split_once(".cpython-")
+        .or_else(|| file.split_once(".abi3."))?;
+    file.ends_with(".so").then_some(module)
 }
 
 /// The largest of the selected causes.
@@ -136,6 +154,26 @@ mod tests {
         let mut report = run::report();
         report.causes[1].items[0].inclusive = 8.0;
         assert!(headline(&report).0.contains("were spent on Python imports"));
+    }
+
+    #[test]
+    fn an_extension_module_has_its_file_name_below() {
+        let mut report = run::report();
+        report.causes.truncate(1);
+        report.causes[0].cause = Cause::LibraryLoading;
+        report.causes[0].items.truncate(1);
+        let item = &mut report.causes[0].items[0];
+        item.name = "_C.cpython-311-x86_64-linux-gnu.so".to_owned();
+        item.detail.clear();
+        item.inclusive = item.seconds;
+        let (text, detail) = headline(&report);
+        assert!(text.ends_with("of it the extension module _C"), "{text}");
+        assert_eq!(
+            detail,
+            "78 % of the total; _C.cpython-311-x86_64-linux-gnu.so."
+        );
+        assert_eq!(short_name("libcublasLt.so.13"), "libcublasLt.so.13");
+        assert_eq!(short_name("_rust.abi3.so"), "the extension module _rust");
     }
 
     #[test]
