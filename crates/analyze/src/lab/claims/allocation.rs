@@ -184,9 +184,9 @@ pub(super) fn prealloc_held(data: &Data<'_>, subject: &Subject) -> Option<Findin
         threshold: 1.0 / SAME,
         also: vec![],
         sentence: compared.sentence(
-            "the first 4 MiB allocation",
+            "the first 4 MiB allocation takes",
             [&after, &nothing],
-            "a later one",
+            "later ones take on average",
             [&compared.after.later(), &compared.nothing.later()],
         ),
     })
@@ -204,9 +204,9 @@ pub(super) fn prealloc_released(data: &Data<'_>, subject: &Subject) -> Option<Fi
         threshold: 1.0 / SAME,
         also: vec![],
         sentence: compared.sentence(
-            "a later 4 MiB allocation",
+            "later 4 MiB allocations take on average",
             [&after, &nothing],
-            "the first",
+            "the first takes",
             [&compared.after.firsts(), &compared.nothing.firsts()],
         ),
     })
@@ -252,7 +252,7 @@ impl Preallocated {
             format!(", which itself takes {}", duration(seconds))
         });
         format!(
-            "{what} takes {after} after 1 GiB was {}{block}, and {nothing} without it; {other} {beside_after} and {beside_nothing}",
+            "{what} {after} after 1 GiB was {}{block}, and {nothing} without it; {other} {beside_after} and {beside_nothing}",
             self.how
         )
     }

@@ -74,7 +74,16 @@ fn slower_first(
     let numbers = |(series, value): &(SeriesData, Interval)| {
         let first = duration(SeriesData::typical(&series.firsts()));
         let steady = duration(SeriesData::typical(&series.steadies()));
-        (first, steady, ratio(value.estimate))
+        let times = ratio(value.estimate);
+        match series.settles() {
+            true => (first, format!("a steady one {steady}"), times),
+            // The table has no steady iteration.
+            false => (
+                first,
+                format!("a later one {steady}"),
+                format!("{times} the later half, which is not steady"),
+            ),
+        }
     };
     let (on_device, from_nothing) = (
         on_device.and_then(ratio_of),
@@ -87,12 +96,12 @@ fn slower_first(
             let (first, steady, times) = numbers(resident);
             let (first_of_nothing, _, times_of_nothing) = numbers(nothing);
             format!(
-                "the first {what} takes {first} with the model on the device, a steady one {steady} ({times}); from nothing {first_of_nothing} ({times_of_nothing})"
+                "the first {what} takes {first} with the model on the device, {steady} ({times}); from nothing {first_of_nothing} ({times_of_nothing})"
             )
         }
         (one, other) => {
             let (first, steady, times) = numbers(one.as_ref().or(other.as_ref())?);
-            format!("the first {what} takes {first}, a steady one {steady} ({times})")
+            format!("the first {what} takes {first}, {steady} ({times})")
         }
     };
     Some(Finding {
