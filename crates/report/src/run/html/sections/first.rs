@@ -23,11 +23,20 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let several = page.report.starts.len() > 1;
     let legend = series.as_ref().map_or(String::new(), |_| key(several));
     figures.extend(series);
+    // Two iterations have no steady state.
+    let only_two = page.report.first_excess.is_empty() && !page.report.second_excess.is_empty();
+    let (title, other) = match only_two {
+        true => ("First and second", "the second"),
+        false => ("First and steady", "a steady one"),
+    };
+    let lead = format!(
+        "The excess of the first iteration over {other}, and all iterations of all starts, each of \
+         which is a fresh process."
+    );
     page.section(
         "first-and-steady",
-        "First and steady",
-        "The excess of the first iteration over a steady one, and all iterations of all starts, \
-         each of which is a fresh process.",
+        title,
+        &lead,
         &format!("{legend}{}", grid(&figures)),
     );
 }
