@@ -7,6 +7,8 @@ use crate::units::duration;
 
 /// The number of causes to name; the rest are counted.
 const NAMED: usize = 5;
+/// Causes that take less time are left out below this share of the difference.
+const LEAST_PART: f64 = 0.01;
 /// The number of causes to name that take less time.
 const NAMED_AGAINST: usize = 3;
 
@@ -45,6 +47,9 @@ fn sentence(report: &RunReport) -> Option<String> {
     let is_less = difference < 0.0;
     let (along, against): (Vec<CauseSeconds>, Vec<CauseSeconds>) = (excess.iter().copied())
         .partition(|part| part.seconds == 0.0 || (part.seconds < 0.0) == is_less);
+    let against: Vec<CauseSeconds> = (against.into_iter())
+        .filter(|part| part.seconds.abs() >= LEAST_PART * difference.abs())
+        .collect();
     let named =
         |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), duration(part.seconds.abs()));
     let mut text = match difference == 0.0 {
@@ -145,16 +150,25 @@ mod tests {
     }
 
     #[test]
+    fn a_negligible_part_is_left_out() {
+        let mut report = run::twice();
+        report.second_excess.truncate(2);
+        report.second_excess[1].seconds = -0.0001;
+        let text = sentence(&report).unwrap();
+        assert!(!text.contains("offset"), "{text}");
+    }
+
+    #[test]
     fn a_first_that_is_faster_took_less() {
         let mut report = run::report();
         report.first = Some(0.0802);
         report.steady = Some(0.1);
         report.first_excess.truncate(2);
-        report.first_excess[0].seconds = 0.000_012;
-        report.first_excess[1].seconds = -0.0198;
+        report.first_excess[0].seconds = 0.0012;
+        report.first_excess[1].seconds = -0.021;
         assert_eq!(
             sentence(&report).unwrap(),
-            "19.8 ms less than a steady one: library set-up 19.8 ms; partly offset by 12 µs more \
+            "19.8 ms less than a steady one: library set-up 21 ms; partly offset by 1.2 ms more \
              kernel loading."
         );
     }
