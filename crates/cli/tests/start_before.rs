@@ -215,3 +215,51 @@ fn a_refusal_ends_with_an_edit() {
     );
     until("it is warm", || start().err.contains("started warm"));
 }
+
+/// A start may take a branch that the learning start did not, and import another module of the
+/// program's own before an installed one.
+#[test]
+fn an_own_module_that_was_not_imported_before() {
+    let Some(warm) = Warm::new() else { return };
+    let reads = "import os\nVALUE = os.environ.get('MODE_OF_READS')\n";
+    fs::write(warm.venv().join("reads.py"), reads).expect("it is written");
+    let write = |name: &str, text: &str| {
+        fs::write(warm.directory.join(name), text).expect("it is written");
+    };
+    let program = "import sys\n\
+        if sys.argv[1:]: import early\n\
+        try: import local_settings\n\
+        except ImportError: pass\n\
+        import json, reads\n\
+        print(reads.VALUE)\n";
+    write("program.py", program);
+    write(
+        "early.py",
+        "import os\nos.environ['MODE_OF_READS'] = 'early'\n",
+    );
+    let words = ["venv/bin/python", "program.py"];
+    let with_early = ["venv/bin/python", "program.py", "early"];
+    warm.warm_up(&words, &as_is);
+    assert_eq!(warm.same(&words, &as_is).out, "None\n");
+    assert_eq!(warm.same(&with_early, &as_is).out, "early\n");
+    // A module that did not exist.
+    write(
+        "local_settings.py",
+        "import os\nos.environ['MODE_OF_READS'] = 'local'\n",
+    );
+    let said = Observed::of(warm.started(&words).output().expect("it starts"));
+    assert_eq!(said.out, "local\n");
+    assert!(said.err.contains("local_settings.py"), "{}", said.err);
+    warm.wait_for_parent();
+    assert_eq!(warm.same(&words, &as_is).out, "local\n");
+    // A module that the learning start has not imported was edited.
+    write(
+        "early.py",
+        "import os\nos.environ['MODE_OF_READS'] = 'later'\nimport json\n",
+    );
+    for words in [&words[..], &with_early[..]] {
+        let plain = Observed::of(warm.plain(words).output().expect("it starts"));
+        let said = Observed::of(warm.started(words).output().expect("it starts"));
+        assert_eq!(said.out, plain.out);
+    }
+}

@@ -28,6 +28,7 @@ mod ledger;
 mod list;
 mod make;
 mod need;
+mod own;
 mod prepare_now;
 mod recorded;
 mod request;

@@ -30,6 +30,7 @@ class Plan:
         self.always = ()
         self.own = []
         self.skeletons = []
+        self.absent = []
         self.influences = set()
         self.facts = []
         self.replaces = []
@@ -52,6 +53,8 @@ class Plan:
                 self.own.append((name, value))
             elif kind == "skeleton":
                 self.skeletons.append((name, value))
+            elif kind == "absent":
+                self.absent.append(name)
             elif kind == "influence":
                 self.influences.add(name)
             elif kind == "fact":

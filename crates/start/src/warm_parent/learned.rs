@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use preheat_host::files;
 
 use crate::invocation::{Main, Why};
+use crate::warm_parent::own::{self, Own};
 
 /// Knowledge from earlier starts of a program.
 #[derive(Debug, Default)]
@@ -53,6 +54,8 @@ pub(crate) struct Ahead {
     pub changing: BTreeSet<PathBuf>,
     /// The program's source files.
     pub own: Vec<PathBuf>,
+    /// Modules that these files import, if they exist, and that were not found.
+    pub absent: BTreeSet<Vec<u8>>,
     /// The directories of installed modules.
     pub roots: Vec<Vec<u8>>,
     /// The file of the module that is run with `-m`.
@@ -163,7 +166,8 @@ impl Learned {
                 "it uses {package}, which must be imported before the modules that it changes"
             ));
         }
-        let own = self.own(main);
+        let Own { files, absent } = self.own(main);
+        let own: Vec<PathBuf> = files.into_iter().collect();
         let mut sets = BTreeSet::new();
         match main {
             Main::Code(code) => words(code.as_bytes(), &mut sets),
@@ -186,6 +190,7 @@ impl Learned {
             varies: self.varies.clone(),
             changing: self.changing(),
             own,
+            absent: self.not_installed(absent),
             roots: self.roots.clone(),
             main: self.main.clone(),
             facts: self.facts.clone(),
@@ -208,24 +213,44 @@ impl Learned {
             || self.roots.iter().any(|root| origin.starts_with(root))
     }
 
-    /// The program's source files.
-    fn own(&self, main: &Main) -> Vec<PathBuf> {
+    /// The program's source files, and modules that they import and that do not exist.
+    fn own(&self, main: &Main) -> Own {
         let script = match main {
             Main::Script(path) if path.is_dir() => Some(path.join("__main__.py")),
             Main::Script(path) => Some(path.clone()),
             _ => None,
         };
         let script = script.and_then(|path| std::path::absolute(path).ok());
+        let text = match main {
+            Main::Code(code) => code.as_bytes(),
+            Main::Input(content) => content,
+            Main::Script(_) | Main::Module(_) => b"",
+        };
         let modules = self.modules.iter().map(|module| &module.origin[..]);
-        let mut own: Vec<PathBuf> = modules
+        let seen: Vec<PathBuf> = modules
             .filter(|origin| origin.starts_with(b"/") && !self.is_installed(origin))
             .map(|origin| OsStr::from_bytes(origin).into())
             .chain(self.main.clone())
             .chain(script)
             .collect();
-        own.sort();
-        own.dedup();
-        own
+        own::reachable(seen, text, &self.directories())
+    }
+
+    /// The directories in which the program's own modules are searched for: those on `sys.path`
+    /// when it exited.
+    fn directories(&self) -> Vec<PathBuf> {
+        let paths = self.facts.iter().filter(|(kind, _)| kind == b"sys.path");
+        let own = paths.filter(|(_, path)| !self.is_installed(&[&path[..], b"/"].concat()));
+        let own = own.map(|(_, path)| Path::new(OsStr::from_bytes(path)));
+        let here = std::env::current_dir().unwrap_or_default();
+        own.map(|path| here.join(path)).collect()
+    }
+
+    /// Without the modules that the program has found elsewhere.
+    fn not_installed(&self, names: BTreeSet<String>) -> BTreeSet<Vec<u8>> {
+        let known: BTreeSet<&[u8]> = self.modules.iter().map(|module| &module.name[..]).collect();
+        let names = names.into_iter().map(String::into_bytes);
+        names.filter(|name| !known.contains(&name[..])).collect()
     }
 }
 

@@ -424,6 +424,9 @@ impl Wish<'_> {
             put([b"own", shown, stamp(path).as_bytes()]);
             put([b"skeleton", shown, skeleton(path).as_bytes()]);
         }
+        for name in &ahead.absent {
+            put([b"absent", name, b""]);
+        }
         match &self.invocation.main {
             Main::Code(code) => put([b"code", code.as_bytes(), b""]),
             Main::Input(content) => put([b"code", content, b""]),

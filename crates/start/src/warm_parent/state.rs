@@ -48,6 +48,8 @@ pub(crate) struct Parent {
     learned: Option<(PathBuf, String)>,
     /// Names of the modules that were imported ahead.
     names: HashSet<Vec<u8>>,
+    /// Names of modules that the program imports if they exist, and that did not.
+    absent: HashSet<Vec<u8>>,
     /// Files with one of these names that are what was imported.
     known: HashSet<PathBuf>,
     /// The line of the program before which it has stopped, and what that line does.
@@ -124,6 +126,7 @@ impl Parent {
                 b"metadata" => parent.metadata.push((path(name), text(value))),
                 b"directory" => parent.directories.push(path(name)),
                 b"name" => drop(parent.names.insert(name.to_vec())),
+                b"absent" => drop(parent.absent.insert(name.to_vec())),
                 b"known" => drop(parent.known.insert(path(name))),
                 b"prefix" => parent.prefix = Some((text(name), text(value))),
                 _ => {}
@@ -254,7 +257,8 @@ impl Parent {
                 .split(|&byte| byte == b'.')
                 .next()
                 .unwrap_or_default();
-            if !self.names.contains(stem) {
+            let is_absent = self.absent.contains(stem);
+            if !is_absent && !self.names.contains(stem) {
                 continue;
             }
             let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
@@ -275,10 +279,10 @@ impl Parent {
                 && !self.known.contains(&module.path())
             {
                 let path = module.path();
-                return Err(match self.prefix {
-                    // It may be a module of the program, which the next parent will know.
-                    Some(_) => Changed::Path(path, true).sentence(),
-                    None => format!("{}{HIDES}", path.display()),
+                // It may be a module of the program, which the next parent will know.
+                return Err(match self.prefix.is_some() || is_absent {
+                    true => Changed::Path(path, true).sentence(),
+                    false => format!("{}{HIDES}", path.display()),
                 });
             }
         }

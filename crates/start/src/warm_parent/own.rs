@@ -1,0 +1,223 @@
+//! The program's own source files: those that it has imported, and those that they could import.
+//!
+//! A start may take another branch than the one that was learned from, and import a module of the
+//! program's own that sets a variable, or changes warning filters, before it imports an installed
+//! module. So the files are searched for import statements. A module that does not exist may be
+//! created later; its name is kept.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most files that are searched.
+const MOST: usize = 2000;
+
+/// The program's own source files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// Existing files.
+    pub files: BTreeSet<PathBuf>,
+    /// The top-level names of modules that no directory has.
+    pub absent: BTreeSet<String>,
+}
+
+/// All own files that `files`, or a program with this text, could import from `directories`.
+pub(crate) fn reachable(files: Vec<PathBuf>, text: &[u8], directories: &[PathBuf]) -> Own {
+    let mut own = Own::default();
+    let mut search = Search {
+        directories,
+        existing: directories.iter().flat_map(|it| stems(it)).collect(),
+        known: BTreeSet::new(),
+        left: files,
+    };
+    own.search(text, Path::new(""), &mut search);
+    while let Some(path) = search.left.pop() {
+        if !own.files.insert(path.clone()) || own.files.len() > MOST {
+            continue;
+        }
+        let text = fs::read(&path).unwrap_or_default();
+        own.search(&text, &path, &mut search);
+    }
+    own
+}
+
+/// A search that has begun.
+struct Search<'a> {
+    directories: &'a [PathBuf],
+    /// Modules in these directories, including native ones.
+    existing: BTreeSet<String>,
+    /// Names that were searched for.
+    known: BTreeSet<String>,
+    /// Files that have not been read yet.
+    left: Vec<PathBuf>,
+}
+
+impl Own {
+    /// Has the files of the modules that a text imports searched, too.
+    fn search(&mut self, text: &[u8], path: &Path, search: &mut Search) {
+        for name in imported(&String::from_utf8_lossy(text)) {
+            let rest = name.trim_start_matches('.');
+            let above = name.len() - rest.len();
+            if above > 0 {
+                // Relative to the package of the file.
+                let package = path.ancestors().nth(above);
+                let found = package.into_iter().flat_map(|it| modules(it, rest));
+                search.left.extend(found);
+                continue;
+            }
+            let top = rest.split('.').next().unwrap_or(rest);
+            if !search.existing.contains(top) {
+                self.absent.insert(top.to_owned());
+            } else if search.known.insert(name.clone()) {
+                let found = search.directories.iter().flat_map(|it| modules(it, rest));
+                search.left.extend(found);
+            }
+        }
+    }
+}
+
+/// The names of the files in a directory, up to the first period.
+fn stems(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .map(|name| name.split('.').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// The files that the import of a dotted name in a directory executes, as far as they exist.
+fn modules(directory: &Path, name: &str) -> Vec<PathBuf> {
+    let (mut found, mut at) = (Vec::new(), directory.to_owned());
+    for part in name.split('.').filter(|part| !part.is_empty()) {
+        let module = at.join(format!("{part}.py"));
+        at.push(part);
+        let candidates = [at.join("__init__.py"), module];
+        found.extend(candidates.into_iter().filter(|path| path.is_file()));
+    }
+    found
+}
+
+/// The names in the import statements of a text; relative ones begin with a period. In a file that
+/// imports modules by name, every word may be one.
+fn imported(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    if text.contains("import_module") || text.contains("__import__") {
+        let words = text.split(|c: char| !is_part(c) && c != '.');
+        let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        names.extend(words.filter(is_name).map(str::to_owned));
+    }
+    // Statements may continue in parentheses or after a backslash.
+    let mut open: Option<String> = None;
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or(line);
+        if let Some(statement) = &mut open {
+            statement.push_str(line.trim_end_matches('\\'));
+            let goes_on = match statement.contains('(') {
+                true => !line.contains(')'),
+                false => line.ends_with('\\'),
+            };
+            if goes_on {
+                continue;
+            }
+            add(&open.take().unwrap_or_default(), &mut names);
+            continue;
+        }
+        for statement in line.split([';', ':']).map(str::trim_start) {
+            let is_import = ["import ", "from ", "import\t", "from\t"]
+                .iter()
+                .any(|word| statement.starts_with(word));
+            if !is_import {
+                continue;
+            }
+            let is_open = statement.contains('(') && !statement.contains(')');
+            if is_open || statement.ends_with('\\') {
+                open = Some(statement.trim_end_matches('\\').to_owned());
+            } else {
+                add(statement, &mut names);
+            }
+        }
+    }
+    names
+}
+
+/// Adds the names of one statement.
+fn add(statement: &str, names: &mut BTreeSet<String>) {
+    let words = |text: &str| {
+        let parts = text.split([',', '(', ')']).map(str::trim);
+        let first = parts.filter_map(|part| part.split_whitespace().next());
+        first.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let statement = statement.trim();
+    if let Some(rest) = statement.strip_prefix("import") {
+        names.extend(words(rest));
+    } else if let Some((module, rest)) = statement
+        .strip_prefix("from")
+        .and_then(|rest| rest.split_once("import"))
+    {
+        let module = module.trim();
+        let dot = if module.ends_with('.') { "" } else { "." };
+        names.extend(
+            words(rest)
+                .iter()
+                .map(|name| format!("{module}{dot}{name}")),
+        );
+        names.insert(module.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        imported(text).into_iter().collect()
+    }
+
+    #[test]
+    fn all_forms_of_imports_are_found() {
+        assert_eq!(names("import a, b.c as d # x\n"), ["a", "b.c"]);
+        assert_eq!(names("if x: import a; import b\n"), ["a", "b"]);
+        assert_eq!(
+            names("from a.b import (\n    c,\n    d as e,\n)\n"),
+            ["a.b", "a.b.c", "a.b.d"]
+        );
+        assert_eq!(names("    from . import a\n"), [".", ".a"]);
+        assert_eq!(names("from ..a import \\\n    b\n"), ["..a", "..a.b"]);
+        assert!(names("value = important(from_here)\n").is_empty());
+        assert!(names("import_module('plugins.one')").contains(&"plugins.one".to_owned()));
+    }
+
+    #[test]
+    fn files_that_could_be_imported_are_found() {
+        let at = std::env::temp_dir().join(format!("preheat-own-{}", std::process::id()));
+        fs::create_dir_all(at.join("package")).expect("a directory for the test");
+        let write = |name: &str, text: &str| fs::write(at.join(name), text).expect("written");
+        write("main.py", "import numpy, native, other, settings\n");
+        write("other.py", "from package import part\n");
+        write("package/__init__.py", "");
+        write(
+            "package/part.py",
+            "from . import sibling\nfrom .. import other\n",
+        );
+        write("package/sibling.py", "");
+        write("unrelated.py", "");
+        write("native.cpython-311-x86_64-linux-gnu.so", "");
+        let own = reachable(vec![at.join("main.py")], b"", &[at.clone()]);
+        let found: Vec<_> = own
+            .files
+            .iter()
+            .map(|path| path.strip_prefix(&at))
+            .collect();
+        let all = [
+            "main.py",
+            "other.py",
+            "package/__init__.py",
+            "package/part.py",
+            "package/sibling.py",
+        ];
+        assert_eq!(found, all.map(|name| Ok(Path::new(name))));
+        assert_eq!(own.absent, ["numpy", "settings"].map(str::to_owned).into());
+        fs::remove_dir_all(&at).expect("it goes");
+    }
+}
