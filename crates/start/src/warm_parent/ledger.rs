@@ -483,6 +483,24 @@ mod tests {
     }
 
     #[test]
+    fn a_writable_directory_is_compared_with_its_rights() {
+        use std::os::unix::fs::PermissionsExt;
+        let at = std::env::temp_dir().join(format!("preheat-writable-{}", std::process::id()));
+        fs::create_dir_all(&at).expect("a directory for the test");
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
+        let mut ledger = Ledger::default();
+        ledger.asked(at.clone(), Question::Writable);
+        let before = inputs(&ledger);
+        fs::write(at.join("another"), "").expect("it is written");
+        assert_eq!(before.verify(), Ok(()));
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o500)).expect("it can be");
+        assert_eq!(before.verify(), Err(Changed::Path(at.clone(), false)));
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
+        fs::remove_dir_all(&at).expect("it goes");
+        assert_eq!(before.verify(), Err(Changed::Path(at.clone(), false)));
+    }
+
+    #[test]
     fn malformed_records_do_not_panic() {
         let mut inputs = Inputs::default();
         assert!(inputs.read(&[b"stream", b"many", b""]));
