@@ -47,6 +47,22 @@ fn a_lock_with_a_short_name() {
     );
 }
 
+/// The name is that of a semaphore which joblib creates and removes when it is imported.
+#[test]
+fn a_lock_with_the_name_of_another_library() {
+    let Some(warm) = Warm::new() else { return };
+    let package = "import os\nfrom _multiprocessing import SemLock\n\
+        LOCK = SemLock(0, 1, 1, '/joblib-%d-abcdefgh' % os.getpid(), True)\n";
+    fs::write(warm.venv().join("makes.py"), package).expect("it is written");
+    let program = "import json, makes\nprint(makes.LOCK.acquire(False))\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    for _ in 0..3 {
+        let started = warm.started(&["venv/bin/python", "program.py"]).output();
+        assert_eq!(started.expect("it starts").stdout, b"True\n");
+        warm.settle();
+    }
+}
+
 #[test]
 fn memory_between_processes() {
     stays_its_own(

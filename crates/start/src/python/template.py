@@ -224,7 +224,7 @@ class Making:
         for name in found.names:
             probe["import_quietly"](name)
         tracer.say("ours")
-        problem = probe["problem"](self.base.descriptors)
+        problem = probe["problem"](self.base.descriptors) or probe["shared"]()
         if problem:
             raise Unsuitable("one of its modules " + problem)
         check_origins(plan)

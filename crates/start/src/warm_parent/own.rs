@@ -203,7 +203,7 @@ mod tests {
         write("package/sibling.py", "");
         write("unrelated.py", "");
         write("native.cpython-311-x86_64-linux-gnu.so", "");
-        let own = reachable(vec![at.join("main.py")], b"", &[at.clone()]);
+        let own = reachable(vec![at.join("main.py")], b"", std::slice::from_ref(&at));
         let found: Vec<_> = own
             .files
             .iter()

@@ -170,11 +170,20 @@ pub(super) fn is_unnamed_semaphore(path: &Path) -> bool {
     name.is_some_and(|name| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Returns true for the semaphore that joblib creates and removes when it is imported; no other
-/// gets a name.
+/// Returns true for the semaphore that joblib creates and removes when it is imported, which has
+/// the number of its process and a random word in its name; no other gets a name. One that stays
+/// is found afterwards, since it is still mapped.
 fn is_tried_semaphore(path: &Path) -> bool {
     let name = path.as_os_str().as_bytes().strip_prefix(SEMAPHORES);
-    name.is_some_and(|name| name.starts_with(b"joblib-"))
+    let rest = name.and_then(|name| name.strip_prefix(b"joblib-"));
+    let mut parts = rest
+        .into_iter()
+        .flat_map(|rest| rest.splitn(2, |&byte| byte == b'-'));
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    parts.next().is_some_and(is_number)
+        && parts
+            .next()
+            .is_some_and(|word| word.len() == 8 && is_by_chance(word))
 }
 
 /// The file that `ldconfig -p` prints.
@@ -269,7 +278,9 @@ mod tests {
     fn only_semaphores_of_joblib_get_a_name() {
         for (path, is_tried) in [
             ("/dev/shm/sem.kd66Q2", false),
-            ("/dev/shm/sem.joblib-12-x7_ab", true),
+            ("/dev/shm/sem.joblib-12-x7_ab0cd", true),
+            ("/dev/shm/sem.joblib-queue", false),
+            ("/dev/shm/sem.joblib-12-x7_ab", false),
             ("/dev/shm/sem.mp-kd66Q2", false),
             ("/dev/shm/kd66Q2", false),
         ] {
