@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{require, run};
+use support::{pythons_with_torch, require, run};
 use warm::{Observed, Warm, as_is};
 
 /// A control group of the test, gone in the end.
@@ -177,4 +177,34 @@ fn the_least_recently_used_parent_leaves() {
             .any(|line| line.ends_with(&format!("job-{number}")))
     };
     assert!(has(0) && has(MOST + 1) && !has(1) && !has(2), "{listed}");
+}
+
+/// Sixteen starts at once are all warm, and all of them train.
+#[test]
+fn many_starts_at_once_are_warm() {
+    let Some(python) = pythons_with_torch().next() else {
+        return;
+    };
+    let Some(warm) = Warm::with(python) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let program = "import torch\nmodel = torch.nn.Linear(4, 4)\n\
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n\
+        model(torch.ones(2, 4)).sum().backward()\noptimizer.step()\nprint('trained')\n";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let words = [python, "program.py"];
+    warm.warm_up(&words, &as_is);
+    let running: Vec<_> = (0..16)
+        .map(|_| {
+            let mut start = warm.started(&words);
+            start.stdout(Stdio::piped()).stderr(Stdio::piped());
+            start.spawn().expect("it starts")
+        })
+        .collect();
+    for start in running {
+        let ended = start.wait_with_output().expect("it ends");
+        assert_eq!(Observed::of(ended).warm(&words).out, "trained\n");
+    }
+    assert_eq!(warm.count(), 1);
 }
