@@ -178,11 +178,14 @@ pub(crate) fn shape(report: &RunReport) -> String {
         Class::ColdFirst => "only the first is slow".to_owned(),
         Class::Warmup => match (report.warmup, report.excess) {
             (Some(count), Some(excess)) => {
-                format!(
-                    "{} iterations cost {} more than steady ones",
-                    number(count),
-                    duration(excess)
-                )
+                let excess = duration(excess);
+                match count == 1.0 {
+                    true => format!("1 iteration costs {excess} more than a steady one"),
+                    false => format!(
+                        "{} iterations cost {excess} more than steady ones",
+                        number(count)
+                    ),
+                }
             }
             _ => "several are slow at first".to_owned(),
         },
