@@ -249,6 +249,58 @@ fn a_thread_that_names_itself_is_reported_by_its_name() {
     );
 }
 
+#[test]
+fn threads_without_a_name_are_reported_by_their_function() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let unnamed: Vec<&str> = (NAMED_THREAD.lines())
+        .filter(|line| !line.contains("prctl"))
+        .collect();
+    let script = directory.script("program.py", &unnamed.join("\n"));
+    let report = recorded(&directory, &[python.as_os_str(), script.as_os_str()]);
+    let own = own(&report);
+    // Newer Pythons give each thread the name of its function.
+    let name = &own.items[0].name;
+    assert!(
+        name.contains("work (program.py)") || name.contains("(work)"),
+        "{:#?}",
+        own.items
+    );
+}
+
+/// Compiles and runs a loop in OpenMP threads, whose name is that of the program.
+#[test]
+fn openmp_threads_are_reported_by_their_function() {
+    let source = "\
+#include <stdio.h>
+int main(void) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+:sum) num_threads(4)
+    for (long i = 0; i < 400000000; i++) sum += 1.0 / (i + 1);
+    return sum < 0;
+}
+";
+    let directory = Directory::new();
+    fs::write(directory.join("program.c"), source).expect("it is written");
+    let compiled = Command::new("gcc")
+        .current_dir(directory.path())
+        .args(["-O1", "-fopenmp", "-o", "program", "program.c"])
+        .output();
+    let compiled = compiled.is_ok_and(|done| done.status.success());
+    let Some(()) = require("gcc", compiled.then_some(())) else {
+        return;
+    };
+    let report = recorded(&directory, &[directory.join("program").as_os_str()]);
+    let own = own(&report);
+    if native(own) {
+        let mut items = own.items.iter();
+        let named = items.any(|item| item.name.starts_with("thread main._omp_fn.0 (program)"));
+        assert!(named, "{:#?}", own.items);
+    }
+}
+
 /// Refuses perf events, as the default seccomp profile of Docker does, and becomes a command.
 const WITHOUT_PERF_EVENTS: &str = "\
 import ctypes, os, struct, sys

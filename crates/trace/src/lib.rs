@@ -33,6 +33,7 @@ mod process;
 mod slots;
 mod stacks;
 mod start;
+mod thread_names;
 
 use std::io::Cursor;
 use std::path::Path;

@@ -11,6 +11,7 @@ use preheat_model::run::{MAPPED_FILE, Manifest, Mapped, STACKS_FILE, Stacks, Sta
 use crate::ReadError;
 use crate::join::join;
 use crate::process::{Decoded, decode};
+use crate::thread_names::name_by_function;
 use crate::{mapped, stacks};
 
 /// The file name of the launcher's samples.
@@ -95,11 +96,13 @@ impl<'a> Reader<'a> {
             Some(_) => self.mapped(info, &mut problems),
             None => Mapped::default(),
         };
-        StartTrace {
+        let mut start = StartTrace {
             stacks,
             mapped,
             ..join(info, processes, launcher, problems)
-        }
+        };
+        name_by_function(&mut start.processes, &start.stacks);
+        start
     }
 
     /// The sampled stacks of a start; none if it has none.
