@@ -2,7 +2,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{StartTrace, What};
-use preheat_model::run::{Cause, Item, Remedy, RemedyGroup, RunReport, Temperature};
+use preheat_model::run::{Cause, Item, Recording, Remedy, RemedyGroup, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -182,6 +182,32 @@ fn the_standard_library_and_short_imports_are_not_avoidable() {
     assert!(remedy(&importing("pandas", 180.0), id).is_some());
     assert!(remedy(&importing("pandas", 110.0), id).is_none());
     assert!(remedy(&importing("multiprocessing.connection", 180.0), id).is_none());
+}
+
+#[test]
+fn modules_that_others_import_too_are_not_saved() {
+    let mut p = Program::python(100);
+    p.import("pandas", ("seaborn", "a.py:1"), (30.0, 330.0), 100.0);
+    p.import("numpy", ("pandas", "a.py:1"), (50.0, 150.0), 60.0);
+    p.import("numpy.rec", ("numpy", "a.py:1"), (60.0, 100.0), 40.0);
+    p.import("pandas.core", ("pandas", "a.py:1"), (200.0, 300.0), 100.0);
+    let mut recording = recording("auto", vec![with_loop(p, 500.0)]);
+    recording.manifest.optional_imports = vec!["pandas".to_owned()];
+    let saving = |recording: &Recording| {
+        let report = analyze(recording).report;
+        remedy(&report, "avoidable-imports").map(|remedy| remedy.saving)
+    };
+    close(saving(&recording).unwrap(), 0.3);
+    recording.manifest.shared_imports = vec!["numpy".to_owned()];
+    // numpy.rec is imported only because of pandas.
+    close(saving(&recording).unwrap(), 0.24);
+    recording.manifest.shared_imports = vec!["numpy".to_owned(), "numpy.rec".to_owned()];
+    close(saving(&recording).unwrap(), 0.2);
+    recording
+        .manifest
+        .shared_imports
+        .push("pandas.core".to_owned());
+    close(saving(&recording).unwrap(), 0.1);
 }
 
 #[test]

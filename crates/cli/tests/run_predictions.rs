@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use preheat_model::run::{Remedy, RunReport};
+use preheat_model::run::{Manifest, Remedy, RunReport};
 
 mod support;
 use support::{Directory, python};
@@ -24,12 +24,14 @@ fn environment(python: &Path) -> (Directory, PathBuf) {
     let lib = fs::read_dir(directory.join("venv/lib")).unwrap().next();
     let packages = lib.unwrap().unwrap().path().join("site-packages");
     let write = |name: &str, text: &str| fs::write(packages.join(name), text).unwrap();
-    write("optional_part.py", SLOW);
+    write("optional_part.py", &format!("import common_part\n{SLOW}"));
+    write("common_part.py", SLOW);
     write("required_part.py", SLOW);
     write(
         "library.py",
         "import required_part\n\
          try:\n    import optional_part\nexcept ImportError:\n    optional_part = None\n\
+         import common_part\n\
          def work():\n    return required_part.VALUE % 7\n",
     );
     fs::write(directory.join("own_part.py"), SLOW).unwrap();
@@ -67,6 +69,10 @@ fn an_avoidable_import_can_be_blocked() {
     let report = support::recorded(&directory, &["--starts", "2"], command, &[]);
     let told = remedy(&report, "avoidable-imports").expect("one import is optional");
     assert_eq!(told.title, "Avoid importing optional_part");
+    // The library imports it too.
+    let manifest = fs::read_to_string(directory.join("recording/recording.json")).unwrap();
+    let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest.shared_imports, ["common_part"]);
     for other in ["required_part", "own_part"] {
         assert!(!told.what.contains(other), "{}", told.what);
     }

@@ -25,6 +25,7 @@ mod recording;
 mod request;
 mod samples;
 mod series;
+mod shared_imports;
 mod signals;
 mod stacks;
 mod start;

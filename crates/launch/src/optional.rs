@@ -12,6 +12,7 @@ use preheat_model::run::Recording;
 use preheat_model::run::trace::{Import, Process, What};
 
 use crate::manifest;
+use crate::shared_imports::others;
 
 /// Shorter imports are not searched for, in nanoseconds.
 const LEAST: u64 = 50_000_000;
@@ -23,21 +24,30 @@ const INSTALLED: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 pub fn locate_optional_imports(recording: &mut Recording, directory: &Path) {
     let base = recording.manifest.directory.clone();
     let mut found = BTreeSet::new();
+    let mut shared = BTreeSet::new();
     let processes = recording
         .starts
         .last()
         .map_or(&[][..], |start| &start.processes);
     for process in processes {
         let own = own_sources(process, Path::new(&base));
-        for import in large(process) {
-            if is_optional_import(process, import, &own) {
-                found.insert(import.name.clone());
-            }
+        let mut optional: BTreeSet<String> = large(process)
+            .filter(|import| is_optional_import(process, import, &own))
+            .map(|import| import.name.clone())
+            .collect();
+        if !optional.is_empty() {
+            let others = others(process, &optional, &own);
+            optional.retain(|name| !others.required.contains(name));
+            shared.extend(others.shared);
         }
+        found.extend(optional);
     }
     let found: Vec<String> = found.into_iter().collect();
-    if found != recording.manifest.optional_imports {
-        recording.manifest.optional_imports = found;
+    let shared: Vec<String> = shared.into_iter().collect();
+    let manifest = &mut recording.manifest;
+    if found != manifest.optional_imports || shared != manifest.shared_imports {
+        manifest.optional_imports = found;
+        manifest.shared_imports = shared;
         // Without it, reports on this recording have no advice on imports.
         let _ = manifest::save(&recording.manifest, directory);
     }
@@ -79,7 +89,7 @@ fn top(module: &str) -> &str {
 }
 
 /// The path of an installed file, relative to the directory of packages.
-fn installed_as(file: &str) -> Option<&str> {
+pub(crate) fn installed_as(file: &str) -> Option<&str> {
     let found = INSTALLED
         .iter()
         .filter_map(|part| file.rfind(part).map(|at| at + part.len()));
@@ -120,7 +130,7 @@ fn mentions(text: &str, word: &str) -> bool {
 
 /// Returns whether the statement on this line may fail, or only runs if the package is
 /// installed: it is in a `try` that catches the error, or below a condition that checks.
-fn is_optional(source: &str, line: usize) -> bool {
+pub(crate) fn is_optional(source: &str, line: usize) -> bool {
     let lines: Vec<&str> = source.lines().collect();
     let Some(statement) = line.checked_sub(1).and_then(|at| lines.get(at)) else {
         return false;

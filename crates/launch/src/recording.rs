@@ -87,6 +87,7 @@ pub(crate) fn describe(request: &Request<'_>) -> Manifest {
         timers: Timers::default(),
         started_plainly: None,
         optional_imports: Vec::new(),
+        shared_imports: Vec::new(),
         notes: inject::notes(|name| std::env::var_os(name)),
     }
 }

@@ -57,6 +57,7 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
             timers: Default::default(),
             started_plainly: None,
             optional_imports: Vec::new(),
+            shared_imports: Vec::new(),
             notes: Vec::new(),
         },
         starts,

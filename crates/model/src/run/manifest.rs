@@ -39,6 +39,9 @@ pub struct Manifest {
     /// Large imports that a library can do without, by module name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub optional_imports: Vec<String>,
+    /// Modules that these load, and that would be loaded without them too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_imports: Vec<String>,
     /// Human-readable notes on what was not recorded, and why.
     pub notes: Vec<String>,
 }

@@ -64,6 +64,7 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
         timers: Default::default(),
         started_plainly: None,
         optional_imports: Vec::new(),
+        shared_imports: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -20,24 +20,40 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
     let process = case.start.facts[place].process;
     let tree = &case.trees[place];
     let until = case.examined.time_to_first?;
-    let mut within = vec![false; process.imports.len()];
+    let optional = &case.manifest.optional_imports;
+    // For each import the avoidable one that it belongs to, as an index into `found`.
+    let mut of: Vec<Option<usize>> = vec![None; process.imports.len()];
     let mut found: Vec<(f64, &Import)> = Vec::new();
     for at in &tree.order {
         let index = *at as usize;
         let import = &process.imports[index];
-        if tree.parents[index].is_some_and(|parent| within[parent as usize]) {
-            within[index] = true;
-            continue;
-        }
+        let parent = tree.parents[index].map(|parent| parent as usize);
+        of[index] = parent.and_then(|parent| of[parent]);
         let (begin, end) = tree.spans[index];
-        let length = end.min(until).saturating_sub(begin);
-        let time = length as f64 * 1e-9 * case.scale;
-        let large = length as f64 >= WORTH_AVOIDING * until as f64 && time >= LEAST;
-        if large && is_avoidable(import, &case.manifest.optional_imports) {
-            within[index] = true;
-            found.push((time, import));
+        let time = end.min(until).saturating_sub(begin) as f64 * 1e-9 * case.scale;
+        match of[index] {
+            None if is_avoidable(import, optional) => {
+                of[index] = Some(found.len());
+                found.push((time, import));
+            }
+            // Something else loads it then: only what is nested in it and not shared is saved.
+            Some(avoidable) => {
+                let is_shared = |at: usize| {
+                    case.manifest
+                        .shared_imports
+                        .contains(&process.imports[at].name)
+                };
+                match (is_shared(index), parent.is_some_and(is_shared)) {
+                    (true, false) => found[avoidable].0 -= time,
+                    (false, true) => found[avoidable].0 += time,
+                    _ => {}
+                }
+            }
+            None => {}
         }
     }
+    let least = LEAST.max(WORTH_AVOIDING * until as f64 * 1e-9 * case.scale);
+    found.retain(|(time, _)| *time >= least);
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let names: Vec<&str> = found
         .iter()

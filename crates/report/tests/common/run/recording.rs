@@ -35,6 +35,7 @@ pub fn recording() -> Recording {
             timers: Default::default(),
             started_plainly: None,
             optional_imports: Vec::new(),
+            shared_imports: Vec::new(),
             notes: vec![],
         },
         starts: vec![trace(100), trace(101)],
