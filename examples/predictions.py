@@ -1,41 +1,75 @@
 """Predicted against measured: records programs, applies each remedy that `preheat run`
 advises, and compares what it saves with what was predicted.
 
-    python examples/predictions.py PREHEAT PROGRAMS.json [STARTS] > table.md
+    python examples/predictions.py PREHEAT PROGRAMS.json [ROUNDS] > table.md
 
 PROGRAMS.json is a list of objects: `name`, `command` (a list), `environment` (added to this
-one), and `blocked` (a module to block, for avoidable-imports). Times are medians of
-interleaved starts, measured from outside to the end of the program, so that recording is
-no part of them; predictions are those of `preheat run`, without iterations.
+one), and `caches` (variables with the directories of filled caches, for kept-caches). Packages
+that avoidable-imports names are blocked, as if they were uninstalled.
+
+Other programs on the machine must not decide the result. A round starts every variant
+once, and records the program once (three starts). The prediction is the median, over the rounds, of the
+predicted share of the start; for avoidable-imports it is the least CPU time that a report names.
+Remedies that save CPU work (kept-bytecode, avoidable-imports) are
+measured by user and system CPU time, the others by the wall clock; the least of all
+rounds counts. Recording is no part of these times. A program that ends with `os._exit` after its
+first result leaves out its end, which no prediction covers.
 """
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+SAVE_CPU_TIME = {"kept-bytecode", "avoidable-imports"}
+
+BLOCK = (
+    "import sys, runpy; blocked = set(sys.argv.pop(1).split(',')); "
+    "sys.meta_path.insert(0, type('Blocked', (), {'find_spec': staticmethod("
+    "lambda name, path=None, target=None: (_ for _ in ()).throw(ModuleNotFoundError(name, name=name)) "
+    "if name.split('.')[0] in blocked else None)})); "
+    "sys.argv.pop(0); sys.path[0] = sys.argv[0].rpartition('/')[0]; "
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
 def predicted(preheat, program, environment, directory):
-    """The remedies of a recording, by id."""
+    """The remedies of a recording, by id: the share of the start (the CPU time of imports), and
+    the packages to avoid."""
     path = os.path.join(directory, "run.json")
-    subprocess.run(
-        [preheat, "run", "--starts", "3", "--json", path, "-o", os.path.join(directory, "rec")]
-        + ["--"] + program["command"],
-        env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )
+    with tempfile.TemporaryDirectory(dir=directory) as recording:
+        subprocess.run(
+            [preheat, "run", "--starts", "3", "--json", path, "-o", os.path.join(recording, "rec")]
+            + ["--"] + program["command"],
+            env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
     with open(path) as file:
         report = json.load(file)
-    return report["time_to_first"]["estimate"], {
-        remedy["id"]: remedy["saving"] for remedy in report["remedies"] if remedy["helps"]
-    }
+    total = report["time_to_first"]["estimate"]
+    found = {}
+    for remedy in report["remedies"]:
+        if remedy["helps"]:
+            imports = re.findall(r"([\w.]+) \(.*?, ([\d.]+) (m?s) of CPU time\) is imported by", remedy["what"])
+            value = remedy["saving"] / total
+            if imports:
+                value = sum(float(time) * (1e-3 if unit == "ms" else 1) for _, time, unit in imports)
+            found[remedy["id"]] = value, {name.split(".")[0] for name, _, _ in imports}
+    return found
 
 
-def seconds(command, environment):
+def times(command, environment):
+    """The wall-clock and CPU seconds of a process and its children."""
     began = time.perf_counter()
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - began
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
 
 
 def commands(preheat, program, environment, remedies):
@@ -53,48 +87,55 @@ def commands(preheat, program, environment, remedies):
         found["kept-bytecode"] = (start("kept-bytecode") + plain, kept)
     if "kept-caches" in remedies and program.get("caches"):
         found["kept-caches"] = (plain, dict(environment, **program["caches"]))
-    if "avoidable-imports" in remedies and program.get("blocked"):
-        code = "import sys, runpy; sys.modules[%r] = None; sys.argv.pop(0); " \
-               "sys.path[0] = sys.argv[0].rpartition('/')[0]; " \
-               "runpy.run_path(sys.argv[0], run_name='__main__')" % program["blocked"]
-        found["avoidable-imports"] = ([plain[0], "-c", code] + plain[1:], environment)
+    if "avoidable-imports" in remedies:
+        blocked = ",".join(sorted(remedies["avoidable-imports"][1]))
+        found["avoidable-imports"] = ([plain[0], "-c", BLOCK, blocked] + plain[1:], environment)
     return found
 
 
-def measure(preheat, program, starts):
+def measure(preheat, program, rounds):
     environment = dict(os.environ, **program.get("environment", {}))
+    only = program.get("remedies")
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o700)
         environment["HOME"] = environment["XDG_RUNTIME_DIR"] = directory
-        total, remedies = predicted(preheat, program, environment, directory)
+        remedies = predicted(preheat, program, environment, directory)
+        if only:
+            remedies = {way: value for way, value in remedies.items() if way in only}
         ways = commands(preheat, program, environment, remedies)
-        times = {way: [] for way in ways}
-        for number in range(starts + 1):
+        shares = {way: [remedies[way][0]] for way in ways if way != "plain"}
+        taken = {way: [] for way in ways}
+        for number in range(rounds + 1):
             for way, (command, its) in ways.items():
-                taken = seconds(command, its)
+                found = times(command, its)
                 if number:  # The first fills what is kept.
-                    times[way].append(taken)
+                    taken[way].append(found)
+            if number > 1:
+                again = predicted(preheat, program, environment, directory)
+                for way, values in shares.items():
+                    values.append(again.get(way, (0.0,))[0])
         subprocess.run([preheat, "start", "--stop"], env=environment, stderr=subprocess.DEVNULL)
-    plain = statistics.median(times.pop("plain"))
-    for way, taken in times.items():
-        saved = plain - statistics.median(taken)
-        # What a busy machine adds to all starts alike is no error of the prediction.
-        said = remedies[way] * plain / total
-        yield program["name"], way, plain, said, saved, abs(said - saved) / abs(saved)
+    for way, values in shares.items():
+        clock = 1 if way in SAVE_CPU_TIME else 0
+        least = lambda way: min(found[clock] for found in taken[way])  # noqa: E731
+        plain, saved = least("plain"), least("plain") - least(way)
+        said = min(values) if way == "avoidable-imports" else statistics.median(values) * plain
+        what = way if way != "avoidable-imports" else "%s: %s" % (way, ", ".join(sorted(remedies[way][1])))
+        yield program["name"], what, plain, said, saved, abs(said - saved) / abs(saved)
 
 
 def main():
     preheat, path = sys.argv[1:3]
-    starts = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     with open(path) as file:
         programs = json.load(file)
     print("| program | remedy | plain | predicted | measured | error |\n|---|---|---|---|---|---|")
     errors = []
     for program in programs:
-        for name, way, plain, said, saved, error in measure(preheat, program, starts):
+        for name, what, plain, said, saved, error in measure(preheat, program, rounds):
             errors.append(error)
-            print("| %s | `%s` | %.2f s | −%.2f s | −%.2f s | %.0f %% |"
-                  % (name, way, plain, said, saved, 100 * error), flush=True)
+            print("| %s | %s | %.2f s | −%.2f s | −%.2f s | %.0f %% |"
+                  % (name, what, plain, said, saved, 100 * error), flush=True)
     if errors:
         print("\nMedian error: %.0f %%." % (100 * statistics.median(errors)))
 

@@ -638,6 +638,28 @@ fn a_warm_up_takes_the_excess_off_the_first_real_iteration() {
 }
 
 #[test]
+fn a_first_iteration_that_only_waited_for_a_processor_needs_no_warm_up() {
+    // The first step takes 190 ms instead of 10 ms: for 180 ms it does not run.
+    let report = |waited: f64| {
+        let mut p = Program::python(100);
+        let mut at = 100.0;
+        for step in 0..20 {
+            let length = if step == 0 { 190.0 } else { 10.0 };
+            p.frame(What::Range, "step", (at, at + length));
+            at += length;
+        }
+        p.busy(0, &[(0.0, 105.0), (285.0, at)], at);
+        for sample in &mut p.process.threads[0].samples {
+            let part = (sample.time as f64 - ns(105.0) as f64) / ns(180.0) as f64;
+            sample.waited = (part.clamp(0.0, 1.0) * ns(waited) as f64) as u64;
+        }
+        findings("auto", p.alone(at)).report
+    };
+    assert!(remedy(&report(0.0), "warm-up").is_some());
+    assert!(remedy(&report(180.0), "warm-up").is_none());
+}
+
+#[test]
 fn a_warm_up_that_gains_next_to_nothing_is_omitted() {
     let id = "warm-up";
     assert!(remedy(&with_steps(&[10.0, 10.0]), id).is_none());

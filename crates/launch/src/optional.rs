@@ -145,8 +145,7 @@ pub(crate) fn is_optional(source: &str, line: usize) -> bool {
         if head.starts_with("try:") && catches(&lines[at + 1..], indent) {
             return true;
         }
-        let asks = head.contains("available") || head.contains("find_spec");
-        if asks && (head.starts_with("if ") || head.starts_with("elif ")) {
+        if (head.starts_with("if ") || head.starts_with("elif ")) && checks(head) {
             return true;
         }
         // Blocks around a function do not apply to its calls.
@@ -155,6 +154,14 @@ pub(crate) fn is_optional(source: &str, line: usize) -> bool {
         }
     }
     false
+}
+
+/// Returns whether a condition checks that a package is installed: `find_spec(…)`,
+/// `is_torch_available()`, `have_pandas`, `HAS_NUMBA`, `PANDAS_INSTALLED`.
+fn checks(condition: &str) -> bool {
+    let condition = condition.to_lowercase();
+    let words = ["available", "find_spec", "installed", "have_", "has_"];
+    words.iter().any(|word| condition.contains(word))
 }
 
 /// Returns whether the `try` before these lines, with this indentation, catches a failed
@@ -209,6 +216,8 @@ except ImportError:
     caught = None
 if is_torchvision_available():
     from torchvision import transforms
+if have_pandas:
+    import conditional
 def later():
     import lazily
     try:
@@ -245,6 +254,7 @@ except ImportError:
         for word in [
             "import caught",
             "from torchvision",
+            "import conditional",
             "import within",
             "import usually",
         ] {

@@ -30,8 +30,9 @@ pub(crate) fn others(process: &Process, optional: &BTreeSet<String>, own: &[Stri
     let mut found = Others::default();
     let mut visited: HashSet<String> = HashSet::new();
     let mut pending: VecDeque<String> = (process.imports.iter())
-        .filter(|import| !import.failed && !within.contains(import.name.as_str()))
+        .filter(|import| !import.failed)
         .map(|import| import.name.clone())
+        .filter(|name| !within.contains(name.as_str()) && blocked(name, optional).is_none())
         .collect();
     let mut follow = |source: &str, package: &str, pending: &mut VecDeque<String>| {
         for (target, line) in imported(source, package) {
@@ -134,7 +135,8 @@ fn imported(source: &str, package: &str) -> Vec<(String, usize)> {
             continue;
         }
         let indent = line.len() - line.trim_start().len();
-        if skipped.is_some_and(|block| indent > block) {
+        // The line that closes a list of parameters is indented like its function.
+        if skipped.is_some_and(|block| indent > block || statement.starts_with(')')) {
             continue;
         }
         skipped = runs_later(statement).then_some(indent);
@@ -238,7 +240,9 @@ except ImportError:
     pass
 if TYPE_CHECKING:
     import typed
-def later():
+def later(
+    parameter,
+) -> int:
     '''
 import within
     '''
@@ -253,7 +257,7 @@ import last
                 "a.b", "d", "e.f", "e.g", "e", "p.q.h", "p.q", "p.i.j", "p.i", "k", "last"
             ]
         );
-        assert_eq!(found.last(), Some(&("last".to_owned(), 19)));
+        assert_eq!(found.last(), Some(&("last".to_owned(), 21)));
         assert_eq!(prefixes("a.b.c").collect::<Vec<_>>(), ["a", "a.b", "a.b.c"]);
     }
 

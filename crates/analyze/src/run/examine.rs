@@ -45,6 +45,8 @@ pub(super) struct Examined {
     /// Seconds until the end of the first iteration in which the path waited for a
     /// processor, including time within calls.
     pub waited_for_processor: f64,
+    /// The part of it in the first iteration.
+    pub waited_in_first: f64,
     /// Samples of own CPU time on the path.
     pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
@@ -82,6 +84,7 @@ pub(super) fn examine(
         mut later,
         parts,
         waited_for_processor,
+        waited_in_first,
         sampled,
         catalogue,
     } = partition(
@@ -122,6 +125,7 @@ pub(super) fn examine(
         first,
         parts,
         waited_for_processor: waited_for_processor * 1e-9,
+        waited_in_first: waited_in_first * 1e-9,
         sampled,
         catalogue,
     }

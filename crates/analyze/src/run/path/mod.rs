@@ -60,6 +60,8 @@ pub(super) struct Partition {
     /// Nanoseconds until the end of the first iteration in which the path waited for a
     /// processor, including time within calls.
     pub waited_for_processor: f64,
+    /// The part of it in the first iteration.
+    pub waited_in_first: f64,
     /// Samples of the program's own CPU time until the end of the first iteration.
     pub sampled: Vec<Sampled>,
     pub catalogue: Catalogue,
@@ -99,6 +101,7 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
         later: sink.later,
         parts: sink.parts.done(),
         waited_for_processor: sink.waited,
+        waited_in_first: sink.waited_in_first,
         sampled: sink.sampled,
         catalogue,
     }

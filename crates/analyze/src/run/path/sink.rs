@@ -49,6 +49,8 @@ pub(super) struct Sink {
     /// Nanoseconds until the end of the first iteration in which the path waited for a
     /// processor, including time within calls.
     pub(super) waited: f64,
+    /// The part of it in the first iteration.
+    pub(super) waited_in_first: f64,
     /// Samples of own CPU time until then.
     pub(super) sampled: Vec<Sampled>,
     before_until: u64,
@@ -86,6 +88,7 @@ impl Sink {
             later: vec![[0; CAUSES]; later.len()],
             parts: Parts::default(),
             waited: 0.0,
+            waited_in_first: 0.0,
             sampled: Vec::new(),
             before_until: iterations.first().map_or(end, |first| first.0),
             first_until: iterations.first().map_or(end, |first| first.1),
@@ -96,6 +99,8 @@ impl Sink {
     pub(super) fn waited_for_processor(&mut self, begin: u64, end: u64, share: f64) {
         let length = end.min(self.first_until).saturating_sub(begin);
         self.waited += length as f64 * share;
+        let of_first = (end.min(self.first_until)).saturating_sub(begin.max(self.before_until));
+        self.waited_in_first += of_first as f64 * share;
     }
 
     /// Records a stack sample in an item's own CPU time.

@@ -14,6 +14,22 @@ const LEAST: f64 = 0.1;
 /// The number of imports to name.
 const NAMED: usize = 3;
 
+/// An import with the modules that only it loads.
+struct Avoidable<'a> {
+    /// Its seconds until the first result.
+    time: f64,
+    /// Its seconds on a processor. On a busy machine they are a small part of the time.
+    cpu: f64,
+    import: &'a Import,
+}
+
+impl Avoidable<'_> {
+    fn add(&mut self, time: f64, cpu: f64) {
+        self.time += time;
+        self.cpu += cpu;
+    }
+}
+
 /// Large imports that a library can do without.
 pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
     let (place, _) = case.examined.thread?;
@@ -23,7 +39,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
     let optional = &case.manifest.optional_imports;
     // For each import the avoidable one that it belongs to, as an index into `found`.
     let mut of: Vec<Option<usize>> = vec![None; process.imports.len()];
-    let mut found: Vec<(f64, &Import)> = Vec::new();
+    let mut found: Vec<Avoidable> = Vec::new();
     for at in &tree.order {
         let index = *at as usize;
         let import = &process.imports[index];
@@ -31,10 +47,11 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
         of[index] = parent.and_then(|parent| of[parent]);
         let (begin, end) = tree.spans[index];
         let time = end.min(until).saturating_sub(begin) as f64 * 1e-9 * case.scale;
+        let cpu = import.usage.cpu as f64 * 1e-9 * case.scale;
         match of[index] {
             None if is_avoidable(import, optional) => {
                 of[index] = Some(found.len());
-                found.push((time, import));
+                found.push(Avoidable { time, cpu, import });
             }
             // Something else loads it then: only what is nested in it and not shared is saved.
             Some(avoidable) => {
@@ -44,8 +61,8 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
                         .contains(&process.imports[at].name)
                 };
                 match (is_shared(index), parent.is_some_and(is_shared)) {
-                    (true, false) => found[avoidable].0 -= time,
-                    (false, true) => found[avoidable].0 += time,
+                    (true, false) => found[avoidable].add(-time, -cpu),
+                    (false, true) => found[avoidable].add(time, cpu),
                     _ => {}
                 }
             }
@@ -53,20 +70,17 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
         }
     }
     let least = LEAST.max(WORTH_AVOIDING * until as f64 * 1e-9 * case.scale);
-    found.retain(|(time, _)| *time >= least);
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.retain(|avoidable| avoidable.time >= least);
+    found.sort_by(|a, b| b.time.total_cmp(&a.time));
     let names: Vec<&str> = found
         .iter()
-        .map(|(_, import)| import.name.as_str())
+        .map(|avoidable| avoidable.import.name.as_str())
         .collect();
     let sentences: Vec<String> = (found.iter().take(NAMED))
-        .map(|(seconds, import)| {
-            let time = units::duration(*seconds);
-            format!(
-                "{} ({time}) is imported by {}",
-                import.name,
-                importer(import)
-            )
+        .map(|Avoidable { time, cpu, import }| {
+            let (time, cpu) = (units::duration(*time), units::duration(cpu.max(0.0)));
+            let (name, by) = (&import.name, importer(import));
+            format!("{name} ({time}, {cpu} of CPU time) is imported by {by}")
         })
         .collect();
     let title = format!("Avoid importing {}", names.first()?);
@@ -79,7 +93,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
              from the environment (`pip uninstall`) if nothing else needs it.",
             sentences.join("; ")
         ),
-        found.iter().map(|(seconds, _)| seconds).sum(),
+        found.iter().map(|avoidable| avoidable.time).sum(),
         "the library does not need it for the first result",
         &[
             Cause::PythonImports,

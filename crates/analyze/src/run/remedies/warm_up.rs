@@ -30,6 +30,9 @@ struct Repeated {
     ratio: Option<Interval>,
     /// The excess of the first over `later`.
     beyond: Vec<CauseSeconds>,
+    /// Seconds of the first in which it waited for a processor, as far as this is known. A
+    /// warm-up does not prevent that.
+    waited: f64,
 }
 
 impl Repeated {
@@ -39,7 +42,8 @@ impl Repeated {
 
     fn is_slower_at_first(&self) -> bool {
         let sure = self.ratio.and_then(|ratio| ratio.low);
-        self.saved() >= LEAST.max(LEAST_PART * self.later) && sure.is_none_or(|low| low > 1.0)
+        let least = LEAST.max(LEAST_PART * self.later);
+        self.saved() - self.waited >= least && sure.is_none_or(|low| low > 1.0)
     }
 }
 
@@ -47,7 +51,8 @@ impl Repeated {
 pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
     let report = case.report;
     let regions = report.regions.iter().filter_map(of_region);
-    let repeated = (of_iterations(report).into_iter())
+    let waited = case.examined.waited_in_first * case.scale;
+    let repeated = (of_iterations(report, waited).into_iter())
         .chain(regions)
         .find(Repeated::is_slower_at_first)?;
     let saved = repeated.saved();
@@ -99,7 +104,7 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
 }
 
 /// The iterations of the program, against a steady one or else the second.
-fn of_iterations(report: &RunReport) -> Option<Repeated> {
+fn of_iterations(report: &RunReport, waited: f64) -> Option<Repeated> {
     let first = report.first?;
     let second = report.second.map(|second| second.estimate);
     let of = "the first real iteration".to_owned();
@@ -112,6 +117,7 @@ fn of_iterations(report: &RunReport) -> Option<Repeated> {
             second,
             ratio: report.ratio,
             beyond: report.first_excess.clone(),
+            waited,
         }),
         _ => Some(Repeated {
             of,
@@ -121,6 +127,7 @@ fn of_iterations(report: &RunReport) -> Option<Repeated> {
             second: None,
             ratio: report.first_to_second,
             beyond: report.second_excess.clone(),
+            waited,
         }),
     }
 }
@@ -144,6 +151,7 @@ fn of_region(region: &RegionReport) -> Option<Repeated> {
         second: None,
         ratio: region.ratio,
         beyond: beyond.collect(),
+        waited: 0.0,
     })
 }
 
