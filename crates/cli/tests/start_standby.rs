@@ -293,7 +293,7 @@ def program(jax):
 read, write = os.pipe()
 if os.fork() == 0:
     import jax
-    use = scope["JaxUse"]()
+    use = scope["JaxUse"](lambda function: None)
     use.see_imports()
     result = program(jax)
     os.write(write, json.dumps([result, use.record()]).encode())
@@ -325,6 +325,26 @@ fn executables_of_jax_are_read_ahead() {
 }
 
 /// By which the end of a process is seen; `None` if it has gone already.
+/// JAX removes its backends when the program ends, before preheat records them.
+const ENDS: &str = r#"
+import atexit, sys
+scope = {}
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), scope)
+use = scope["JaxUse"](atexit.register)
+def last():
+    found = use.record()
+    print("same" if found and found["backends"] == ["cpu"] else found)
+atexit.register(last)
+import jax
+use.see_imports()
+jax.block_until_ready(jax.numpy.ones(3).sum())
+"#;
+
+#[test]
+fn the_backends_of_jax_are_recorded_before_it_removes_them() {
+    prints_same("jax", ENDS, "frameworks.py");
+}
+
 fn handle(process: i32) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once.
     unsafe {

@@ -27,7 +27,9 @@ class Learning:
         """Called after imports: records from when PyTorch or JAX is there."""
         try:
             if "jax" in sys.modules:
-                self.jax = self.jax or self.load("frameworks.py")["JaxUse"]()
+                if self.jax is None:
+                    at_exit = self.load("learn.py")["at_exit"]
+                    self.jax = self.load("frameworks.py")["JaxUse"](at_exit)
                 self.jax.see_imports()
         except Exception:
             self.jax = None

@@ -20,8 +20,10 @@ HANDLES = ("cublas", "cusolver", "cusparse")
 class JaxUse:
     """In a learning start: the executables that the program asks the cache for."""
 
-    def __init__(self):
+    def __init__(self, at_exit):
+        """`at_exit` registers a function."""
         self.executables, self.is_hooked = {}, False
+        self.at_exit, self.found = at_exit, None
 
     def see_imports(self):
         """Called after imports."""
@@ -30,6 +32,8 @@ class JaxUse:
         if self.is_hooked or real is None:
             return
         self.is_hooked = True
+        # JAX has registered a function that removes its backends; this one is called before.
+        self.at_exit(self.end)
 
         def get_executable_and_time(cache_key, compile_options, *rest):
             self.see(cache_key, compile_options, rest)
@@ -45,8 +49,13 @@ class JaxUse:
         except Exception:
             pass  # Another version of JAX.
 
+    def end(self):
+        self.found = self.record()
+
     def record(self):
-        """A dictionary for the file; none if JAX has no backend."""
+        """A dictionary for the file; none if JAX has had no backend."""
+        if self.found:
+            return self.found
         bridge = sys.modules.get("jax._src.xla_bridge")
         if not getattr(bridge, "_backends", None):
             return None

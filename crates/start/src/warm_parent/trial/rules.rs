@@ -51,6 +51,7 @@ impl Rules<'_> {
             || is_compiled(path)
             || self.is_tried_out(path)
             || is_tried_semaphore(path)
+            || is_thread_name(path)
     }
 
     fn is_tried_out(&self, path: &Path) -> bool {
@@ -196,6 +197,11 @@ pub(super) fn is_harmless_program(words: &[PathBuf]) -> bool {
     matches!(words, [program, option] if known.contains(&program.as_path()) && option == Path::new("-p"))
 }
 
+/// Returns true for the file by which the C library names another thread of the process.
+fn is_thread_name(path: &Path) -> bool {
+    path.starts_with("/proc/self/task") && path.ends_with("comm")
+}
+
 /// Describes a write to a path, as a predicate of the module.
 pub(super) fn writing(path: &Path, what: &str) -> String {
     let text = path.as_os_str().as_bytes();
@@ -238,6 +244,7 @@ mod tests {
             "/lib/x/__pycache__/a.cpython-311.pyc.140111927575856",
             "/scratch/r098thtc",
             "/tmp/r098thtc",
+            "/proc/self/task/1737/comm",
         ] {
             assert!(rules.is_harmless(Path::new(path)), "{path}");
         }
