@@ -235,7 +235,7 @@ pub struct RunArguments {
   preheat report preheat-start-train               a measurement of remedies"
 )]
 pub struct ReportArguments {
-    /// The directory of a recording or of a measurement of remedies, or a file written by --json of `run`, `lab` or `start --measure` (- for standard input)
+    /// The directory of a recording or of a measurement of remedies, or a file written by --json of `run`, `lab`, `compare` or `start --measure` (- for standard input)
     #[arg(value_name = "RECORDING|FILE")]
     pub file: PathBuf,
 

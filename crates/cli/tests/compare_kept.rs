@@ -215,7 +215,7 @@ fn a_saved_comparison_is_shown_again() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200");
     let directory = Directory::new();
     let first = kept.join("first/train.json");
-    let again = kept.join("first-again/train.json");
+    let again = kept.join("first/train_initialized.json");
     let (first, again) = (first.to_str().unwrap(), again.to_str().unwrap());
     let shown = compare(&directory, &[first, again]);
     fs::rename(directory.join("compare.json"), directory.join("saved.json")).unwrap();
