@@ -48,7 +48,7 @@ class iteration:
     thread is in one of the same name does not count.
     """
 
-    __slots__ = ("_name", "_token")
+    __slots__ = ("_name", "_tokens")
 
     def __init__(self, name: str = "iteration") -> None:
         if not isinstance(name, str):
@@ -56,11 +56,12 @@ class iteration:
                 "the name of an iteration is a string; as a decorator, write @preheat.iteration()"
             )
         self._name = name
-        self._token = 0
+        # A stack: one instance can be entered again before it is left.
+        self._tokens: "list[int]" = []
 
     def __enter__(self) -> "iteration":
         if _begin is not None:
-            self._token = _begin(self._name)
+            self._tokens.append(_begin(self._name))
         return self
 
     def __exit__(
@@ -69,9 +70,9 @@ class iteration:
         error: "Optional[BaseException]",
         traceback: "Optional[TracebackType]",
     ) -> None:
-        if self._token and _end is not None:
-            token, self._token = self._token, 0
-            _end(token)
+        # Empty if the recorder was attached after this iteration began.
+        if self._tokens and _end is not None:
+            _end(self._tokens.pop())
 
     def __call__(self, function: "_Function") -> "_Function":
         import functools

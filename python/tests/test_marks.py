@@ -99,6 +99,19 @@ def test_a_token_that_the_recorder_did_not_give_is_ignored(tmp_path):
     assert [len(start.iterations) for start in report.starts] == [3, 3]
 
 
+def test_an_instance_can_be_entered_again(tmp_path):
+    report = recorded(
+        tmp_path,
+        "import preheat\n"
+        "step = preheat.iteration('step')\n"
+        "for _ in range(6):\n"
+        "    with step:\n"
+        "        with step:\n"
+        "            sum(range(1000))\n",
+    )
+    assert [len(start.iterations) for start in report.starts] == [6, 6]
+
+
 def test_the_package_imports_nothing_else():
     """A program that names its iterations must not start slower for it."""
     code = (
