@@ -11,12 +11,11 @@ import argparse
 import json
 import os
 import shlex
-import subprocess
 import sys
-import tempfile
 from typing import List, Optional
 
-from preheat._binary import BinaryNotFound, binary
+from preheat._binary import BinaryNotFound
+from preheat._check import InvalidLimit, check, validate
 from preheat._run import PreheatError, run
 
 _ENOUGH = 5
@@ -43,17 +42,12 @@ def main(arguments: Optional[List[str]] = None) -> int:
     if options.imports is not None:
         limits += ["--cause", f"Python imports={options.imports}"]
     try:
+        validate(limits)
         # A budget can have a limit on the exit code.
         report = run(command, starts=options.starts, check=options.budget is None)
-        # In an empty directory, where no other preheat.toml is found.
-        with tempfile.TemporaryDirectory(prefix="preheat-") as empty:
-            done = subprocess.run(
-                [binary(), "check", "-", *limits],
-                input=json.dumps(report.document).encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=empty,
-            )
+        checked = check("-", limits, json.dumps(report.document).encode())
+    except InvalidLimit as error:
+        parser.error(f"argument --imports: {error}" if error.flag else str(error))
     except PreheatError as error:
         print(f"preheat: {error}", file=sys.stderr)
         if error.failed:
@@ -62,16 +56,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except BinaryNotFound as error:
         print(f"preheat: {error}", file=sys.stderr)
         return 2
-    text = done.stdout.decode(errors="replace")
-    sys.stderr.write(done.stderr.decode(errors="replace"))
-    if done.returncode != 0 or "inconclusive" in text:
-        sys.stdout.write(text)
-    if done.returncode == 1 and report.exit_code != 0:
+    if checked.document is None:
+        print(checked.text, file=sys.stderr)
+    elif checked.exit_code != 0 or checked.inconclusive:
+        print(checked.text)
+    if checked.exit_code == 1 and report.exit_code != 0:
         print(f"\n{report.stderr.rstrip()}")
-    elif done.returncode == 1:
+    elif checked.exit_code == 1:
         line = " ".join(map(shlex.quote, command))
         print(f"\n`preheat run -- {line}` shows where the time goes and what would help.")
-    return done.returncode
+    return checked.exit_code
 
 
 if __name__ == "__main__":

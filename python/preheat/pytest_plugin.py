@@ -9,10 +9,9 @@ marker, and of the file that ``--preheat-budget`` names, with `preheat check`. A
 if the measured value is conclusively above it.
 """
 
-import subprocess
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import pytest
 
@@ -62,7 +61,7 @@ class Recorder:
         The options are those of `preheat.run`.
         """
         __tracebackhide__ = True
-        from preheat._binary import binary
+        from preheat._check import InvalidLimit, check, validate
         from preheat._run import PreheatError, run
 
         self.used = True
@@ -72,30 +71,33 @@ class Recorder:
                 '@pytest.mark.preheat(time_to_first="2 s"), or use --preheat-budget FILE',
                 pytrace=False,
             )
+        invalid: Optional[InvalidLimit] = None
+        try:
+            validate(self._arguments())
+        except InvalidLimit as error:
+            # Failing here would show this exception too.
+            invalid = error
+        if invalid is not None:
+            pytest.fail(self._in_marker(invalid.flag, invalid.value) + str(invalid), pytrace=False)
         recording = options.pop("output", None) or self._next_directory()
         options.setdefault("starts", self._limits.get("starts", 5))
         wrong: Optional[PreheatError] = None
         try:
             report = run(command, output=recording, **options)
         except PreheatError as error:
-            # Failing here would show this exception too.
             wrong = error
         if wrong is not None:
             output = f"\n\n{wrong.stderr}" if wrong.failed else ""
             pytest.fail(f"{wrong}{output}".rstrip(), pytrace=False)
-        done = subprocess.run(
-            [binary(), "check", str(report.recording), *self._arguments()],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            # No preheat.toml is found there that the test did not ask for.
-            cwd=report.recording,
-        )
-        text = done.stdout.decode(errors="replace").strip()
-        if done.returncode != 0:
+        checked = check(str(report.recording), self._arguments())
+        text = checked.text
+        if checked.exit_code != 0:
             if report.exit_code != 0 and report.stderr:
                 text += f"\n\nThe command's standard error:\n{report.stderr.rstrip()}"
-            pytest.fail(_with_verdict_first(text), pytrace=False)
-        if "inconclusive" in text:
+            # The first line is what the summary of pytest shows.
+            verdict = "; ".join(checked.worst)
+            pytest.fail(f"{verdict}\n\n{text}" if verdict else text, pytrace=False)
+        if checked.inconclusive:
             warnings.warn(PreheatWarning("\n" + text), stacklevel=2)
         return report
 
@@ -107,18 +109,28 @@ class Recorder:
 
     def _arguments(self) -> List[str]:
         arguments = ["--budget", str(self._budget)] if self._budget else []
-        causes = dict(self._limits.get("causes", {}))
-        for name, value in self._limits.items():
-            if name in _LIMITS:
-                arguments += [_LIMITS[name], str(value)]
-            elif name in _CAUSES:
-                causes[_CAUSES[name]] = value
-        for cause, value in causes.items():
-            arguments += ["--cause", f"{cause}={value}"]
+        arguments += [f"{flag}={value}" for _, flag, value in self._flags()]
         for name in ("fail_on_inconclusive", "allow_missing"):
             if self._limits.get(name):
                 arguments.append("--" + name.replace("_", "-"))
         return arguments
+
+    def _flags(self) -> Iterator[Tuple[str, str, str]]:
+        """The limits as in the marker, and as flags of `preheat check` with their values."""
+        for name, value in self._limits.items():
+            if name in _LIMITS:
+                yield f"{name}={value!r}", _LIMITS[name], str(value)
+            elif name in _CAUSES:
+                yield f"{name}={value!r}", "--cause", f"{_CAUSES[name]}={value}"
+        for cause, value in self._limits.get("causes", {}).items():
+            yield f"causes={{{cause!r}: {value!r}}}", "--cause", f"{cause}={value}"
+
+    def _in_marker(self, flag: Optional[str], value: str) -> str:
+        """Names a limit of the marker for an error message; empty for one of the budget file."""
+        for written, *rest in self._flags():
+            if rest == [flag, value]:
+                return f"@pytest.mark.preheat({written}): "
+        return ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -169,14 +181,6 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     outcome = yield
     # A test that fails or is skipped before it runs a command has its own reason.
     item.stash[_ENDED] = getattr(outcome, "excinfo", None) is not None
-
-
-def _with_verdict_first(text: str) -> str:
-    """The report of `preheat check`, with the limits that fail in its first line, which is what
-    the summary of pytest shows."""
-    failing = [line[2:] for line in text.splitlines() if line.startswith("✗ ") and ": " in line]
-    verdict = "; ".join(line.split(",")[0] for line in failing)
-    return f"{verdict}\n\n{text}" if verdict else text
 
 
 def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:

@@ -33,6 +33,12 @@ def test_imports_within_the_budget_pass_silently():
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+def test_the_verdict_is_not_taken_from_the_text_of_the_report():
+    command = ["--", sys.executable, "-c", "pass # inconclusive"]
+    done = hook("--imports", "1 h", "--starts", "2", *command)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 def test_imports_beyond_the_budget_fail_with_a_report(tmp_path):
     done = hook("--imports", "1 ns", "--starts", "4", *COMMAND)
     # On a busy machine the interval of a few milliseconds may include the limit.
@@ -69,7 +75,8 @@ def test_a_budget_in_the_current_directory_is_used_only_if_named(tmp_path, monke
         (["--imports", "1 s"], "a command is missing"),
         (COMMAND, "a limit is missing"),
         (["--imports", "1 s", "--starts", "1", "--", "no-such-program"], "could not be recorded"),
-        (["--imports", "soon", "--starts", "1", *COMMAND], "soon"),
+        (["--imports", "soon", *COMMAND], 'argument --imports: "soon" is not a number'),
+        (["--budget", "no-such-file", *COMMAND], "no-such-file"),
     ],
 )
 def test_wrong_usage_exits_with_two(arguments, message):

@@ -145,6 +145,83 @@ def test_not_a_time(preheat):
     result.assert_outcomes(passed=1, failed=1, errors=3)
 
 
+def test_invalid_limits_fail_before_anything_is_recorded(inner, pytester):
+    (pytester.path / "wrong.toml").write_text("steady = 3\n")
+    body = """
+@pytest.fixture
+def command(tmp_path):
+    begun = tmp_path / "begun"
+    yield [sys.executable, "-c", f"open({str(begun)!r}, 'w')"]
+    assert not begun.exists()
+
+@pytest.mark.preheat(time_to_first="2")
+def test_time(preheat, command):
+    preheat.run(command)
+
+@pytest.mark.preheat(imports="-3 s")
+def test_imports(preheat, command):
+    preheat.run(command)
+
+@pytest.mark.preheat(causes={"Python import": "2 s"})
+def test_cause(preheat, command):
+    preheat.run(command)
+"""
+    result = inner(body)
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "@pytest.mark.preheat(time_to_first='2'): \"2\" has no unit; *",
+            "@pytest.mark.preheat(imports='-3 s'): *",
+            "@pytest.mark.preheat(causes={'Python import': '2 s'}): unknown cause *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*--time-to-first*")
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
+    result = inner(body.replace('"2"', '"2 s"'), "--preheat-budget", "wrong.toml", "-k", "time")
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*wrong.toml:1:10: steady: *"])
+
+
+def test_the_verdict_is_not_taken_from_the_text_of_the_report(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(time_to_first="1 h", starts=1)
+def test_startup(preheat):
+    preheat.run([sys.executable, "-c", "pass # inconclusive"])
+"""
+    )
+    result.assert_outcomes(passed=1, warnings=0)
+
+
+def test_an_inconclusive_limit_is_a_warning(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(time_to_first="1 ns", starts=1)
+def test_startup(preheat):
+    preheat.run([sys.executable, "-c", "pass"])
+
+@pytest.mark.preheat(time_to_first="1 ns", starts=1, fail_on_inconclusive=True)
+def test_strict(preheat):
+    preheat.run([sys.executable, "-c", "pass"])
+"""
+    )
+    result.assert_outcomes(passed=1, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*PreheatWarning*", "FAILED *time to first: * limit of 1 ns*"])
+
+
+def test_the_summary_shows_the_whole_reason(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(first="1 s", starts=1)
+def test_startup(preheat):
+    preheat.run([sys.executable, "-c", "pass"])
+"""
+    )
+    (summary,) = [line for line in result.outlines if line.startswith("FAILED ")]
+    assert "first iteration: not measured: no iterations were found; " in summary
+    assert summary.endswith("define them with `preheat run --iterations`")
+
+
 def test_a_skipped_test_is_skipped(inner):
     result = inner(
         """
