@@ -197,3 +197,19 @@ def test_open_starts_the_browser_with_the_page(tmp_path):
     finally:
         assert program.wait(timeout=300) == 0
     assert opened == str(tmp_path / "rec" / "report.html")
+
+
+def test_open_says_why_the_browser_failed(tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text("#!/bin/sh\nexit $1\n")
+    browser.chmod(0o755)
+    command = [preheat.binary(), "run", "--starts", "1", "--open", "--"]
+    for chosen, why in ((f"{browser} 3", "exit status: 3"), ("./no-browser", "No such file")):
+        done = subprocess.run(
+            ["env", f"BROWSER={chosen}", *command, sys.executable, "-c", "pass"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert why in done.stderr, done.stderr
+        assert "report.html" in done.stderr

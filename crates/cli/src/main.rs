@@ -4,6 +4,7 @@
 //! handles flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
+mod browser;
 mod check;
 mod classify;
 mod compare;
@@ -24,6 +25,7 @@ mod shell_words;
 mod show;
 mod start;
 mod terminal;
+mod tool_environment;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Some(preheat_lab::PROBE_ARGUMENT) => return preheat_lab::probe_main(arguments),
         _ => {}
     }
+    tool_environment::search_last();
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Start(arguments) => start::run(&arguments),

@@ -6,15 +6,16 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, analyze};
 use preheat_launch::{LaunchError, Request};
 use preheat_model::run::Manifest;
 use preheat_report::{run_html, run_terminal};
 
 use crate::args::RunArguments;
+use crate::browser;
 use crate::exit::{Usage, complain};
 use crate::output_directory;
 use crate::progress::{Bar, Progress};
@@ -125,32 +126,10 @@ fn show(
         }
     });
     let opened = match arguments.open && paged.is_ok() {
-        true => open(&page),
+        true => browser::open(&page),
         false => Ok(()),
     };
     written.and(paged).and(sent).and(opened)
-}
-
-/// Opens the page in the user's browser, without waiting for it.
-fn open(page: &Path) -> Result<()> {
-    let page = page.canonicalize().unwrap_or_else(|_| page.to_path_buf());
-    let chosen = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty());
-    let programs = (chosen.into_iter()).chain(["xdg-open", "wslview"].map(Into::into));
-    for program in programs {
-        let started = Command::new(&program)
-            .arg(&page)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        if started.is_ok() {
-            return Ok(());
-        }
-    }
-    bail!(
-        "--open found no browser: set BROWSER, install xdg-open, or open {} yourself",
-        page.display()
-    )
 }
 
 /// Prints the terminal report.
