@@ -35,6 +35,9 @@ const MACHINE: u16 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
 
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("preheat supports x86-64, and aarch64 without tests; see docs/install.md");
+
 const PT_INTERP: u32 = 3;
 const PROGRAM_HEADER: usize = 56;
 /// The maximum length of the path of a loader.
