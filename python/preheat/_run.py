@@ -129,7 +129,11 @@ def start(
         raise ValueError("preheat.start executes a command, not a shell line")
     words = _words(command)
     _require_program(words[0], keywords.get("cwd"), keywords.get("env"))
-    done = subprocess.run([binary(), "start", *options, "--", *words], **keywords)
+    try:
+        done = subprocess.run([binary(), "start", *options, "--", *words], **keywords)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        error.cmd = words
+        raise
     done.args = words
     return done
 

@@ -140,6 +140,20 @@ def test_start_is_like_subprocess_run(tmp_path):
         preheat.start(command, shell=True)
 
 
+def test_errors_of_start_have_the_command(tmp_path):
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    keywords = {"options": ["--only", "none"], "env": env}
+    failing = [sys.executable, "-c", "raise SystemExit(4)"]
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        preheat.start(failing, check=True, **keywords)
+    assert (failed.value.cmd, failed.value.returncode) == (failing, 4)
+    # It ends only when it is killed, however slow the machine is.
+    waiting = ["sleep", "1000"]
+    with pytest.raises(subprocess.TimeoutExpired) as expired:
+        preheat.start(waiting, timeout=0.01, **keywords)
+    assert expired.value.cmd == waiting
+
+
 @pytest.mark.parametrize("command", ["no-such-program", "./no-such-program", "./plain", "sh"])
 def test_start_raises_the_errors_of_subprocess_run(tmp_path, command):
     (tmp_path / "plain").write_text("")
