@@ -43,6 +43,8 @@ def run(
     html: Optional[Word] = None,
     csv: Optional[Word] = None,
     perfetto: Optional[Word] = None,
+    speedscope: Optional[Word] = None,
+    otlp: Optional[str] = None,
     check: bool = False,
     cwd: Optional[Word] = None,
     env: Optional[Mapping[str, str]] = None,
@@ -77,6 +79,8 @@ def run(
             ("--html", html),
             ("--csv", csv),
             ("--perfetto", perfetto),
+            ("--speedscope", speedscope),
+            ("--otlp", otlp),
         ):
             if value is not None:
                 arguments += [flag, str(value)]

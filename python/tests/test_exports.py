@@ -153,6 +153,14 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     assert total / 1e9 == pytest.approx(start.time_to_first, rel=0.01)
 
 
+def test_run_exports_too(collector, tmp_path):
+    url, got = collector
+    path = tmp_path / "profile.json"
+    preheat.run([sys.executable, "-c", "pass"], starts=1, speedscope=path, otlp=url)
+    assert json.loads(path.read_text())["profiles"]
+    assert [path for path, _, _ in got] == ["/v1/traces"]
+
+
 def test_a_collector_that_does_not_accept_is_reported(recording, collector):
     url, _ = collector
     done = report(recording, "--otlp", f"{url}/busy")
