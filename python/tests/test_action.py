@@ -220,7 +220,7 @@ def test_a_push_is_checked_and_kept_and_a_pull_request_compared(repository):
 
 
 def test_a_base_that_cannot_be_read_is_a_warning(repository):
-    base = repository / "cache" / "preheat-default-Linux-X64-main-1-1"
+    base = repository / "cache" / "preheat-default-Linux-X64-main:1-1"
     base.mkdir(parents=True)
     (base / "run.json").write_text('{"schema": "preheat.run/1"')
     pull = Runner(repository, "pull_request", "change", "main", command=COMMAND, starts="1")
@@ -259,6 +259,33 @@ def test_a_command_is_split_as_by_a_shell(repository, command, words):
     assert runner.run(), runner.log
     document = runner.context["steps"]["record"]["outputs"]["json"]
     assert json.loads(Path(document).read_text())["command"] == words
+
+
+@pytest.mark.parametrize(
+    "command, title",
+    [
+        ("A=1 python -u ./program.py", "program"),
+        ("A=1 python -m timeit -n1 pass", "timeit"),
+        ("A=1 python -c pass", "python"),
+        ("A=1 B=2 /bin/true program.py", "true"),
+        ("python program.py", "program"),
+    ],
+)
+def test_a_check_has_the_name_of_the_program(repository, command, title):
+    (repository / "bin" / "python").symlink_to(sys.executable)
+    runner = Runner(repository, command=command, starts="1")
+    assert runner.run(), runner.log
+    assert f"preheat check: {title}\n" in runner.summary.read_text()
+
+
+def test_the_base_is_not_a_branch_with_a_longer_name(repository):
+    push = Runner(repository, ref="main-next", command=COMMAND, starts="1", budget="")
+    assert push.run(), push.log
+    pull = Runner(
+        repository, "pull_request", "change", "main", command=COMMAND, starts="1", budget=""
+    )
+    assert pull.run(), pull.log
+    assert pull.context["steps"]["compare"]["outcome"] == "skipped"
 
 
 @pytest.mark.parametrize("command", ["true && python program.py", "python program.py | cat", "a 'b"])
