@@ -103,11 +103,12 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
 
 
 def _message(error: PreheatError, script: str) -> str:
-    """Why the cell has no report: its own words if it failed, else those of preheat."""
+    """Why the cell has no report: its stderr if it failed, otherwise preheat's message."""
     if not error.failed:
         return f"%%preheat: {error}"
     stderr = error.stderr.replace(script, "<cell>").rstrip()
-    return f"{stderr}\n\n%%preheat: the cell failed with exit code {error.exit_code}".lstrip()
+    failed = f"%%preheat: the cell failed with exit code {error.exit_code}"
+    return f"{stderr}\n\n{failed}" if stderr else failed
 
 
 def _path() -> str:

@@ -46,12 +46,14 @@ def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
 def test_a_cell_that_fails_is_an_error_with_its_own_traceback(tmp_path):
     load = "%load_ext preheat"
     failing = "%%preheat --starts 1\nimport sys\nprint('unseen')\nraise KeyError('why')"
-    _, wrong, unknown, failed = executed(
+    _, wrong, unknown, failed, invalid, silent = executed(
         tmp_path,
         load,
         "%%preheat --starts many\npass",
         "%%preheat --iterations bogus\npass",
         failing,
+        "%%preheat --starts 1\nx = = 1",
+        "%%preheat --starts 1\nraise SystemExit(3)",
         allow_errors=True,
     )
     ((error,), (bogus,), (shown,)) = wrong, unknown, failed
@@ -66,5 +68,8 @@ def test_a_cell_that_fails_is_an_error_with_its_own_traceback(tmp_path):
         "",
         "%%preheat: the cell failed with exit code 1",
     ]
+    # A SyntaxError has no line before the indented one.
+    assert invalid[0]["traceback"][0] == '  File "<cell>", line 1'
+    assert silent[0]["traceback"] == ["%%preheat: the cell failed with exit code 3"]
     with pytest.raises(nbclient.exceptions.CellExecutionError):
         executed(tmp_path, load, failing)
