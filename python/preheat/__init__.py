@@ -13,7 +13,7 @@ The command line is documented by ``preheat --help``.
 
 from preheat._marks import iteration, mark
 
-# Type checkers take this to be true. Importing `typing` for it would cost more than all of
+# Type checkers treat this as true. Importing `typing` for it would cost more than all of
 # this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ imported. In any other process nothing is attached, and naming an iteration cost
 Importing this module imports no other: programs import it to measure how fast they start.
 """
 
-# Type checkers take this to be true.
+# Type checkers treat this as true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType

@@ -24,12 +24,21 @@ _ENOUGH = 5
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m preheat.import_budget",
+        # argparse would write the command as `...`.
+        usage="%(prog)s [-h] [--imports TIME] [--budget FILE] [--starts N] -- COMMAND...",
         description="Fails if the imports of a command take longer than their budget.",
     )
     parser.add_argument("--imports", metavar="TIME", help="the limit, such as '800 ms'")
     parser.add_argument("--budget", metavar="FILE", help="a budget with limits (preheat.toml)")
-    parser.add_argument("--starts", metavar="N", type=int, default=_ENOUGH)
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
+    parser.add_argument(
+        "--starts", metavar="N", type=int, default=_ENOUGH, help=f"starts to record ({_ENOUGH})"
+    )
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND...",
+        help="the command to record, such as python -c 'import mypackage'",
+    )
     options = parser.parse_args(arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:

@@ -28,6 +28,10 @@ def hook(*arguments):
 COMMAND = ["--", sys.executable, "-c", "import json"]
 
 
+def test_help_shows_where_the_command_goes():
+    assert hook("--help").stdout.splitlines()[0].endswith(" [--starts N] -- COMMAND...")
+
+
 def test_imports_within_the_budget_pass_silently():
     done = hook("--imports", "1 h", "--starts", "2", *COMMAND)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
