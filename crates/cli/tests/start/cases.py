@@ -170,10 +170,14 @@ def failed_import():
 
 
 def broken_import():
-    here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "broken.py"), "w") as file:
+    # A module of the program's own that appears before a start would make it a plain one.
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "broken.py")
+    with open(path, "w") as file:
         file.write("def f(:\n")
-    import broken  # noqa: F401
+    try:
+        import broken  # noqa: F401
+    finally:
+        os.remove(path)
 
 
 def imports_own():
