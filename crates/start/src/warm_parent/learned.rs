@@ -233,16 +233,31 @@ impl Learned {
             .chain(self.main.clone())
             .chain(script)
             .collect();
-        own::reachable(seen, text, &self.directories())
+        own::reachable(seen, text, &self.directories(main))
     }
 
     /// The directories in which the program's own modules are searched for: those on `sys.path`
-    /// when it exited.
-    fn directories(&self) -> Vec<PathBuf> {
+    /// when it exited. A recording does not have them; then those that Python begins with.
+    fn directories(&self, main: &Main) -> Vec<PathBuf> {
         let paths = self.facts.iter().filter(|(kind, _)| kind == b"sys.path");
-        let own = paths.filter(|(_, path)| !self.is_installed(&[&path[..], b"/"].concat()));
-        let own = own.map(|(_, path)| Path::new(OsStr::from_bytes(path)));
+        let mut paths: Vec<PathBuf> = paths
+            .map(|(_, path)| OsStr::from_bytes(path).into())
+            .collect();
+        if paths.is_empty() {
+            paths.push(match main {
+                Main::Script(path) if path.is_dir() => path.clone(),
+                Main::Script(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+                _ => PathBuf::new(),
+            });
+            let more = std::env::var_os("PYTHONPATH").unwrap_or_default();
+            paths.extend(std::env::split_paths(&more));
+        }
+        let is_own = |path: &PathBuf| {
+            let path = [path.as_os_str().as_bytes(), b"/"].concat();
+            !self.is_installed(&path)
+        };
         let here = std::env::current_dir().unwrap_or_default();
+        let own = paths.into_iter().filter(is_own);
         own.map(|path| here.join(path)).collect()
     }
 
