@@ -13,7 +13,11 @@ use support::{Scratch, text};
 
 /// A Python with PyTorch, of at least this version.
 fn python(at_least: u32) -> Option<String> {
-    let python = std::env::var("PREHEAT_TEST_TORCH_PYTHON").unwrap_or("/usr/bin/python3".into());
+    let variable = match at_least {
+        2.. => "PREHEAT_TEST_TORCH_2_PYTHON",
+        _ => "PREHEAT_TEST_TORCH_PYTHON",
+    };
+    let python = std::env::var(variable).unwrap_or("/usr/bin/python3".into());
     let version = Command::new(&python)
         .args(["-c", "import torch; print(torch.__version__)"])
         .output();

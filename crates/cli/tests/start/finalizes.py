@@ -24,7 +24,6 @@ def finalized():
     """All that happens when Python ends, in its order."""
     import gc
     import threading
-    import time
     import weakref
 
     class Last:
@@ -47,7 +46,9 @@ def finalized():
     cycle.itself = cycle
     held = type("Held", (), {"of_class": Last(b"class")})
     weakref.finalize(last, os.write, 1, b"finalize\n")
-    threading.Thread(target=lambda: (time.sleep(0.01), os.write(1, b"thread\n"))).start()
+    # The main thread counts as ended once Python waits for others, after it has flushed its output.
+    ended = threading.main_thread().join
+    threading.Thread(target=lambda: (ended(), os.write(1, b"thread\n"))).start()
     atexit.register(os.write, 1, b"atexit\n")
     sys.stdout.write("buffered\n")
     print(gc.isenabled(), gc.get_threshold(), gc.callbacks)
