@@ -43,9 +43,14 @@ fn both(python: &str, program: &str) -> Vec<Sample> {
     let path = scratch.path().join("program.py");
     std::fs::write(&path, program).expect("a file");
     let path = path.to_str().expect("text");
-    let alone = Command::new(python).arg(path).output().expect("it runs");
+    // Warnings of PyTorch 2 have the time and the process, otherwise.
+    let format = ("TORCH_LOGS_FORMAT", "%(message)s");
+    let mut alone = Command::new(python);
+    let alone = alone.arg(path).env(format.0, format.1).output();
+    let alone = alone.expect("it runs");
     assert!(alone.status.success(), "{}", text(&alone.stderr));
-    let with = scratch.output(&["starts=1"], &[python, path]);
+    let mut with = scratch.launch(&["starts=1"], &[python, path]);
+    let with = with.env(format.0, format.1).output().expect("it runs");
     assert_eq!(text(&with.stderr), text(&alone.stderr));
     assert_eq!(text(&with.stdout), text(&alone.stdout));
     let pid = scratch.manifest().starts[0].pid;
@@ -249,7 +254,9 @@ print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)), events)
 #[test]
 fn compilations_are_recorded_also_after_a_reset() {
     let Some(python) = python(2) else { return };
-    let ranges = samples::names(&both(&python, COMPILED), Kind::Range, 0);
+    let mut ranges = samples::names(&both(&python, COMPILED), Kind::Range, 0);
+    // Its phases have ranges of their own.
+    ranges.retain(|name| name == "torch.compile");
     assert_eq!(ranges, ["torch.compile"; 2]);
 }
 
