@@ -392,7 +392,7 @@ fn torch_cases(python: PathBuf) {
 
 /// PyTorch 2 imports its compiler, a thousand modules, when an optimizer is made.
 #[test]
-fn what_an_optimizer_imports_is_ahead() {
+fn imports_of_an_optimizer_are_made_ahead() {
     let Some(warm) = support::python_with_torch_2().and_then(Warm::with) else {
         return;
     };

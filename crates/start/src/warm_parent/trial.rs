@@ -289,7 +289,7 @@ impl<'a> Tracer<'a> {
             return After::Nothing;
         }
         let acts = match meaning {
-            // What the new process executes decides.
+            // It depends on the program that the new process executes.
             Meaning::Nothing | Meaning::Starts => return After::Nothing,
             Meaning::AsksHost => return After::Host,
             // Python checks its streams when it starts, and each child creates them again.
