@@ -63,6 +63,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,
         iteration: "steps".to_owned(),
+        first_begin: None,
         time_to_first: none,
         first: None,
         steady: None,

@@ -65,13 +65,42 @@ fn lines_determine_the_first_begin_and_short_ones_are_doubted() {
     let report = findings("lines:^step", start).report;
     assert_eq!(
         report.iteration,
-        "from one line that matches ^step to the next; the first from its timed region or first \
-         launch, else after the last import or the last other line of the program"
+        "from one line that matches ^step to the next; the first from the last import, or the last \
+         other line of the program"
     );
+    assert!(report.first_begin.is_some_and(|begin| !begin.known));
     assert!(has_note(
         &report.notes,
         "marks the beginning of an iteration"
     ));
+}
+
+#[test]
+fn steps_before_the_first_line_are_a_warm_up() {
+    let training = |warm_up: u32| {
+        let mut p = Program::python(100);
+        p.import("torch", ("__main__", "a.py:1"), (20.0, 90.0), 70.0);
+        for i in 0..warm_up + 6 {
+            let at = 100.0 + 40.0 * f64::from(i);
+            // The recorder stops to hook model calls after eight steps.
+            if i < 8 {
+                p.frame(What::ModelCall, "Net", (at + 5.0, at + 20.0));
+            }
+            p.frame(What::OptimizerStep, "SGD", (at + 25.0, at + 30.0));
+        }
+        p.busy(0, &[(0.0, 800.0)], 800.0);
+        let mut start = p.alone(800.0);
+        let line = |i| ns(100.0 + 40.0 * f64::from(i) + 31.0);
+        start.lines = (warm_up..warm_up + 6).map(line).collect();
+        let found = findings("lines:^step", start);
+        let begin = found.report.first_begin.expect("lines end iterations");
+        assert!(begin.known);
+        (found.starts[0].iterations[0], begin.silent)
+    };
+    // It begins with its model call, or where the last step of the warm-up ended.
+    assert_eq!(training(0), ((ns(105.0), ns(131.0)), 0));
+    assert_eq!(training(5), ((ns(290.0), ns(331.0)), 5));
+    assert_eq!(training(10), ((ns(490.0), ns(531.0)), 10));
 }
 
 #[test]

@@ -163,8 +163,8 @@ timers, kernels that finds two; otherwise a single timed region.
   timers        regions between two clock readings in the program's own code
   lines:[BEGIN=>]END   lines of standard output or error: each line that matches END ends an
                 iteration; with BEGIN, it begins at the last line that matches BEGIN
-Timed regions are always listed with their causes. With nvtx, call, kernels or lines, the steps
-and calls of Python frameworks are not recorded.
+Timed regions are always listed with their causes. With nvtx, call or kernels, the steps and
+calls of Python frameworks are not recorded.
 
 Exit codes: that of the command (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
 )]

@@ -295,3 +295,55 @@ fn documents_conform_to_the_schema() {
         .arg(directory.join("compare.json")));
     assert_eq!(validated.code, Some(0), "{}", validated.err);
 }
+
+#[test]
+fn a_warm_up_without_output_is_not_a_regression() {
+    let training = "
+import torch
+model = torch.nn.Linear(512, 512)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(512, 512)).sum().backward()
+    optimizer.step()
+";
+    let counting = "
+def step():
+    return sum(range(100_000))
+";
+    for (python, program, known) in support::pythons_with_torch()
+        .map(|python| (Some(python), training, true))
+        .chain([(require("python", python()), counting, false)])
+    {
+        let Some(python) = python else { continue };
+        let directory = Directory::new();
+        for (name, begin) in [("base", 0), ("new", -5)] {
+            let text = format!(
+                "{program}for n in range({begin}, 8):\n    step()\n    if n >= 0:\n        print('step', flush=True)\n"
+            );
+            fs::write(directory.join(&format!("{name}.py")), text).unwrap();
+            let said = run(preheat()
+                .current_dir(directory.path())
+                .args(["run", "--starts", "4", "--iterations", "lines:^step"])
+                .args(["--output", name, "--quiet", "--"])
+                .arg(&python)
+                .arg(format!("{name}.py")));
+            assert_eq!(said.code, Some(0), "{}", said.err);
+        }
+        let said = compare(&directory, &["base", "new"]);
+        let report = compared(&directory);
+        let gated = |id: &str| {
+            let quantity = report.quantities.iter().find(|one| one.id == id);
+            quantity.map(|quantity| quantity.gated)
+        };
+        assert_eq!(gated("first"), Some(known), "{}", said.out);
+        assert_eq!(gated("time-to-first"), Some(!known), "{}", said.out);
+        let has = |words: &str| report.notes.iter().any(|note| note.contains(words));
+        assert_eq!(has("before the first line: 0 in base, 5 in new"), known);
+        assert_eq!(has("shows where the first iteration begins"), !known);
+        if !known {
+            let first = report.quantities.iter().find(|one| one.id == "first");
+            assert_eq!(first.map(|one| one.verdict), Some(Verdict::Inconclusive));
+        }
+    }
+}

@@ -84,9 +84,10 @@ impl Request<'_> {
     }
 
     /// Returns whether the recorder hooks Python frameworks: not if the user defines
-    /// iterations differently.
+    /// iterations differently. If lines end them, the steps show where the first one begins.
     pub(crate) fn hooks_frameworks(&self) -> bool {
-        ["auto", "python", "timers"].contains(&self.iterations.as_str())
+        let how = self.iterations.as_str();
+        ["auto", "python", "timers"].contains(&how) || how.starts_with("lines:")
     }
 
     /// The time limit for all starts together, if any.

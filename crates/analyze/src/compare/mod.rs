@@ -8,6 +8,7 @@
 //! and `imports` (what explains the change) → `headline`, `notes`.
 
 mod causes;
+mod first_line;
 mod headline;
 mod imports;
 mod items;

@@ -1,10 +1,11 @@
 //! Compares two recorded runs, from their starts to the document.
 
 use super::causes::{judge_each, measure_each};
+use super::first_line::FirstLine;
 use super::headline::{Story, headline};
 use super::measure::{Measured, Samples, measure};
 use super::regions::{regions, unpaired};
-use super::settings::Settings;
+use super::settings::{OF_ITERATIONS, Settings};
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
 use crate::run::{Behind, IterationsBy, RunReport, Temperature, warmest};
@@ -24,9 +25,10 @@ pub struct RunInput<'a> {
 /// Compares two runs.
 pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
     let requested = settings;
+    let first_line = FirstLine::of(base.report, new.report);
     let settings = &match are_alike(base.report, new.report) {
-        true => settings.clone(),
-        false => settings.without_iterations(),
+        true => first_line.gated(settings),
+        false => settings.without(&OF_ITERATIONS),
     };
     let (cold_base, cold_new) = compared_at(base.report, new.report);
     let with_failed = always_fails(base.report) && always_fails(new.report);
@@ -37,6 +39,7 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     let measured: Vec<Measured> = (samples.iter())
         .map(|samples| measure(&samples.base, &samples.new, samples.by, samples.unit))
         .collect();
+    let measured = first_line.judgeable(&samples, measured);
     let of_causes = measure_each(causes(&of_base, &of_new, settings));
     let all: Vec<Option<f64>> = (measured.iter())
         .chain(of_causes.iter().map(|cause| &cause.measured))
@@ -44,7 +47,8 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         .collect();
     let adjusted = adjusted(&all);
     let (of_quantities, adjusted_causes) = adjusted.split_at(measured.len());
-    let quantities = judged(samples, measured, of_quantities, settings);
+    let mut quantities = judged(samples, measured, of_quantities, settings);
+    first_line.explain(&mut quantities);
     // The causes of a report describe its warmest starts.
     let are_shown = shows(base.report, cold_base) && shows(new.report, cold_new);
     let inputs = are_shown.then_some((base, new));
@@ -73,6 +77,7 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         notes: Vec::new(),
     };
     report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
+    report.notes.extend(first_line.notes());
     report.notes.extend(notes::unjudged(&unjudged));
     report
         .notes

@@ -25,6 +25,9 @@ pub const DEFAULT_GATE: [&str; 5] = [
     "host-memory",
 ];
 
+/// The quantities of iterations.
+pub(super) const OF_ITERATIONS: [&str; 5] = ["first", "steady", "ratio", "warmup", "excess"];
+
 /// The definition of a regression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -59,13 +62,10 @@ impl Settings {
         }
     }
 
-    /// The settings without quantities of iterations.
-    pub(super) fn without_iterations(&self) -> Settings {
-        let of_iterations = ["first", "steady", "ratio", "warmup", "excess"];
+    /// The settings without these quantities in the gate.
+    pub(super) fn without(&self, ids: &[&str]) -> Settings {
         let mut settings = self.clone();
-        settings
-            .gate
-            .retain(|id| !of_iterations.contains(&id.as_str()));
+        settings.gate.retain(|id| !ids.contains(&id.as_str()));
         settings
     }
 

@@ -143,6 +143,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         environment: manifest.environment.clone(),
         iterations_by: decision.by,
         iteration: decision.words(&manifest.settings.iterations, shown),
+        first_begin: decision.first_begin(),
         time_to_first: Interval {
             estimate: 0.0,
             low: None,

@@ -83,6 +83,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,
         iteration: "steps of SGD".to_owned(),
+        first_begin: None,
         time_to_first: nothing,
         first: None,
         steady: None,

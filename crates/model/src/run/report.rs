@@ -41,6 +41,9 @@ pub struct RunReport {
     /// A human-readable description of an iteration: `steps of SGD`, `NVTX ranges named
     /// step`.
     pub iteration: String,
+    /// The evidence for the begin of the first iteration; only for iterations by lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_begin: Option<FirstBegin>,
     /// From `exec` to the end of the first iteration, or to the end of the program if
     /// nothing repeats. Excludes the first start, if there are others.
     pub time_to_first: Interval,
@@ -117,6 +120,16 @@ pub enum IterationsBy {
     Lines,
     /// Nothing repeats.
     None,
+}
+
+/// The evidence for the begin of the first iteration, which no line precedes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstBegin {
+    /// True if something that repeats between later lines shows where the first iteration
+    /// begins, or a line does. Otherwise a warm-up without output is part of it.
+    pub known: bool,
+    /// Iterations without output before the first line: a warm-up.
+    pub silent: usize,
 }
 
 /// Another thread that iterates.

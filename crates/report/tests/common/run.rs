@@ -52,6 +52,7 @@ pub fn report() -> RunReport {
         environment: vec![("CUDA_MODULE_LOADING".to_owned(), "LAZY".to_owned())],
         iterations_by: IterationsBy::Python,
         iteration: "steps of SGD".to_owned(),
+        first_begin: None,
         time_to_first: interval(total, 8.71, 9.2),
         first: Some(0.542),
         steady: Some(0.000758),

@@ -1,10 +1,18 @@
 //! Lines of output that end (and optionally begin) iterations.
+//!
+//! No line precedes the first iteration. If something repeats between later lines (regions
+//! that the program times, steps and calls of a framework, kernel launches), as many
+//! repetitions belong to the first iteration; earlier ones are a warm-up without output. If
+//! nothing repeats, the begin is assumed: such a warm-up would be part of the first
+//! iteration.
 
 use std::collections::HashSet;
 
 use preheat_model::run::{StackFrame, Stacks};
 
 use super::{Found, Seen};
+use crate::run::FirstBegin;
+use crate::run::facts::Facts;
 use crate::run::path::{is_compiler, main_thread, root};
 use crate::run::trace::{Process, StartTrace, Thread, What};
 
@@ -22,9 +30,9 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     let lines = &spread(&start.trace.lines, start.trace.end);
     let first = *lines.first()?;
     let (process, thread) = busiest(start.trace).unwrap_or((usize::MAX, 0));
+    let repeated = repeated(start, process);
     let begin = start.trace.processes.get(process).map_or(0, |found| {
-        let repeated = regions_begin(start, process).or_else(|| launches_begin(start, process));
-        repeated.unwrap_or_else(|| {
+        repeated.map(|repeated| repeated.begin).unwrap_or_else(|| {
             let sampled = samples_begin(&start.trace.stacks, found.pid, lines);
             code_begins(found, first).max(sampled.unwrap_or(0))
         })
@@ -32,11 +40,39 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     let mut iterations = vec![(begin.min(first.saturating_sub(1)), first)];
     iterations.extend(lines.windows(2).map(|pair| (pair[0], pair[1])));
     begin_with_lines(&mut iterations, &start.trace.line_begins);
+    let marked = iterations[0].0 != begin.min(first.saturating_sub(1));
     Some(Found {
         process,
         thread,
         iterations,
+        first_begin: Some(FirstBegin {
+            known: marked || repeated.is_some(),
+            silent: repeated.map_or(0, |repeated| repeated.before),
+        }),
         ..Found::default()
+    })
+}
+
+/// The begin of the first iteration according to something that repeats between lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Repeated {
+    begin: u64,
+    /// Complete repetitions before it, without output.
+    before: usize,
+}
+
+/// The begin of the first iteration in this process: where the program begins to time it,
+/// else after a warm-up by its steps or calls, else by its kernel launches, else by its first
+/// steps or calls.
+fn repeated(start: &Seen, process: usize) -> Option<Repeated> {
+    let regions = regions_begin(start, process);
+    let marks = marks_begin(start, process);
+    let after_warm_up = || marks.filter(|marks| marks.before > 0);
+    let launches = || launches_begin(start, process);
+    let found = regions.or_else(after_warm_up).or_else(launches).or(marks)?;
+    Some(Repeated {
+        before: marks.unwrap_or(found).before,
+        ..found
     })
 }
 
@@ -131,7 +167,7 @@ fn own_lines(stacks: &Stacks, node: u32) -> Option<Vec<(u32, &str)>> {
 /// The begin according to timed regions: if a region is executed between lines, its
 /// execution that the first line ends. A line is read slightly after it is written, when
 /// the next execution may already have begun, so executions count by their midpoint.
-fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
+fn regions_begin(start: &Seen, process: usize) -> Option<Repeated> {
     let regions = start.regions.all.iter();
     let begins = regions.filter(|region| region.known).filter_map(|region| {
         let executions = region.executions.iter();
@@ -140,15 +176,76 @@ fn regions_begin(start: &Seen, process: usize) -> Option<u64> {
             .map(|one| (one.begin, one.begin + (one.end - one.begin) / 2))
             .collect();
         let middles: Vec<u64> = own.iter().map(|(_, middle)| *middle).collect();
-        let first = first_of_first(&start.trace.lines, &middles)?;
-        Some(own[first].0)
+        let (first, before) = first_of_rare(&start.trace.lines, &middles)?;
+        Some(Repeated {
+            begin: own[first].0,
+            before,
+        })
     });
-    begins.min()
+    begins.min_by_key(|repeated| repeated.begin)
+}
+
+/// Steps and calls that Python reports, most specific first.
+const MARKS: [What; 10] = [
+    What::Named,
+    What::OptimizerStep,
+    What::TrainStep,
+    What::PredictStep,
+    What::TestStep,
+    What::Predict,
+    What::Evaluate,
+    What::ModelCall,
+    What::CompiledCall,
+    What::FunctionCall,
+];
+
+/// The begin according to steps and calls that Python reports. A step of an optimizer ends
+/// an iteration, so after a warm-up the first one begins with the end of the previous step.
+fn marks_begin(start: &Seen, process: usize) -> Option<Repeated> {
+    let facts = start.facts.get(process)?;
+    let lines = &start.trace.lines;
+    let what = (MARKS.into_iter()).find(|what| first_mark(facts, *what, lines).is_some())?;
+    let (marks, first, before) = first_mark(facts, what, lines)?;
+    let begin = match what {
+        What::OptimizerStep if first > 0 => marks[first - 1].1,
+        What::OptimizerStep => {
+            let call = first_mark(facts, What::ModelCall, lines);
+            let call = call.map_or(u64::MAX, |(calls, first, _)| calls[first].0);
+            call.min(marks[first].0)
+        }
+        _ => marks[first].0,
+    };
+    Some(Repeated { begin, before })
+}
+
+/// The marks of this type in order, the index of the one that begins the first iteration,
+/// and the number of repetitions before it.
+fn first_mark(facts: &Facts, what: What, lines: &[u64]) -> Option<(Vec<(u64, u64)>, usize, usize)> {
+    if facts.count_in_all(what) == 0 {
+        return None;
+    }
+    let spans = (facts.process.threads.iter()).flat_map(|thread| &thread.spans);
+    let mut marks: Vec<(u64, u64)> = spans
+        .filter(|span| span.what == what)
+        .map(|span| (span.begin, span.end))
+        .collect();
+    marks.sort_unstable();
+    let middles: Vec<u64> = (marks.iter())
+        .map(|(begin, end)| begin + end.saturating_sub(*begin) / 2)
+        .collect();
+    // The recorder stops to hook model calls after some steps.
+    let last = *middles.last()?;
+    let lines = &lines[..lines
+        .partition_point(|line| *line < last)
+        .saturating_add(1)
+        .min(lines.len())];
+    let (first, before) = first_of_rare(lines, &middles)?;
+    Some((marks, first, before))
 }
 
 /// The begin according to kernel launches: as many as between later lines, after the
 /// preceding synchronization.
-fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
+fn launches_begin(start: &Seen, process: usize) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
     let spans = facts
         .process
@@ -161,7 +258,8 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
         .map(|span| span.begin)
         .collect();
     launches.sort_unstable();
-    let launch = launches[first_of_first(&start.trace.lines, &launches)?];
+    let (first, before) = first_of_first(&start.trace.lines, &launches)?;
+    let launch = launches[first];
     let waits = spans.filter(|span| span.end <= launch && facts.waits_for_device(span));
     // Without a preceding synchronization, everything since the first driver call belongs
     // to it.
@@ -174,12 +272,38 @@ fn launches_begin(start: &Seen, process: usize) -> Option<u64> {
         .filter(|span| facts.is_call(span))
         .map(|span| span.begin)
         .min();
-    waits.map(|span| span.end).max().or(first_call)
+    let begin = waits.map(|span| span.end).max().or(first_call)?;
+    Some(Repeated { begin, before })
 }
 
-/// The event that begins the first iteration, if all later iterations have the same number
-/// of events: that many before the first line. Earlier ones are a warm-up.
-fn first_of_first(lines: &[u64], events: &[u64]) -> Option<usize> {
+/// The event that begins the first iteration, if most later iterations have the same number
+/// of events: that many before the first line. Earlier ones are a warm-up; the second number
+/// is that of its iterations.
+fn first_of_first(lines: &[u64], events: &[u64]) -> Option<(usize, usize)> {
+    let before = |time: u64| events.partition_point(|event| *event < time);
+    let in_first = before(*lines.first()?);
+    let usual = usual(lines, events).filter(|_| in_first > 0)?;
+    let first = in_first - usual.min(in_first);
+    Some((first, first / usual))
+}
+
+/// Like [`first_of_first`], for events that are rare enough to count through several lines. A
+/// busy machine may read the first line late, after events of the next iteration; the line
+/// that was read most timely decides.
+fn first_of_rare(lines: &[u64], events: &[u64]) -> Option<(usize, usize)> {
+    /// The number of lines to count through.
+    const COUNTED: usize = 16;
+    let before = |time: u64| events.partition_point(|event| *event < time);
+    let (late, _) = first_of_first(lines, events)?;
+    let usual = usual(lines, events)?;
+    let firsts = (lines.iter().take(COUNTED).enumerate())
+        .map(|(at, line)| before(*line).saturating_sub(usual * (at + 1)));
+    let first = firsts.min().unwrap_or(late);
+    Some((first, first / usual))
+}
+
+/// The median number of events between two lines, unless it is 0.
+fn usual(lines: &[u64], events: &[u64]) -> Option<usize> {
     let before = |time: u64| events.partition_point(|event| *event < time);
     let mut counts: Vec<usize> = (lines.windows(2))
         .take(1000)
@@ -187,11 +311,7 @@ fn first_of_first(lines: &[u64], events: &[u64]) -> Option<usize> {
         .collect();
     counts.sort_unstable();
     let usual = *counts.get(counts.len() / 2)?;
-    let in_first = before(*lines.first()?);
-    if usual == 0 || in_first == 0 {
-        return None;
-    }
-    Some(in_first - usual.min(in_first))
+    (usual > 0).then_some(usual)
 }
 
 /// A process that did this share of the work of the busiest one is the program itself, if
@@ -299,16 +419,21 @@ mod tests {
     #[test]
     fn the_first_line_ends_as_many_events_as_a_later_one() {
         let begin = |lines: &[u64], events: &[u64]| {
-            let first = first_of_first(lines, events)?;
+            let (first, _) = first_of_first(lines, events)?;
             events.get(first).copied()
         };
         // The first two events precede the first iteration.
         let events = [10, 20, 35, 45, 55];
         assert_eq!(begin(&[40, 50, 60], &events), Some(35));
+        assert_eq!(first_of_first(&[40, 50, 60], &events), Some((2, 2)));
         // Two events per line.
         let events = [5, 10, 21, 24, 41, 44, 61, 64];
         assert_eq!(begin(&[30, 50, 70], &events), Some(21));
         assert_eq!(begin(&[30], &events), None);
+        // The first line was read late, together with the second one.
+        let events = [10, 20, 35, 45, 55, 65];
+        assert_eq!(first_of_first(&[51, 51, 60, 70], &events), Some((3, 3)));
+        assert_eq!(first_of_rare(&[51, 51, 60, 70], &events), Some((2, 2)));
         assert_eq!(begin(&[30, 50], &[]), None);
         assert_eq!(begin(&[30, 50], &[40]), None);
     }

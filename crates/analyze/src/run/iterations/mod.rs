@@ -22,7 +22,7 @@ pub(super) use lines::{busiest, together};
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{StartTrace, What};
-use super::{IterationsBy, line_patterns};
+use super::{FirstBegin, IterationsBy, line_patterns};
 
 /// This many occurrences are certainly a repetition.
 const LEAST: usize = 3;
@@ -94,6 +94,8 @@ pub(super) struct Found {
     pub period: usize,
     /// A description of the begins; empty if the rule implies it.
     pub begins: String,
+    /// The evidence for the begin of the first iteration, if lines define iterations.
+    pub first_begin: Option<FirstBegin>,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
     pub others: Vec<Other>,
     /// Iterations that are left out because they begin during another one of the thread.
@@ -397,12 +399,45 @@ impl Decision {
                         )
                     }
                     (None, end) => format!(
-                        "from one line that matches {end} to the next; the first from its timed \
-                         region or first launch, else after the last import or the last other line of the program"
+                        "from one line that matches {end} to the next; the first from {}",
+                        self.first_line(shown)
                     ),
                 }
             }
         }
+    }
+}
+
+impl Decision {
+    /// The begin of the first iteration that a line ends.
+    fn first_line(&self, shown: usize) -> String {
+        let found = self.found.get(shown).and_then(Option::as_ref);
+        match found.and_then(|found| found.first_begin) {
+            Some(FirstBegin {
+                known: true,
+                silent,
+            }) => {
+                let after = match silent {
+                    0 => String::new(),
+                    1 => ", after a warm-up iteration without output".to_owned(),
+                    count => format!(", after {count} warm-up iterations without output"),
+                };
+                format!("where its own work begins{after}")
+            }
+            _ => "the last import, or the last other line of the program".to_owned(),
+        }
+    }
+
+    /// The evidence for the begin of the first iterations; the median number of warm-up
+    /// iterations.
+    pub(super) fn first_begin(&self) -> Option<FirstBegin> {
+        let all = (self.found.iter().flatten()).filter_map(|found| found.first_begin);
+        let mut all: Vec<FirstBegin> = all.collect();
+        all.sort_by_key(|begin| begin.silent);
+        Some(FirstBegin {
+            known: all.iter().all(|begin| begin.known),
+            ..*all.get(all.len() / 2)?
+        })
     }
 }
 

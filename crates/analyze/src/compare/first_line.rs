@@ -1,0 +1,131 @@
+//! Comparisons of iterations that lines of output end.
+//!
+//! A warm-up without output precedes the first line. If the begin of the first iteration is
+//! known, such a warm-up is not part of it, but still part of the time to first; otherwise
+//! it may be part of the first iteration. Neither makes a program slower.
+
+use super::measure::{Measured, Samples};
+use super::settings::Settings;
+use super::{Quantity, Verdict};
+use crate::run::{FirstBegin, RunReport};
+
+/// The quantities that depend on the begin of the first iteration.
+const OF_FIRST: [&str; 4] = ["first", "ratio", "warmup", "excess"];
+
+/// The evidence for the begin of the first iterations of base and new; `None` if another
+/// rule defines their iterations.
+pub(super) struct FirstLine {
+    sides: Option<(FirstBegin, FirstBegin)>,
+}
+
+impl FirstLine {
+    pub(super) fn of(base: &RunReport, new: &RunReport) -> FirstLine {
+        FirstLine {
+            sides: base.first_begin.zip(new.first_begin),
+        }
+    }
+
+    /// True if the first iteration of a side may contain a warm-up.
+    fn is_unknown(&self) -> bool {
+        self.sides
+            .is_some_and(|(base, new)| !(base.known && new.known))
+    }
+
+    /// The warm-up iterations of each side before its first line, if their numbers differ.
+    fn warm_ups(&self) -> Option<(usize, usize)> {
+        let numbers = self.sides.map(|(base, new)| (base.silent, new.silent));
+        numbers.filter(|(base, new)| base != new)
+    }
+
+    /// The settings without quantities that a warm-up may change.
+    pub(super) fn gated(&self, settings: &Settings) -> Settings {
+        let mut ids: Vec<&str> = Vec::new();
+        if self.is_unknown() {
+            ids.extend(OF_FIRST);
+        }
+        if self.warm_ups().is_some() {
+            ids.push("time-to-first");
+        }
+        settings.without(&ids)
+    }
+
+    /// Omits the tests of quantities whose begin is not known.
+    pub(super) fn judgeable(&self, samples: &[Samples], measured: Vec<Measured>) -> Vec<Measured> {
+        let each = samples.iter().zip(measured);
+        each.map(|(samples, measured)| match self.is_unknown() {
+            true if OF_FIRST.contains(&samples.id) => Measured {
+                p: None,
+                ..measured
+            },
+            _ => measured,
+        })
+        .collect()
+    }
+
+    /// States why quantities without a test have no verdict.
+    pub(super) fn explain(&self, quantities: &mut [Quantity]) {
+        if !self.is_unknown() {
+            return;
+        }
+        let judged = |quantity: &&mut Quantity| OF_FIRST.contains(&quantity.id.as_str());
+        for quantity in quantities.iter_mut().filter(judged) {
+            quantity.verdict = Verdict::Inconclusive;
+            "the begin of the first iteration is not known".clone_into(&mut quantity.why);
+        }
+    }
+
+    /// Sentences for the notes.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let unknown = self.is_unknown().then(|| {
+            "nothing that repeats between the lines shows where the first iteration begins: it \
+             may contain a warm-up without output, so it has no verdict and cannot fail; \
+             lines:BEGIN=>END marks its begin"
+                .to_owned()
+        });
+        let warm_ups = self.warm_ups().map(|(base, new)| {
+            format!(
+                "warm-up iterations without output before the first line: {base} in base, {new} \
+                 in new; time to first includes them and cannot fail"
+            )
+        });
+        unknown.into_iter().chain(warm_ups).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::CompareKind;
+
+    fn gate(base: (bool, usize), new: (bool, usize)) -> (Vec<String>, usize) {
+        let side = |(known, silent)| FirstBegin { known, silent };
+        let first_line = FirstLine {
+            sides: Some((side(base), side(new))),
+        };
+        let settings = Settings::new(CompareKind::Runs, "0");
+        (first_line.gated(&settings).gate, first_line.notes().len())
+    }
+
+    #[test]
+    fn a_warm_up_without_output_cannot_fail() {
+        let all = [
+            "time-to-first",
+            "first",
+            "steady",
+            "device-memory",
+            "host-memory",
+        ];
+        let without =
+            |id: &str| -> Vec<&str> { all.into_iter().filter(|other| *other != id).collect() };
+        assert_eq!(
+            gate((true, 0), (true, 0)),
+            (all.map(str::to_owned).to_vec(), 0)
+        );
+        let (gated, notes) = gate((true, 0), (true, 5));
+        assert_eq!(gated, without("time-to-first"));
+        assert_eq!(notes, 1);
+        let (gated, notes) = gate((true, 0), (false, 0));
+        assert_eq!(gated, without("first"));
+        assert_eq!(notes, 1);
+    }
+}
