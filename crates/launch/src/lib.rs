@@ -12,6 +12,7 @@
 pub mod caches;
 mod ending;
 mod error;
+mod import_statements;
 pub mod inherited;
 mod inject;
 mod input;
@@ -33,6 +34,7 @@ mod temperature;
 mod turns;
 
 pub use error::LaunchError;
+pub use import_statements::{ImportStatement, import_statements};
 pub use inject::is_set_by_recording;
 pub use install::kept_recorder;
 pub use manifest::save as save_manifest;

@@ -11,6 +11,7 @@ use std::path::Path;
 use preheat_model::run::Recording;
 use preheat_model::run::trace::{Import, Process, What};
 
+use crate::import_statements::is_optional;
 use crate::manifest;
 use crate::shared_imports::others;
 
@@ -128,148 +129,9 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// Returns whether the statement on this line may fail, or only runs if the package is
-/// installed: it is in a `try` that catches the error, or below a condition that checks.
-pub(crate) fn is_optional(source: &str, line: usize) -> bool {
-    let lines: Vec<&str> = source.lines().collect();
-    let Some(statement) = line.checked_sub(1).and_then(|at| lines.get(at)) else {
-        return false;
-    };
-    let mut indent = indent_of(statement);
-    for (at, text) in lines[..line - 1].iter().enumerate().rev() {
-        let head = text.trim();
-        if head.is_empty() || head.starts_with('#') || indent_of(text) >= indent {
-            continue;
-        }
-        indent = indent_of(text);
-        if head.starts_with("try:") && catches(&lines[at + 1..], indent) {
-            return true;
-        }
-        if (head.starts_with("if ") || head.starts_with("elif ")) && checks(head) {
-            return true;
-        }
-        // Blocks around a function do not apply to its calls.
-        if head.starts_with("def ") || head.starts_with("async def ") {
-            return false;
-        }
-    }
-    false
-}
-
-/// Returns whether a condition checks that a package is installed: `find_spec(…)`,
-/// `is_torch_available()`, `have_pandas`, `HAS_NUMBA`, `PANDAS_INSTALLED`.
-fn checks(condition: &str) -> bool {
-    let condition = condition.to_lowercase();
-    let words = ["available", "find_spec", "installed", "have_", "has_"];
-    words.iter().any(|word| condition.contains(word))
-}
-
-/// Returns whether the `try` before these lines, with this indentation, catches a failed
-/// import and continues without it.
-fn catches(lines: &[&str], indent: usize) -> bool {
-    for (at, text) in lines.iter().enumerate() {
-        let head = text.trim();
-        if head.is_empty() || head.starts_with('#') || indent_of(text) > indent {
-            continue;
-        }
-        if indent_of(text) < indent || !head.starts_with("except") {
-            return false;
-        }
-        let caught = ["ImportError", "ModuleNotFoundError", "Exception"];
-        if head.starts_with("except:") || caught.iter().any(|name| head.contains(name)) {
-            return continues(&lines[at + 1..], indent);
-        }
-    }
-    false
-}
-
-/// Returns whether the handler on these lines continues. One that always raises an error,
-/// often with a better message, or that exits, needs the package.
-fn continues(lines: &[&str], indent: usize) -> bool {
-    let mut body = lines
-        .iter()
-        .filter(|text| !text.trim().is_empty())
-        .take_while(|text| indent_of(text) > indent)
-        .peekable();
-    let level = body.peek().map_or(0, |text| indent_of(text));
-    !body.any(|text| {
-        let ends = ["raise", "sys.exit(", "exit("];
-        indent_of(text) == level && ends.iter().any(|word| text.trim().starts_with(word))
-    })
-}
-
-fn indent_of(text: &str) -> usize {
-    text.len() - text.trim_start().len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn guarded_imports_are_optional() {
-        let source = "\
-import needed
-try:
-    import caught
-except ImportError:
-    caught = None
-if is_torchvision_available():
-    from torchvision import transforms
-if have_pandas:
-    import conditional
-def later():
-    import lazily
-    try:
-        import within
-
-        x = 1
-    except (ValueError, ModuleNotFoundError) as why:
-        pass
-try:
-    import strict
-except ValueError:
-    pass
-try:
-    import required
-except ImportError:
-    message = \"x\"
-
-    raise ImportError(message)
-try:
-    import usually
-except ImportError:
-    if wanted:
-        raise
-    usually = None
-";
-        let lines: Vec<&str> = source.lines().collect();
-        let optional = |word: &str| {
-            let at = lines
-                .iter()
-                .position(|line| line.contains(word))
-                .expect("a line");
-            is_optional(source, at + 1)
-        };
-        for word in [
-            "import caught",
-            "from torchvision",
-            "import conditional",
-            "import within",
-            "import usually",
-        ] {
-            assert!(optional(word), "{word}");
-        }
-        for word in [
-            "import needed",
-            "import lazily",
-            "import strict",
-            "import required",
-        ] {
-            assert!(!optional(word), "{word}");
-        }
-        assert!(!is_optional(source, 0) && !is_optional(source, 99));
-    }
 
     #[test]
     fn files_are_matched_by_module() {

@@ -8,7 +8,8 @@ use std::fs;
 
 use preheat_model::run::trace::{Process, What};
 
-use crate::optional::{installed_as, is_optional};
+use crate::import_statements::{import_statements, is_optional};
+use crate::optional::installed_as;
 
 /// Directories of Python's own modules.
 const STANDARD: &str = "/lib/python3.";
@@ -35,8 +36,12 @@ pub(crate) fn others(process: &Process, optional: &BTreeSet<String>, own: &[Stri
         .filter(|name| !within.contains(name.as_str()) && blocked(name, optional).is_none())
         .collect();
     let mut follow = |source: &str, package: &str, pending: &mut VecDeque<String>| {
-        for (target, line) in imported(source, package) {
-            for part in prefixes(&target) {
+        let statements = import_statements(source).into_iter();
+        let targets = statements
+            .filter(|statement| statement.runs_on_load)
+            .flat_map(|it| it.modules.into_iter().map(move |name| (name, it.line)));
+        for (name, line) in targets {
+            for part in prefixes(&absolute(&name, package)) {
                 if let Some(blocked) = blocked(part, optional) {
                     if !is_optional(source, line) {
                         found.required.insert(blocked.clone());
@@ -119,103 +124,18 @@ fn prefixes(module: &str) -> impl Iterator<Item = &str> {
     dots.chain([module.len()]).map(|end| &module[..end])
 }
 
-/// The modules that the statements outside functions import, with the line of each. A name
-/// that is imported from a package may be a module of it.
-fn imported(source: &str, package: &str) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
-    // The quotes of an open string, and the indentation of an open block to skip.
-    let mut quotes: Option<&str> = None;
-    let mut skipped: Option<usize> = None;
-    let mut lines = source.lines().enumerate();
-    while let Some((at, line)) = lines.next() {
-        let inside = quotes.is_some();
-        quotes = open_quotes(line, quotes);
-        let statement = line.trim();
-        if inside || statement.is_empty() || statement.starts_with('#') {
-            continue;
-        }
-        let indent = line.len() - line.trim_start().len();
-        // The line that closes a list of parameters is indented like its function.
-        if skipped.is_some_and(|block| indent > block || statement.starts_with(')')) {
-            continue;
-        }
-        skipped = runs_later(statement).then_some(indent);
-        if !statement.starts_with("import ") && !statement.starts_with("from ") {
-            continue;
-        }
-        let mut statement = without_comment(statement).to_owned();
-        while statement.ends_with('\\') || (statement.contains('(') && !statement.contains(')')) {
-            let Some((_, next)) = lines.next() else { break };
-            statement.truncate(statement.trim_end_matches('\\').len());
-            statement.push(' ');
-            statement.push_str(without_comment(next));
-        }
-        let modules = of_statement(&statement, package);
-        found.extend(modules.into_iter().map(|module| (module, at + 1)));
-    }
-    found
-}
-
-/// The quotes that are open at the end of a line.
-fn open_quotes<'a>(line: &str, mut open: Option<&'a str>) -> Option<&'a str> {
-    let mut rest = line;
-    loop {
-        let next = match open {
-            Some(quotes) => rest.find(quotes).map(|at| (at, quotes)),
-            None => (["\"\"\"", "'''"].into_iter())
-                .filter_map(|quotes| rest.find(quotes).map(|at| (at, quotes)))
-                .min(),
-        };
-        let Some((at, quotes)) = next else {
-            return open;
-        };
-        open = if open.is_some() { None } else { Some(quotes) };
-        rest = &rest[at + quotes.len()..];
-    }
-}
-
-/// Returns whether a block does not run while its module is loaded.
-fn runs_later(statement: &str) -> bool {
-    let is_condition = statement.starts_with("if ");
-    statement.starts_with("def ")
-        || statement.starts_with("async def ")
-        || (is_condition && statement.contains("TYPE_CHECKING") && !statement.contains("not "))
-        || (is_condition && statement.contains("__name__"))
-}
-
-fn without_comment(line: &str) -> &str {
-    line.split('#').next().unwrap_or(line).trim()
-}
-
-/// The modules of one statement, which is a single line.
-fn of_statement(statement: &str, package: &str) -> Vec<String> {
-    let name = |part: &str| {
-        let part = part.trim_matches(|c: char| c.is_whitespace() || "();".contains(c));
-        part.split_whitespace().next().unwrap_or("").to_owned()
-    };
-    if let Some(modules) = statement.strip_prefix("import ") {
-        return modules.split(',').map(name).collect();
-    }
-    let Some((from, names)) =
-        (statement.strip_prefix("from ")).and_then(|statement| statement.split_once(" import"))
-    else {
-        return Vec::new();
-    };
-    let from = from.trim();
-    let relative = from.trim_start_matches('.');
-    let base = match from.len() - relative.len() {
-        0 => relative.to_owned(),
+/// The full name of a module that a module of `package` imports.
+fn absolute(name: &str, package: &str) -> String {
+    let relative = name.trim_start_matches('.');
+    match name.len() - relative.len() {
+        0 => name.to_owned(),
         level => {
             let mut parts: Vec<&str> = package.split('.').collect();
             parts.truncate(parts.len().saturating_sub(level - 1));
             parts.extend((!relative.is_empty()).then_some(relative));
             parts.join(".")
         }
-    };
-    let names = names.split(',').map(name).filter(|name| name != "*");
-    let mut found: Vec<String> = names.map(|name| format!("{base}.{name}")).collect();
-    found.push(base);
-    found
+    }
 }
 
 #[cfg(test)]
@@ -225,39 +145,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_that_run_on_loading_are_found() {
-        let source = "\
-'''import quoted
-import quoted_too'''
-import a.b as c, d  # a comment
-from e import (f,  # one
-    g)
-from . import h
-from ..i import j
-try:
-    import k
-except ImportError:
-    pass
-if TYPE_CHECKING:
-    import typed
-def later(
-    parameter,
-) -> int:
-    '''
-import within
-    '''
-    import lazily
-import last
-";
-        let found = imported(source, "p.q");
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(
-            names,
-            [
-                "a.b", "d", "e.f", "e.g", "e", "p.q.h", "p.q", "p.i.j", "p.i", "k", "last"
-            ]
-        );
-        assert_eq!(found.last(), Some(&("last".to_owned(), 21)));
+    fn names_are_completed() {
+        assert_eq!(absolute("a.b", "p.q"), "a.b");
+        assert_eq!(absolute(".", "p.q"), "p.q");
+        assert_eq!(absolute(".h", "p.q"), "p.q.h");
+        assert_eq!(absolute("..i.j", "p.q"), "p.i.j");
         assert_eq!(prefixes("a.b.c").collect::<Vec<_>>(), ["a", "a.b", "a.b.c"]);
     }
 

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use preheat_launch::import_statements;
+
 /// The most files that are searched.
 const MOST: usize = 2000;
 
@@ -107,84 +109,19 @@ fn imported(text: &str) -> BTreeSet<String> {
         let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
         names.extend(words.filter(is_name).map(str::to_owned));
     }
-    // Statements may continue in parentheses or after a backslash.
-    let mut open: Option<String> = None;
-    for line in text.lines() {
-        let line = line.split('#').next().unwrap_or(line);
-        if let Some(statement) = &mut open {
-            statement.push_str(line.trim_end_matches('\\'));
-            let goes_on = match statement.contains('(') {
-                true => !line.contains(')'),
-                false => line.ends_with('\\'),
-            };
-            if goes_on {
-                continue;
-            }
-            add(&open.take().unwrap_or_default(), &mut names);
-            continue;
-        }
-        for statement in line.split([';', ':']).map(str::trim_start) {
-            let is_import = ["import ", "from ", "import\t", "from\t"]
-                .iter()
-                .any(|word| statement.starts_with(word));
-            if !is_import {
-                continue;
-            }
-            let is_open = statement.contains('(') && !statement.contains(')');
-            if is_open || statement.ends_with('\\') {
-                open = Some(statement.trim_end_matches('\\').to_owned());
-            } else {
-                add(statement, &mut names);
-            }
-        }
-    }
+    let statements = import_statements(text).into_iter();
+    names.extend(statements.flat_map(|statement| statement.modules));
     names
-}
-
-/// Adds the names of one statement.
-fn add(statement: &str, names: &mut BTreeSet<String>) {
-    let words = |text: &str| {
-        let parts = text.split([',', '(', ')']).map(str::trim);
-        let first = parts.filter_map(|part| part.split_whitespace().next());
-        first.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let statement = statement.trim();
-    if let Some(rest) = statement.strip_prefix("import") {
-        names.extend(words(rest));
-    } else if let Some((module, rest)) = statement
-        .strip_prefix("from")
-        .and_then(|rest| rest.split_once("import"))
-    {
-        let module = module.trim();
-        let dot = if module.ends_with('.') { "" } else { "." };
-        names.extend(
-            words(rest)
-                .iter()
-                .map(|name| format!("{module}{dot}{name}")),
-        );
-        names.insert(module.to_owned());
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> Vec<String> {
-        imported(text).into_iter().collect()
-    }
-
     #[test]
-    fn all_forms_of_imports_are_found() {
-        assert_eq!(names("import a, b.c as d # x\n"), ["a", "b.c"]);
-        assert_eq!(names("if x: import a; import b\n"), ["a", "b"]);
-        assert_eq!(
-            names("from a.b import (\n    c,\n    d as e,\n)\n"),
-            ["a.b", "a.b.c", "a.b.d"]
-        );
-        assert_eq!(names("    from . import a\n"), [".", ".a"]);
-        assert_eq!(names("from ..a import \\\n    b\n"), ["..a", "..a.b"]);
-        assert!(names("value = important(from_here)\n").is_empty());
+    fn names_of_modules_are_found() {
+        let names = |text: &str| imported(text).into_iter().collect::<Vec<_>>();
+        assert_eq!(names("def f():\n    from a import b\n"), ["a", "a.b"]);
         assert!(names("import_module('plugins.one')").contains(&"plugins.one".to_owned()));
     }
 
