@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, analyze};
-use preheat_launch::{LaunchError, Request};
+use preheat_launch::{LaunchError, Recorded, Request};
 use preheat_model::run::Manifest;
 use preheat_report::{run_html, run_terminal};
 
@@ -48,56 +48,59 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
             }
         })
     };
-    let manifest = match recorded {
-        Ok(manifest) => manifest,
+    let recorded = match recorded {
+        Ok(recorded) => recorded,
         Err(why) => return Ok(failed(&why, &output)),
     };
-    let code = code(&manifest);
+    let code = code(&recorded.manifest);
 
-    if let Some(why) = lost(&manifest, &output) {
+    if let Some(why) = lost(&recorded, &output) {
         complain(&why);
-        let succeeded = manifest.starts.iter().all(|start| start.exit_code == 0);
+        let succeeded = recorded
+            .manifest
+            .starts
+            .iter()
+            .all(|start| start.exit_code == 0);
         return Ok(if succeeded { ExitCode::from(125) } else { code });
     }
 
     // The command has run: from here on, errors do not change the exit code.
-    if let Err(why) = show(&targets, &output, &manifest, arguments) {
+    if let Err(why) = show(&targets, &output, &recorded, arguments) {
         complain(&format!("{why:#}"));
     }
     Ok(code)
 }
 
 /// The message if the recording could not be written.
-fn lost(manifest: &Manifest, output: &Path) -> Option<String> {
+fn lost(recorded: &Recorded, output: &Path) -> Option<String> {
     if output.join("recording.json").exists() {
         return None;
     }
-    let starts = match manifest.starts.len() {
+    let starts = match recorded.manifest.starts.len() {
         1 => "one start".to_owned(),
         count => format!("{count} starts"),
     };
     Some(format!(
         "the recording of {starts} is lost: {}. The command has run; use --output to choose a \
          directory on another disk",
-        why_not_written(manifest)
+        why_unsaved(recorded)
     ))
 }
 
-fn why_not_written(manifest: &Manifest) -> &str {
-    let mut notes = manifest.notes.iter();
-    let why = notes.find(|note| note.contains("recording.json"));
-    why.map_or("recording.json could not be written", String::as_str)
+fn why_unsaved(recorded: &Recorded) -> &str {
+    let why = recorded.unsaved.as_deref();
+    why.unwrap_or("recording.json could not be written")
 }
 
 /// A note on the starts after the last one for which `recording.json` was written.
-fn lost_starts(manifest: &Manifest, saved: &Manifest) -> Option<String> {
-    let all = manifest.starts.len();
+fn lost_starts(recorded: &Recorded, saved: &Manifest) -> Option<String> {
+    let all = recorded.manifest.starts.len();
     let lost = all.saturating_sub(saved.starts.len());
     (lost > 0).then(|| {
         format!(
             "Recordings of starts are lost ({lost} of {all}): {}; use --output to choose a \
              directory on another disk.",
-            why_not_written(manifest)
+            why_unsaved(recorded)
         )
     })
 }
@@ -106,11 +109,11 @@ fn lost_starts(manifest: &Manifest, saved: &Manifest) -> Option<String> {
 fn show(
     targets: &Targets<RunFormat>,
     output: &Path,
-    manifest: &Manifest,
+    recorded: &Recorded,
     arguments: &RunArguments,
 ) -> Result<()> {
     let mut recording = recorded::read(output)?;
-    let lost = lost_starts(manifest, &recording.manifest);
+    let lost = lost_starts(recorded, &recording.manifest);
     recording.manifest.notes.extend(lost);
     let findings = analyze(&recording);
     let written = targets.write_run(&recording, &findings);

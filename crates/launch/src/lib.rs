@@ -43,4 +43,4 @@ pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Reque
 pub use series::STDERR;
 pub use signals::sender;
 pub use temperature::cached_parts;
-pub use turns::{record, record_in_turn};
+pub use turns::{Recorded, record, record_in_turn};

@@ -48,6 +48,8 @@ pub(crate) struct Series<'a> {
     /// The files that the starts so far have read.
     files: BTreeSet<PathBuf>,
     pub manifest: Manifest,
+    /// The message if the manifest could not be saved at least once.
+    pub unsaved: Option<String>,
     /// The reason that it ended early, unless another series caused it.
     pub ending: Option<Ending>,
     output: PathBuf,
@@ -85,6 +87,7 @@ impl<'a> Series<'a> {
             order,
             files: BTreeSet::new(),
             manifest,
+            unsaved: None,
             ending: None,
             output,
             longest: Duration::ZERO,
@@ -346,7 +349,9 @@ impl<'a> Series<'a> {
     pub(crate) fn save(&mut self) {
         if let Err(why) = manifest::save(&self.manifest, &self.output) {
             let path = self.output.join(manifest::NAME);
-            self.note(format!("{} cannot be written: {why}", path.display()));
+            let unsaved = format!("{} cannot be written: {why}", path.display());
+            self.note(unsaved.clone());
+            self.unsaved.get_or_insert(unsaved);
         }
     }
 

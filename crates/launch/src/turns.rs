@@ -14,6 +14,15 @@ use crate::series::{Series, Turn};
 use crate::signals::Signals;
 use crate::{LaunchError, Progress, Request};
 
+/// A finished series.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The manifest, complete even if it could not be saved.
+    pub manifest: Manifest,
+    /// The message if the manifest could not be saved at least once.
+    pub unsaved: Option<String>,
+}
+
 /// Runs the command as often and as cold as requested; calls `progress` before each start.
 ///
 /// A command that cannot be started at all is an error. A command that fails, or leaves no
@@ -21,10 +30,10 @@ use crate::{LaunchError, Progress, Request};
 pub fn record(
     request: &Request<'_>,
     progress: impl FnMut(&Progress),
-) -> Result<Manifest, LaunchError> {
-    let mut manifests = record_in_turn(slice::from_ref(request), progress)?;
-    // There is one manifest per request.
-    manifests
+) -> Result<Recorded, LaunchError> {
+    let mut recorded = record_all(slice::from_ref(request), progress)?;
+    // There is one series per request.
+    recorded
         .pop()
         .ok_or_else(|| LaunchError::Usage("no command given".into()))
 }
@@ -39,8 +48,16 @@ pub fn record(
 /// already made stay in their directories.
 pub fn record_in_turn(
     requests: &[Request<'_>],
-    mut progress: impl FnMut(&Progress),
+    progress: impl FnMut(&Progress),
 ) -> Result<Vec<Manifest>, LaunchError> {
+    let recorded = record_all(requests, progress)?;
+    Ok(recorded.into_iter().map(|it| it.manifest).collect())
+}
+
+fn record_all(
+    requests: &[Request<'_>],
+    mut progress: impl FnMut(&Progress),
+) -> Result<Vec<Recorded>, LaunchError> {
     let began = Instant::now();
     let several = requests.len() > 1;
     let mut all: Vec<Series> = Vec::new();
@@ -102,10 +119,14 @@ pub fn record_in_turn(
 }
 
 /// Ends all series for the same reason, with a sentence for each.
-fn finished(mut all: Vec<Series>) -> Vec<Manifest> {
+fn finished(mut all: Vec<Series>) -> Vec<Recorded> {
     end_together(&mut all);
     all.iter_mut().for_each(Series::save);
-    all.into_iter().map(|series| series.manifest).collect()
+    let recorded = all.into_iter().map(|series| Recorded {
+        manifest: series.manifest,
+        unsaved: series.unsaved,
+    });
+    recorded.collect()
 }
 
 fn end_together(all: &mut [Series]) {

@@ -207,7 +207,7 @@ fn record_plain(arguments: &StartArguments, output: &Path) -> Result<(Plain, Man
         // A start with an empty page cache shows which parts of its files it reads.
         request.temperatures.push(Temperature::Disk);
     }
-    let manifest = record(&request, |_| {})?;
+    let manifest = record(&request, |_| {})?.manifest;
     let recording = recorded::read(&place)?;
     let mut seen = seen(&recording);
     if prefetch {
@@ -284,7 +284,7 @@ fn prepare_standby(
         request.starts = Some(1);
         let made = record(&request, |_| {});
         let _ = fs::remove_dir_all(&place);
-        let made = made.map_err(|why| why.to_string())?;
+        let made = made.map_err(|why| why.to_string())?.manifest;
         if made.starts.last().is_some_and(|start| start.exit_code != 0) {
             return Err(failed.to_owned());
         }
@@ -305,7 +305,11 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
     request.starts = Some(1);
     let made = record(&request, |_| {}).map_err(|why| why.to_string())?;
-    let code = made.starts.last().map_or(0, |start| start.exit_code);
+    let code = made
+        .manifest
+        .starts
+        .last()
+        .map_or(0, |start| start.exit_code);
     let _ = fs::remove_dir_all(&place);
     match code {
         0 => Ok(()),

@@ -53,7 +53,8 @@ fn main() {
         files_of: &|_: &Path| files.clone(),
     };
     match record(&request, |_| {}) {
-        Ok(manifest) => {
+        Ok(recorded) => {
+            let manifest = recorded.manifest;
             let early = manifest.settings.ended_early.iter();
             for note in manifest.notes.iter().chain(early) {
                 eprintln!("preheat: {note}");
