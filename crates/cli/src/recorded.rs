@@ -19,7 +19,7 @@ pub fn read(directory: &Path) -> Result<Recording> {
     locate_optional_imports(&mut recording, directory);
     let command: Vec<OsString> = recording.manifest.command.iter().map(Into::into).collect();
     if let Err(why) = preheat_start::serves(&command) {
-        recording.manifest.started_plainly = Some(why);
+        recording.manifest.started_plainly = Some(why.to_string());
         // Otherwise a later report would predict savings that `start` cannot deliver.
         let _ = save_manifest(&recording.manifest, directory);
     }

@@ -8,15 +8,17 @@ use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
+use crate::reason::Reason;
+
 /// The reason why orphaned processes become children of this process, if they do.
-pub(crate) fn adopts() -> Option<&'static str> {
+pub(crate) fn adopts() -> Option<Reason> {
     let mut adopts: libc::c_int = 0;
     // SAFETY: prctl writes one number, to a valid location.
     let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) } == 0;
     if std::process::id() == 1 {
-        Some("it is process 1, to which orphaned processes and signals are special")
+        Some(Reason::ProcessOne)
     } else if asked && adopts != 0 {
-        Some("it adopts orphaned processes (PR_SET_CHILD_SUBREAPER)")
+        Some(Reason::Adopts)
     } else {
         None
     }

@@ -20,7 +20,7 @@ use preheat_launch::{LaunchError, program};
 use preheat_wire::variables::{CHAIN, DIRECTORY};
 
 use crate::Request;
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// Programs that become another one, or run it as their only child.
 const LAUNCHERS: [&str; 28] = [
@@ -34,12 +34,12 @@ const DEEPEST: usize = 5;
 
 /// The variables for starting a command that may turn into Python; an error is the reason
 /// why it cannot be followed.
-pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Why> {
+pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Reason> {
     if std::env::var_os(DIRECTORY).is_some() {
-        return Err("it is not followed while it is recorded".into());
+        return Err(Reason::Recorded);
     }
-    let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
-    let client = std::env::current_exe().map_err(|why| format!("/proc cannot be read: {why}"))?;
+    let shim = preheat_launch::kept_recorder()?;
+    let client = std::env::current_exe().map_err(|why| Reason::Proc(why.into()))?;
     let mut lines = vec![
         std::process::id().to_string().into(),
         shim.clone().into_os_string(),
@@ -48,7 +48,7 @@ pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsSt
     ];
     lines.extend(request.again.iter().cloned());
     if lines.iter().any(|line| line.as_bytes().contains(&b'\n')) {
-        return Err("a path or an option contains a line break".into());
+        return Err(Reason::LineBreak);
     }
     let mut set = vec![(CHAIN, lines.join(OsStr::new("\n")))];
     set.extend(crate::overlapped_init::preload(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use preheat_launch::program::Program;
 
-use crate::invocation::Why;
+use crate::reason::Reason;
 use crate::{Request, directories, identity, invocation};
 
 /// The extension of the file with the reason that was already shown for a program.
@@ -16,7 +16,7 @@ pub(crate) const ENDING: &str = "hint";
 #[derive(Debug)]
 pub(crate) struct Plain {
     /// The reason, a clause that continues "started plainly:".
-    pub why: Why,
+    pub why: Reason,
     /// Advice, if the next start would be plain for the same reason.
     advice: Option<Advice>,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Advice {
 
 impl Advice {
     /// Adds this advice to a lasting reason.
-    pub(crate) fn on(self, why: Why) -> Plain {
+    pub(crate) fn on(self, why: Reason) -> Plain {
         Plain {
             why,
             advice: Some(self),
@@ -56,7 +56,7 @@ impl Advice {
 
 impl Plain {
     /// A temporary reason: the next start may be warm.
-    pub(crate) fn for_now(why: Why) -> Plain {
+    pub(crate) fn for_now(why: Reason) -> Plain {
         Plain { why, advice: None }
     }
 
@@ -67,8 +67,9 @@ impl Plain {
         };
         let invocation = invocation::read(request.command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
-        let is_new =
-            directories::places().map_or(true, |places| note(&places.kept, &name, &self.why));
+        let is_new = directories::places().map_or(true, |places| {
+            note(&places.kept, &name, &self.why.to_string())
+        });
         if is_new {
             hint(&format!("started plainly: {}; {}", self.why, advice.text()));
         }

@@ -15,7 +15,8 @@ use std::path::Path;
 
 use twox_hash::XxHash64;
 
-use crate::invocation::{Invocation, Main, Why};
+use crate::invocation::{Invocation, Main};
+use crate::reason::Reason;
 use crate::warm_parent::root;
 
 /// Lines of `/proc/self/status` with privileges, restrictions and affinity.
@@ -59,7 +60,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The identity of a start of `invocation` by this process; fails if /proc is unreadable.
-    pub(crate) fn of(invocation: &Invocation) -> Result<Identity, Why> {
+    pub(crate) fn of(invocation: &Invocation) -> Result<Identity, Reason> {
         let program = program(invocation);
         let mut text = Text(program.clone());
         let terminal = has_terminal();
@@ -67,7 +68,7 @@ impl Identity {
             // SAFETY: getsid takes a number and cannot fail for this process.
             text.put("session", unsafe { libc::getsid(0) }.to_string().as_bytes());
         }
-        process(&mut text).map_err(|why| format!("/proc cannot be read: {why}"))?;
+        process(&mut text).map_err(|why| Reason::Proc(why.into()))?;
         Ok(Identity {
             program,
             whole: text.0,
@@ -77,7 +78,7 @@ impl Identity {
 }
 
 /// The name of a program, independent of the process that runs it.
-pub(crate) fn name_of(invocation: &Result<Invocation, Why>, path: &Path) -> String {
+pub(crate) fn name_of(invocation: &Result<Invocation, Reason>, path: &Path) -> String {
     name(&match invocation {
         Ok(invocation) => program(invocation),
         Err(_) => {

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,6 +13,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use preheat_launch::{LaunchError, program};
+
+use crate::reason::Reason;
 
 /// The longest program that is accepted from standard input, in bytes.
 const LONGEST_INPUT: usize = 1 << 20;
@@ -45,9 +47,6 @@ pub(crate) enum Main {
     Input(Vec<u8>),
 }
 
-/// The reason why a command is started plainly, a clause such as "it is …".
-pub(crate) type Why = String;
-
 /// Finds the program of the command, as `execvp` does.
 pub(crate) fn find(command: &[OsString]) -> Result<program::Program, LaunchError> {
     let name = command
@@ -57,7 +56,7 @@ pub(crate) fn find(command: &[OsString]) -> Result<program::Program, LaunchError
 }
 
 /// Parses `command`, whose program is at `path`.
-pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why> {
+pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Reason> {
     let (interpreter, words) = match first_line(path) {
         None => (path.to_owned(), command.to_vec()),
         Some(line) => through_script(command, path, &line)?,
@@ -69,10 +68,7 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
     if let Main::Script(script) = &main
         && is_stream(script)
     {
-        return Err(format!(
-            "its program, {}, can be read only once",
-            script.display()
-        ));
+        return Err(Reason::ReadOnce(script.clone()));
     }
     Ok(Invocation {
         interpreter,
@@ -85,13 +81,14 @@ pub(crate) fn read(command: &[OsString], path: &Path) -> Result<Invocation, Why>
 
 /// The reason why `path`, run by `interpreter`, is not Python. Version managers put shell
 /// scripts named `python` into PATH.
-fn no_python(path: &Path, interpreter: &Path) -> Why {
-    let shell = interpreter.display();
-    if is_python(path) {
-        let path = path.display();
-        format!("{path} is a script for {shell}, not Python: use the Python that it starts")
-    } else {
-        format!("{shell} is not Python")
+fn no_python(path: &Path, interpreter: &Path) -> Reason {
+    let shell = interpreter.to_owned();
+    match is_python(path) {
+        true => Reason::ShellScript {
+            path: path.to_owned(),
+            shell,
+        },
+        false => Reason::NotPython(shell),
     }
 }
 
@@ -116,7 +113,7 @@ fn through_script(
     command: &[OsString],
     path: &Path,
     line: &[u8],
-) -> Result<(PathBuf, Vec<OsString>), Why> {
+) -> Result<(PathBuf, Vec<OsString>), Reason> {
     let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let (first, rest) = match line.iter().position(is_blank) {
         Some(at) => (&line[..at], line[at..].trim_ascii()),
@@ -127,11 +124,11 @@ fn through_script(
     let interpreter = if first.file_name() == Some(OsStr::new("env")) {
         let plain = !rest.is_empty() && !rest.iter().any(|byte| is_blank(byte) || *byte == b'=');
         if !plain || rest.starts_with(b"-") {
-            return Err("its first line gives options to env".into());
+            return Err(Reason::EnvOptions);
         }
         let name = OsStr::from_bytes(rest);
         words.push(name.to_owned());
-        program::find(name).map_err(|why| why.to_string())?.path
+        program::find(name)?.path
     } else {
         words.push(first.clone().into_os_string());
         if !rest.is_empty() {
@@ -140,7 +137,7 @@ fn through_script(
         first
     };
     if first_line(&interpreter).is_some() {
-        return Err(format!("{} is itself a script", interpreter.display()));
+        return Err(Reason::NestedScript(interpreter));
     }
     words.push(path.as_os_str().to_owned());
     words.extend(command.iter().skip(1).cloned());
@@ -162,8 +159,8 @@ fn is_python(path: &Path) -> bool {
 /// and the program.
 fn main(
     words: &[OsString],
-    input: impl FnOnce() -> Result<Vec<u8>, Why>,
-) -> Result<(usize, Main), Why> {
+    input: impl FnOnce() -> Result<Vec<u8>, Reason>,
+) -> Result<(usize, Main), Reason> {
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let bytes = word.as_bytes();
@@ -173,8 +170,8 @@ fn main(
         if let Some(long) = bytes.strip_prefix(b"--") {
             match long {
                 b"check-hash-based-pycs" => at += 2,
-                b"" => return Err("its options end with --".into()),
-                _ => return Err(format!("{} does not run a program", word.display())),
+                b"" => return Err(Reason::OptionsEnd),
+                _ => return Err(Reason::RunsNothing(word.display().to_string())),
             }
             continue;
         }
@@ -188,10 +185,7 @@ fn main(
                 b'c' | b'm' | b'W' | b'X' => {
                     let value = if rest.is_empty() {
                         at += 1;
-                        words
-                            .get(at - 1)
-                            .cloned()
-                            .ok_or("its last option is incomplete")?
+                        words.get(at - 1).cloned().ok_or(Reason::IncompleteOption)?
                     } else {
                         OsString::from_vec(rest.to_vec())
                     };
@@ -202,12 +196,12 @@ fn main(
                     }
                 }
                 b'b' | b'B' | b'd' | b'O' | b'P' | b'q' | b'R' | b's' | b'u' | b'x' => {}
-                b'E' | b'I' => return Err("-E and -I keep everything out of Python".into()),
-                b'S' => return Err("-S keeps everything out of Python".into()),
-                b'i' => return Err("-i makes it interactive".into()),
-                b'v' => return Err("-v logs every import".into()),
+                b'E' | b'I' => return Err(Reason::Isolated),
+                b'S' => return Err(Reason::NoSite),
+                b'i' => return Err(Reason::Interactive),
+                b'v' => return Err(Reason::Verbose),
                 other => {
-                    return Err(format!("-{} does not run a program", char::from(*other)));
+                    return Err(Reason::RunsNothing(format!("-{}", char::from(*other))));
                 }
             }
         }
@@ -244,19 +238,19 @@ fn is_stream(script: &Path) -> bool {
 }
 
 /// Reads a program from standard input without consuming it, if that is a file.
-fn standard_input() -> Result<Vec<u8>, Why> {
-    let failed = |why| format!("its program, which is standard input, cannot be read: {why}");
+fn standard_input() -> Result<Vec<u8>, Reason> {
+    let failed = |why: io::Error| Reason::InputUnreadable(why.into());
     // SAFETY: the descriptor is not closed by this, and nothing else uses it meanwhile.
     let mut input = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
     let is = input.metadata().map_err(failed)?;
     if !is.is_file() {
-        return Err("its program comes from standard input, which is not a file".into());
+        return Err(Reason::InputNotFile);
     }
     // Read by offset, so that the position stays unchanged for the program.
     let from = input.stream_position().map_err(failed)?;
     let length = usize::try_from(is.len().saturating_sub(from)).unwrap_or(usize::MAX);
     if length > LONGEST_INPUT {
-        return Err("its program comes from standard input and is longer than 1 MiB".into());
+        return Err(Reason::InputTooLong);
     }
     let mut content = vec![0; length];
     input.read_exact_at(&mut content, from).map_err(failed)?;
@@ -267,9 +261,9 @@ fn standard_input() -> Result<Vec<u8>, Why> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<(usize, Main), Why> {
+    fn of(line: &str) -> Result<(usize, Main), Reason> {
         let words: Vec<_> = line.split(' ').map(OsString::from).collect();
-        main(&words, || Err("it is not a file".into()))
+        main(&words, || Err(Reason::InputNotFile))
     }
 
     #[test]

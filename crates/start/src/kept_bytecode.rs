@@ -15,30 +15,32 @@ use preheat_host::trusted;
 use preheat_launch::caches;
 
 use crate::case::Case;
-use crate::invocation::{self, Why};
+use crate::invocation::{self};
 use crate::kept_caches;
+use crate::reason::Reason;
 
 /// The variable that passes the directory to our `sitecustomize`.
 pub(crate) const VARIABLE: &str = "PREHEAT_BYTECODE";
 
 /// Creates the directory for the bytecode of a start; an error is the reason why it keeps
 /// none.
-pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Why> {
+pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Reason> {
     invocation::read(case.command, case.program)?;
     let user = |name: &str| case.variable(name).map(OsStr::to_owned);
     if !kept_caches::is_named(&user) {
         match case.seen {
             Some(seen) if seen.compiles_bytecode => {}
-            Some(_) => return Err("the program did not compile modules when measured".into()),
-            None => return Err("the program has not been measured yet".into()),
+            Some(_) => return Err(Reason::CompilesNoModules),
+            None => return Err(Reason::Unmeasured),
         }
     }
     let directory = kept_caches::directory(user)?.join(caches::BYTECODE.directory());
     // Code is loaded from there.
-    let directory = trusted(&directory)
-        .map_err(|why| format!("bytecode is code, and another user could change it: {why}"))?;
-    kept_caches::make_directory(&directory)
-        .map_err(|why| format!("{}: {why}", directory.display()))?;
+    let directory = trusted(&directory).map_err(|why| Reason::Untrusted(why.into()))?;
+    kept_caches::make_directory(&directory).map_err(|why| Reason::Path {
+        path: directory.clone(),
+        why: why.into(),
+    })?;
     Ok(directory)
 }
 
@@ -71,8 +73,13 @@ mod tests {
         let expected = at.join(".cache/preheat/caches/pythonpycacheprefix");
         assert_eq!(python(seen(true), &home_is), Ok(expected.clone()));
         assert!(expected.is_dir());
-        assert!(python(seen(false), &home_is).is_err_and(|why| why.contains("did not compile")));
-        assert!(python(None, &home_is).is_err_and(|why| why.contains("not been measured")));
+        assert!(
+            python(seen(false), &home_is)
+                .is_err_and(|why| why.to_string().contains("did not compile"))
+        );
+        assert!(
+            python(None, &home_is).is_err_and(|why| why.to_string().contains("not been measured"))
+        );
         // A named directory is used for every program.
         let named = at.join("named");
         fs::create_dir(&named).expect("a directory for the test");
@@ -82,7 +89,7 @@ mod tests {
         let open = fs::Permissions::from_mode(0o777);
         fs::set_permissions(&named, open).expect("it is ours");
         let refused = python(None, &[("PREHEAT_CACHES", name)]);
-        assert!(refused.is_err_and(|why| why.contains("can be changed by every user")));
+        assert!(refused.is_err_and(|why| why.to_string().contains("can be changed by every user")));
         // Only Python has bytecode.
         let mut other = sample(&[("PREHEAT_CACHES", home)], None);
         other.program = "/bin/true".into();

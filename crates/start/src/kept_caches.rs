@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::caches::CompileCache;
 
 use crate::case::{Case, Changes};
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 pub use error::BundleError;
 pub use machine::{Card, Machine};
@@ -70,7 +70,7 @@ const WITH: [(&str, &str, &str); 2] = [
 ];
 
 /// Makes the program keep its compiled code in the cache directory.
-pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     let user = |name: &str| case.variable(name).map(OsStr::to_owned);
     let wanted = wanted(case, is_named(&user))?;
     let free: Vec<_> = wanted
@@ -78,12 +78,15 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
         .filter(|cache| user(cache.variable).is_none())
         .collect();
     if free.is_empty() {
-        return Err("the variables of its caches are already set".into());
+        return Err(Reason::CachesSet);
     }
     let place = place::place(user)?;
     for cache in free {
         let directory = place.join(cache.directory());
-        place::make(&directory).map_err(|why| format!("{}: {why}", directory.display()))?;
+        place::make(&directory).map_err(|why| Reason::Path {
+            path: directory.clone(),
+            why: why.into(),
+        })?;
         changes.set(cache.variable, directory);
         for (_, name, value) in WITH.iter().filter(|(of, ..)| *of == cache.variable) {
             if user(name).is_none() {
@@ -95,19 +98,19 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
 }
 
 /// The caches to keep for a start.
-fn wanted(case: &Case<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Why> {
+fn wanted(case: &Case<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Reason> {
     // A named directory is used for all caches, also in a container in which the program
     // was never observed.
     if named {
         return Ok(traits::kept().collect());
     }
     let Some(seen) = case.seen else {
-        return Err("the program has not been measured yet".into());
+        return Err(Reason::Unmeasured);
     };
     let uses = |cache: &&CompileCache| seen.caches.iter().any(|name| name == cache.variable);
     let wanted: Vec<_> = traits::kept().filter(uses).collect();
     match wanted.is_empty() {
-        true => Err("the program did not compile anything when it was measured".into()),
+        true => Err(Reason::CompilesNothing),
         false => Ok(wanted),
     }
 }
@@ -118,7 +121,7 @@ pub(crate) fn is_named(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
 }
 
 /// The cache directory: the one that is named in the environment, or the default.
-pub fn default_place() -> Result<PathBuf, String> {
+pub fn default_place() -> Result<PathBuf, Reason> {
     place::place(|name| std::env::var_os(name))
 }
 

@@ -25,6 +25,7 @@ mod overlapped_init;
 mod plain;
 mod prefetch;
 mod prepare;
+mod reason;
 mod remedy;
 mod seen;
 mod settings;
@@ -43,12 +44,13 @@ use case::{Case, Changes};
 use directories::Places;
 use hint::{Advice, Plain};
 use identity::Identity;
-use invocation::{Invocation, Why};
+use invocation::Invocation;
 use preheat_launch::{LaunchError, program};
 use standby::Standbys;
 use warm_parent::{End, Inherited, Learns, Parent, Program, Refused, Wish};
 
 pub use prepare::{Imports, Preparation, learn, prepare};
+pub use reason::Reason;
 pub use remedy::{Remedies, Remedy, form, with_needed};
 pub use seen::Seen;
 pub use standby::{Form, MOST_STANDBYS, Standby};
@@ -131,7 +133,7 @@ fn start_program(
 }
 
 /// Handles a remedy that was left out: an error with [`Request::strictly`].
-fn left_out(request: &Request<'_>, why: &str) -> Result<(), LaunchError> {
+fn left_out(request: &Request<'_>, why: &Reason) -> Result<(), LaunchError> {
     match request.strictly {
         true => Err(LaunchError::Failed(format!("a remedy was left out: {why}"))),
         false => Ok(()),
@@ -143,8 +145,8 @@ struct Begun {
     /// The titles of the remedies that were applied.
     applied: Vec<String>,
     /// The reason why the first remedy was left out.
-    left_out: Option<Why>,
-    invocation: Result<Invocation, Why>,
+    left_out: Option<Reason>,
+    invocation: Result<Invocation, Reason>,
     places: Places,
     remedies: Remedies,
     /// The directory where the start keeps its bytecode, if it does.
@@ -158,12 +160,11 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
     if let Some(why) = &program.unrecorded
         && !chain::may_become_python(program)
     {
-        return Err(Advice::Command.on(why.clone()));
+        return Err(Advice::Command.on(Reason::Unrecorded(why.clone())));
     }
     let invocation = invocation::read(request.command, &program.path);
-    let places = directories::places().map_err(|why| {
-        Advice::Process.on(format!("no directory can be used for warm parents: {why}"))
-    })?;
+    let places =
+        directories::places().map_err(|why| Advice::Process.on(Reason::NoDirectory(why.into())))?;
     let name = identity::name_of(&invocation, &program.path);
     let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
@@ -193,8 +194,8 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         match apply(*remedy, &case, &mut changes) {
             Ok(()) => applied.push(remedy.title()),
             Err(why) => {
-                let why = format!("no {}: {why}", remedy.title());
-                (request.told)(&why);
+                let why = Reason::NoRemedy(remedy.title(), why.into());
+                (request.told)(&why.to_string());
                 left_out.get_or_insert(why);
             }
         }
@@ -211,7 +212,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
 }
 
 /// Adds the changes that a remedy makes to a start; an error is the reason to leave it out.
-fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     match remedy {
         // The warm parent and its standbys are used by the start itself.
         Remedy::WarmParent | Remedy::StandbyParked | Remedy::StandbyHot => Ok(()),
@@ -315,11 +316,15 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
 /// `preheat start` again.
 fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tried, Plain> {
     let shown = program.path.display();
-    let variables = chain::variables(request)
-        .map_err(|why| Advice::Command.on(format!("{shown} is not Python, and {why}")))?;
+    let path = || program.path.clone();
+    let variables = chain::variables(request).map_err(|why| {
+        Advice::Command.on(Reason::NotFollowed {
+            path: path(),
+            why: why.into(),
+        })
+    })?;
     if request.strictly {
-        let why = format!("{shown} is not Python");
-        return Err(Plain::for_now(why));
+        return Err(Plain::for_now(Reason::NotPython(path())));
     }
     (request.told)(&format!(
         "{shown} is not Python; if it executes Python, that is started warm where possible"
@@ -328,10 +333,10 @@ fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tri
 }
 
 /// Checks that the command can be started from a warm parent; an error is the reason why not.
-pub fn serves(command: &[OsString]) -> Result<(), String> {
-    let program = invocation::find(command).map_err(|why| why.to_string())?;
+pub fn serves(command: &[OsString]) -> Result<(), Reason> {
+    let program = invocation::find(command)?;
     if let Some(why) = &program.unrecorded {
-        return Err(why.clone());
+        return Err(Reason::Unrecorded(why.clone()));
     }
     match invocation::read(command, &program.path) {
         Ok(_) => Ok(()),
@@ -347,7 +352,7 @@ pub struct Known {
     places: Places,
     name: String,
     /// The reason why the command is not run by a Python that can be forked, if so.
-    is_python: Result<(), Why>,
+    is_python: Result<(), Reason>,
 }
 
 impl Known {
@@ -363,7 +368,7 @@ impl Known {
             places,
             name,
             is_python: match program.unrecorded {
-                Some(why) => Err(why),
+                Some(why) => Err(Reason::Unrecorded(why)),
                 None => invocation.map(|_| ()),
             },
             program: program.path,
@@ -372,7 +377,7 @@ impl Known {
     }
 
     /// All remedies, with the reasons why some do not apply to the command.
-    pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Why>)> {
+    pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Reason>)> {
         let seen = Seen::read(&self.places.kept, &self.name);
         let environment = warm_parent::environment().unwrap_or_default();
         let case = Case {

@@ -22,7 +22,8 @@ use preheat_wire::variables::AHEAD;
 
 use crate::case::{Case, Changes, Environment};
 use crate::identity;
-use crate::invocation::{self, Invocation, Why};
+use crate::invocation::{self, Invocation};
+use crate::reason::Reason;
 use crate::seen::Seen;
 use crate::warm_parent::{Ahead, Learned};
 
@@ -41,9 +42,9 @@ const PLACES: [&str; 5] = [
 ];
 
 /// Sets the variable that makes the shim initialize the driver ahead of the program.
-pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     let (device, driver, program) = applies(case)?;
-    let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
+    let shim = preheat_launch::kept_recorder()?;
     let fields = [
         device.to_string().into(),
         shim.into_os_string(),
@@ -51,7 +52,7 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
         program.into_os_string(),
     ];
     if fields.iter().any(|field| field.as_bytes().contains(&b'\n')) {
-        return Err("a path contains a line break".into());
+        return Err(Reason::LineBreak);
     }
     changes.set(AHEAD, fields.join(OsStr::new("\n")));
     Ok(())
@@ -59,13 +60,11 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
 
 /// The device, the driver library and the executable; an error is the reason why the remedy
 /// does not apply.
-fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
-    let seen = case.seen.ok_or("the program has not been measured yet")?;
-    let device = seen
-        .device
-        .ok_or("the program did not create the context of exactly one GPU when measured")?;
+fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
+    let seen = case.seen.ok_or(Reason::Unmeasured)?;
+    let device = seen.device.ok_or(Reason::NotOneGpu)?;
     if seen.forks_use_device {
-        return Err("its forked processes use the GPU, and would no longer be able to".into());
+        return Err(Reason::ForksUseGpu);
     }
     let invocation = invocation::read(case.command, case.program)?;
     let spoken = spoken_of(&invocation, seen)?;
@@ -76,21 +75,24 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Why> {
             .any(|drivers| name.starts_with(drivers.as_bytes()))
     };
     if let Some(name) = spoken.union(&changed).find(is_drivers) {
-        return Err(format!(
-            "the program mentions {}, and may set it before it initializes the driver",
-            String::from_utf8_lossy(name)
-        ));
+        let name = String::from_utf8_lossy(name).into_owned();
+        return Err(Reason::MaySet(name));
     }
     if seen.conditions != conditions(case.command, case.environment, &spoken) {
-        return Err("the program was measured with other arguments or other variables".into());
+        return Err(Reason::OtherConditions);
     }
     let is_driver = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default();
         name.as_bytes().starts_with(b"libcuda.so") && path.is_absolute() && path.exists()
     };
     let driver = seen.files.iter().find(is_driver);
-    let driver = driver.ok_or("the driver library that it loaded no longer exists")?;
-    let program = fs::canonicalize(&invocation.interpreter).map_err(|why| why.to_string())?;
+    let driver = driver.ok_or(Reason::NoDriver)?;
+    let interpreter = invocation.interpreter;
+    let program = fs::canonicalize(&interpreter);
+    let program = program.map_err(|why| Reason::Path {
+        path: interpreter,
+        why: why.into(),
+    })?;
     Ok((device, driver.clone(), program))
 }
 
@@ -139,13 +141,13 @@ fn conditions(
 }
 
 /// Variables that the program's source files mention.
-pub(crate) fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Why> {
+pub(crate) fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Reason> {
     Ok(Learned::of(&seen.modules).ahead(&invocation.main)?.sets)
 }
 
 /// Variables that the program changed while it ran, or that are mentioned in files that did
 /// not exist when it was measured.
-fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>, Why> {
+fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>, Reason> {
     let name = identity::name_of(&Ok(invocation.clone()), case.program);
     let Some(learned) = Learned::read(&Learned::file(&case.places.kept, &name)) else {
         return Ok(BTreeSet::new());
@@ -210,7 +212,9 @@ mod tests {
     }
 
     fn why(sample: &Sample) -> String {
-        applies(&sample.case()).expect_err("it does not apply")
+        applies(&sample.case())
+            .expect_err("it does not apply")
+            .to_string()
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::background;
 use crate::case::Case;
-use crate::invocation::Why;
+use crate::reason::Reason;
 use crate::seen::Seen;
 
 /// The sample: at most this many files at even steps, and this many of the largest.
@@ -30,19 +30,19 @@ const PLACES: u64 = 4;
 const WHOLE: u64 = 256 << 20;
 
 /// The observations to read ahead, cached or not; an error is the reason why there are none.
-pub(crate) fn applies<'a>(case: &Case<'a>) -> Result<&'a Seen, Why> {
-    let seen = case.seen.ok_or("the program has not been measured yet")?;
+pub(crate) fn applies<'a>(case: &Case<'a>) -> Result<&'a Seen, Reason> {
+    let seen = case.seen.ok_or(Reason::Unmeasured)?;
     if seen.files.is_empty() {
-        return Err("the program read no files when it was measured".into());
+        return Err(Reason::ReadsNothing);
     }
     Ok(seen)
 }
 
 /// Starts the background process that reads ahead.
-pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
+pub(crate) fn apply(case: &Case<'_>) -> Result<(), Reason> {
     let seen = applies(case)?;
     if is_there(seen) {
-        return Err("the files that it reads are already in memory".into());
+        return Err(Reason::InMemory);
     }
     let budget = preheat_host::memory::available().unwrap_or(0) / 2;
     let program = std::process::id();
@@ -51,7 +51,7 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<(), Why> {
         let _ = std::env::set_current_dir("/");
         read::all(seen, budget, program);
     });
-    begun.map_err(|why| format!("cannot start a background process: {why}"))
+    begun.map_err(|why| Reason::NoBackground(why.into()))
 }
 
 /// Returns true if the whole sample is in the page cache.
@@ -175,7 +175,7 @@ mod tests {
             }
         }
         let why = apply(&sample_case(&[], Some(seen)).case()).expect_err("everything is cached");
-        assert!(why.contains("already"), "{why}");
+        assert!(why.to_string().contains("already"), "{why}");
         fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
 

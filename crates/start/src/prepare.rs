@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::identity::Identity;
+use crate::reason::Reason;
 use crate::standby::{Standby, Standbys};
 use crate::warm_parent::{self, Inherited, Wish};
 use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, directories, invocation};
@@ -38,7 +39,7 @@ pub struct Preparation<'a> {
 
 /// Creates a warm parent for a command, and waits until it is ready. An error is a reason
 /// that continues "it is started plainly:".
-pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
+pub fn prepare(preparation: &Preparation<'_>) -> Result<(), Reason> {
     wished(preparation.command, |mut wish| {
         wish.idle = preparation.idle;
         wish.patience = preparation.limit;
@@ -60,12 +61,12 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), String> {
         standbys
             .prepare(&parent, asked.count)
             .and_then(|()| standbys.wait(&parent, preparation.limit))
-            .map_err(|why| format!("no standby: {why}"))
+            .map_err(|why| Reason::NoStandby(why.into()))
     })
 }
 
 /// Stores the imports of a command, so that its first start already has a parent created.
-pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), String> {
+pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), Reason> {
     wished(command, |wish| {
         warm_parent::learn_from(&wish, &imports.names, &imports.files)
     })
@@ -74,17 +75,16 @@ pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), String> {
 /// Calls `what` with the request for a parent of a command.
 fn wished<R>(
     command: &[OsString],
-    what: impl FnOnce(Wish<'_>) -> Result<R, String>,
-) -> Result<R, String> {
-    let program = invocation::find(command).map_err(|why| why.to_string())?;
+    what: impl FnOnce(Wish<'_>) -> Result<R, Reason>,
+) -> Result<R, Reason> {
+    let program = invocation::find(command)?;
     if let Some(why) = program.unrecorded {
-        return Err(why);
+        return Err(Reason::Unrecorded(why));
     }
     let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::look()?;
     let identity = Identity::of(&invocation)?;
-    let places = directories::places()
-        .map_err(|why| format!("no directory can be used for warm parents: {why}"))?;
+    let places = directories::places().map_err(|why| Reason::NoDirectory(why.into()))?;
     what(Wish {
         invocation: &invocation,
         identity: &identity,

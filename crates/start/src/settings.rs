@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Case, Changes};
-use crate::invocation::{self, Why};
+use crate::invocation::{self};
 use crate::overlapped_init::spoken_of;
+use crate::reason::Reason;
 
 /// Kernels are loaded at their first use (LAZY) or with their module (EAGER).
 const LOADING: &str = "CUDA_MODULE_LOADING";
@@ -19,7 +20,7 @@ const THREADS: &str = "CUDA_BINARY_LOADER_THREAD_COUNT";
 const MOST_THREADS: usize = 8;
 
 /// Loads kernels at their first use.
-pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     uses_cuda(case)?;
     match case.variable(LOADING) {
         // Lazy is the driver's default since CUDA 12.2.
@@ -27,20 +28,20 @@ pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(),
             changes.set(LOADING, "LAZY");
             Ok(())
         }
-        Some(_) => Err(format!("{LOADING} is already set")),
-        None => Err("kernels are already loaded at their first use".into()),
+        Some(_) => Err(Reason::AlreadySet(LOADING)),
+        None => Err(Reason::AlreadyLazy),
     }
 }
 
 /// Loads machine code with several threads.
-pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     uses_cuda(case)?;
     if case.variable(THREADS).is_some() {
-        return Err(format!("{THREADS} is already set"));
+        return Err(Reason::AlreadySet(THREADS));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {
-        return Err("there is only one core".into());
+        return Err(Reason::OneCore);
     }
     changes.set(THREADS, cores.min(MOST_THREADS).to_string());
     Ok(())
@@ -78,13 +79,13 @@ const FRAMEWORKS: [Allocates; 3] = [
 ];
 
 /// Makes frameworks allocate device memory on demand, instead of all of it at first.
-pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Why> {
+pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
     uses_cuda(case)?;
     let modules = case.seen.map_or(&[][..], |seen| &seen.modules);
     let imports = |of: &&Allocates| modules.iter().any(|(name, _)| name == of.module);
     let frameworks: Vec<&Allocates> = FRAMEWORKS.iter().filter(imports).collect();
     if frameworks.is_empty() {
-        return Err("the program imports neither JAX, TensorFlow nor PyTorch".into());
+        return Err(Reason::NoFramework);
     }
     let invocation = invocation::read(case.command, case.program)?;
     let spoken = match case.seen {
@@ -94,10 +95,10 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
     for framework in &frameworks {
         for name in framework.others.iter().chain([&framework.setting.0]) {
             if case.variable(name).is_some() {
-                return Err(format!("{name} is already set"));
+                return Err(Reason::AlreadySet(name));
             }
             if spoken.contains(name.as_bytes()) {
-                return Err(format!("its source files mention {name}"));
+                return Err(Reason::SourcesMention(name));
             }
         }
     }
@@ -108,11 +109,11 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Wh
 }
 
 /// An error if the program was not seen to use CUDA.
-pub(crate) fn uses_cuda(case: &Case<'_>) -> Result<(), Why> {
+pub(crate) fn uses_cuda(case: &Case<'_>) -> Result<(), Reason> {
     match case.seen {
         Some(seen) if seen.uses_cuda => Ok(()),
-        Some(_) => Err("the program did not use CUDA when it was measured".into()),
-        None => Err("the program has not been measured yet".into()),
+        Some(_) => Err(Reason::UsesNoCuda),
+        None => Err(Reason::Unmeasured),
     }
 }
 
@@ -167,13 +168,13 @@ mod tests {
             assert_eq!(with(of.module, &[]), Ok(vec![(name, value.into())]));
             for set in of.others.iter().chain([&name]) {
                 let why = with(of.module, &[(set, "1")]);
-                assert_eq!(why, Err(format!("{set} is already set")));
+                assert_eq!(why, Err(Reason::AlreadySet(set)));
             }
         }
         assert!(with("cupy", &[]).is_err());
         let code = "import os; os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'";
         let why = with_code("torch", &[], code);
-        assert!(why.is_err_and(|why| why.contains("mention PYTORCH_CUDA")));
+        assert!(why.is_err_and(|why| why.to_string().contains("mention PYTORCH_CUDA")));
         let mut changes = Changes::default();
         assert!(allocator(&sample(&[], None).case(), &mut changes).is_err());
     }
@@ -182,7 +183,7 @@ mod tests {
     fn the_users_thread_count_is_respected() {
         let mut changes = Changes::default();
         let why = loader_threads(&cuda(&[(THREADS, "1")]).case(), &mut changes);
-        assert!(why.is_err_and(|why| why.contains("already set")));
+        assert!(why.is_err_and(|why| why.to_string().contains("already set")));
         let unseen = sample(&[], None);
         assert!(loader_threads(&unseen.case(), &mut changes).is_err());
         let other = sample(&[], Some(Seen::default()));

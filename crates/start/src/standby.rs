@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::directories::Places;
 use crate::identity::{self, Identity, stamp};
-use crate::invocation::{Invocation, Main, Why};
+use crate::invocation::{Invocation, Main};
+use crate::reason::Reason;
 use crate::warm_parent::{Ahead, Environment, Learned};
 
 /// The variable that makes a start learn. Two lines: the file to write, and the stamp of the
@@ -97,7 +98,7 @@ pub(crate) struct Standbys {
     /// The stamp of the program now.
     program: String,
     /// Why the program may not have a standby, as far as its files show.
-    refused: Option<Why>,
+    refused: Option<Reason>,
 }
 
 /// The records of a learning start.
@@ -156,19 +157,16 @@ impl Standbys {
     }
 
     /// The GPUs to prepare; or why there is no standby.
-    pub(crate) fn known(&self) -> Result<Use, Why> {
+    pub(crate) fn known(&self) -> Result<Use, Reason> {
         if let Some(why) = &self.refused {
             return Err(why.clone());
         }
-        let known = read(&self.learned)
-            .ok_or("it was not observed yet; this start learns its operations")?;
+        let known = read(&self.learned).ok_or(Reason::Unobserved)?;
         if known.devices.is_empty() {
-            return Err("it was not seen to use CUDA".into());
+            return Err(Reason::NeverUsesCuda);
         }
         if self.learned.with_extension("standby.forks").exists() {
-            return Err(
-                "processes that it forks use the GPU, which they could not any more".into(),
-            );
+            return Err(Reason::ForksUseStandby);
         }
         Ok(known)
     }
@@ -206,16 +204,13 @@ fn parse(bytes: &[u8]) -> Use {
 
 /// Why a program may not have a standby: it speaks of a variable that it would set too late,
 /// or has changed one.
-fn refused(learned: &Path, main: &Main) -> Option<Why> {
+fn refused(learned: &Path, main: &Main) -> Option<Reason> {
     let learned = Learned::read(learned)?;
     let Ahead { sets, changed, .. } = learned.ahead(main).ok()?;
     let name = changed
         .union(&sets)
         .find(|name| has_prefix(name, &LIBRARIES))?;
-    let shown = String::from_utf8_lossy(name);
-    Some(format!(
-        "the program mentions {shown}, and may set it before it initializes the driver"
-    ))
+    Some(Reason::MaySet(String::from_utf8_lossy(name).into_owned()))
 }
 
 fn has_prefix(name: &[u8], prefixes: &[&str]) -> bool {

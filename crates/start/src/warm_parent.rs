@@ -17,7 +17,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::directories::Places;
 use crate::identity::Identity;
-use crate::invocation::{Invocation, Main, Why};
+use crate::invocation::{Invocation, Main};
+use crate::reason::Reason;
 use crate::standby::Standbys;
 
 mod follow;
@@ -42,6 +43,7 @@ mod waiting;
 pub(crate) use follow::{End, Program, die};
 
 pub(crate) use learned::{Ahead, Learned};
+pub use ledger::Changed;
 pub(crate) use ledger::terminals;
 pub use list::{Running, RunningStandby, Stopped, list, stop};
 pub(crate) use make::{Injected, Wish};
@@ -62,19 +64,16 @@ const REFUSED_FOR: Duration = Duration::from_secs(3600);
 /// A file that changes before its parent has served this many starts may change all the time.
 const FEW_STARTS: usize = 2;
 
-/// The reason why a parent with an invalid answer is not used.
-const STRANGE: &str = "the process that answered is not a warm parent of this version";
-
 /// Starts the program from a matching parent, which is returned too; an error is the reason
 /// why not. Calls `told` before the program begins.
 pub(crate) fn apply(
     wish: &Wish<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
-) -> Result<(Program, Parent), Why> {
+) -> Result<(Program, Parent), Reason> {
     let began = Instant::now();
     let prefix = crate::identity::name(&wish.identity.whole);
-    let mut why = String::from("there is no warm parent yet");
+    let mut why = Reason::NoParent;
     for parent in parents(&wish.places.run, &prefix) {
         if parent.identity != wish.identity.whole {
             continue;
@@ -86,14 +85,14 @@ pub(crate) fn apply(
             continue;
         }
         if parent.needs_streams() && !inherited.has_streams() {
-            why = "one of its standard streams is closed".into();
+            why = Reason::StreamClosed;
             continue;
         }
         if let Some(standbys) = wish.standbys {
             match from_standby(&parent, standbys, wish, inherited, told, began) {
                 Ok(program) => return Ok((program, parent)),
                 Err(differs) if wish.strictly => {
-                    why = format!("no standby: {differs}");
+                    why = Reason::NoStandby(differs.into());
                     continue;
                 }
                 Err(why) => told(&format!("no standby: {why}")),
@@ -121,7 +120,7 @@ pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
         return Err(refused);
     }
     let is_known = learned.exists();
-    let failed = |why: io::Error| Refused::ForNow(format!("cannot create a warm parent: {why}"));
+    let failed = |why: io::Error| Refused::ForNow(Reason::CannotCreate(why.into()));
     wish.make(!is_known).map_err(failed)?;
     Ok(if is_known {
         Learns::No
@@ -133,9 +132,9 @@ pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
 /// The reason why there is no parent, and none is created now.
 pub(crate) enum Refused {
     /// A parent is being created, or could not be created this time.
-    ForNow(Why),
+    ForNow(Reason),
     /// No parent can be created for this program.
-    Lasting(Why),
+    Lasting(Reason),
 }
 
 /// The reason why a recent attempt failed, or that a parent is being created.
@@ -148,23 +147,16 @@ fn refused(wish: &Wish<'_>) -> Option<Refused> {
         .elapsed()
         .ok()?;
     // A parent that has become ready meanwhile has removed the file.
-    let why = fs::read_to_string(&refusal).ok()?;
+    let why = Reason::from_stored(&fs::read(&refusal).ok()?);
     let is_edited = matches!(&wish.invocation.main, Main::Script(script)
         if modified(script).is_some_and(|edited| modified(&refusal) < Some(edited)));
-    if age >= REFUSED_FOR || is_edited || state::is_hidden_no_more(&why) {
+    if age >= REFUSED_FOR || is_edited || why.as_ref().is_some_and(Reason::is_over) {
         return None;
     }
-    Some(match (why.is_empty(), wish.is_being_made()) {
-        (false, _) => Refused::Lasting(why),
-        (true, true) => {
-            let seconds = age.as_secs();
-            Refused::ForNow(format!(
-                "its warm parent is being created ({seconds} s so far)"
-            ))
-        }
-        (true, false) => Refused::Lasting(
-            "its warm parent failed to start; --prepare tries again and reports why".into(),
-        ),
+    Some(match why {
+        Some(why) => Refused::Lasting(why),
+        None if wish.is_being_made() => Refused::ForNow(Reason::BeingCreated(age.as_secs())),
+        None => Refused::Lasting(Reason::FailedBefore),
     })
 }
 
@@ -200,7 +192,7 @@ fn from_standby(
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
-) -> Result<Program, Why> {
+) -> Result<Program, Reason> {
     standbys.known()?;
     let mut why_not = None;
     for waiting in standbys.ready(parent) {
@@ -221,7 +213,7 @@ fn ask(
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
-) -> Result<Program, Why> {
+) -> Result<Program, Reason> {
     std::thread::scope(|scope| {
         let verify = || parent.is_right_for(wish.invocation);
         let verification = move || {
@@ -236,7 +228,7 @@ fn ask(
     })
 }
 
-fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
+fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     parent: &Parent,
     standby: Option<&Waiting>,
     wish: &Wish<'_>,
@@ -244,16 +236,16 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
     told: &dyn Fn(&str),
     began: Instant,
     verification: impl FnOnce() -> V,
-) -> Result<Program, Why> {
+) -> Result<Program, Reason> {
     let gone = |why: io::Error| {
         if standby.is_some() {
-            return format!("another start has taken it ({why})");
+            return Reason::Taken(why.into());
         }
         // Nothing listens there any more, or another process does: either is permanent.
         if why.kind() != io::ErrorKind::WouldBlock {
             list::forget(parent);
         }
-        format!("the warm parent has exited ({why})")
+        Reason::Exited(why.into())
     };
     let (socket, listener, patience) = match standby {
         Some(it) => (&it.socket, it.process, wish.patience / 2),
@@ -268,9 +260,9 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
             return match why.kind() {
                 io::ErrorKind::TimedOut => {
                     standby.discard_if_stopped(parent);
-                    "it does not answer".to_owned()
+                    Reason::NoAnswer
                 }
-                _ => format!("another start has taken it, or it has exited ({why})"),
+                _ => Reason::TakenOrExited(why.into()),
             };
         }
         // A suspended parent would not answer the next start either, and a process that
@@ -280,14 +272,13 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
             list::leave(parent);
         }
         if why.kind() == io::ErrorKind::TimedOut {
-            let seconds = wish.patience.as_secs_f64();
-            return format!("the warm parent is busy: no answer within {seconds} s (--patience)");
+            return Reason::Busy(wish.patience.as_secs_f64());
         }
-        format!("the warm parent closed the connection ({why})")
+        Reason::Closed(why.into())
     };
     let hello = connection.line().map_err(silent)?;
     if let Some(why) = hello.strip_prefix("no ") {
-        return Err(why.to_owned());
+        return Err(Reason::Answered(why.to_owned()));
     }
     // The process ID of the child, and the number of starts that its parent has served.
     let mut numbers = hello.strip_prefix("hello ").unwrap_or_default().split(' ');
@@ -300,7 +291,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
         if standby.is_none() {
             list::leave(parent);
         }
-        return Err(STRANGE.into());
+        return Err(Reason::Strange);
     };
     // Not before the child has answered, which may take long: its inputs could change
     // meanwhile.
@@ -311,7 +302,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
     let learning = wish.standbys.and_then(Standbys::learning);
     let request = inherited.request(wish.invocation, wish.identity.terminal, learning);
     let asked = connection.send(&request, &inherited.sent());
-    asked.map_err(|why| format!("the warm parent closed the connection ({why})"))?;
+    asked.map_err(|why| Reason::Closed(why.into()))?;
     // Meanwhile the child gets ready.
     if let Err(why) = verified() {
         if let Some(path) = parent.changed()
@@ -321,21 +312,21 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
             let _ = learned::note_changing(&wish.learned(), &path);
         }
         list::leave(parent);
-        if state::is_about_hiding(&why) {
+        if matches!(why, Reason::Hides(_)) {
             // Another parent would not help either, as long as that module exists.
-            let _ = fs::write(wish.refusal(), &why);
+            let _ = fs::write(wish.refusal(), why.stored());
         }
         return Err(why);
     }
     let answer = connection.line().map_err(silent)?;
     if answer != "ready" {
         return Err(match answer.strip_prefix("no ") {
-            Some(why) => why.to_owned(),
-            None => STRANGE.into(),
+            Some(why) => Reason::Answered(why.to_owned()),
+            None => Reason::Strange,
         });
     }
     let mut program = Program::ready(connection, child, wish.identity.terminal)
-        .map_err(|why| format!("signals cannot be forwarded ({why})"))?;
+        .map_err(|why| Reason::NoSignals(why.into()))?;
     let from = match standby {
         Some(it) => format!("from the {} standby {}", it.state, it.process),
         None => format!("warm by process {}", parent.process),
@@ -347,13 +338,13 @@ fn ask_and_go<V: FnOnce() -> Result<(), Why>>(
     ));
     // If this fails, the child has exited without running anything.
     let gone = program.go();
-    gone.map_err(|why| format!("the child of the warm parent has exited ({why})"))?;
+    gone.map_err(|why| Reason::ChildExited(why.into()))?;
     Ok(program)
 }
 
 impl Parent {
     /// Checks that the program would import the same now; an error is the difference.
-    fn is_right_for(&self, invocation: &Invocation) -> Result<(), Why> {
+    fn is_right_for(&self, invocation: &Invocation) -> Result<(), Reason> {
         self.is_fresh()?;
         self.is_unset_by_program()?;
         self.is_uninfluenced()?;

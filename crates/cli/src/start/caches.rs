@@ -39,7 +39,7 @@ pub fn pack(to: &Path) -> Result<ExitCode> {
         )
         .into());
     }
-    let place = kept_caches::default_place().map_err(Usage)?;
+    let place = kept_caches::default_place().map_err(|why| Usage(why.to_string()))?;
     install_interrupt();
     let (machine, doubt) = machine();
     let done = watched(|watch| kept_caches::pack(&place, to, &now_rfc3339(), &machine, watch));

@@ -21,7 +21,7 @@ use preheat_model::run::{Manifest, RunReport, Temperature};
 use preheat_model::stats::FEWEST;
 use preheat_model::tried::{Holds, NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
-use preheat_start::{Form, Imports, Known, Remedies, Remedy, RunningStandby, Seen};
+use preheat_start::{Form, Imports, Known, Reason, Remedies, Remedy, RunningStandby, Seen};
 
 use super::kinds::{Kind, kinds};
 use super::made::Made;
@@ -228,7 +228,7 @@ fn applicable(
     arguments: &StartArguments,
     known: &Known,
     output: &Path,
-) -> (Remedies, Vec<(Remedy, String)>) {
+) -> (Remedies, Vec<(Remedy, Reason)>) {
     let mut tried = Remedies::new();
     let mut not_tried = Vec::new();
     let asked = arguments.remedies();
@@ -241,7 +241,7 @@ fn applicable(
             Remedy::StandbyParked | Remedy::StandbyHot => {
                 match tried.contains(&Remedy::WarmParent) {
                     true => prepare_standby(arguments, remedy, output),
-                    false => Err("it needs the warm parent".to_owned()),
+                    false => Err(Reason::NeedsParent),
                 }
             }
             _ => Ok(()),
@@ -270,30 +270,27 @@ fn prepare_standby(
     arguments: &StartArguments,
     remedy: Remedy,
     output: &Path,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let place = output.join("prepare");
     for (flags, failed) in [
-        (&[][..], "the start that learns its operations failed"),
-        (
-            &[OsStr::new("--prepare")][..],
-            "could not prepare one (see above)",
-        ),
+        (&[][..], Reason::NotLearned),
+        (&[OsStr::new("--prepare")][..], Reason::StandbyNotPrepared),
     ] {
-        let command = with(&[remedy], flags, &arguments.command);
-        let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
+        let command = with(&[remedy], flags, &arguments.command)?;
+        let mut request = request(arguments, command, &place);
         request.starts = Some(1);
         let made = record(&request, |_| {});
         let _ = fs::remove_dir_all(&place);
-        let made = made.map_err(|why| why.to_string())?.manifest;
+        let made = made?.manifest;
         if made.starts.last().is_some_and(|start| start.exit_code != 0) {
-            return Err(failed.to_owned());
+            return Err(failed);
         }
     }
     Ok(())
 }
 
 /// Creates the warm parent for recorded starts; an error is the reason why there is none.
-fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
+fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), Reason> {
     let place = output.join("prepare");
     let plain = output.join(PLAIN);
     let flags = [
@@ -301,10 +298,10 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
         OsStr::new("--from"),
         plain.as_os_str(),
     ];
-    let command = with(&[Remedy::WarmParent], &flags, &arguments.command);
-    let mut request = request(arguments, command.map_err(|why| why.to_string())?, &place);
+    let command = with(&[Remedy::WarmParent], &flags, &arguments.command)?;
+    let mut request = request(arguments, command, &place);
     request.starts = Some(1);
-    let made = record(&request, |_| {}).map_err(|why| why.to_string())?;
+    let made = record(&request, |_| {})?;
     let code = made
         .manifest
         .starts
@@ -314,7 +311,7 @@ fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), String> {
     match code {
         0 => Ok(()),
         // The command has printed the reason.
-        _ => Err("could not create its warm parent (see above)".to_owned()),
+        _ => Err(Reason::ParentNotCreated),
     }
 }
 
@@ -353,8 +350,12 @@ fn series(
 }
 
 /// The command line of `preheat start` with these remedies.
-fn with(remedies: &[Remedy], flags: &[&OsStr], command: &[OsString]) -> Result<Vec<OsString>> {
-    let ourselves = std::env::current_exe().context("cannot find the preheat executable")?;
+fn with(
+    remedies: &[Remedy],
+    flags: &[&OsStr],
+    command: &[OsString],
+) -> Result<Vec<OsString>, Reason> {
+    let ourselves = std::env::current_exe().map_err(|why| Reason::Proc(why.into()))?;
     let only: Vec<&str> = remedies.iter().map(|remedy| remedy.id()).collect();
     let mut words: Vec<OsString> = vec![
         ourselves.into(),
@@ -373,7 +374,7 @@ fn judged(
     kinds: &[Kind],
     output: &Path,
     plain: &RunReport,
-    not_tried: &[(Remedy, String)],
+    not_tried: &[(Remedy, Reason)],
 ) -> Result<TriedReport> {
     let mut reports = Vec::new();
     for kind in kinds {
@@ -400,7 +401,7 @@ fn judged(
         .collect();
     let not_tried = not_tried.iter().map(|(remedy, why)| NotTried {
         id: remedy.id().to_owned(),
-        why: why.clone(),
+        why: why.to_string(),
     });
     Ok(try_out(
         &variants,

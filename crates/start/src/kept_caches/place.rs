@@ -9,12 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use preheat_launch::caches::CompileCache;
 
 use super::traits;
+use crate::reason::Reason;
 
 /// The variable that names a cache directory other than the default.
 pub const VARIABLE: &str = "PREHEAT_CACHES";
 
 /// The cache directory: the one that is named, or the default in the user's home.
-pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
+pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Reason> {
     let set = |name| {
         variable(name)
             .filter(|value| !value.is_empty())
@@ -28,18 +29,18 @@ pub(crate) fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathB
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     cache
         .map(|cache| cache.join("preheat/caches"))
-        .ok_or_else(|| format!("there is no cache directory: set {VARIABLE} or HOME"))
+        .ok_or(Reason::NoCacheDirectory(VARIABLE))
 }
 
 /// Makes the path that a user named absolute, so that it means the same in every working
 /// directory.
-pub fn whole(named: &Path) -> Result<PathBuf, String> {
-    let path = std::path::absolute(named).map_err(|why| format!("{}: {why}", named.display()))?;
+pub fn whole(named: &Path) -> Result<PathBuf, Reason> {
+    let path = std::path::absolute(named).map_err(|why| Reason::Path {
+        path: named.to_owned(),
+        why: why.into(),
+    })?;
     if path.components().any(|part| part == Component::ParentDir) {
-        return Err(format!(
-            "{} contains `..`; use a path without it",
-            named.display()
-        ));
+        return Err(Reason::ParentDirectory(named.to_owned()));
     }
     Ok(path)
 }
@@ -138,7 +139,7 @@ mod tests {
         let named = with(&[("HOME", "/h"), (VARIABLE, "/v/./x")]);
         assert_eq!(named, Ok("/v/x".into()));
         assert!(with(&[(VARIABLE, "/v/../x")]).is_err());
-        assert!(with(&[("HOME", "h")]).is_err_and(|why| why.contains(VARIABLE)));
+        assert!(with(&[("HOME", "h")]).is_err_and(|why| why.to_string().contains(VARIABLE)));
     }
 
     #[test]

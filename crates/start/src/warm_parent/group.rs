@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// Moves processes to the control groups of this process; an error is the reason why that
 /// is not possible.
-pub(crate) fn join(processes: &[u32]) -> Result<(), Why> {
-    let failed = |why: io::Error| format!("the control groups cannot be read: {why}");
+pub(crate) fn join(processes: &[u32]) -> Result<(), Reason> {
+    let failed = |why: io::Error| Reason::Groups(why.into());
     let ours = fs::read_to_string("/proc/self/cgroup").map_err(failed)?;
     for &process in processes {
         let of = || fs::read_to_string(format!("/proc/{process}/cgroup"));
@@ -28,17 +28,15 @@ pub(crate) fn join(processes: &[u32]) -> Result<(), Why> {
                 fs::write(directory.join("cgroup.procs"), process.to_string()).ok()
             });
             if moved.is_none() {
-                return Err(OTHER.into());
+                return Err(Reason::OtherGroup);
             }
         }
         if of().map_err(failed)? != ours {
-            return Err(OTHER.into());
+            return Err(Reason::OtherGroup);
         }
     }
     Ok(())
 }
-
-const OTHER: &str = "the warm parent is in another control group and cannot be moved to this one";
 
 /// The directory of a line of `/proc/self/cgroup`: a number, controllers and a path.
 fn directory(line: &str, mounts: &str) -> Option<PathBuf> {

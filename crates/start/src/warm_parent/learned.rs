@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use preheat_host::files;
 
-use crate::invocation::{Main, Why};
+use crate::invocation::Main;
+use crate::reason::Reason;
 use crate::warm_parent::own::{self, Own};
 
 /// Knowledge from earlier starts of a program.
@@ -158,13 +159,11 @@ impl Learned {
     }
 
     /// The instructions for a parent of this program, or the reason why there can be none.
-    pub(crate) fn ahead(&self, main: &Main) -> Result<Ahead, Why> {
+    pub(crate) fn ahead(&self, main: &Main) -> Result<Ahead, Reason> {
         let uses = |name: &&&str| self.modules.iter().any(|m| m.name == name.as_bytes());
         if let Some(name) = BENDERS.iter().find(uses) {
             let package = name.split('.').next().unwrap_or(name);
-            return Err(format!(
-                "it uses {package}, which must be imported before the modules that it changes"
-            ));
+            return Err(Reason::ChangesModules(package.to_owned()));
         }
         let Own { files, absent } = self.own(main);
         let own: Vec<PathBuf> = files.into_iter().collect();
@@ -393,6 +392,7 @@ mod tests {
         assert!(
             with.ahead(&code(""))
                 .expect_err("it cannot")
+                .to_string()
                 .contains("gevent")
         );
     }

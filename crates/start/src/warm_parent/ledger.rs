@@ -13,8 +13,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
+
 use crate::identity::name;
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// The number of bytes that are compared of a file in /proc or /sys.
 const LONGEST: u64 = 1 << 18;
@@ -397,33 +399,23 @@ impl Inputs {
     }
 
     /// Checks that no stream that the imports checked with `isatty` is a terminal now.
-    pub(crate) fn suit(&self, terminals: &[libc::c_int]) -> Result<(), Why> {
+    pub(crate) fn suit(&self, terminals: &[libc::c_int]) -> Result<(), Reason> {
         match self.streams.iter().find(|fd| terminals.contains(fd)) {
-            Some(fd) => Err(format!(
-                "its modules check whether descriptor {fd} is a terminal, which it is now"
-            )),
+            Some(fd) => Err(Reason::Terminal(*fd)),
             None => Ok(()),
         }
     }
 }
 
 /// An input that has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Changed {
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Changed {
     /// A path, with true if it did not exist before.
+    #[error("{} {}", .0.display(), if *.1 { "did not exist before" } else { "has changed" })]
     Path(PathBuf, bool),
     /// The host name or the kernel.
+    #[error("the host name or the kernel has changed")]
     Host,
-}
-
-impl Changed {
-    pub(crate) fn sentence(&self) -> Why {
-        match self {
-            Changed::Path(path, true) => format!("{} did not exist before", path.display()),
-            Changed::Path(path, false) => format!("{} has changed", path.display()),
-            Changed::Host => "the host name or the kernel has changed".into(),
-        }
-    }
 }
 
 #[cfg(test)]

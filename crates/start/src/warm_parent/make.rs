@@ -25,6 +25,7 @@ use crate::directories::Places;
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::kept_bytecode;
+use crate::reason::Reason;
 use crate::standby::Standbys;
 
 /// The variable that passes instructions to our `sitecustomize`.
@@ -168,7 +169,7 @@ impl Wish<'_> {
         };
         let ahead = match learned.ahead(&self.invocation.main) {
             Ok(ahead) => ahead,
-            Err(why) => return fs::write(self.refusal(), why),
+            Err(why) => return fs::write(self.refusal(), why.stored()),
         };
         make_room(&self.places.run, &replaced);
         // If a parent could not run the program's first lines, create one without them.
@@ -185,7 +186,7 @@ impl Wish<'_> {
                     return Ok(());
                 }
                 Outcome::Acted(why) => {
-                    return fs::write(self.refusal(), format!("one of its modules {why}"));
+                    return fs::write(self.refusal(), Reason::Acted(why).stored());
                 }
             }
         }
@@ -250,9 +251,8 @@ impl Wish<'_> {
             Ok(outcome) => Ok(outcome),
             // The child reads the end of the channel, and exits.
             Err(why) => {
-                let why =
-                    format!("its imports cannot be traced (ptrace: {why}), and so not be verified");
-                fs::write(self.refusal(), why).map(|()| Outcome::Left)
+                let why = Reason::Untraceable(why.into());
+                fs::write(self.refusal(), why.stored()).map(|()| Outcome::Left)
             }
         }
     }

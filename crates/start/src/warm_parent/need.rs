@@ -16,6 +16,7 @@ use super::sandbox::is_shared_with;
 use super::state::{Parent, parents};
 use super::variables::{Asked, Environment, Matters};
 use crate::identity::name;
+use crate::reason::Reason;
 
 /// The largest number of parents per program.
 const MOST_PARENTS: usize = 3;
@@ -61,8 +62,8 @@ impl Wish<'_> {
         }
         if used.is_empty() {
             let (_, why) = &idle[0];
-            let why = format!("{why}, and earlier parents did not match any start either");
-            fs::write(self.refusal(), why)?;
+            let why = Reason::NeverMatches(why.clone().into());
+            fs::write(self.refusal(), why.stored())?;
             return Ok(None);
         }
         let of = if idle.is_empty() { &used } else { &idle };

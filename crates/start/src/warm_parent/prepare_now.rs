@@ -9,7 +9,7 @@ use super::make::Wish;
 use super::sandbox::is_shared_with;
 use super::state::{Parent, parents};
 use crate::identity::name;
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// Creates a parent that matches this start, and waits until it is ready; an error is the
 /// reason why there is none. Calls `told` with progress messages.
@@ -17,13 +17,13 @@ pub(crate) fn prepare_now(
     wish: &Wish<'_>,
     limit: Duration,
     told: &dyn Fn(&str),
-) -> Result<Parent, Why> {
+) -> Result<Parent, Reason> {
     if !wish.learned().exists() {
-        return Err("its imports are unknown until it has been started once".into());
+        return Err(Reason::Unlearned);
     }
     // An explicit request tries again.
     let _ = fs::remove_file(wish.refusal());
-    let failed = |why: io::Error| format!("cannot create a warm parent: {why}");
+    let failed = |why: io::Error| Reason::CannotCreate(why.into());
     let mut lines = Lines {
         from: wish.make_watched().map_err(failed)?,
         until: Instant::now() + limit,
@@ -48,15 +48,11 @@ pub(crate) fn prepare_now(
         }
     }
     if lines.until <= Instant::now() {
-        let seconds = limit.as_secs_f64();
-        return Err(format!(
-            "its warm parent is not ready after {seconds:.0} s; it is still being created"
-        ));
+        return Err(Reason::NotReady(limit.as_secs_f64()));
     }
-    match fs::read_to_string(wish.refusal()) {
-        Ok(why) if !why.is_empty() => Err(why),
-        _ => Err(why_not.unwrap_or_else(|| "its warm parent failed to start".into())),
-    }
+    let refusal = fs::read(wish.refusal()).unwrap_or_default();
+    let stored = Reason::from_stored(&refusal);
+    Err(stored.or(why_not).unwrap_or(Reason::FailedToStart))
 }
 
 /// Reads lines until a deadline.

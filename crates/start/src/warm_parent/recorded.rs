@@ -13,7 +13,8 @@ use preheat_host::files;
 
 use super::learned::put;
 use super::make::Wish;
-use crate::invocation::{Main, Why};
+use crate::invocation::Main;
+use crate::reason::Reason;
 
 /// Names of directories with installed modules.
 const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "lib-dynload"];
@@ -22,13 +23,17 @@ const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "lib-dynload"];
 const PROCESS: [&str; 4] = ["__main__", "__mp_main__", "sitecustomize", "usercustomize"];
 
 /// Stores the modules that the program imports, which were read from some of these files.
-pub(crate) fn learn_from(wish: &Wish<'_>, names: &[String], files: &[PathBuf]) -> Result<(), Why> {
+pub(crate) fn learn_from(
+    wish: &Wish<'_>,
+    names: &[String],
+    files: &[PathBuf],
+) -> Result<(), Reason> {
     if names.is_empty() {
-        return Err("the recording contains no imports".into());
+        return Err(Reason::NoImports);
     }
     let bytes = records(names, files, &wish.invocation.main);
     let written = files::replace(&wish.learned(), &bytes, files::Readers::User);
-    written.map_err(|why| format!("its imports cannot be stored: {why}"))
+    written.map_err(|why| Reason::ImportsUnstored(why.into()))
 }
 
 fn records(names: &[String], files: &[PathBuf], main: &Main) -> Vec<u8> {

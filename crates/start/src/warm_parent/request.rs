@@ -11,7 +11,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use preheat_launch::inherited;
 
-use crate::invocation::{Invocation, Why};
+use crate::invocation::Invocation;
+use crate::reason::Reason;
 
 unsafe extern "C" {
     static environ: *const *const libc::c_char;
@@ -42,12 +43,12 @@ pub(crate) struct Inherited {
 
 impl Inherited {
     /// Captures the state of this process. Nothing may have been opened or changed before.
-    pub(crate) fn look() -> Result<Inherited, Why> {
+    pub(crate) fn look() -> Result<Inherited, Reason> {
         if let Some(why) = crate::background::adopts() {
-            return Err(why.into());
+            return Err(why);
         }
         if has_children() {
-            return Err("it has children, which another process could not wait for".into());
+            return Err(Reason::HasChildren);
         }
         super::sandbox::is_certain()?;
         // The working directory may be unreadable.
@@ -55,27 +56,23 @@ impl Inherited {
             .read(true)
             .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
             .open(".")
-            .map_err(|why| format!("its working directory cannot be opened: {why}"))?;
-        let descriptors = descriptors().map_err(|why| format!("/proc cannot be read: {why}"))?;
+            .map_err(|why| Reason::WorkingDirectory(why.into()))?;
+        let descriptors = descriptors().map_err(|why| Reason::Proc(why.into()))?;
         if descriptors.len() > MOST_DESCRIPTORS {
-            return Err(format!("{} descriptors are open", descriptors.len()));
+            return Err(Reason::ManyDescriptors(descriptors.len()));
         }
         let environment = environment()?;
         if environment.len() > MOST_VARIABLES {
-            return Err(format!("{} variables are set", environment.len()));
+            return Err(Reason::ManyVariables(environment.len()));
         }
         if has_timer() {
-            return Err("an interval timer is running".into());
+            return Err(Reason::IntervalTimer);
         }
         if let Some(fd) = descriptors.iter().find(|&&fd| has_lock(fd)) {
-            return Err(format!(
-                "it holds a lock on the file of descriptor {fd}, which another process cannot hold"
-            ));
+            return Err(Reason::HoldsLock(*fd));
         }
         if environment.iter().any(|(name, _)| name == b"NOTIFY_SOCKET") {
-            return Err(
-                "a service manager expects messages from this process (NOTIFY_SOCKET)".into(),
-            );
+            return Err(Reason::ServiceManager);
         }
         let (blocked, ignored) = signals();
         // SAFETY: both only take numbers; the umask is restored at once, and no other thread
@@ -191,7 +188,7 @@ impl Fields {
 }
 
 /// The whole environment; fails if it has entries that Python would not see unchanged.
-pub(crate) fn environment() -> Result<Variables, Why> {
+pub(crate) fn environment() -> Result<Variables, Reason> {
     let mut found = Variables::new();
     let mut known = HashSet::new();
     // SAFETY: environ is null or an array of strings that ends with a null; nothing
@@ -203,7 +200,7 @@ pub(crate) fn environment() -> Result<Variables, Why> {
             let split = entry.iter().position(|&byte| byte == b'=').unwrap_or(0);
             let name = &entry[..split];
             if name.is_empty() || !known.insert(name) {
-                return Err("its environment has a duplicate or nameless entry".into());
+                return Err(Reason::StrangeEnvironment);
             }
             found.push((name.to_vec(), entry[split + 1..].to_vec()));
             at = at.add(1);

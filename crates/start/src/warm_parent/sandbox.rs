@@ -15,28 +15,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::identity::{NAMESPACES, STATUS};
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// Checks that `process` is in the same sandbox as this one; an error is the reason why not.
-pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
+pub(crate) fn is_shared_with(process: u32) -> Result<(), Reason> {
     let theirs = PathBuf::from(format!("/proc/{process}"));
     let ours = Path::new("/proc/self");
-    let unknown = |what: &str, why: &io::Error| {
-        format!("{what} of the warm parent cannot be read in this sandbox ({why})")
-    };
+    let unknown = |what, why: io::Error| Reason::Unreadable(what, why.into());
     let root = root(&theirs.join("root"));
-    let root = root.map_err(|why| unknown("the root directory", &why))?;
-    let own = self::root(Path::new("/")).map_err(|why| unknown("the root directory", &why))?;
+    let root = root.map_err(|why| unknown("the root directory", why))?;
+    let own = self::root(Path::new("/")).map_err(|why| unknown("the root directory", why))?;
     if root != own {
-        return Err("the warm parent has another root directory".into());
+        return Err(Reason::OtherRoot);
     }
     for file in ["mountinfo", "attr/current"] {
         match (fs::read(theirs.join(file)), fs::read(ours.join(file))) {
             (Ok(theirs), Ok(ours)) if theirs == ours => {}
-            (Ok(_), Ok(_)) => return Err(format!("{file} of the warm parent differs")),
+            (Ok(_), Ok(_)) => return Err(Reason::Differs(file)),
             // Without a security module a process has no label.
             (Err(_), Err(_)) if file == "attr/current" => {}
-            (Err(why), _) | (_, Err(why)) => return Err(unknown(file, &why)),
+            (Err(why), _) | (_, Err(why)) => return Err(unknown(file, why)),
         }
     }
     for link in NAMESPACES {
@@ -45,20 +43,20 @@ pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
             fs::read_link(ours.join(link)),
         ) {
             (Ok(theirs), Ok(ours)) if theirs == ours => {}
-            (Ok(_), Ok(_)) => return Err(format!("the warm parent has another {link}")),
+            (Ok(_), Ok(_)) => return Err(Reason::OtherNamespace(link)),
             // Older kernels have fewer namespaces.
             (Err(one), Err(other)) if is_absent(&one) && is_absent(&other) => {}
-            (Err(why), _) | (_, Err(why)) => return Err(unknown(link, &why)),
+            (Err(why), _) | (_, Err(why)) => return Err(unknown(link, why)),
         }
     }
     let read = |path: &Path| {
         let status = fs::read_to_string(path.join("status"));
-        status.map_err(|why| unknown("the status", &why))
+        status.map_err(|why| unknown("the status", why))
     };
     let (theirs, ours) = (read(&theirs)?, read(ours)?);
     for name in STATUS {
         if field(&theirs, name) != field(&ours, name) {
-            return Err(format!("{name} of the warm parent differs"));
+            return Err(Reason::Differs(name));
         }
     }
     is_filtered_alike(&ours)
@@ -66,9 +64,9 @@ pub(crate) fn is_shared_with(process: u32) -> Result<(), Why> {
 
 /// Checks that other processes can be verified to be in the same sandbox as this one; if
 /// not, no parent can be used.
-pub(crate) fn is_certain() -> Result<(), Why> {
+pub(crate) fn is_certain() -> Result<(), Reason> {
     let status = fs::read_to_string("/proc/self/status");
-    is_filtered_alike(&status.map_err(|why| format!("/proc cannot be read: {why}"))?)
+    is_filtered_alike(&status.map_err(|why| Reason::Proc(why.into()))?)
 }
 
 fn is_absent(why: &io::Error) -> bool {
@@ -79,7 +77,7 @@ fn is_absent(why: &io::Error) -> bool {
 /// those of all processes here. Their contents cannot be read. Filters are inherited and
 /// never removed: a process with as many filters as process 1 of its container has exactly
 /// those that the container was started with, and so has every other such process.
-fn is_filtered_alike(status: &str) -> Result<(), Why> {
+fn is_filtered_alike(status: &str) -> Result<(), Reason> {
     if field(status, "Seccomp") == Some("0") {
         return Ok(());
     }
@@ -88,7 +86,7 @@ fn is_filtered_alike(status: &str) -> Result<(), Why> {
     if count.is_some() && count == field(&first, "Seccomp_filters") {
         return Ok(());
     }
-    Err("it has a system call filter that process 1 does not have".into())
+    Err(Reason::Filtered)
 }
 
 /// The value of a line of `/proc/PID/status`.
@@ -138,7 +136,10 @@ mod tests {
         let here = is_shared_with(std::process::id());
         // The tests may run under a system call filter.
         assert!(
-            here == Ok(()) || here.as_ref().is_err_and(|why| why.contains("filter")),
+            here == Ok(())
+                || here
+                    .as_ref()
+                    .is_err_and(|why| why.to_string().contains("filter")),
             "{here:?}"
         );
         assert!(is_shared_with(u32::MAX).is_err());

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::identity::stamp;
-use crate::invocation::Why;
+use crate::reason::Reason;
 use crate::warm_parent::influence::skeleton;
 use crate::warm_parent::learned;
 use crate::warm_parent::ledger::{Changed, Inputs};
@@ -142,10 +142,10 @@ impl Parent {
         environment: &Environment,
         arguments: &[OsString],
         terminals: &[libc::c_int],
-    ) -> Result<(), Why> {
+    ) -> Result<(), Reason> {
         let is_same = |then: &Vec<Vec<u8>>| arguments.iter().map(|a| a.as_bytes()).eq(then);
         if !self.arguments.as_ref().is_none_or(is_same) {
-            return Err("its modules read its arguments, which have changed".into());
+            return Err(Reason::ArgumentsChanged);
         }
         self.asked.suits(environment)?;
         self.inputs.suit(terminals)
@@ -193,14 +193,11 @@ impl Parent {
     }
 
     /// Checks that everything it has loaded would be loaded unchanged now.
-    pub(crate) fn is_fresh(&self) -> Result<(), Why> {
-        self.inputs.verify().map_err(|changed| changed.sentence())?;
+    pub(crate) fn is_fresh(&self) -> Result<(), Reason> {
+        self.inputs.verify()?;
         for (path, then) in &self.metadata {
             if metadata(path) != *then {
-                return Err(format!(
-                    "the metadata of packages in {} has changed",
-                    path.display()
-                ));
+                return Err(Reason::MetadataChanged(path.clone()));
             }
         }
         Ok(())
@@ -208,7 +205,7 @@ impl Parent {
 
     /// Checks that no changed source file of the program mentions a variable that the imports
     /// have read: the program may now set it before it imports.
-    pub(crate) fn is_unset_by_program(&self) -> Result<(), Why> {
+    pub(crate) fn is_unset_by_program(&self) -> Result<(), Reason> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         let found = changed
             .flat_map(|(path, _)| learned::words_of(path))
@@ -216,25 +213,22 @@ impl Parent {
                 learned::is_of_libraries(word) || self.asked.everything || self.asked.asks_for(word)
             });
         match found {
-            Some(name) => Err(format!(
-                "the program now mentions {}, which its imports read",
-                String::from_utf8_lossy(&name)
-            )),
+            Some(name) => {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                Err(Reason::NowMentions(name))
+            }
             None => Ok(()),
         }
     }
 
     /// Checks that the changed source files of the program have the same code before their
     /// imports.
-    pub(crate) fn is_uninfluenced(&self) -> Result<(), Why> {
+    pub(crate) fn is_uninfluenced(&self) -> Result<(), Reason> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         for (path, _) in changed {
             let known = self.skeletons.iter().find(|(known, _)| known == path);
             if known.is_some_and(|(path, then)| skeleton(path) != *then) {
-                return Err(format!(
-                    "the code before the imports of {} has changed",
-                    path.display()
-                ));
+                return Err(Reason::CodeChanged(path.clone()));
             }
         }
         Ok(())
@@ -242,14 +236,14 @@ impl Parent {
 
     /// Checks that no file in `first`, or in another directory that is searched before the
     /// installed packages, hides a module that was imported ahead.
-    pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Why> {
+    pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Reason> {
         let listed = self.directories.iter().map(PathBuf::as_path);
         let is_own = |path: &&Path| !is_installed(path) && !is_within_packages(path);
         let mut before = listed.filter(is_own).chain([first]);
         before.try_for_each(|path| self.is_hidden_by(path))
     }
 
-    fn is_hidden_by(&self, directory: &Path) -> Result<(), Why> {
+    fn is_hidden_by(&self, directory: &Path) -> Result<(), Reason> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let stem = file
@@ -281,8 +275,8 @@ impl Parent {
                 let path = module.path();
                 // It may be a module of the program, which the next parent will know.
                 return Err(match self.prefix.is_some() || is_absent {
-                    true => Changed::Path(path, true).sentence(),
-                    false => format!("{}{HIDES}", path.display()),
+                    true => Changed::Path(path, true).into(),
+                    false => Reason::Hides(path),
                 });
             }
         }
@@ -317,20 +311,6 @@ fn metadata(directory: &Path) -> String {
 
 /// The prefix of the name for modules that are imported after a line of the program.
 const AFTER: &str = "what is imported after ";
-
-/// The end of a reason, after the path of a file.
-const HIDES: &str = " hides an installed module";
-
-/// Returns true for a reason about a file that hides a module.
-pub(crate) fn is_about_hiding(why: &str) -> bool {
-    why.ends_with(HIDES)
-}
-
-/// Returns true for a reason about a file that hid a module and no longer exists.
-pub(crate) fn is_hidden_no_more(why: &str) -> bool {
-    let path = why.strip_suffix(HIDES);
-    path.is_some_and(|path| !Path::new(path).exists())
-}
 
 /// Returns true for the file suffixes of Python modules.
 fn is_of_modules(ending: &[u8]) -> bool {
@@ -439,13 +419,13 @@ mod tests {
         ] {
             write(name);
             let why = parent.is_hidden(&at).expect_err(name);
-            assert!(!is_hidden_no_more(&why), "{why}");
+            assert!(!why.is_over(), "{why}");
             fs::remove_file(at.join(name)).expect("it goes");
-            assert!(is_hidden_no_more(&why), "{why}");
+            assert!(why.is_over(), "{why}");
         }
-        assert!(!is_hidden_no_more("it failed to start"));
         fs::write(&file, "22").expect("it is written");
-        assert!(parent.is_fresh().expect_err("it is stale").contains("m.py"));
+        let stale = parent.is_fresh().expect_err("it is stale");
+        assert!(stale.to_string().contains("m.py"), "{stale}");
         fs::remove_dir_all(&at).expect("it goes");
     }
 

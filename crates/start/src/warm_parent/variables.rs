@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::invocation::Why;
+use crate::reason::Reason;
 
 /// Prefixes of variables that matter even if no Python code has read them: the interpreter,
 /// the loader and libraries read them in native code.
@@ -80,12 +80,12 @@ pub(crate) enum Matters {
 
 impl Asked {
     /// Checks that no variable that matters has changed; an error names the first that has.
-    pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Why> {
+    pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Reason> {
         match self.differing(environment).next() {
-            Some((name, _)) => Err(format!(
-                "{} has another value than in the warm parent",
-                String::from_utf8_lossy(name)
-            )),
+            Some((name, _)) => {
+                let name = String::from_utf8_lossy(name).into_owned();
+                Err(Reason::VariableChanged(name))
+            }
             None => Ok(()),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(differing(&asked, wrong)[0], (name.to_owned(), how));
             let why = asked.suits(&environment(wrong)).expect_err("it differs");
-            assert!(why.starts_with(name), "{why}");
+            assert!(why.to_string().starts_with(name), "{why}");
         }
     }
 

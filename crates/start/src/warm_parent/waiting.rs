@@ -13,7 +13,7 @@ use super::list::memory_of;
 use super::request::Fields;
 use super::socket::Connection;
 use super::state::{Parent, parents};
-use crate::invocation::Why;
+use crate::reason::Reason;
 use crate::standby::{Standbys, Use};
 
 /// The time that the spare child has to answer when no start is waiting.
@@ -135,29 +135,28 @@ impl Standbys {
     }
 
     /// Why there is none for this start.
-    pub(crate) fn why_none(&self, parent: &Parent) -> Why {
+    pub(crate) fn why_none(&self, parent: &Parent) -> Reason {
         if let Err(why) = self.known() {
             return why;
         }
         let (all, own) = (of_parent(parent), self.key());
         if all.iter().any(|it| it.key == own) {
-            return "it is being prepared".into();
+            return Reason::BeingPrepared;
         }
         let refusal = fs::read_to_string(self.refusal()).unwrap_or_default();
         match refusal.split_once('\n') {
-            Some((key, why)) if key == own => why.to_owned(),
-            _ if all.is_empty() => "none is prepared yet".into(),
-            _ => "those that wait were prepared for other devices, variables or another driver"
-                .into(),
+            Some((key, why)) if key == own => Reason::Answered(why.to_owned()),
+            _ if all.is_empty() => Reason::NonePrepared,
+            _ => Reason::OthersPrepared,
         }
     }
 
     /// Has standbys prepared until `count` exist; or why not.
-    pub(crate) fn prepare(&self, parent: &Parent, count: usize) -> Result<(), Why> {
+    pub(crate) fn prepare(&self, parent: &Parent, count: usize) -> Result<(), Reason> {
         let known = self.known()?;
         // So that two clients do not ask for the same one.
         let lock = lock_file(&self.run.join(format!("{}-standby.lock", self.name)));
-        let _lock = lock.map_err(|why| format!("its lock cannot be opened: {why}"))?;
+        let _lock = lock.map_err(|why| Reason::StandbyLock(why.into()))?;
         let key = self.key();
         let there = of_parent(parent);
         let there = there.iter().filter(|it| it.key == key).count();
@@ -168,20 +167,20 @@ impl Standbys {
     }
 
     /// The same for a parent that is right for this program, which may still be coming up.
-    pub(crate) fn prepare_soon(&self, suits: &dyn Fn(&Parent) -> bool) -> Result<(), Why> {
+    pub(crate) fn prepare_soon(&self, suits: &dyn Fn(&Parent) -> bool) -> Result<(), Reason> {
         let until = Instant::now() + COMES_UP;
         loop {
             let found = parents(&self.run, &self.name).into_iter().find(suits);
             match found {
                 Some(parent) => return self.prepare(&parent, self.asked.count),
-                None if Instant::now() > until => return Err("there is no warm parent".into()),
+                None if Instant::now() > until => return Err(Reason::NoParent),
                 None => std::thread::sleep(POLL_EVERY),
             }
         }
     }
 
     /// Waits until as many as asked for are ready; or why they are not.
-    pub(crate) fn wait(&self, parent: &Parent, limit: Duration) -> Result<(), Why> {
+    pub(crate) fn wait(&self, parent: &Parent, limit: Duration) -> Result<(), Reason> {
         let (until, key) = (Instant::now() + limit, self.key());
         loop {
             if self.ready(parent).len() >= self.asked.count {
@@ -194,20 +193,19 @@ impl Standbys {
                 return Err(self.why_none(parent));
             }
             if Instant::now() > until {
-                let seconds = limit.as_secs_f64();
-                return Err(format!("it is not ready after {seconds:.0} s"));
+                return Err(Reason::StandbyNotReady(limit.as_secs_f64()));
             }
             std::thread::sleep(POLL_EVERY);
         }
     }
 
-    fn ask(&self, parent: &Parent, known: &Use) -> Result<(), Why> {
-        let failed = |why: io::Error| format!("the warm parent does not answer ({why})");
+    fn ask(&self, parent: &Parent, known: &Use) -> Result<(), Reason> {
+        let failed = |why: io::Error| Reason::Silent(why.into());
         let before: Vec<u32> = of_parent(parent).iter().map(|it| it.process).collect();
         let until = Instant::now() + PATIENCE;
         let mut connection = Connection::open(&parent.socket, until).map_err(failed)?;
         if !connection.is_with(parent.process) {
-            return Err("another process is in the place of the warm parent".into());
+            return Err(Reason::Replaced);
         }
         connection.line().map_err(failed)?;
         let _ = fs::remove_file(self.refusal());
@@ -226,8 +224,8 @@ impl Standbys {
     }
 
     /// As `python/standby.py` reads it.
-    fn request(&self, known: &Use) -> Result<Vec<u8>, Why> {
-        let shim = preheat_launch::kept_recorder().map_err(|why| why.to_string())?;
+    fn request(&self, known: &Use) -> Result<Vec<u8>, Reason> {
+        let shim = preheat_launch::kept_recorder()?;
         let devices: Vec<String> = known.devices.iter().map(u32::to_string).collect();
         let mut fields = Fields::new(b"standby");
         fields.put(self.asked.form.to_string().as_bytes());
