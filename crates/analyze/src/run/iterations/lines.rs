@@ -203,44 +203,58 @@ const MARKS: [What; 10] = [
 /// an iteration, so after a warm-up the first one begins with the end of the previous step.
 fn marks_begin(start: &Seen, process: usize) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
-    let lines = &start.trace.lines;
-    let what = (MARKS.into_iter()).find(|what| first_mark(facts, *what, lines).is_some())?;
-    let (marks, first, before) = first_mark(facts, what, lines)?;
+    let of = |what: What| Marks::of(facts, what, &start.trace.lines);
+    let (what, marks) = (MARKS.into_iter()).find_map(|what| Some((what, of(what)?)))?;
     let begin = match what {
-        What::OptimizerStep if first > 0 => marks[first - 1].1,
+        What::OptimizerStep if marks.first > 0 => marks.all[marks.first - 1].1,
         What::OptimizerStep => {
-            let call = first_mark(facts, What::ModelCall, lines);
-            let call = call.map_or(u64::MAX, |(calls, first, _)| calls[first].0);
-            call.min(marks[first].0)
+            let call = of(What::ModelCall).map_or(u64::MAX, |calls| calls.begin());
+            call.min(marks.begin())
         }
-        _ => marks[first].0,
+        _ => marks.begin(),
     };
-    Some(Repeated { begin, before })
+    Some(Repeated {
+        begin,
+        before: marks.before,
+    })
 }
 
-/// The marks of this type in order, the index of the one that begins the first iteration,
-/// and the number of repetitions before it.
-fn first_mark(facts: &Facts, what: What, lines: &[u64]) -> Option<(Vec<(u64, u64)>, usize, usize)> {
-    if facts.count_in_all(what) == 0 {
-        return None;
+/// The steps or calls of a type.
+struct Marks {
+    /// Begin and end of each, in order.
+    all: Vec<(u64, u64)>,
+    /// The index of the one that begins the first iteration.
+    first: usize,
+    /// The number of iterations before it.
+    before: usize,
+}
+
+impl Marks {
+    /// The marks of this type, if they repeat between lines.
+    fn of(facts: &Facts, what: What, lines: &[u64]) -> Option<Marks> {
+        if facts.count_in_all(what) == 0 {
+            return None;
+        }
+        let spans = (facts.process.threads.iter()).flat_map(|thread| &thread.spans);
+        let mut all: Vec<(u64, u64)> = spans
+            .filter(|span| span.what == what)
+            .map(|span| (span.begin, span.end))
+            .collect();
+        all.sort_unstable();
+        let middles: Vec<u64> = (all.iter())
+            .map(|(begin, end)| begin + end.saturating_sub(*begin) / 2)
+            .collect();
+        // The recorder stops to hook model calls after some steps.
+        let last = *middles.last()?;
+        let with_marks = lines.partition_point(|line| *line < last) + 1;
+        let lines = &lines[..with_marks.min(lines.len())];
+        let (first, before) = first_of_rare(lines, &middles)?;
+        Some(Marks { all, first, before })
     }
-    let spans = (facts.process.threads.iter()).flat_map(|thread| &thread.spans);
-    let mut marks: Vec<(u64, u64)> = spans
-        .filter(|span| span.what == what)
-        .map(|span| (span.begin, span.end))
-        .collect();
-    marks.sort_unstable();
-    let middles: Vec<u64> = (marks.iter())
-        .map(|(begin, end)| begin + end.saturating_sub(*begin) / 2)
-        .collect();
-    // The recorder stops to hook model calls after some steps.
-    let last = *middles.last()?;
-    let lines = &lines[..lines
-        .partition_point(|line| *line < last)
-        .saturating_add(1)
-        .min(lines.len())];
-    let (first, before) = first_of_rare(lines, &middles)?;
-    Some((marks, first, before))
+
+    fn begin(&self) -> u64 {
+        self.all[self.first].0
+    }
 }
 
 /// The begin according to kernel launches: as many as between later lines, after the
