@@ -3,7 +3,9 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::trace::{Clock, Reading};
-use preheat_model::run::{Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers};
+use preheat_model::run::{
+    AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
+};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -17,7 +19,18 @@ fn timed(
     differences: &[(u32, u32)],
     bodies: &[(u32, u32, u32)],
 ) -> RunReport {
+    timed_with(readings, differences, bodies, |_| {})
+}
+
+/// Like [`timed`], for a program that does more.
+fn timed_with(
+    readings: &[(f64, &str)],
+    differences: &[(u32, u32)],
+    bodies: &[(u32, u32, u32)],
+    more: impl Fn(&mut Program),
+) -> RunReport {
     let mut p = Program::python(100);
+    more(&mut p);
     for (at, place) in readings {
         let place = p.text(&place.replace(' ', "\0"));
         p.process.readings.push(Reading {
@@ -49,6 +62,37 @@ fn timed(
     let found = analyze(&recording);
     check(&found);
     found.report
+}
+
+#[test]
+fn device_work_that_a_region_did_not_wait_for_is_timed_by_the_next_synchronization() {
+    let unfinished = |more: &dyn Fn(&mut Program)| {
+        let readings = [(100.0, "a.py 3 <module>"), (110.0, "a.py 5 <module>")];
+        let report = timed_with(&readings, &[(3, 5)], &[], |p| {
+            p.launch("kernel", (102.0, 103.0));
+            more(p);
+        });
+        let found = report.regions[0]
+            .unfinished
+            .expect("it is not synchronized");
+        assert_eq!(found.launches, 1);
+        (found.then.unwrap(), found.seconds)
+    };
+    let (then, seconds) = unfinished(&|p| p.call("cuStreamSynchronize", (111.0, 115.0)));
+    assert_eq!(then, AfterReading::Waited);
+    close(seconds.unwrap(), 0.005);
+    // Another kernel is launched before the synchronization.
+    let (then, seconds) = unfinished(&|p| {
+        p.launch("kernel", (112.0, 113.0));
+        p.call("cuStreamSynchronize", (114.0, 120.0));
+    });
+    assert_eq!(then, AfterReading::Later);
+    close(seconds.unwrap(), 0.01);
+    // The synchronization returns at once: the device was done before it.
+    let (then, seconds) = unfinished(&|p| p.call("cuStreamSynchronize", (112.0, 112.005)));
+    assert_eq!(then, AfterReading::Later);
+    close(seconds.unwrap(), 0.002_005);
+    assert_eq!(unfinished(&|_| {}), (AfterReading::Never, None));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use preheat_model::run::{Cause, Item, IterationsBy, RemedyGroup, RunReport};
+use preheat_model::run::{AfterReading, Cause, Item, IterationsBy, RemedyGroup, RunReport};
 
 mod support;
 use support::{Directory, preheat, run, unpack};
@@ -207,7 +207,9 @@ fn two_training_iterations_that_the_program_times() {
         .max_by(|a, b| a.seconds.total_cmp(&b.seconds));
     assert_eq!(largest.unwrap().cause, Cause::KernelLoading);
     // It does not synchronize.
-    assert!(region.unfinished.unwrap().launches > 5);
+    let unfinished = region.unfinished.unwrap();
+    assert!(unfinished.launches > 5);
+    assert_eq!(unfinished.then, Some(AfterReading::Never));
 }
 
 #[test]
@@ -224,7 +226,12 @@ fn two_launches_from_cpp() {
     agrees(&report, &printed, 1e-7);
     assert_eq!(report.iterations_by, IterationsBy::Timers);
     assert_eq!(report.regions[0].name, "launch.cu:27–29");
-    assert_eq!(report.regions[0].unfinished.unwrap().launches, 1);
+    // The second kernel is launched before the program waits for both.
+    let unfinished = report.regions[0].unfinished.unwrap();
+    assert_eq!(unfinished.launches, 1);
+    assert_eq!(unfinished.then, Some(AfterReading::Later));
+    let seconds = unfinished.seconds.expect("it is bounded");
+    assert!((20e-6..30e-6).contains(&seconds), "{seconds}");
 }
 
 #[test]

@@ -26,8 +26,8 @@ pub use manifest::{
 pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
-    CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport, HostBytes, HostItem,
-    HostMemory, HostPart, HostProcess, HostUse, Item, IterationsBy, Later, MarkReport,
+    AfterReading, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport, HostBytes,
+    HostItem, HostMemory, HostPart, HostProcess, HostUse, Item, IterationsBy, Later, MarkReport,
     MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup, RepeatReport,
     RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };

@@ -222,8 +222,24 @@ pub struct MarkReport {
 pub struct Unfinished {
     /// Kernels that were launched and not waited for.
     pub launches: u64,
-    /// Seconds until the device was done, if the program then waited for it.
+    /// Seconds until the device was done, if the program waited for it afterwards; an upper
+    /// bound unless it did so at once.
     pub seconds: Option<f64>,
+    /// What the program did next; none in older documents, whose `seconds` are never bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<AfterReading>,
+}
+
+/// What a program did after it read a clock while the device was working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterReading {
+    /// It waited for the device.
+    Waited,
+    /// It waited for the device after other work, or found it done.
+    Later,
+    /// It never waited for the device.
+    Never,
 }
 
 /// A cause and its seconds.

@@ -2,8 +2,8 @@
 //! causes, and the class of the iterations.
 
 use preheat_model::run::{
-    Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RepeatReport, RunReport, Rung,
-    Temperature, Unfinished,
+    AfterReading, Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RepeatReport,
+    RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
@@ -264,9 +264,17 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
         usize::try_from(unfinished.launches).unwrap_or(usize::MAX),
         "kernel",
     );
-    let more = unfinished.seconds.map_or(String::new(), |seconds| {
-        format!("; the device needed {} more", duration(seconds))
-    });
+    let more = match (unfinished.seconds, unfinished.then) {
+        (Some(bound), Some(AfterReading::Later)) => {
+            format!("; the device needed at most {} more", duration(bound))
+        }
+        (Some(seconds), _) => format!("; the device needed {} more", duration(seconds)),
+        (None, Some(AfterReading::Never)) => {
+            "; the program never waits for the device, so the time they still needed is not known"
+                .to_owned()
+        }
+        (None, _) => String::new(),
+    };
     format!("Not synchronized: the clock was read without waiting for {kernels}{more}.")
 }
 

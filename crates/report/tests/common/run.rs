@@ -176,6 +176,7 @@ pub fn twice() -> RunReport {
         unfinished: Some(Unfinished {
             launches: 3,
             seconds: None,
+            then: None,
         }),
         paired_by_order: false,
         repeats: None,

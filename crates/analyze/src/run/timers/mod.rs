@@ -15,6 +15,7 @@ mod regions;
 mod site;
 mod source;
 mod summary;
+mod unfinished;
 
 pub use body::body;
 pub use place::{Frame, NativeCall, frames, native_calls};

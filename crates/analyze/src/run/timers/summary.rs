@@ -7,11 +7,12 @@ use super::super::examine::seconds;
 use super::super::iterations::Seen;
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
-use super::super::trace::{Clock, What};
-use super::super::{Cause, RegionReport, RepeatReport, Unfinished};
+use super::super::trace::What;
+use super::super::{Cause, RegionReport, RepeatReport};
 use super::pairs::TIMEIT;
 use super::place::Frame;
-use super::regions::{Execution, Region, Regions};
+use super::regions::{Region, Regions};
+use super::unfinished::unfinished;
 use crate::stats::{Interval, interval, paired_ratio};
 
 /// The number of regions to report.
@@ -99,7 +100,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
             .filter(|(from, _)| from.file != TIMEIT)
             .map(|(from, to)| lines(from, to)),
         clock: Some(region.key.clock),
-        unfinished: unfinished(case, region),
+        unfinished: (case.starts.get(case.shown)).and_then(|start| unfinished(start.facts, region)),
         paired_by_order: !region.known,
         firsts: firsts(case, region),
         ..measured(&counted, case.seed)?
@@ -212,55 +213,6 @@ fn causes(start: &Seen, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[
     let mut all = vec![in_seconds(&found.first.causes)];
     all.extend(found.later.iter().map(in_seconds));
     all
-}
-
-/// Device work launched in the first execution of a region and not waited for when its
-/// clock was read.
-fn unfinished(case: &Case, region: &Region) -> Option<Unfinished> {
-    // The device itself timestamps events.
-    if region.key.clock == Clock::CudaEvent {
-        return None;
-    }
-    let Execution {
-        process,
-        begin,
-        end,
-        ..
-    } = *region.executions.first()?;
-    let facts = case.starts[case.shown].facts.get(process)?;
-    let mut launches: Vec<u64> = Vec::new();
-    let mut waited = 0;
-    let mut next_wait: Option<(u64, u64)> = None;
-    let mut next_launch = u64::MAX;
-    for thread in &facts.process.threads {
-        let from = thread.spans.partition_point(|span| span.begin < begin);
-        for span in &thread.spans[from..] {
-            if facts.waits_for_device(span) {
-                if span.end <= end {
-                    waited = waited.max(span.end);
-                } else if next_wait.is_none_or(|other| span.begin < other.0) {
-                    next_wait = Some((span.begin, span.end));
-                }
-            } else if span.what == What::Launch {
-                match span.begin < end {
-                    true => launches.push(span.begin),
-                    false => next_launch = next_launch.min(span.begin),
-                }
-            }
-            // Calls of this thread after a synchronization are irrelevant.
-            if span.begin > end && facts.waits_for_device(span) {
-                break;
-            }
-        }
-    }
-    let launches = launches.iter().filter(|begin| **begin > waited).count() as u64;
-    // If nothing else was launched before the next synchronization, the device was done at
-    // its end.
-    let done = next_wait.filter(|wait| wait.0 < next_launch);
-    (launches > 0).then(|| Unfinished {
-        launches,
-        seconds: done.map(|wait| seconds(wait.1.saturating_sub(end))),
-    })
 }
 
 /// Epochs of a Keras `fit` call, the level above its steps.
