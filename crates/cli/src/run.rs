@@ -2,7 +2,7 @@
 //!
 //! Standard output belongs to the command; preheat prints to standard error.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -183,9 +183,9 @@ fn code(manifest: &Manifest) -> ExitCode {
 }
 
 /// A short name for the command: `train` for `python -u src/train.py`, `serve` for
-/// `python -m serve`, else the name of the program. `preheat start` is named after the
-/// command that it starts.
-pub fn name(command: &[std::ffi::OsString]) -> String {
+/// `python -m serve`, else the name of the program. `preheat start` and `env` are named after
+/// the command that they start.
+pub fn name(command: &[OsString]) -> String {
     let stem = |path: &OsStr| {
         Path::new(path)
             .file_stem()
@@ -200,6 +200,14 @@ pub fn name(command: &[std::ffi::OsString]) -> String {
     let is_start = program == "preheat" && command.get(1).is_some_and(|word| word == "start");
     if let Some(at) = command.iter().position(|word| word == "--")
         && is_start
+    {
+        return name(&command[at + 1..]);
+    }
+    // Options of `env` can have arguments, so it keeps its own name with one.
+    let is_assignment = |word: &OsString| word.to_string_lossy().contains('=');
+    let started = command.iter().skip(1).position(|word| !is_assignment(word));
+    if let ("env", Some(at)) = (program.as_str(), started)
+        && !command[at + 1].to_string_lossy().starts_with('-')
     {
         return name(&command[at + 1..]);
     }
@@ -275,6 +283,9 @@ mod tests {
         assert_eq!(name("python -u src/train.py --epochs 3"), "train");
         assert_eq!(name("bin/preheat start -v -- python train.py"), "train");
         assert_eq!(name("preheat start"), "preheat");
+        assert_eq!(name("/bin/env A=1 B=x.py python train.py"), "train");
+        assert_eq!(name("env -u A python train.py"), "env");
+        assert_eq!(name("env A=1"), "env");
         assert_eq!(name("/usr/bin/python3.11 -m mine.serve"), "mine.serve");
         assert_eq!(name("python -c pass"), "python");
         assert_eq!(name("./build/infer model.onnx"), "infer");
