@@ -18,7 +18,7 @@ pub(crate) use given::prepare;
 pub(crate) use request::{is_requested, take};
 
 use crate::recorder::system::{Errno, process_number};
-use crate::{hooks, loader, start};
+use crate::{background, hooks, loader};
 use request::PLAN;
 use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::mem::{MaybeUninit, transmute};
@@ -53,10 +53,10 @@ pub(crate) fn begin() {
     let _errno = Errno::keep();
     PROCESS.store(process_number(), Ordering::Relaxed);
     given::keep();
-    // SAFETY: the functions live as long as the process; all pointers refer to memory for
-    // what is written, which is initialized before it is read. The thread has no argument.
+    background::wait_at_forks();
+    // SAFETY: all pointers refer to memory for what is written, which is initialized before it
+    // is read. The thread has no argument.
     unsafe {
-        libc::pthread_atfork(Some(before_fork), None, None);
         let mut attributes = MaybeUninit::uninit();
         if libc::pthread_attr_init(attributes.as_mut_ptr()) != 0 {
             return over();
@@ -111,19 +111,6 @@ fn is_this_thread() -> bool {
     THREAD.load(Ordering::Relaxed) == unsafe { libc::pthread_self() } as usize
 }
 
-unsafe extern "C" fn before_fork() {
-    wait();
-}
-
-unsafe extern "C" fn before_exit(_: *mut c_void) {
-    wait();
-}
-
-/// Called when an interpreter exits.
-pub(crate) extern "C" fn wait_at_exit() {
-    wait();
-}
-
 extern "C" fn run(_: *mut c_void) -> *mut c_void {
     // SAFETY: the only memory involved is the name, which the kernel reads.
     unsafe {
@@ -155,9 +142,8 @@ fn initialize() -> Option<()> {
     if driver.is_null() {
         return None;
     }
-    // Runs before the handlers that the library has registered so far.
-    // SAFETY: the function lives as long as the process.
-    unsafe { start::__cxa_atexit(before_exit, null_mut(), null_mut()) };
+    // Before the handlers that the library has registered so far.
+    background::wait_at_end();
     let find = |name: &CStr| {
         let found = loader::real_dlsym(driver, name);
         (!found.is_null()).then(|| hooks::looked_up(name, found))

@@ -10,9 +10,11 @@
 //!
 //! `ahead` and `chain` record nothing: the first initializes the driver in the background,
 //! the second finds the Python that a command becomes, if `preheat start` requests it.
-//! `restore` knows when the GPU of a standby is being restored.
+//! `restore` knows when the GPU of a standby is being restored. `background` makes forks and the
+//! end of the program wait for both.
 
 mod ahead;
+mod background;
 mod callers;
 mod chain;
 pub mod clocks;

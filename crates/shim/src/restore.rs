@@ -7,9 +7,9 @@
 //! being restored, and a fork would copy it halfway.
 
 use crate::ahead::monotonic;
+use crate::background;
 use crate::recorder::system::Errno;
-use crate::start;
-use std::ffi::{c_int, c_long, c_void};
+use std::ffi::{c_int, c_long};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -66,24 +66,8 @@ pub(crate) fn watch(file: c_int) {
         return;
     }
     PAGE.store(page.cast(), Ordering::Release);
-    // SAFETY: the functions live as long as the process: nothing unloads this library.
-    unsafe {
-        libc::pthread_atfork(Some(before_fork), None, None);
-        start::__cxa_atexit(before_exit, null_mut(), null_mut());
-    }
-}
-
-unsafe extern "C" fn before_fork() {
-    wait();
-}
-
-unsafe extern "C" fn before_exit(_: *mut c_void) {
-    wait();
-}
-
-/// Called when an interpreter exits.
-pub(crate) extern "C" fn wait_at_exit() {
-    wait();
+    background::wait_at_forks();
+    background::wait_at_end();
 }
 
 /// Waits until the GPU is usable.

@@ -5,7 +5,7 @@
 
 use crate::environment::variable;
 use crate::recorder::system::{Errno, File};
-use crate::{ahead, chain, clocks, files, loader, python, recorder, restore};
+use crate::{ahead, background, chain, clocks, files, loader, python, recorder};
 use preheat_wire::{Event, Kind, variables};
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
@@ -233,8 +233,7 @@ unsafe extern "C" fn main(
     let code = unsafe {
         transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed))(count, arguments, environment)
     };
-    ahead::wait();
-    restore::wait();
+    background::wait();
     code
 }
 
@@ -244,8 +243,7 @@ unsafe extern "C" fn main(
 /// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: c_int) -> ! {
-    ahead::wait();
-    restore::wait();
+    background::wait();
     let real = files::found(&EXIT, c"exit");
     // SAFETY: the C library's function with the program's own argument; if there is none,
     // the process exits anyway.

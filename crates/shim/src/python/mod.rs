@@ -164,7 +164,7 @@ unsafe extern "C" fn ahead(_: Pointer, arguments: *const Pointer, count: isize) 
     // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[device, driver] = slice(arguments, count) {
-            (api.at_exit)(crate::ahead::wait_at_exit);
+            (api.at_exit)(crate::background::at_interpreter_exit);
             crate::ahead::begin_with(api.value(device), api.bytes(driver));
         }
     }

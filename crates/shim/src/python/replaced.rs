@@ -5,7 +5,7 @@
 use super::api::{Pointer, api};
 use super::clocks::definition;
 use super::{METH_FASTCALL, METH_KEYWORDS, slice};
-use crate::restore;
+use crate::{background, restore};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -53,7 +53,7 @@ pub(super) unsafe extern "C" fn watch(
     unsafe {
         if let &[file, first, second] = slice(arguments, count) {
             restore::watch(api.value(file) as c_int);
-            (api.at_exit)(restore::wait_at_exit);
+            (api.at_exit)(background::at_interpreter_exit);
             let both = METH_FASTCALL | METH_KEYWORDS;
             hook(first, METH_FASTCALL, &EXECV, execv as *mut c_void);
             hook(second, both, &EXECVE, execve as *mut c_void);
