@@ -311,6 +311,16 @@ assert compilation_cache.get_executable_and_time is not real
 assert program(jax) == plain
 # Every executable was used, and the function is the library's own again.
 assert compilation_cache.get_executable_and_time is real
+# JAX 0.11 has another argument, the program's own callbacks.
+class cache:
+    def get_executable_and_time(*asked):
+        return asked
+real, backend = cache.get_executable_and_time, object()
+scope["give"](cache, {"a": "ready", "b": "ready"}, backend)
+assert cache.get_executable_and_time("a", None, backend, [0], ()) == "ready"
+assert cache.get_executable_and_time("b", None, backend, [0], [print])[4] == [print]
+assert cache.get_executable_and_time("b", None, backend, [0]) == "ready"
+assert cache.get_executable_and_time is real
 why = scope["why_no_jax"]
 off = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 assert why(learned, off) is None and "preallocate" in why(learned, {})

@@ -132,13 +132,14 @@ def give(cache, ready, backend):
     """Has the program's first request for each executable answered from memory."""
     real = cache.get_executable_and_time
 
-    def get_executable_and_time(cache_key, compile_options, its_backend, executable_devices):
-        found = ready.pop(cache_key, None)
+    def get_executable_and_time(cache_key, compile_options, its_backend, *rest):
+        # The devices, and since JAX 0.11 the callbacks into the program, which belong to it.
+        found = None if any(rest[1:]) else ready.pop(cache_key, None)
         if not ready:
             cache.get_executable_and_time = real
         if found is not None and its_backend is backend:
             return found
-        return real(cache_key, compile_options, its_backend, executable_devices)
+        return real(cache_key, compile_options, its_backend, *rest)
 
     if ready:
         cache.get_executable_and_time = get_executable_and_time
