@@ -195,7 +195,9 @@ pub enum Reason {
     BeingPrepared,
     #[error("none is prepared yet")]
     NonePrepared,
-    #[error("those that wait were prepared for other devices, variables or another driver")]
+    #[error(
+        "those that wait are of another form, or for other devices, variables or another driver"
+    )]
     OthersPrepared,
     #[error("its lock cannot be opened: {0}")]
     StandbyLock(Io),

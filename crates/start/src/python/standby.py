@@ -165,10 +165,13 @@ class Standby:
             why = frameworks["why_no_jax"](learned["jax"], os.environ)
             if why:
                 raise Unsuitable(why)
-            try:
-                frameworks["bring_up_jax"](sys.modules["jax"], learned["jax"])
-            except Exception as error:
-                raise Unsuitable("JAX cannot use the GPU: %s" % error)
+            # A thread of JAX's backend looks at the driver every few seconds, and crashes while
+            # the GPU is parked: there the program brings up the backend itself.
+            if self.wanted.form == "hot":
+                try:
+                    frameworks["bring_up_jax"](sys.modules["jax"], learned["jax"])
+                except Exception as error:
+                    raise Unsuitable("JAX cannot use the GPU: %s" % error)
         if "cupy" in learned:
             devices = self.wanted.devices
             try:
