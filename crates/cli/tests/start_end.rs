@@ -197,6 +197,9 @@ fn whatever_happens_at_the_end_happens_in_a_warm_start_too() {
     assert_eq!(shown(&[python, "end.py", "exempt"]), "True\n");
     // Exit functions of native code are skipped, unless a library is unknown.
     assert_eq!(shown(&[python, "end.py", "native_handler"]), "");
+    assert_eq!(shown(&[python, "end.py", "closed_socket"]), "");
+    let called = "called by the C library\n";
+    assert_eq!(shown(&[python, "end.py", "open_socket"]), called);
     let code = "import gc, json, numpy; print(gc.get_freeze_count(), len(gc.get_objects()) > 5000)";
     warm.warm_up(&[python, "-c", code], &as_is);
     assert_eq!(shown(&[python, "-c", code]), "0 True\n");

@@ -173,6 +173,21 @@ def native_handler():
     ctypes.CDLL(None)["__cxa_" + "atexit"](handler, b"called by the C library", None)
 
 
+def closed_socket():
+    import socket
+
+    globals()["kept"] = socket.socket()
+    kept.close()
+    native_handler()
+
+
+def open_socket():
+    import socket
+
+    globals()["kept"] = socket.socket()
+    native_handler()
+
+
 def exempt():
     # By a name that is not in this file: else nothing would be exempt.
     print(getattr(gc, "_".join(["get", "freeze", "count"]))() > 0)

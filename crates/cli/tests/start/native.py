@@ -38,3 +38,9 @@ gpu, anonymous = shared(b"/dev/nvidia0"), shared(b"/dev/zero (deleted)")
 assert harmless(gpu) and harmless(gpu, anonymous)
 assert not harmless(anonymous)
 assert not harmless(gpu, shared(b"/dev/shm/mine"))
+# A parked standby has the shim, and a page that the shim shares with the helper.
+native, shim = Native(Plan, []), b"/cache/libpreheat.so"
+lines = library(shim), shared(RESTORE_PAGE)
+assert not any(native.is_harmless(line, True) for line in lines)
+native.know(os.fsdecode(shim))
+assert all(native.is_harmless(line, True) for line in lines)

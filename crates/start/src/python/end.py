@@ -36,6 +36,8 @@ HARMLESS = {
 # back when its last connection closes.
 ACTING = {("sqlite3", "Connection"), ("_sqlite3", "Connection")}
 
+SOCKETS = {("_socket", "socket"), ("socket", "socket")}
+
 # Modules whose weak reference callbacks only maintain tables.
 TABLES = {
     "weakref",
@@ -74,6 +76,13 @@ class End:
         """In the parent, before it forks."""
         if self.is_exempt:
             self.gc.freeze()
+
+    def has_restore(self, shim):
+        """In a parked standby that becomes a program which is not recorded: Python has waited
+        for the restore when the exit functions of native libraries are due, and the shim has
+        nothing else to do then."""
+        if self.native:
+            self.native.know(shim)
 
     def prepare(self):
         """When a child exits, after everything else."""
@@ -195,6 +204,8 @@ class Finalizers:
             return always
         if name in self.changing:
             return self.changing[name]
+        if name in SOCKETS:
+            return is_open_socket
         if type in of.__mro__:
             return has_unseen_objects
         if _weakref.ref in of.__mro__:
@@ -233,6 +244,11 @@ def is_open(file):
         return not file.closed
     except (AttributeError, ValueError):
         return False  # It is not a file, or detached.
+
+
+def is_open_socket(socket):
+    """Returns True for open sockets; the finalizer of a closed one does nothing."""
+    return socket.fileno() != -1
 
 
 class Streams:

@@ -95,6 +95,9 @@ WRITES = ("DEBUG_FILE", "DUMP", "LOG", "PROF", "TRACE")
 # Shared memory without a file, in /proc/self/maps.
 ANONYMOUS = b"/dev/zero (deleted)"
 
+# The page that shows the shim whether the GPU is being restored.
+RESTORE_PAGE = b"/memfd:preheat (deleted)"
+
 # Functions of the C library that the program's files would have to name.
 REGISTERS = (b"__cxa_atexit", b"on_exit", b".atexit(", b"at_quick_exit")
 
@@ -110,6 +113,10 @@ class Native:
             return
         if self.are_harmless():
             self.functions = exit_functions()
+
+    def know(self, shim):
+        """Has the shim and the page that it shares with the helper of a standby count as known."""
+        self.known |= {os.fsencode(os.path.realpath(shim)), RESTORE_PAGE}
 
     def skip(self):
         """In a child that exits: skips exit functions if nothing of them can be observed."""
@@ -138,7 +145,7 @@ class Native:
         if may.endswith(b"s"):
             # The driver of a GPU has such memory too, without a file.
             is_driver = path.startswith(b"/dev/nvidia") or uses_gpu and path == ANONYMOUS
-            return b"w" not in may or is_driver
+            return b"w" not in may or is_driver or path in self.known
         if b"x" not in may or not path.startswith(b"/") or path in self.known:
             return True
         if not is_known(os.fsdecode(path), self.roots):

@@ -66,7 +66,7 @@ def serve(plan, base, found, load, renew, telling):
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
-        parent.renew, parent.load = renew, load
+        parent.renew, parent.load, parent.end = renew, load, end
         parent.learn = lambda use: learn(
             lambda: add(plan.one["learned"], seen, end.prepare, plan.last), use, plan, load
         )

@@ -288,6 +288,8 @@ class Standby:
         except OSError:
             pass  # Standard error may be closed.
         self.helper.close()
+        if self.page is not None and "PREHEAT_DIRECTORY" not in os.environ:
+            self.child.parent.end.has_restore(self.wanted.shim)
 
 
 class Driver:
