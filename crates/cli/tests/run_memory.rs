@@ -109,3 +109,26 @@ fn every_megabyte_is_explained() {
         "{unexplained:#?}"
     );
 }
+
+#[test]
+fn memory_between_samples_counts() {
+    let directory = Directory::new();
+    let Some(python) = require("python", python_with("json")) else {
+        return;
+    };
+    // It ends as soon as it is at its largest.
+    let program = "b = bytearray(b'x') * (48 << 20)";
+    let words = ["-S", "-c", program].map(std::ffi::OsStr::new);
+    let command = [python.as_os_str()].into_iter().chain(words);
+    let report = support::recorded(&directory, &["--starts", "3"], command, &[]);
+    for start in &report.starts {
+        assert!(start.peak_resident > 48 * MIB, "{}", start.peak_resident);
+    }
+    let memory = &report.memory;
+    assert!(memory.resident_peak > 48 * MIB, "{memory:#?}");
+    if let Some(host) = &memory.host {
+        assert!(host.first.total > 48 * MIB, "{host:#?}");
+        let sum: u64 = host.first.parts.iter().map(|part| part.bytes).sum();
+        assert_eq!(sum, host.first.total);
+    }
+}

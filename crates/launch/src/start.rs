@@ -67,6 +67,9 @@ impl Start<'_> {
             let why = "preheat was interrupted before the command was started";
             return Err(LaunchError::Failed(why.into()));
         }
+        // The kernel counts the child's size before `exec`, too: it should be below that of
+        // any command.
+        preheat_host::memory::release_free();
         let pid = self.spawn(command)?;
         let before_exec = clock.read();
         let relay = self.lines.map(|(through, pattern)| {

@@ -100,3 +100,27 @@ fn the_peak_size_of_a_fast_command_is_exact() {
     let bounds = 12 << 20..32 << 20;
     assert!(peaks.iter().all(|peak| bounds.contains(peak)), "{peaks:?}");
 }
+
+#[test]
+fn the_peak_size_of_later_starts_is_that_of_the_command() {
+    let scratch = Scratch::new();
+    // Small and fast: after the first start, this process is larger.
+    let own = "import sys
+text = open('/proc/self/status').read()
+print(text.split('VmHWM:')[1].split()[0], file=open(sys.argv[1], 'a'))";
+    let seen = scratch.recording().with_extension("seen");
+    let file = seen.to_str().expect("a plain path");
+    scratch.output(&["starts=6"], &["python3", "-S", "-c", own, file]);
+    let seen = std::fs::read_to_string(file).expect("the command wrote its size");
+    let seen: Vec<u64> = (seen.lines())
+        .map(|kib| kib.parse::<u64>().expect("a number") << 10)
+        .collect();
+    let starts = scratch.manifest().starts;
+    assert_eq!(seen.len(), starts.len());
+    // At the end of a process, the kernel adds up counters that lag behind by some pages.
+    const LAG: u64 = 1 << 20;
+    for (start, seen) in starts.iter().zip(seen) {
+        let peak = start.peak_resident;
+        assert!(peak + LAG >= seen, "{peak} < {seen}");
+    }
+}

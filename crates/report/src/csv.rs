@@ -38,13 +38,13 @@ impl Table<'_> {
         self.seconds("total", "wall", None, start.wall);
         self.row(
             "total",
-            "peak resident",
+            "peak host memory",
             None,
             "",
             &start.peak_resident.to_string(),
         );
         if let Some(peak) = start.peak_device {
-            self.row("total", "peak device", None, "", &peak.to_string());
+            self.row("total", "peak device memory", None, "", &peak.to_string());
         }
         for part in &start.causes {
             self.seconds("cause", part.cause.as_str(), None, part.seconds);
@@ -107,8 +107,8 @@ mod tests {
         assert!(text.lines().all(|line| line.split(',').count() == 7));
         assert!(text.contains("\n3,process,total,time to first,,8.94,\n"));
         assert!(text.contains("\n2,disk,iteration,iteration,0,0.543,\n"));
-        assert!(text.contains("\n2,disk,total,peak resident,,,3355443200\n"));
-        assert!(text.contains("\n2,disk,total,peak device,,,902823936\n"));
+        assert!(text.contains("\n2,disk,total,peak host memory,,,3355443200\n"));
+        assert!(text.contains("\n2,disk,total,peak device memory,,,902823936\n"));
         assert!(text.contains("\n3,process,cause,program's own CPU time,,0.4199"));
     }
 

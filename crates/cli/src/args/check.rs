@@ -23,7 +23,7 @@ A budget:
   time_to_first = \"2 s\"              also first, steady, excess
   first_ratio = 50                   first / steady
   warmup = 3                         iterations before steady
-  device_memory = \"1 GiB\"            also host_memory; both are peaks
+  device_memory = \"1 GiB\"            peak; also host_memory, of the largest process
   cause.\"python imports\" = \"1.5 s\"   until the end of the first iteration
   starts = 5                         require at least this many starts
   [temperature.disk]                 limits for colder starts
@@ -104,7 +104,7 @@ pub struct LimitArguments {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::DeviceMemory, text))]
     pub device_memory: Option<Limit>,
 
-    /// Peak resident memory
+    /// Peak host memory: the largest resident size of a process
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::HostMemory, text))]
     pub host_memory: Option<Limit>,
 

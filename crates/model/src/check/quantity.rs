@@ -25,7 +25,7 @@ pub enum Quantity {
     Excess,
     /// The peak device memory.
     DeviceMemory,
-    /// The peak resident size.
+    /// Peak host memory: the largest resident size of a process.
     HostMemory,
     /// The time of one cause on the path to the end of the first iteration.
     Cause(Cause),
@@ -84,8 +84,8 @@ impl Quantity {
             Quantity::FirstRatio => "first / steady",
             Quantity::Warmup => "warm-up iterations",
             Quantity::Excess => "excess",
-            Quantity::DeviceMemory => "device memory",
-            Quantity::HostMemory => "host memory",
+            Quantity::DeviceMemory => "peak device memory",
+            Quantity::HostMemory => "peak host memory",
             Quantity::Cause(cause) => cause.as_str(),
         }
     }

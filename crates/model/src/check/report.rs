@@ -99,7 +99,7 @@ pub enum LineKind {
     Excess,
     /// The peak device memory.
     DeviceMemory,
-    /// The peak resident size.
+    /// Peak host memory: the largest resident size of a process.
     HostMemory,
     /// One cause.
     Cause,

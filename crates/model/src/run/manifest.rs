@@ -79,7 +79,7 @@ pub struct StartInfo {
     pub pid: u32,
     /// The exit code; 128 + n for signal n.
     pub exit_code: i32,
-    /// The peak resident size of the command and its children, in bytes.
+    /// Peak host memory: the largest resident size of a process, in bytes.
     pub peak_resident: u64,
     /// Files and bytes evicted from the page cache before it.
     pub evicted: Option<Evicted>,

@@ -319,7 +319,7 @@ pub struct Item {
 pub struct MemoryReport {
     /// Device memory; none if no device was used.
     pub device: Option<DeviceBytes>,
-    /// The peak resident size of the process.
+    /// Peak host memory: the largest resident size of a process.
     pub resident_peak: u64,
     /// Its resident size in the first sample after the first iteration.
     pub resident_first: Option<u64>,
@@ -563,7 +563,7 @@ pub struct StartReport {
     pub causes: Vec<CauseSeconds>,
     /// The duration of each iteration.
     pub iterations: Vec<f64>,
-    /// The peak resident size, in bytes.
+    /// Peak host memory: the largest resident size of a process, in bytes.
     pub peak_resident: u64,
     /// The peak device memory in use, in bytes; none if no device was used, or if unknown.
     #[serde(default)]

@@ -2,8 +2,8 @@
 //! causes, and the class of the iterations.
 
 use preheat_model::run::{
-    AfterReading, Cause, CauseSeconds, FunctionReport, IterationsBy, RegionReport, RepeatReport,
-    RunReport, Rung, Temperature, Unfinished,
+    AfterReading, Cause, CauseSeconds, FunctionReport, HostMemory, IterationsBy, RegionReport,
+    RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
@@ -91,6 +91,15 @@ pub(crate) fn signed(seconds: f64) -> String {
 /// The waiting time of an item, if it is large enough to show.
 pub(crate) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
     waiting.filter(|waiting| *waiting >= SHOWN_WAITING * seconds.max(f64::MIN_POSITIVE))
+}
+
+/// The name of peak host memory beside a list of uses. That is of all processes together, and
+/// the peak is that of the largest process, so it may be smaller.
+pub(crate) fn peak_name(host: &HostMemory) -> &'static str {
+    match host.first.processes.len() {
+        0 | 1 => "peak",
+        _ => "peak of one process",
+    }
 }
 
 /// Page-locked memory, if it is large enough to show.

@@ -27,16 +27,28 @@ const SMALLEST_GROWTH: u64 = 100;
 pub(super) type Items = BTreeMap<(HostUse, String), f64>;
 
 /// The use of host memory in the shown start; none if it was not sampled. A program that has
-/// ended has no memory, so one without iterations is shown at its peak.
-pub(super) fn report(start: &Seen, examined: &Examined, first: u64) -> Option<HostMemory> {
-    let at = |time| at(start, examined, time);
+/// ended has no memory, so one without iterations is shown at its peak. `resident_peak` is the
+/// largest size of a process as the kernel reports it: a short program grows between samples.
+pub(super) fn report(
+    start: &Seen,
+    examined: &Examined,
+    first: u64,
+    resident_peak: u64,
+) -> Option<HostMemory> {
+    let at = |time, least| at(start, examined, time, least);
     let trace = start.trace;
     if examined.iterations.is_empty() {
-        let first = peak(trace, 0).and_then(at)?;
+        let first = at(peak(trace, 0)?, resident_peak)?;
         return Some(HostMemory { first, peak: None });
     }
-    let at_first = at(first)?;
-    let peak = peak(trace, first).and_then(at);
+    // Without a sample after the first iteration, the last one may be too small.
+    let process = examined.thread.map(|thread| &trace.processes[thread.0]);
+    let is_sampled = process.is_some_and(|process| {
+        let after = process.samples.iter().filter(|sample| sample.time >= first);
+        after.take(1).any(|sample| sample.resident > 0)
+    });
+    let at_first = at(first, if is_sampled { 0 } else { resident_peak })?;
+    let peak = peak(trace, first).and_then(|time| at(time, 0));
     let least = at_first.total + at_first.total / SMALLEST_GROWTH;
     Some(HostMemory {
         peak: peak.filter(|peak| peak.total > least),
@@ -44,20 +56,26 @@ pub(super) fn report(start: &Seen, examined: &Examined, first: u64) -> Option<Ho
     })
 }
 
-/// The memory of all processes at a time.
-fn at(start: &Seen, examined: &Examined, time: u64) -> Option<HostBytes> {
+/// The memory of all processes at a time, of which the largest has at least `least` bytes.
+fn at(start: &Seen, examined: &Examined, time: u64, least: u64) -> Option<HostBytes> {
     let mut items = Items::new();
     let mut processes: Vec<(HostProcess, f64)> = Vec::new();
-    for (index, process) in start.trace.processes.iter().enumerate() {
-        let Some(size) = size(process, time) else {
-            continue;
-        };
+    let sizes: Vec<(usize, &Process, ProcessSample)> = (start.trace.processes.iter().enumerate())
+        .filter_map(|(index, process)| Some((index, process, size(process, time)?)))
+        .collect();
+    let largest = sizes.iter().max_by_key(|(_, _, size)| size.resident);
+    let largest = largest.map(|(index, _, size)| (*index, least.saturating_sub(size.resident)));
+    for (index, process, size) in sizes {
         let on_path = examined.thread.filter(|thread| thread.0 == index);
         let grown = match on_path {
             Some((_, thread)) => Growth::new(start, examined, process, thread).until(size.time),
             None => Items::from([((HostUse::Program, display_name(process)), 1.0)]),
         };
-        let own = of_process(start.trace, process, &size, grown);
+        let mut own = of_process(start.trace, process, &size, grown);
+        if let Some((_, missing)) = largest.filter(|(of, missing)| *of == index && *missing > 0) {
+            let name = "memory that was not sampled".to_owned();
+            own.insert((HostUse::Unexplained, name), missing as f64);
+        }
         let sum: f64 = own.values().sum();
         for (key, bytes) in own {
             *items.entry(key).or_default() += bytes;

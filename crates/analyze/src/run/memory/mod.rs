@@ -47,7 +47,7 @@ pub(super) fn report(
     let live = Live::of(facts);
     report.pinned = live.at(until).pinned;
     report.device = device(facts, &live, examined, until);
-    report.host = host::report(start, examined, until);
+    report.host = host::report(start, examined, until, report.resident_peak);
     report
 }
 

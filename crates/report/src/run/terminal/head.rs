@@ -3,7 +3,7 @@
 
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
-use super::super::words::{counted, in_order, pinned, ratio_span, shape, starts, time};
+use super::super::words::{counted, in_order, peak_name, pinned, ratio_span, shape, starts, time};
 use crate::html::command::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
@@ -212,8 +212,11 @@ fn host_row(report: &RunReport, host: &HostMemory) -> Row {
     let mut words: Vec<String> = seen
         .map(|part| format!("{}{TIE}{}", part.usage.name(), short.number(part.bytes)))
         .collect();
-    let peak = host.peak.as_ref().map(|peak| peak.total);
-    words.extend(peak.map(|peak| format!("peak{TIE}{}", short.number(peak))));
+    let peak = peak_name(host).replace(' ', &TIE.to_string());
+    words.push(format!(
+        "{peak}{TIE}{}",
+        short.number(report.memory.resident_peak)
+    ));
     let pinned = pinned(report.memory.pinned);
     words.extend(pinned.map(|size| format!("pinned{TIE}{}", short.number(size))));
     Row {
@@ -226,7 +229,7 @@ fn host_row(report: &RunReport, host: &HostMemory) -> Row {
 /// Resident memory alone, of recordings without its use.
 fn resident_row(report: &RunReport) -> Row {
     let memory = &report.memory;
-    let mut host = vec!["peak resident".to_owned()];
+    let mut host = vec!["peak".to_owned()];
     if let Some(resident) = memory.resident_first {
         host.push(format!("{} after the first iteration", bytes(resident)));
     }

@@ -9,7 +9,7 @@ use super::super::words::first_of;
 use crate::html::command::command_line;
 use crate::html::cut::cut;
 use crate::html::escape::escape;
-use crate::run::words::{counted, in_order, ratio_span, shape, time_span, too_few};
+use crate::run::words::{counted, in_order, peak_name, ratio_span, shape, time_span, too_few};
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
 /// Renders the header.
@@ -154,16 +154,19 @@ fn host(report: &RunReport) -> String {
     let memory = &report.memory;
     let (total, words) = match (&memory.host, memory.resident_first) {
         (Some(host), _) => {
-            let peak = host.peak.as_ref();
-            let peak = peak.map(|peak| format!(", peak {}", bytes(peak.total)));
-            let words = format!("at {}{}", first_of(report), peak.unwrap_or_default());
+            let peak = peak_name(host);
+            let words = format!(
+                "at {}, {peak} {}",
+                first_of(report),
+                bytes(memory.resident_peak)
+            );
             (host.first.total, words)
         }
         (None, Some(first)) => {
-            let words = format!("peak resident; {} at {}", bytes(first), first_of(report));
+            let words = format!("peak; {} at {}", bytes(first), first_of(report));
             (memory.resident_peak, words)
         }
-        (None, None) => (memory.resident_peak, "peak resident".to_owned()),
+        (None, None) => (memory.resident_peak, "peak".to_owned()),
     };
     let more = format!("{words}. No device was used.");
     tile("host memory", &bytes(total), &more)

@@ -46,7 +46,7 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
         .collect();
     html.push_str(&grid(&figures));
     let mut lead = format!(
-        "The peak resident size on the host was {}",
+        "Peak host memory, the largest resident size of a process, was {}",
         bytes(memory.resident_peak)
     );
     if let Some(size) = pinned(memory.pinned) {

@@ -120,7 +120,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
         "to the end",
         "exit code",
         "iterations",
-        "peak resident size",
+        "peak host memory",
     ];
     head.extend(evicted.then_some("evicted"));
     let mut data = Table::new(&head);
