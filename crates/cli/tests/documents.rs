@@ -70,6 +70,38 @@ fn every_command_in_the_tutorial_works_in_a_clone() {
     execute(&commands, &python, &[("BATCH", "1"), ("ITERATIONS", "4")]);
 }
 
+/// The tutorial quotes the report of a kept recording; a line with only `…` stands for others.
+#[test]
+fn the_output_in_the_tutorial_is_real() {
+    let kept = "docs/results/h200/resnet50-infer.json";
+    let said = run(support::preheat()
+        .args(["report", kept])
+        .env("COLUMNS", "80")
+        .current_dir(root()));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report: Vec<&str> = said.out.lines().map(str::trim_end).collect();
+    let text = fs::read_to_string(root().join("docs/tutorial.md")).expect("the tutorial");
+    assert!(text.contains(kept), "the tutorial names the recording");
+    let blocks: Vec<&str> = text.split("```text\n").skip(1).collect();
+    assert!(blocks.len() >= 4, "{text}");
+    for block in blocks {
+        let block = block.split("```").next().unwrap_or_default();
+        let mut rest = report.as_slice();
+        let mut may_skip = true;
+        for line in block.lines() {
+            if line.trim() == "…" {
+                may_skip = true;
+                continue;
+            }
+            let found = rest.iter().position(|is| *is == line);
+            let found = found.filter(|at| may_skip || *at == 0);
+            let at = found.unwrap_or_else(|| panic!("`{line}` does not follow in the report"));
+            rest = &rest[at + 1..];
+            may_skip = false;
+        }
+    }
+}
+
 /// Executes commands in a directory that has the examples, as in a clone.
 fn execute(commands: &[String], python: &Path, variables: &[(&str, &str)]) {
     let directory = Directory::new();
