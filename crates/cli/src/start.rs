@@ -4,10 +4,7 @@
 //! asked to.
 
 mod caches;
-mod kinds;
-mod made;
 mod measure;
-mod observations;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -111,7 +108,7 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
     })?;
     if let Ok(known) = Known::of(&arguments.command) {
         // The observations are for remedies chosen by a measurement; there may be none.
-        let _ = known.saw(&observations::seen(&read));
+        let _ = known.saw(&preheat_start::measurement::observed(&read));
     }
     let (names, files) = preheat_trace::imports(&read.starts);
     Ok(Imports { names, files })

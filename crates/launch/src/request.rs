@@ -19,6 +19,7 @@ pub const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
 /// A command, and how to run it.
+#[derive(Clone)]
 pub struct Request<'a> {
     /// The command: a program and its arguments.
     pub command: Vec<OsString>,

@@ -21,6 +21,7 @@ mod identity;
 mod invocation;
 mod kept_bytecode;
 pub mod kept_caches;
+pub mod measurement;
 mod overlapped_init;
 mod plain;
 mod prefetch;

@@ -1,10 +1,6 @@
-//! `preheat start --measure`: records a plain start → finds the remedies that apply →
-//! interleaves starts of all configurations → keeps the remedies that help.
-//!
-//! Each configuration is a separate command, `preheat start --only … -- CMD`, recorded like
-//! any other program. Plain and remedied starts thus differ only in the remedies.
+//! `preheat start --measure`: flags → recorded starts of all configurations → analysis →
+//! renderings, and the remedies that help are kept.
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -16,16 +12,14 @@ use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, analyze};
 use preheat_analyze::tried::{Variant, try_out};
 use preheat_host::interrupt::interrupted;
-use preheat_launch::{LaunchError, Request, record, record_in_turn};
-use preheat_model::run::{Manifest, RunReport, Temperature};
+use preheat_launch::{LaunchError, Request};
+use preheat_model::run::{RunReport, Temperature};
 use preheat_model::stats::FEWEST;
-use preheat_model::tried::{Holds, NotTried, TriedReport};
+use preheat_model::tried::{NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
-use preheat_start::{Form, Imports, Known, Reason, Remedies, Remedy, RunningStandby, Seen};
+use preheat_start::measurement::{Configuration, Measurement, PLAIN, configurations, observed};
+use preheat_start::{Imports, Known, Reason, Remedies, Remedy, Seen};
 
-use super::kinds::{Kind, kinds};
-use super::made::Made;
-use super::observations::seen;
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
 use crate::failure::failure;
@@ -70,13 +64,18 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     }
     let stem = format!("preheat-start-{}", name(&arguments.command));
     let output = output_directory::directory(arguments.measuring.output.as_deref(), &stem)?;
-    let (first, manifest) = match record_plain(arguments, &output) {
-        Ok(recorded) => recorded,
+    let measurement = Measurement {
+        request: request(arguments, &output),
+        remedies: arguments.remedies(),
+    };
+    let manifest = match measurement.record_plain() {
+        Ok(manifest) => manifest,
         Err(why) => {
             let _ = fs::remove_dir(&output);
-            return why.downcast::<LaunchError>().map(|why| not_started(&why));
+            return Ok(not_started(&why));
         }
     };
+    let first = read_plain(&measurement)?;
     if interrupted() {
         return Ok(nothing_decided());
     }
@@ -90,40 +89,45 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     known
         .saw(&first.seen)
         .context("cannot store the observations")?;
-    // Warm parents created from here on serve recorded starts only.
-    let made = Made::since(&arguments.command);
-    let (tried, mut not_tried) = applicable(arguments, &known, &output);
+    let (mut found, prepared) = measurement.prepare(&known);
     if interrupted() {
         return Ok(nothing_decided());
     }
-    if tried.is_empty() {
+    if found.tried.is_empty() {
         complain("no remedy applies to this program:");
-        for (remedy, why) in &not_tried {
+        for (remedy, why) in &found.not_tried {
             complain(&format!("  {}: {why}", remedy.title()));
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let kinds = kinds(&tried);
-    let forms: Vec<Form> = tried.iter().filter_map(|remedy| remedy.form()).collect();
-    let recorded = series(arguments, &kinds, &output, &|| {
-        made.wait_for_standbys(&forms);
-    })?;
-    made.wait_for_standbys(&forms);
-    let standbys = made.standbys();
-    let manifests = match recorded {
-        Ok(manifests) => manifests,
-        Err(why) => return Ok(not_started(&why)),
+    let configurations = configurations(&found.tried);
+    let recorded = {
+        let bar = Bar::new();
+        measurement.record(&configurations, &prepared, |progress| {
+            let mut shown = Progress::from(progress);
+            shown.next = configurations[progress.series].title();
+            bar.draw(&shown);
+        })
+    };
+    let measured = match recorded {
+        Ok(measured) => measured,
+        Err(Reason::Launch(why)) => return Ok(not_started(&why)),
+        Err(why) => return Err(why.into()),
     };
     let interrupted = interrupted();
-    for (kind, manifest) in kinds.iter().zip(&manifests) {
+    for (configuration, manifest) in configurations.iter().zip(&measured.manifests) {
         if !interrupted && manifest.starts.iter().any(|start| start.exit_code != 0) {
-            let place = output.join(kind.directory());
-            complain(&failure(&kind.title(), &place, manifest));
+            let place = output.join(configuration.directory());
+            complain(&failure(&configuration.title(), &place, manifest));
             return Ok(ExitCode::from(FAILED));
         }
     }
-    not_tried.retain(|(remedy, _)| !tried.contains(remedy));
-    let mut report = match judged(&kinds, &output, &first.findings.report, &not_tried) {
+    let tried = &found.tried;
+    found
+        .not_tried
+        .retain(|(remedy, _)| !tried.contains(remedy));
+    let plain = &first.findings.report;
+    let mut report = match judged(&configurations, &output, plain, &found.not_tried) {
         // Not every configuration has a start.
         Err(_) if interrupted => {
             return Ok(nothing_decided());
@@ -131,7 +135,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         judged => judged?,
     };
     for remedy in &mut report.remedies {
-        remedy.holds = holds(&remedy.id, &standbys);
+        remedy.holds = measured.holds(&remedy.id);
     }
     if interrupted {
         report.interrupt();
@@ -186,9 +190,6 @@ fn leave_input() -> io::Result<()> {
     }
 }
 
-/// The directory of the plain starts that are recorded first.
-const PLAIN: &str = "look";
-
 /// The results of the plain starts.
 struct Plain {
     seen: Seen,
@@ -196,205 +197,54 @@ struct Plain {
     findings: Findings,
 }
 
-/// Records one or two plain starts, to find the remedies that apply.
-fn record_plain(arguments: &StartArguments, output: &Path) -> Result<(Plain, Manifest)> {
-    let place = output.join(PLAIN);
-    let mut request = request(arguments, arguments.command.clone(), &place);
-    request.starts = Some(1);
-    let asked = arguments.remedies();
-    let prefetch = asked.is_none_or(|asked| asked.contains(&Remedy::Prefetch));
-    if prefetch {
-        // A start with an empty page cache shows which parts of its files it reads.
-        request.temperatures.push(Temperature::Disk);
-    }
-    let manifest = record(&request, |_| {})?.manifest;
-    let recording = recorded::read(&place)?;
-    let mut seen = seen(&recording);
-    if prefetch {
+/// Reads the plain starts of a measurement.
+fn read_plain(measurement: &Measurement<'_>) -> Result<Plain> {
+    let recording = recorded::read(&measurement.request.output.join(PLAIN))?;
+    let mut seen = observed(&recording);
+    if measurement.prefetches() {
         seen.read_cached_ranges();
     }
     let findings = analyze(&recording);
     let (names, files) = preheat_trace::imports(&recording.starts);
-    let plain = Plain {
+    Ok(Plain {
         seen,
         imports: Imports { names, files },
         findings,
-    };
-    Ok((plain, manifest))
-}
-
-/// The remedies that apply, and the others with the reasons why they do not.
-fn applicable(
-    arguments: &StartArguments,
-    known: &Known,
-    output: &Path,
-) -> (Remedies, Vec<(Remedy, Reason)>) {
-    let mut tried = Remedies::new();
-    let mut not_tried = Vec::new();
-    let asked = arguments.remedies();
-    for (remedy, applies) in known.applicable(&arguments.command) {
-        if asked.as_ref().is_some_and(|asked| !asked.contains(&remedy)) {
-            continue;
-        }
-        let ready = applies.and_then(|()| match remedy {
-            Remedy::WarmParent => prepare(arguments, output),
-            Remedy::StandbyParked | Remedy::StandbyHot => {
-                match tried.contains(&Remedy::WarmParent) {
-                    true => prepare_standby(arguments, remedy, output),
-                    false => Err(Reason::NeedsParent),
-                }
-            }
-            _ => Ok(()),
-        });
-        match ready {
-            Ok(()) => drop(tried.insert(remedy)),
-            Err(why) => not_tried.push((remedy, why)),
-        }
-    }
-    (tried, not_tried)
-}
-
-/// The memory that a waiting standby of this form holds.
-fn holds(id: &str, standbys: &[RunningStandby]) -> Option<Holds> {
-    let form = id.parse().ok().and_then(Remedy::form)?.to_string();
-    let standby = standbys.iter().find(|it| it.state == form)?;
-    Some(Holds {
-        device: standby.device_memory,
-        host: standby.memory,
     })
-}
-
-/// Has a start learn the operations of the program, and prepares a standby for recorded
-/// starts; an error is the reason why there is none.
-fn prepare_standby(
-    arguments: &StartArguments,
-    remedy: Remedy,
-    output: &Path,
-) -> Result<(), Reason> {
-    let place = output.join("prepare");
-    for (flags, failed) in [
-        (&[][..], Reason::NotLearned),
-        (&[OsStr::new("--prepare")][..], Reason::StandbyNotPrepared),
-    ] {
-        let command = with(&[remedy], flags, &arguments.command)?;
-        let mut request = request(arguments, command, &place);
-        request.starts = Some(1);
-        let made = record(&request, |_| {});
-        let _ = fs::remove_dir_all(&place);
-        let made = made?.manifest;
-        if made.starts.last().is_some_and(|start| start.exit_code != 0) {
-            return Err(failed);
-        }
-    }
-    Ok(())
-}
-
-/// Creates the warm parent for recorded starts; an error is the reason why there is none.
-fn prepare(arguments: &StartArguments, output: &Path) -> Result<(), Reason> {
-    let place = output.join("prepare");
-    let plain = output.join(PLAIN);
-    let flags = [
-        OsStr::new("--prepare"),
-        OsStr::new("--from"),
-        plain.as_os_str(),
-    ];
-    let command = with(&[Remedy::WarmParent], &flags, &arguments.command)?;
-    let mut request = request(arguments, command, &place);
-    request.starts = Some(1);
-    let made = record(&request, |_| {})?;
-    let code = made
-        .manifest
-        .starts
-        .last()
-        .map_or(0, |start| start.exit_code);
-    let _ = fs::remove_dir_all(&place);
-    match code {
-        0 => Ok(()),
-        // The command has printed the reason.
-        _ => Err(Reason::ParentNotCreated),
-    }
-}
-
-/// Records the starts of all configurations, interleaved. Calls `before_each` before each
-/// start.
-fn series(
-    arguments: &StartArguments,
-    kinds: &[Kind],
-    output: &Path,
-    before_each: &dyn Fn(),
-) -> Result<Result<Vec<Manifest>, LaunchError>> {
-    let mut requests = Vec::new();
-    for kind in kinds {
-        let command = match kind.remedies.is_empty() {
-            true => arguments.command.clone(),
-            false => {
-                let remedies: Vec<Remedy> = kind.remedies.iter().copied().collect();
-                let flags = ["--patience", "5", "--strictly"].map(OsStr::new);
-                // The first start finds all files in the page cache, so prefetch is left out.
-                let strictly = !remedies.contains(&Remedy::Prefetch);
-                let flags = if strictly { &flags[..] } else { &flags[..2] };
-                with(&remedies, flags, &arguments.command)?
-            }
-        };
-        let mut request = request(arguments, command, &output.join(kind.directory()));
-        request.temperatures = vec![kind.temperature];
-        requests.push(request);
-    }
-    let bar = Bar::new();
-    Ok(record_in_turn(&requests, |progress| {
-        let mut shown = Progress::from(progress);
-        shown.next = kinds[progress.series].title();
-        bar.draw(&shown);
-        before_each();
-    }))
-}
-
-/// The command line of `preheat start` with these remedies.
-fn with(
-    remedies: &[Remedy],
-    flags: &[&OsStr],
-    command: &[OsString],
-) -> Result<Vec<OsString>, Reason> {
-    let ourselves = std::env::current_exe().map_err(|why| Reason::Proc(why.into()))?;
-    let only: Vec<&str> = remedies.iter().map(|remedy| remedy.id()).collect();
-    let mut words: Vec<OsString> = vec![
-        ourselves.into(),
-        "start".into(),
-        "--only".into(),
-        only.join(",").into(),
-    ];
-    words.extend(flags.iter().map(OsString::from));
-    words.push("--".into());
-    words.extend(command.iter().cloned());
-    Ok(words)
 }
 
 /// Analyzes the starts of all configurations.
 fn judged(
-    kinds: &[Kind],
+    configurations: &[Configuration],
     output: &Path,
     plain: &RunReport,
     not_tried: &[(Remedy, Reason)],
 ) -> Result<TriedReport> {
     let mut reports = Vec::new();
-    for kind in kinds {
-        let place: PathBuf = output.join(kind.directory());
+    for configuration in configurations {
+        let place: PathBuf = output.join(configuration.directory());
         let recording = recorded::read(&place)?;
         let mut findings = analyze(&recording);
         // The page is optional.
         let _ = fs::write(place.join(PAGE), run_html(&findings.report, &findings.view));
-        if kind.remedies.is_empty() && kind.temperature == Temperature::Process {
+        if configuration.remedies.is_empty() && configuration.temperature == Temperature::Process {
             add_predictions(&mut findings.report, plain);
         }
         reports.push((place.display().to_string(), findings.report));
     }
-    let ids: Vec<Vec<&str>> = (kinds.iter())
-        .map(|kind| kind.remedies.iter().map(|remedy| remedy.id()).collect())
+    let ids: Vec<Vec<&str>> = (configurations.iter())
+        .map(|configuration| {
+            configuration
+                .remedies
+                .iter()
+                .map(|remedy| remedy.id())
+                .collect()
+        })
         .collect();
-    let variants: Vec<Variant> = (kinds.iter().zip(&ids).zip(&reports))
-        .map(|((kind, remedies), (recording, report))| Variant {
+    let variants: Vec<Variant> = (configurations.iter().zip(&ids).zip(&reports))
+        .map(|((configuration, remedies), (recording, report))| Variant {
             remedies,
-            against: kind.against,
+            against: configuration.against,
             recording,
             report,
         })
@@ -434,11 +284,11 @@ fn not_started(why: &LaunchError) -> ExitCode {
     })
 }
 
-fn request<'a>(arguments: &StartArguments, command: Vec<OsString>, output: &Path) -> Request<'a> {
+fn request<'a>(arguments: &StartArguments, output: &Path) -> Request<'a> {
     let measuring = &arguments.measuring;
     let iterations = measuring.iterations.as_deref().unwrap_or("auto");
     Request {
-        command,
+        command: arguments.command.clone(),
         output: output.to_path_buf(),
         starts: Some(measuring.starts.unwrap_or(STARTS)),
         budget: measuring.budget,

@@ -4,21 +4,21 @@ use std::ffi::OsString;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use preheat_start::{Form, Running, RunningStandby};
+use crate::{Form, Running, RunningStandby};
 
 /// The longest wait for standbys, and the polling interval.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// A guard that stops the warm parents created since [`Made::since`].
-pub struct Made {
+pub(super) struct Made {
     command: String,
     before: Vec<String>,
 }
 
 impl Made {
     /// Covers the parents of this command that are created from now on.
-    pub fn since(command: &[OsString]) -> Made {
+    pub(super) fn since(command: &[OsString]) -> Made {
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let command = words.join(" ");
         Made {
@@ -33,13 +33,13 @@ impl Made {
     }
 
     /// The standbys of these parents.
-    pub fn standbys(&self) -> Vec<RunningStandby> {
+    pub(super) fn standbys(&self) -> Vec<RunningStandby> {
         self.running().flat_map(|parent| parent.standbys).collect()
     }
 
     /// Waits until a standby of each form is ready and none is being prepared, so that the
     /// next start has the machine for itself. A start without a standby fails later.
-    pub fn wait_for_standbys(&self, forms: &[Form]) {
+    pub(super) fn wait_for_standbys(&self, forms: &[Form]) {
         let until = Instant::now() + READY_WITHIN;
         while !forms.is_empty() && Instant::now() < until {
             let states: Vec<String> = self.standbys().into_iter().map(|it| it.state).collect();
@@ -56,14 +56,14 @@ impl Drop for Made {
     fn drop(&mut self) {
         for parent in self.running() {
             // If this fails, the parent exits when it is idle.
-            let _ = preheat_start::stop(&parent.id);
+            let _ = crate::stop(&parent.id);
         }
     }
 }
 
 /// The parents of this command.
 fn of(command: &str) -> Vec<Running> {
-    let mut running = preheat_start::list().unwrap_or_default();
+    let mut running = crate::list().unwrap_or_default();
     running.retain(|parent| command.starts_with(&parent.program));
     running
 }

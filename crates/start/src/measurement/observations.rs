@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use preheat_model::run::Recording;
 use preheat_model::run::trace::{BytecodeWrite, Process, StartTrace, What};
-use preheat_start::Seen;
+
+use crate::Seen;
 
 /// The observations from the last start of a recording, which had the warmest caches.
-pub fn seen(recording: &Recording) -> Seen {
+pub fn observed(recording: &Recording) -> Seen {
     let start = recording.starts.last();
     let Some((start, program)) = start.and_then(|start| Some((start, program(start)?))) else {
         return Seen::default();

@@ -5,12 +5,13 @@
 //! against plain starts of the same temperature. A standby is measured by itself: it is a
 //! child of the warm parent, and has the driver initialized already.
 
+use crate::{Remedies, Remedy};
 use preheat_model::run::Temperature;
-use preheat_start::{Remedies, Remedy};
 
 /// A configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct Configuration {
+    /// Its remedies; none for plain starts.
     pub remedies: Remedies,
     /// The temperature of its starts.
     pub temperature: Temperature,
@@ -28,14 +29,14 @@ fn helps(remedy: Remedy) -> Temperature {
 }
 
 /// All configurations for these remedies, plain starts first.
-pub fn kinds(tried: &Remedies) -> Vec<Kind> {
+pub fn configurations(tried: &Remedies) -> Vec<Configuration> {
     let of = |against: Temperature| -> Remedies {
         let remedies = tried.iter().copied();
         remedies
             .filter(|remedy| helps(*remedy) == against)
             .collect()
     };
-    let kind = |remedies: Remedies, against: Temperature| Kind {
+    let configuration = |remedies: Remedies, against: Temperature| Configuration {
         // Kept caches are not emptied: that is the point of the remedy.
         temperature: match (remedies.is_empty(), against) {
             (false, Temperature::Caches) => Temperature::Process,
@@ -44,36 +45,42 @@ pub fn kinds(tried: &Remedies) -> Vec<Kind> {
         remedies,
         against,
     };
-    let mut kinds = vec![kind(Remedies::new(), Temperature::Process)];
+    let mut configurations = vec![configuration(Remedies::new(), Temperature::Process)];
     let (standbys, usual): (Remedies, Remedies) = of(Temperature::Process)
         .into_iter()
         .partition(|remedy| remedy.form().is_some());
     for remedy in &usual {
-        kinds.push(kind(Remedies::from([*remedy]), Temperature::Process));
+        configurations.push(configuration(
+            Remedies::from([*remedy]),
+            Temperature::Process,
+        ));
     }
     if usual.len() > 1 {
-        kinds.push(kind(usual.clone(), Temperature::Process));
+        configurations.push(configuration(usual.clone(), Temperature::Process));
     }
     if usual.len() > 2 {
         for remedy in &usual {
             let mut others = usual.clone();
             others.remove(remedy);
-            kinds.push(kind(others, Temperature::Process));
+            configurations.push(configuration(others, Temperature::Process));
         }
     }
     for remedy in standbys {
-        kinds.push(kind(Remedies::from([remedy]), Temperature::Process));
+        configurations.push(configuration(
+            Remedies::from([remedy]),
+            Temperature::Process,
+        ));
     }
     for against in [Temperature::Disk, Temperature::Caches] {
         for remedy in of(against) {
-            kinds.push(kind(Remedies::new(), against));
-            kinds.push(kind(Remedies::from([remedy]), against));
+            configurations.push(configuration(Remedies::new(), against));
+            configurations.push(configuration(Remedies::from([remedy]), against));
         }
     }
-    kinds
+    configurations
 }
 
-impl Kind {
+impl Configuration {
     /// The name of its directory.
     pub fn directory(&self) -> String {
         let cold = match self.against {
@@ -104,8 +111,8 @@ mod tests {
     use super::*;
 
     fn directories(remedies: &[Remedy]) -> Vec<String> {
-        let kinds = kinds(&remedies.iter().copied().collect());
-        kinds.iter().map(Kind::directory).collect()
+        let all = configurations(&remedies.iter().copied().collect());
+        all.iter().map(Configuration::directory).collect()
     }
 
     #[test]
@@ -144,8 +151,8 @@ mod tests {
 
     #[test]
     fn remedies_for_colder_starts_are_compared_with_colder_plain_starts() {
-        let kinds = kinds(&Remedies::from([Remedy::Prefetch, Remedy::KeptCaches]));
-        let names: Vec<String> = kinds.iter().map(Kind::directory).collect();
+        let all = configurations(&Remedies::from([Remedy::Prefetch, Remedy::KeptCaches]));
+        let names: Vec<String> = all.iter().map(Configuration::directory).collect();
         assert_eq!(
             names,
             [
@@ -156,8 +163,8 @@ mod tests {
                 "kept-caches"
             ]
         );
-        assert_eq!(kinds[2].temperature, Temperature::Disk);
-        assert_eq!(kinds[4].temperature, Temperature::Process);
-        assert_eq!(kinds[4].against, Temperature::Caches);
+        assert_eq!(all[2].temperature, Temperature::Disk);
+        assert_eq!(all[4].temperature, Temperature::Process);
+        assert_eq!(all[4].against, Temperature::Caches);
     }
 }
