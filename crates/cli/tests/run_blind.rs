@@ -139,7 +139,7 @@ int main(void) {
 }
 
 #[test]
-fn a_static_program_with_lines_is_explained_from_outside() {
+fn a_static_program_is_explained_from_outside() {
     let Some(()) = gcc() else { return };
     let directory = Directory::new();
     let source = "
@@ -158,16 +158,25 @@ int main(void) {
 }
 ";
     compile(&directory, "gcc", &["-static"], source);
-    let flags = ["--starts", "1", "--iterations", "lines:^step"];
-    let report = recorded(&directory, &["./program"], &flags);
-    assert_eq!(report.starts[0].iterations.len(), 6);
-    let seconds = |cause: Cause| {
+    let seconds = |report: &RunReport, cause: Cause| {
         let found = report.causes.iter().find(|found| found.cause == cause);
         found.map_or(0.0, |found| found.seconds)
     };
+    let report = recorded(&directory, &["./program"], &["--starts", "1"]);
+    assert!(report.starts[0].iterations.is_empty());
+    let (own, other) = (Cause::OwnCpu, Cause::Unexplained);
+    assert!(seconds(&report, own) >= 0.3, "{:?}", report.causes);
+    assert!(seconds(&report, other) < 0.1, "{:?}", report.causes);
+    assert_eq!(notes(&report, "statically linked"), 1, "{:?}", report.notes);
+
+    let flags = ["--starts", "1", "--iterations", "lines:^step"];
+    let directory = Directory::new();
+    compile(&directory, "gcc", &["-static"], source);
+    let report = recorded(&directory, &["./program"], &flags);
+    assert_eq!(report.starts[0].iterations.len(), 6);
     // Its computation before the first step, however busy the machine was.
-    assert!(seconds(Cause::OwnCpu) >= 0.3, "{:?}", report.causes);
-    let steady = seconds(Cause::SteadyWork);
+    assert!(seconds(&report, own) >= 0.3, "{:?}", report.causes);
+    let steady = seconds(&report, Cause::SteadyWork);
     assert!(
         steady < 0.5 * report.time_to_first.estimate,
         "{:?}",

@@ -31,13 +31,7 @@ pub(crate) fn join(
     let end = info.end.saturating_sub(info.exec);
     let names = std::mem::take(&mut samples.names);
     let silent = assign_samples(&mut processes, &same_pid, samples);
-    // Without any recorded process these samples have nothing to relate to, unless lines of
-    // output mark the iterations.
-    let silent = if processes.is_empty() && lines.is_empty() {
-        Vec::new()
-    } else {
-        sampled_only(silent, info, end)
-    };
+    let silent = sampled_only(silent, info, end);
     for programs in same_pid.values() {
         // The program that ran before in the same process, and when it ended.
         let mut before: Option<(Header, u64)> = None;
