@@ -202,7 +202,12 @@ class Program:
         with open(self.path, "w") as file:
             file.write((OTHERS if name in WITHOUT_TORCH else COMMON) + PROGRAMS[name])
         self.environment = environment(name, directory)
-        self.configurations = dict(CONFIGURATIONS)
+        # JAX cannot be parked.
+        self.forms = FORMS[:1] if name == "jax" else FORMS
+        skipped = set(FORMS) - set(self.forms)
+        self.configurations = {
+            key: words for key, words in CONFIGURATIONS.items() if key not in skipped
+        }
         if with_no_cache and CACHE in self.environment:
             self.configurations["no-cache"] = []
         self.starts = {configuration: [] for configuration in self.configurations}
@@ -240,19 +245,19 @@ class Program:
         try:
             self.start("plain")
             self.learning = self.start("hot")
-            self.prepared = {form: self.prepare(form) for form in FORMS}
+            self.prepared = {form: self.prepare(form) for form in self.forms}
         except (OSError, ValueError, IndexError) as error:
             self.failed = str(error)
 
     def round(self, number, alternates):
         """One start of each configuration, in an order that is the same each time. The next
         standby is ready before the next start begins."""
-        order = list(FORMS if alternates and number % 2 else self.configurations)
+        order = list(self.forms if alternates and number % 2 else self.configurations)
         random.Random(number).shuffle(order)
         try:
             for name in order:
                 self.starts[name].append(self.start(name))
-                if name in FORMS:
+                if name in self.forms:
                     self.prepare(name)
         except (OSError, ValueError, IndexError) as error:
             self.failed = str(error)

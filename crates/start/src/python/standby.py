@@ -165,13 +165,14 @@ class Standby:
             why = frameworks["why_no_jax"](learned["jax"], os.environ)
             if why:
                 raise Unsuitable(why)
-            # A thread of JAX's backend looks at the driver every few seconds, and crashes while
-            # the GPU is parked: there the program brings up the backend itself.
-            if self.wanted.form == "hot":
-                try:
-                    frameworks["bring_up_jax"](sys.modules["jax"], learned["jax"])
-                except Exception as error:
-                    raise Unsuitable("JAX cannot use the GPU: %s" % error)
+            # A thread of its backend looks at the driver every few seconds, and crashes while the
+            # GPU is parked. The context alone was no faster than a warm start.
+            if self.wanted.form == "parked":
+                raise Unsuitable("JAX cannot be parked; use --standby=hot")
+            try:
+                frameworks["bring_up_jax"](sys.modules["jax"], learned["jax"])
+            except Exception as error:
+                raise Unsuitable("JAX cannot use the GPU: %s" % error)
         if "cupy" in learned:
             devices = self.wanted.devices
             try:
