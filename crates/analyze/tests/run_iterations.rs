@@ -242,6 +242,23 @@ fn an_unsettled_start_is_noted_and_excluded_from_the_excess() {
     close(excess, 0.04);
     let unexplained = |part: &&preheat_model::run::CauseSeconds| part.cause == Cause::Unexplained;
     assert_eq!(report.first_excess.iter().find(unexplained), None);
+    // Few iterations settle by chance: no start is left out.
+    let few = |long: [f64; 4]| {
+        let mut p = Program::python(100);
+        let mut at = 100.0;
+        for long in long {
+            p.frame(What::Range, "step", (at, at + long));
+            at += long;
+        }
+        p.busy(0, &[(0.0, at)], at);
+        p.alone(at)
+    };
+    let (even, uneven) = ([30.0, 10.0, 10.0, 10.0], [30.0, 10.0, 20.0, 40.0]);
+    let all = [few(even), few(even), few(uneven)];
+    let report = analyze(&recording("auto", all.to_vec())).report;
+    assert!(!has_note(&report.notes, "left out of first"));
+    let note = "1 of 2 starts seems not to settle within 4 iterations, which are too few to tell";
+    assert!(has_note(&report.notes, note), "{:?}", report.notes);
     // If none settles, there is no excess.
     let report = analyze(&recording("auto", vec![unsettled()])).report;
     assert_eq!((report.steady, report.first_excess.len()), (None, 0));

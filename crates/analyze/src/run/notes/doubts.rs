@@ -3,7 +3,7 @@
 use super::super::IterationsBy;
 use super::super::examine::Examined;
 use super::super::iterations::Seen;
-use super::super::summary::{FOR_A_CLASS, Group};
+use super::super::summary::{FEW_ITERATIONS, FOR_A_CLASS, Group};
 use super::super::trace::What;
 
 /// A first iteration below this share of a steady one is incomplete.
@@ -39,13 +39,23 @@ impl Doubts<'_> {
         if settled == 0 || settled == starts.len() || self.group.most_iterations < FOR_A_CLASS {
             return None;
         }
-        let have = match starts.len() - settled {
+        let unsettled = starts.len() - settled;
+        // With few iterations, all starts are compared with their second iteration.
+        if self.group.most_iterations < FEW_ITERATIONS {
+            let seem = if unsettled == 1 { "seems" } else { "seem" };
+            return Some(format!(
+                "{unsettled} of {} starts {seem} not to settle within {} iterations, which are too \
+                 few to tell: the first iteration is compared with the second in all of them.",
+                starts.len(),
+                self.group.most_iterations
+            ));
+        }
+        let have = match unsettled {
             1 => "has no steady state and is",
             _ => "have no steady state and are",
         };
         Some(format!(
-            "{} of {} starts {have} left out of first, steady and ratio.",
-            starts.len() - settled,
+            "{unsettled} of {} starts {have} left out of first, steady and ratio.",
             starts.len()
         ))
     }
