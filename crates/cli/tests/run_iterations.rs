@@ -113,6 +113,32 @@ late.join()
 const MODEL: &str = "08093acf020a110a01780a017712017922064d61744d756c1201672a8c020808080810012280020000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f00000000000000000000000000000000000000000000000000000000000000000000803f4201775a130a0178120e0a0c080112080a0208040a02080862130a0179120e0a0c080112080a0208040a02080842040a001011";
 
 /// Scripts, the module that each needs, its iterations and how many there are.
+#[test]
+fn calls_of_two_models_are_not_a_first_and_a_second() {
+    let iteration = |python: &Path, calls: &str| {
+        let script = format!(
+            "import torch\nNet = torch.nn.Linear\nx = torch.ones(2, 8)\na, b = Net(8, 8), Net(8, 8)\n{calls}"
+        );
+        let report = recorded(python, &script, &["--starts", "1"]);
+        (report.iteration.clone(), report.starts[0].iterations.len())
+    };
+    for python in support::pythons_with_torch() {
+        let of = |calls: &str| iteration(&python, calls);
+        assert_eq!(
+            of("a(x); b(x)\n"),
+            ("no repetition was found".to_owned(), 0)
+        );
+        assert_eq!(of("a(x); a(x)\n"), ("calls of Linear".to_owned(), 2));
+        let pairs = "for _ in range(3): a(x); b(x)\n";
+        assert_eq!(of(pairs), ("calls of Linear".to_owned(), 3));
+        let second = "a(x)\nfor _ in range(4): b(x)\n";
+        assert_eq!(of(second), ("calls of Linear #2".to_owned(), 4));
+        // A new model each time.
+        let new = "for _ in range(4): Net(8, 8)(x)\n";
+        assert_eq!(of(new), ("calls of Linear".to_owned(), 4));
+    }
+}
+
 fn libraries() -> Vec<(&'static str, &'static str, usize, String)> {
     let session = format!(
         "

@@ -210,6 +210,8 @@ class Frameworks(object):
         self.reference = ref
         self.names = {}
         self.numbers = {}
+        # The numbers of models in use, by class.
+        self.used = {}
         # The steps until module calls are unhooked, by optimizer.
         self.young = {}
         self.steps = 0
@@ -230,6 +232,30 @@ class Frameworks(object):
                 name = of if number == 1 else "%s #%d" % (of, number)
                 gone = lambda _, names=self.names: names.pop(address, None)  # noqa: E731
                 self.names[address] = self.reference(optimizer, gone), name
+            return name
+        except Exception:
+            return of
+
+    def model_name(self, model):
+        """The class of a model, with a number if others of its class are in use. A model
+        that replaces a deleted one has the same name."""
+        of = type(model).__name__
+        try:
+            address = id(model)
+            reference, name = self.names.get(address, (None, of))
+            if reference is None or reference() is not model:
+                used = self.used.setdefault(of, set())
+                number = 1
+                while number in used:
+                    number += 1
+
+                def gone(_, names=self.names):
+                    names.pop(address, None)
+                    used.discard(number)
+
+                name = of if number == 1 else "%s #%d" % (of, number)
+                self.names[address] = self.reference(model, gone), name
+                used.add(number)
             return name
         except Exception:
             return of
@@ -306,7 +332,7 @@ class Frameworks(object):
         depth = self.depths[MODEL_CALL]
 
         def began(module):
-            return self.begin(MODEL_CALL, type(module).__name__)
+            return self.begin(MODEL_CALL, self.model_name(module))
 
         def ended(token):
             # The hook may have become a Python function meanwhile.
@@ -326,7 +352,7 @@ class Frameworks(object):
         self.modules = (Module, made, original)
 
     def modules_function(self, torch, original):
-        return self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "type(self).__name__")
+        return self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "model_name(self)")
 
     def torch_compiler_near(self, utils):
         """Replaces the hook with a Python function when PyTorch's compiler is imported:
@@ -788,6 +814,7 @@ class Frameworks(object):
                 node.end_lineno = node.end_col_offset = None
         scope = {
             "step_of": self.step_of,
+            "model_name": self.model_name,
             "__name__": getattr(original, "__module__", None) or __name__,
             "__builtins__": __builtins__,
         }
