@@ -197,6 +197,26 @@ fn a_slower_first_iteration_is_reported_where_the_time_to_first_hides_it() {
 }
 
 #[test]
+fn an_excess_that_halves_is_faster_however_long_the_start_takes() {
+    let (mut base, mut new) = reports(10, 0.002, 5);
+    for (report, by) in [(&mut base, 1.0), (&mut new, 0.5)] {
+        // The start takes ten seconds, the warm-up half a second.
+        plant(report, Cause::PythonImports, 10.0);
+        for start in &mut report.starts {
+            let steady = start.iterations[start.iterations.len() - 1];
+            start.iterations[0] = steady + (start.iterations[0] - steady) * by;
+        }
+    }
+    let nothing = Behind::default();
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert_eq!(verdict(&report, "excess"), Verdict::Faster);
+    assert_eq!(
+        verdict(&compared((&base, &nothing), (&base, &nothing)), "excess"),
+        Verdict::Same
+    );
+}
+
+#[test]
 fn memory_growth_fails_although_times_are_faster() {
     let (mut base, mut new) = reports(10, 0.01, 5);
     plant(&mut base, Cause::Idle, 1.0);

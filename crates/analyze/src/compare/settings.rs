@@ -85,6 +85,14 @@ impl Settings {
         ids.filter(|id| !judged(id)).collect()
     }
 
+    /// The whole of which the allowed regression is the floor of times.
+    pub(super) fn least_whole(&self) -> f64 {
+        match self.max_regression > 0.0 {
+            true => self.floors.seconds / self.max_regression,
+            false => self.floors.seconds,
+        }
+    }
+
     pub(super) fn gates(&self, id: &str) -> bool {
         let id = if id == "value" { "first" } else { id };
         self.gate.iter().any(|gated| gated == id)

@@ -85,7 +85,6 @@ impl Counted<'_> {
 
 /// The quantities that at least one side has.
 pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> Vec<Samples> {
-    let whole = whole(base);
     let average = |values: &[f64]| mean(values).map_or(0.0, |mean| mean.value);
     let iterations = |value: fn(&StartSummary) -> Option<f64>| {
         (base.of_iterations(value), new.of_iterations(value))
@@ -153,8 +152,9 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             name: "excess".into(),
             unit: Unit::Seconds,
             of: None,
+            // Judged against itself; a change below the floor is within the margin.
             by: By::Sum {
-                whole: whole.max(average(&excess.0).abs()),
+                whole: average(&excess.0).abs().max(settings.least_whole()),
                 least: settings.floors.seconds,
             },
             base: excess.0,
