@@ -535,6 +535,7 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         unfinished: None,
         firsts,
         paired_by_order: false,
+        around: None,
         repeats: None,
     }
 }

@@ -2,7 +2,7 @@
 //! program without any loop.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{Clock, Reading};
+use preheat_model::run::trace::{Clock, Reading, What};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
 };
@@ -93,6 +93,37 @@ fn device_work_that_a_region_did_not_wait_for_is_timed_by_the_next_synchronizati
     assert_eq!(then, AfterReading::Later);
     close(seconds.unwrap(), 0.002_005);
     assert_eq!(unfinished(&|_| {}), (AfterReading::Never, None));
+}
+
+#[test]
+fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
+    // Twelve calls, each timed together with the allocation of its inputs.
+    let report = |allocated: f64| {
+        let calls: Vec<f64> = (0..12).map(|i| 50.0 + 20.0 * f64::from(i)).collect();
+        let readings: Vec<(f64, &str)> = (calls.iter())
+            .flat_map(|at| {
+                [
+                    (at - allocated, "a.py 3 <module>"),
+                    (at + 10.0, "a.py 6 <module>"),
+                ]
+            })
+            .collect();
+        timed_with(&readings, &[(3, 6)], &[], |p| {
+            for at in &calls {
+                p.allocate("cuMemAlloc", 512, 1, (at - allocated, *at));
+                p.frame(What::ModelCall, "Net", (*at, at + 10.0));
+            }
+        })
+    };
+    let found = report(5.0);
+    assert_eq!(found.iteration, "calls of Net");
+    close(found.first.unwrap(), 0.01);
+    close(found.regions[0].first.estimate, 0.015);
+    let around = found.regions[0].around.as_ref().expect("it is longer");
+    close(around.seconds, 0.005);
+    assert_eq!(around.causes[0].cause, Cause::DeviceAllocation);
+    // Half a millisecond more is the same number.
+    assert_eq!(report(0.5).regions[0].around, None);
 }
 
 #[test]

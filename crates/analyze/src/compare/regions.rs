@@ -129,6 +129,7 @@ mod tests {
             unfinished: None,
             firsts: vec![Some(1.0)],
             paired_by_order: false,
+            around: None,
             repeats: None,
         }
     }

@@ -96,6 +96,10 @@ pub fn analyze(recording: &Recording) -> Findings {
             starts: &seen,
             counted: warmest.map_or(&[][..], |group| &group.starts),
             shown,
+            iterations: match decision.by {
+                IterationsBy::Timers => &[],
+                _ => &decision.found,
+            },
             seed: recording.manifest.settings.seed,
         });
         report.regions = timed;

@@ -190,9 +190,22 @@ pub struct RegionReport {
     /// Empty for a level.
     #[serde(default)]
     pub firsts: Vec<Option<f64>>,
+    /// What the first execution has besides the first iteration, if it contains that one and
+    /// is markedly longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<AroundReport>,
     /// The earlier region with the same code, if a program without a loop repeats its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<RepeatReport>,
+}
+
+/// The time of a region before and after the iteration that it contains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AroundReport {
+    /// The mean over the counted starts.
+    pub seconds: f64,
+    /// Its causes, which add up to it.
+    pub causes: Vec<CauseSeconds>,
 }
 
 /// The repetition of a timed region further down in the source.

@@ -2,8 +2,8 @@
 //! causes, and the class of the iterations.
 
 use preheat_model::run::{
-    AfterReading, Cause, CauseSeconds, FunctionReport, HostMemory, IterationsBy, RegionReport,
-    RepeatReport, RunReport, Rung, Temperature, Unfinished,
+    AfterReading, AroundReport, Cause, CauseSeconds, FunctionReport, HostMemory, IterationsBy,
+    RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
@@ -285,6 +285,31 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
         (None, _) => String::new(),
     };
     format!("Not synchronized: the clock was read without waiting for {kernels}{more}.")
+}
+
+/// The time of a region that lies outside the first iteration, as a sentence.
+pub(crate) fn around_sentence(around: &AroundReport, first: Option<f64>) -> String {
+    let first = first.map_or(String::new(), |first| format!(" ({})", duration(first)));
+    let causes = match around.causes.is_empty() {
+        true => String::new(),
+        false => format!(": {}", causes_listed(&around.causes)),
+    };
+    format!(
+        "{} of it lie before and after the first iteration{first}{causes}.",
+        duration(around.seconds)
+    )
+}
+
+/// The definition of a region, and why the numbers of the very first start differ, if a
+/// region shows them.
+pub(crate) fn about_regions(regions: &[&RegionReport]) -> String {
+    let mut about = "between two clock readings in its own code".to_owned();
+    if regions.iter().any(|region| first_start(region).is_some()) {
+        about.push_str(
+            "; the very first start may find cold files and caches: a single run prints its numbers",
+        );
+    }
+    about
 }
 
 /// A short name of a cause.

@@ -179,6 +179,7 @@ pub fn twice() -> RunReport {
             then: None,
         }),
         paired_by_order: false,
+        around: None,
         repeats: None,
     }];
     report

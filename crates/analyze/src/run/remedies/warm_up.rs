@@ -188,6 +188,7 @@ mod tests {
             unfinished: None,
             firsts: Vec::new(),
             paired_by_order: false,
+            around: None,
             repeats: None,
         }
     }

@@ -5,6 +5,7 @@
 //! manifest as [`Timers`]. [`regions`] pairs the readings of a start accordingly, and
 //! [`summary`] reports each region over all starts, with its causes.
 
+mod around;
 mod body;
 mod events;
 #[cfg(test)]

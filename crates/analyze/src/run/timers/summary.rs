@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use super::super::examine::seconds;
-use super::super::iterations::Seen;
+use super::super::iterations::{Found, Seen};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
 use super::super::trace::What;
 use super::super::{Cause, RegionReport, RepeatReport};
+use super::around::around;
 use super::pairs::TIMEIT;
 use super::place::Frame;
 use super::regions::{Region, Regions};
@@ -26,6 +27,8 @@ pub(in crate::run) struct Case<'a> {
     pub counted: &'a [usize],
     /// The shown start.
     pub shown: usize,
+    /// The iterations of each start, unless they are these regions.
+    pub iterations: &'a [Option<Found>],
     pub seed: u64,
 }
 
@@ -103,6 +106,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         unfinished: (case.starts.get(case.shown)).and_then(|start| unfinished(start.facts, region)),
         paired_by_order: !region.known,
         firsts: firsts(case, region),
+        around: around(case, region),
         ..measured(&counted, case.seed)?
     })
 }
@@ -178,6 +182,7 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
         paired_by_order: false,
         repeats: None,
         firsts: Vec::new(),
+        around: None,
     })
 }
 
@@ -194,8 +199,12 @@ fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
     case.starts.iter().map(first).collect()
 }
 
-/// The causes of the first two windows.
-fn causes(start: &Seen, thread: (usize, usize), windows: &[(u64, u64)]) -> Vec<[f64; CAUSES]> {
+/// The causes of windows.
+pub(super) fn causes(
+    start: &Seen,
+    thread: (usize, usize),
+    windows: &[(u64, u64)],
+) -> Vec<[f64; CAUSES]> {
     if windows.is_empty() || thread.0 >= start.trace.processes.len() {
         return Vec::new();
     }

@@ -3,7 +3,8 @@
 use preheat_model::run::{MarkReport, RegionReport, RunReport};
 
 use super::super::words::{
-    capitalized, causes_listed, first_start, repeated, time, timed_and_levels, unfinished_sentence,
+    about_regions, around_sentence, capitalized, causes_listed, first_start, repeated, time,
+    timed_and_levels, unfinished_sentence,
 };
 use crate::terminal::{Screen, Style, clean};
 use crate::units::{duration, ratio};
@@ -22,8 +23,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if !timed.is_empty() {
         screen.blank();
         let title = [(Style::Bold, "Timed by the program"), (Style::Plain, "  ")];
-        let about = "between two clock readings in its own code";
-        screen.paragraph(&title, 2, Style::Dim, about);
+        screen.paragraph(&title, 2, Style::Dim, &about_regions(&timed));
     }
     for region in timed.iter().take(SHOWN) {
         let name = format!("  {}  ", clean(&region.name));
@@ -31,6 +31,10 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         if !region.causes.is_empty() {
             let causes = causes_listed(&region.causes);
             screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Dim, &causes);
+        }
+        if let Some(around) = &region.around {
+            let text = around_sentence(around, report.first);
+            screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Plain, &text);
         }
         if let Some(unfinished) = &region.unfinished {
             let text = unfinished_sentence(unfinished);
@@ -103,7 +107,7 @@ mod tests {
     use super::*;
     use crate::fixture::run;
     use crate::terminal::Terminal;
-    use preheat_model::run::RepeatReport;
+    use preheat_model::run::{AroundReport, RepeatReport};
     use preheat_model::stats::Interval;
 
     fn text(report: &RunReport) -> String {
@@ -139,10 +143,28 @@ mod tests {
             shown.contains(" (very first start, not counted: 2 s)"),
             "{shown}"
         );
+        assert!(shown.contains("a single run prints its numbers"), "{shown}");
         report.regions[0].firsts[0] = Some(0.542);
         assert!(!text(&report).contains("very first start"));
         report.regions[0].firsts = vec![Some(2.0)];
         assert!(!text(&report).contains("very first start"));
+    }
+
+    #[test]
+    fn the_time_around_the_first_iteration_is_explained() {
+        let mut report = run::twice();
+        report.first = Some(0.2);
+        report.regions[0].around = Some(AroundReport {
+            seconds: 0.341,
+            causes: report.regions[0].causes[..1].to_vec(),
+        });
+        let shown = text(&report).replace("\n    ", " ");
+        assert!(
+            shown.contains(
+                "341 ms of it lie before and after the first iteration (200 ms): kernel loading"
+            ),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
 use crate::run::words::{
-    capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
+    around_sentence, capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
 };
 use crate::units::{ABSENT, duration, ratio};
 
@@ -31,13 +31,18 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
     let (timed, levels) = timed_and_levels(report);
     if !timed.is_empty() {
         let html = drawn(page, "Timed regions", &timed);
-        page.section(
-            "regions",
-            "Timed by the program",
+        let very_first = match timed.iter().any(|region| first_start(region).is_some()) {
+            true => {
+                " The very first start may find cold files and caches and does not count; a \
+                 single run prints its numbers."
+            }
+            false => "",
+        };
+        let about = format!(
             "The time between two clock readings in the program's own code: the numbers that it \
-             prints itself, with their causes.",
-            &html,
+             prints itself, with their causes.{very_first}"
         );
+        page.section("regions", "Timed by the program", &about, &html);
     }
     if let [level, ..] = levels[..] {
         let html = drawn(page, &capitalized(&level.name), &levels);
@@ -79,12 +84,15 @@ fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
         &bars,
         table(regions),
     );
+    let first = page.report.first;
     for region in regions {
-        if let Some(unfinished) = &region.unfinished {
+        let around = (region.around.as_ref()).map(|around| around_sentence(around, first));
+        let unfinished = region.unfinished.as_ref().map(unfinished_sentence);
+        for sentence in around.into_iter().chain(unfinished) {
             html.push_str(&format!(
                 "<p class=\"note\">{}: {}</p>",
                 escape(&region.name),
-                escape(&unfinished_sentence(unfinished))
+                escape(&sentence)
             ));
         }
     }
