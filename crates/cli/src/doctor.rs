@@ -5,62 +5,18 @@ use std::process::ExitCode;
 use anyhow::Result;
 use preheat_device::Kind;
 use preheat_host::{interrupt, machine};
-use preheat_lab::{BytecodeFound, Framework, find_bytecode, find_python, probe_device};
-use preheat_model::Machine;
-use preheat_model::lab::MeasuredDevice;
+use preheat_lab::{Framework, find_bytecode, find_python, probe_device};
+use preheat_model::doctor::{
+    BytecodeFound, DOCTOR_SCHEMA, DeviceFinding, DoctorReport, Finding, FrameworkFinding,
+    PythonFinding,
+};
 use preheat_model::units::bytes;
-use preheat_report::hanging;
-use serde::Serialize;
+use preheat_report::{doctor_json, doctor_terminal};
 
 use crate::args::DoctorArguments;
 use crate::exit;
 use crate::output::{Target, print};
 use crate::terminal;
-
-/// The document `preheat.doctor/1`.
-#[derive(Serialize)]
-struct Doctor {
-    schema: &'static str,
-    preheat: &'static str,
-    machine: Machine,
-    devices: Vec<DeviceFinding>,
-    /// The device that `--device auto` selects.
-    auto: &'static str,
-    nvrtc: Finding,
-    python: Option<PythonFinding>,
-    frameworks: Vec<FrameworkFinding>,
-    advice: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct DeviceFinding {
-    kind: &'static str,
-    device: Option<MeasuredDevice>,
-    is_gpu: bool,
-    missing: Option<String>,
-}
-
-/// A component: its version, or the reason why it is missing.
-#[derive(Serialize)]
-struct Finding {
-    version: Option<String>,
-    missing: Option<String>,
-}
-
-#[derive(Serialize)]
-struct PythonFinding {
-    path: String,
-    version: String,
-    /// The bytecode of its packages; `None` if unknown.
-    bytecode: Option<BytecodeFound>,
-}
-
-#[derive(Serialize)]
-struct FrameworkFinding {
-    name: &'static str,
-    version: Option<String>,
-    install: &'static str,
-}
 
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     let json = arguments
@@ -73,12 +29,11 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     if interrupt::interrupted() {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
-    let shown = text(&found, terminal::of_stdout().width);
+    let shown = doctor_terminal(&found, &terminal::of_stdout());
     match json {
         None => print(shown.as_bytes())?,
         Some(target) => {
-            let mut document = serde_json::to_string_pretty(&found)?;
-            document.push('\n');
+            let document = doctor_json(&found);
             if target.is_stdout() {
                 print(document.as_bytes())?;
             } else {
@@ -90,7 +45,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn examine(arguments: &DoctorArguments) -> Doctor {
+fn examine(arguments: &DoctorArguments) -> DoctorReport {
     let devices: Vec<DeviceFinding> = Kind::ALL
         .into_iter()
         .map(|kind| {
@@ -99,7 +54,7 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
                 Err(why) => (None, false, Some(why)),
             };
             DeviceFinding {
-                kind: kind.id(),
+                kind: kind.id().to_owned(),
                 device,
                 is_gpu,
                 missing,
@@ -111,7 +66,7 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
     let auto = devices
         .iter()
         .find(usable)
-        .map_or("cpu", |device| device.kind);
+        .map_or_else(|| "cpu".to_owned(), |device| device.kind.clone());
     let nvrtc = match preheat_device::cuda::nvrtc() {
         Ok(version) => Finding {
             version: Some(version),
@@ -133,7 +88,7 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
     let frameworks = Framework::ALL
         .into_iter()
         .map(|framework| FrameworkFinding {
-            name: framework.id(),
+            name: framework.id().to_owned(),
             version: python.as_ref().and_then(|python| {
                 let (_, version) = python
                     .frameworks
@@ -141,7 +96,7 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
                     .find(|(known, _)| *known == framework)?;
                 Some(version.clone())
             }),
-            install: framework.install_hint(),
+            install: framework.install_hint().to_owned(),
         })
         .collect();
     let bytecode = python
@@ -149,9 +104,9 @@ fn examine(arguments: &DoctorArguments) -> Doctor {
         .and_then(|python| find_bytecode(&python.path).ok());
     advice.extend(bytecode.as_ref().and_then(bytecode_advice));
     advice.extend(pinning_advice());
-    Doctor {
-        schema: "preheat.doctor/1",
-        preheat: env!("CARGO_PKG_VERSION"),
+    DoctorReport {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        preheat: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine(),
         devices,
         auto,
@@ -201,97 +156,4 @@ fn pinning_advice() -> Option<String> {
             bytes(limit.rlim_cur)
         )
     })
-}
-
-fn text(found: &Doctor, width: usize) -> String {
-    let machine = &found.machine;
-    let mut lines = vec![
-        format!(
-            "preheat {} on {}, Linux {}",
-            found.preheat, machine.os, machine.kernel
-        ),
-        format!(
-            "{}, {} cores, {}",
-            machine.cpu,
-            machine.cores,
-            bytes(machine.memory)
-        ),
-        String::new(),
-        "Devices".to_owned(),
-    ];
-    for device in &found.devices {
-        let about = match (&device.device, &device.missing) {
-            (Some(device), _) => format!(
-                "{} — {}, {}",
-                device.name,
-                device.driver,
-                bytes(device.memory)
-            ),
-            (None, why) => why.clone().unwrap_or_default(),
-        };
-        row(
-            &mut lines,
-            device.device.is_some(),
-            device.kind,
-            &about,
-            width,
-        );
-    }
-    let nvrtc = &found.nvrtc;
-    let about = nvrtc
-        .version
-        .as_ref()
-        .or(nvrtc.missing.as_ref())
-        .map_or("", String::as_str);
-    row(&mut lines, nvrtc.version.is_some(), "nvrtc", about, width);
-    lines.push(format!("  `--device auto` selects {}.", found.auto));
-    lines.push(String::new());
-    match &found.python {
-        Some(python) => {
-            lines.push(format!(
-                "Frameworks of {} (Python {})",
-                python.path, python.version
-            ));
-            if let Some(bytecode) = &python.bytecode {
-                let about = format!(
-                    "{} of {} installed modules have it",
-                    bytecode.modules - bytecode.missing,
-                    bytecode.modules
-                );
-                row(
-                    &mut lines,
-                    !bytecode.is_missing(),
-                    "bytecode",
-                    &about,
-                    width,
-                );
-            }
-            for framework in &found.frameworks {
-                let missing = || format!("not installed: {}", framework.install);
-                let about = framework.version.clone().unwrap_or_else(missing);
-                row(
-                    &mut lines,
-                    framework.version.is_some(),
-                    framework.name,
-                    &about,
-                    width,
-                );
-            }
-        }
-        None => lines.push("No Python: the native experiments need none".to_owned()),
-    }
-    if !found.advice.is_empty() {
-        lines.push(String::new());
-        lines.push("Advice".to_owned());
-        for advice in &found.advice {
-            lines.extend(hanging("  ", advice, width));
-        }
-    }
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-fn row(lines: &mut Vec<String>, here: bool, name: &str, about: &str, width: usize) {
-    let mark = if here { "yes" } else { "no " };
-    lines.extend(hanging(&format!("  {mark}  {name:<11} "), about, width));
 }

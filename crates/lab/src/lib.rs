@@ -26,7 +26,7 @@ mod schedule;
 pub use child::{CHILD_ARGUMENT, child_main};
 pub use clock::timed;
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
-pub use frameworks::{BytecodeFound, Framework, PythonFound, find_bytecode, find_python};
+pub use frameworks::{Framework, PythonFound, find_bytecode, find_python};
 
 pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
 

@@ -10,6 +10,7 @@
 //!   ([`lab::LabReport`]).
 //! - [`compare`], [`check`], [`tried`]: the documents about comparisons, budgets and measured
 //!   remedies.
+//! - [`doctor`]: the document about a machine ([`doctor::DoctorReport`]).
 //! - [`classify`]: iteration times of other tools ([`classify::Times`]) and their classes.
 //! - [`stats`]: estimates, classes, and the random numbers that all crates share.
 //! - [`units`]: numbers with units, as text. [`time`]: times of documents.
@@ -19,6 +20,7 @@
 pub mod check;
 pub mod classify;
 pub mod compare;
+pub mod doctor;
 pub mod lab;
 mod machine;
 pub mod run;

@@ -7,6 +7,7 @@
 //! | a comparison | [`compare_terminal`], [`compare_html`], [`compare_json`] |
 //! | a check | [`check_terminal`], [`check_json`], [`check_junit`], [`check_github`], … |
 //! | iteration times | [`classify_terminal`], [`classify_html`], [`classify_json`] |
+//! | a machine | [`doctor_terminal`], [`doctor_json`] |
 //! | measured remedies | [`tried_terminal`], [`tried_html`], [`tried_json`] |
 //!
 //! Nothing here measures or decides: the numbers, classes and verdicts come from the report,
@@ -15,7 +16,7 @@
 //! - `overview` – selects the series of a lab report; `labels` – names them
 //! - `headline`, `verdicts`, `gaps` – the headline, the claims, and what is missing
 //! - `terminal`, `html`, `json` – the renderers of the lab, and the tools that all share
-//! - `check`, `classify`, `compare`, `run`, `tried` – the renderers of the other reports
+//! - `check`, `classify`, `compare`, `doctor`, `run`, `tried` – the renderers of the other reports
 //! - `csv`, `perfetto`, `speedscope`, `otlp` – exports of a run; `proto` – encodes protobuf
 
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ mod check;
 mod classify;
 mod compare;
 mod csv;
+mod doctor;
 mod gaps;
 mod headline;
 mod html;
@@ -46,13 +48,14 @@ pub use check::{
 pub use classify::{ClassifySketch, classify_html, classify_terminal};
 pub use compare::{compare_html, compare_terminal};
 pub use csv::run_csv;
+pub use doctor::{doctor_json, doctor_terminal};
 pub use html::lab_html;
 pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use otlp::{OtlpRequest, run_otlp};
 pub use perfetto::run_perfetto;
 pub use run::{run_html, run_terminal};
 pub use speedscope::run_speedscope;
-pub use terminal::{Terminal, hanging, lab_terminal};
+pub use terminal::{Terminal, lab_terminal};
 pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
 

@@ -3,24 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use preheat_model::doctor::BytecodeFound;
 
 use super::ask;
-
-/// The bytecode files of the installed modules.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BytecodeFound {
-    /// The number of modules checked.
-    pub modules: u64,
-    /// The number of modules without a `.pyc` file.
-    pub missing: u64,
-    /// True if Python may write bytecode: `sys.dont_write_bytecode` is not set.
-    pub writes: bool,
-    /// True if this user can write to the package directory.
-    pub writable: bool,
-    /// The package directory.
-    pub packages: String,
-}
 
 /// Lists files without reading them; 20,000 modules are enough.
 const FIND_BYTECODE: &str = r#"
@@ -69,30 +54,4 @@ pub fn find_bytecode(python: &Path) -> Result<BytecodeFound, String> {
                 python.display()
             )
         })
-}
-
-impl BytecodeFound {
-    /// Returns true if a start would compile many modules.
-    pub fn is_missing(&self) -> bool {
-        self.missing > 0 && self.missing * 10 >= self.modules
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tenth_of_all_modules_is_worth_mentioning() {
-        let found = |modules, missing| BytecodeFound {
-            modules,
-            missing,
-            writes: true,
-            writable: true,
-            packages: String::new(),
-        };
-        assert!(found(100, 10).is_missing());
-        assert!(!found(100, 9).is_missing());
-        assert!(!found(0, 0).is_missing());
-    }
 }

@@ -5,7 +5,7 @@
 
 mod bytecode;
 
-pub use bytecode::{BytecodeFound, find_bytecode};
+pub use bytecode::find_bytecode;
 
 use std::fs;
 use std::io;
