@@ -11,6 +11,9 @@ with `--no-cache`, which adds a configuration without one.
 All programs are prepared first, at the same time. Then each round has one start of each program in
 each configuration, in random order; with `--alternate`, plain and warm ones only in every second
 round. `--seconds` begins no more rounds after that time.
+
+`--beside` measures instead what preparing costs another program that uses the GPU: a ResNet-50
+training runs while standbys of the programs are prepared, one after the other.
 """
 
 import argparse
@@ -186,6 +189,22 @@ def environment(name, directory):
     }
 
 
+# Prints the end and the duration of each step, until it is killed.
+BESIDE = """
+import time
+import torch, torchvision
+model = torchvision.models.resnet50().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+data = torch.randn(32, 3, 224, 224, device="cuda")
+while True:
+    began = time.perf_counter()
+    optimizer.zero_grad()
+    model(data).sum().backward()
+    optimizer.step()
+    torch.cuda.synchronize()
+    print(time.clock_gettime(time.CLOCK_MONOTONIC), time.perf_counter() - began, flush=True)
+"""
+
 VERBOSE = [PREHEAT, "start", "-v", "--patience", "5"]
 FORMS = ("hot", "parked")
 CONFIGURATIONS = {
@@ -278,6 +297,55 @@ class Program:
                 print(self.name, configuration, *medians, {each["hash"] for each in starts})
 
 
+def measure_beside(programs):
+    """The steps of another program alone, and while standbys are prepared."""
+    for program in programs:
+        program.start("plain")
+        program.start("hot")
+        for form in program.forms:
+            program.prepare(form)
+    path = os.path.join(os.path.dirname(programs[0].path), "beside.py")
+    with open(path, "w") as file:
+        file.write(BESIDE)
+    other = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True)
+    steps = []
+
+    def read():
+        for line in other.stdout:
+            steps.append(tuple(map(float, line.split())))
+
+    threading.Thread(target=read, daemon=True).start()
+    while len(steps) < 50:
+        if other.poll() is not None:
+            raise SystemExit("the other program has ended")
+        time.sleep(0.1)
+    phases = []
+
+    def phase(name, action):
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        action()
+        phases.append((name, began, time.clock_gettime(time.CLOCK_MONOTONIC)))
+
+    for program in programs:
+        for form in program.forms:
+            phase("alone", lambda: time.sleep(3))
+            # The next one is prepared when this program has ended.
+            program.start(form)
+            phase(f"{program.name}, {form}", lambda: program.prepare(form))
+    other.kill()
+    other.wait()
+    result = []
+    for name, began, end in phases:
+        during = sorted(lasted for at, lasted in steps if began < at - lasted and at < end)
+        if during:
+            median = during[len(during) // 2]
+            most = {"median": median, "longest": during[-1], "steps": len(during)}
+            result.append({"phase": name, "seconds": end - began, **most})
+            print(f"{name}: {end - began:.2f} s, {len(during)} steps,", end=" ")
+            print(f"median {median * 1e3:.1f} ms, longest {during[-1] * 1e3:.1f} ms")
+    return result
+
+
 def main():
     began = time.monotonic()
     parser = argparse.ArgumentParser()
@@ -286,11 +354,18 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--alternate", action="store_true")
     parser.add_argument("--no-cache", action="store_true")
+    parser.add_argument("--beside", action="store_true")
     parser.add_argument("--output", default="standby.json")
     asked = parser.parse_args()
     result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
     with tempfile.TemporaryDirectory() as directory:
         programs = [Program(name, directory, asked.no_cache) for name in asked.programs]
+        if asked.beside:
+            result["beside"] = measure_beside(programs)
+            with open(asked.output, "w") as file:
+                json.dump(result, file, indent=1)
+            subprocess.run([PREHEAT, "start", "--stop"], check=True)
+            return
         threads = [threading.Thread(target=program.learn) for program in programs]
         for thread in threads:
             thread.start()
