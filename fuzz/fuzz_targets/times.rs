@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use preheat_times::{Settings, Unit, read};
+use preheat_times::{Settings, TimeUnit, read};
 
 fuzz_target!(|data: &[u8]| {
     let Some((how, file)) = data.split_first() else {
@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let settings = Settings {
         name: "file".to_owned(),
-        unit: (how & 2 != 0).then(|| Unit::ALL[usize::from(how >> 2) % Unit::ALL.len()]),
+        unit: (how & 2 != 0).then(|| TimeUnit::ALL[usize::from(how >> 2) % TimeUnit::ALL.len()]),
         mixed_lengths: how & 1 != 0,
     };
     let _ = read(file, &settings, &mut |_, times| {

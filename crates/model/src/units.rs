@@ -2,6 +2,38 @@
 //!
 //! A value that is not a number is shown as a dash, so that renderers need no special case.
 
+use serde::{Deserialize, Serialize};
+
+/// The unit of a number in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// A bare factor.
+    Ratio,
+    /// A number of iterations.
+    Iterations,
+    /// A plain count.
+    Count,
+    /// An exit code.
+    ExitCode,
+}
+
+impl Unit {
+    /// The scale and the symbol that a value is shown with: 0.001 and `ms` for 0.35 s.
+    pub fn shown_in(self, value: f64) -> (f64, &'static str) {
+        match self {
+            Unit::Seconds => duration_scale(value),
+            Unit::Bytes => bytes_scale(value.abs().trunc()),
+            Unit::Ratio => (1.0, "×"),
+            Unit::Iterations | Unit::Count | Unit::ExitCode => (1.0, ""),
+        }
+    }
+}
+
 /// The placeholder for a missing number.
 pub const ABSENT: &str = "–";
 
@@ -15,37 +47,51 @@ pub fn duration(seconds: f64) -> String {
 
 /// A duration as number and unit, with all three digits: for columns.
 pub fn duration_parts(seconds: f64) -> Option<(String, &'static str)> {
-    const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
     if !seconds.is_finite() {
         return None;
     }
+    let (scale, unit) = duration_scale(seconds);
+    Some(match seconds == 0.0 {
+        true => ("0".to_owned(), unit),
+        false => (significant(seconds / scale), unit),
+    })
+}
+
+/// The scale and the symbol of the unit that a duration is shown in.
+fn duration_scale(seconds: f64) -> (f64, &'static str) {
+    const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
     if seconds == 0.0 {
-        return Some(("0".to_owned(), "s"));
+        return UNITS[3];
     }
     if seconds.abs() >= 119.5 {
-        return Some((significant(seconds / 60.0), "min"));
+        return (60.0, "min");
     }
     // 999.6 µs is 1.00 ms: the unit is chosen after rounding.
     let fits = |&&(scale, _): &&(f64, &str)| rounded(seconds / scale).abs() < 1000.0;
-    let (scale, unit) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
-    Some((significant(seconds / scale), unit))
+    *UNITS.iter().find(fits).unwrap_or(&UNITS[3])
 }
 
 /// Formats a memory size: `4 MiB`, `835 MiB`, `1.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1023.5 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
+    let (scale, unit) = bytes_scale(bytes as f64);
+    let value = bytes as f64 / scale;
     let number = if value >= 100.0 {
         format!("{value:.0}")
     } else {
         significant(value)
     };
-    format!("{} {}", trim(&number), UNITS[unit])
+    format!("{} {unit}", trim(&number))
+}
+
+/// The scale and the symbol of the unit that a memory size is shown in.
+fn bytes_scale(bytes: f64) -> (f64, &'static str) {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut scale, mut unit) = (1.0, 0);
+    while bytes / scale >= 1023.5 && unit + 1 < UNITS.len() {
+        scale *= 1024.0;
+        unit += 1;
+    }
+    (scale, UNITS[unit])
 }
 
 /// Formats a memory size stored as a float; a dash if it is not a number.

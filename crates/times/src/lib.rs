@@ -24,7 +24,7 @@ mod quota;
 mod recognise;
 mod source;
 mod starts;
-mod unit;
+mod time_unit;
 mod unpack;
 
 use std::io::Read;
@@ -32,7 +32,7 @@ use std::io::Read;
 use preheat_model::classify::{Format, Times};
 
 pub use error::Error;
-pub use unit::{Unit, UnknownUnit};
+pub use time_unit::{TimeUnit, UnknownUnit};
 
 /// The result of reading.
 type Result<T, E = Error> = std::result::Result<T, E>;
@@ -43,7 +43,7 @@ pub struct Settings {
     /// The name of benchmarks that have none in the file.
     pub name: String,
     /// The unit of files that do not define one; seconds by default.
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
     /// If true, the starts of a benchmark may have different numbers of iterations.
     pub mixed_lengths: bool,
 }

@@ -92,7 +92,7 @@ fn not_a_number(line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unit;
+    use crate::TimeUnit;
 
     fn all(text: &str, settings: &Settings) -> Result<Vec<Times>> {
         let mut found = Vec::new();
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn units_are_converted_to_seconds() {
         let settings = Settings {
-            unit: Some(Unit::Nanoseconds),
+            unit: Some(TimeUnit::Nanoseconds),
             ..Settings::default()
         };
         assert_eq!(all("1500\n", &settings).unwrap()[0].starts, [[1.5e-6]]);

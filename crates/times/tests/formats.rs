@@ -3,7 +3,7 @@
 mod support;
 
 use preheat_model::classify::{Format, Measures};
-use preheat_times::{Settings, Unit};
+use preheat_times::{Settings, TimeUnit};
 use support::{SAMPLES, all, plain, read_with, sample};
 
 #[test]
@@ -166,7 +166,7 @@ fn lone_surrogates_are_replaced() {
 fn a_unit_is_only_accepted_for_files_without_one() {
     for name in SAMPLES {
         let in_milliseconds = Settings {
-            unit: Some(Unit::Milliseconds),
+            unit: Some(TimeUnit::Milliseconds),
             ..plain()
         };
         let (seconds, _) = read_with(&sample(name), &plain());

@@ -26,7 +26,7 @@ pub(super) fn size(value: f64, unit: Unit) -> String {
         Unit::Ratio => units::ratio(value),
         Unit::Iterations if value == 1.0 => "1 iteration".to_owned(),
         Unit::Iterations => format!("{} iterations", units::number(value)),
-        Unit::Count => units::number(value),
+        Unit::Count | Unit::ExitCode => units::number(value),
     }
 }
 

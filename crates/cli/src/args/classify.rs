@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use preheat_times::Unit;
+use preheat_times::TimeUnit;
 
 use super::TEMPLATE;
 use crate::show::ShowArguments;
@@ -39,7 +39,7 @@ pub struct ClassifyArguments {
 
     /// Unit of formats that do not specify one (plain text, JSON lists, CSV) [default: s]
     #[arg(long, value_name = "UNIT", value_parser = super::values::unit())]
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
 
     /// Accept starts with differing iteration counts
     #[arg(long)]

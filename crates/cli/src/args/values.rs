@@ -8,7 +8,7 @@ use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 use preheat_model::lab::{ExperimentId, MOST_STARTS};
 use preheat_model::run::Temperature;
 use preheat_start::{Form, MOST_STANDBYS, Remedy};
-use preheat_times::Unit;
+use preheat_times::TimeUnit;
 
 /// Parses the name of one of these values.
 fn one_of<T>(values: Vec<(&'static str, T)>) -> impl TypedValueParser<Value = T>
@@ -70,12 +70,12 @@ pub fn form() -> impl TypedValueParser<Value = Form> {
 }
 
 /// A unit of time.
-pub fn unit() -> impl TypedValueParser<Value = Unit> {
-    let names = Unit::ALL.map(|unit| match unit {
-        Unit::Microseconds => PossibleValue::new(unit.as_str()).aliases(["µs", "μs"]),
+pub fn unit() -> impl TypedValueParser<Value = TimeUnit> {
+    let names = TimeUnit::ALL.map(|unit| match unit {
+        TimeUnit::Microseconds => PossibleValue::new(unit.as_str()).aliases(["µs", "μs"]),
         _ => PossibleValue::new(unit.as_str()),
     });
-    PossibleValuesParser::new(names).try_map(|text| text.parse::<Unit>())
+    PossibleValuesParser::new(names).try_map(|text| text.parse::<TimeUnit>())
 }
 
 /// A number of starts.

@@ -7,9 +7,10 @@ mod quantity;
 mod report;
 pub mod value;
 
+pub use crate::units::Unit;
 pub use draft::{Draft, DraftLine, Measured};
 pub use near::{did_you_mean, nearest};
 pub use place::{Misplaced, Place};
-pub use quantity::{Quantity, Unit, UnknownCause};
+pub use quantity::{Quantity, UnknownCause};
 pub use report::{CHECK_SCHEMA, CheckReport, CheckSettings, Line, LineKind, Part, Value, Verdict};
 pub use value::InvalidValue;

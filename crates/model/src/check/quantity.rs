@@ -1,12 +1,10 @@
 //! The quantities that a budget can limit, and their units.
 
-use serde::{Deserialize, Serialize};
-
 use super::near::did_you_mean;
 use super::value::quoted;
 use crate::run::Cause;
 use crate::stats::Interval;
-use crate::units;
+use crate::units::{self, Unit};
 
 /// A quantity that can have a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,22 +27,6 @@ pub enum Quantity {
     HostMemory,
     /// The time of one cause on the path to the end of the first iteration.
     Cause(Cause),
-}
-
-/// The unit of a quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// A bare factor.
-    Ratio,
-    /// A number of iterations.
-    Iterations,
-    /// An exit code.
-    ExitCode,
 }
 
 impl Quantity {
@@ -129,7 +111,7 @@ impl Unit {
             Unit::Seconds => units::duration(value),
             Unit::Bytes => units::bytes_f64(value),
             Unit::Ratio => format!("{}×", units::number(value)),
-            Unit::Iterations => units::number(value),
+            Unit::Iterations | Unit::Count => units::number(value),
             Unit::ExitCode => format!("{value:.0}"),
         }
     }
@@ -143,7 +125,7 @@ impl Unit {
                 format!("{}–{}", self.write(low), self.write(high))
             }
             Unit::Seconds | Unit::Bytes if interval.estimate != 0.0 => {
-                let scale = self.scale_of(interval.estimate);
+                let (scale, _) = self.shown_in(interval.estimate);
                 let digits = |value: f64| digits_beside(value / scale, interval.estimate / scale);
                 format!("{}–{}", digits(low), digits(high))
             }
@@ -151,13 +133,6 @@ impl Unit {
             _ => format!("{}–{}", units::number(low), units::number(high)),
         };
         (low.is_finite() && high.is_finite()).then_some(text)
-    }
-
-    /// The scale of the unit that a value is formatted in.
-    fn scale_of(self, value: f64) -> f64 {
-        let written = self.write(value);
-        let unit = written.rsplit(' ').next().unwrap_or_default();
-        super::value::scale(self, unit).unwrap_or(1.0)
     }
 }
 

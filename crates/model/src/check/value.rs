@@ -103,7 +103,8 @@ pub fn parse(unit: Unit, text: &str) -> Result<f64, InvalidValue> {
         .ok_or_else(|| Problem::NotANumber.of(text, unit))?;
     let factor = match (unit, name) {
         (Unit::Ratio, "" | "x" | "×") => 1.0,
-        (Unit::Iterations, "" | "iteration" | "iterations") | (Unit::ExitCode, "") => 1.0,
+        (Unit::Iterations, "" | "iteration" | "iterations")
+        | (Unit::Count | Unit::ExitCode, "") => 1.0,
         (Unit::Seconds | Unit::Bytes, "") => {
             return Err(Problem::NoUnit.of(text, unit));
         }
@@ -159,7 +160,7 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, InvalidValue> {
         Unit::Seconds => (1e-12, 1e9),
         Unit::Bytes => (1.0, 1e18),
         Unit::Ratio => (1e-6, 1e12),
-        Unit::Iterations => (0.0, 1e12),
+        Unit::Iterations | Unit::Count => (0.0, 1e12),
         Unit::ExitCode => (0.0, 255.0),
     };
     let problem = match value {
@@ -167,7 +168,7 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, InvalidValue> {
         none if none.is_nan() => Problem::NotANumber,
         fine if (least..=most).contains(&fine) => return Ok(fine),
         low if low <= least => match unit {
-            Unit::Iterations | Unit::ExitCode => Problem::Negative,
+            Unit::Iterations | Unit::Count | Unit::ExitCode => Problem::Negative,
             _ => Problem::NotPositive,
         },
         _ => Problem::TooLarge,
@@ -182,6 +183,7 @@ fn written(unit: Unit) -> &'static str {
         Unit::Bytes => "a size is written as \"1 GiB\", \"512 MB\" or \"4096 B\"",
         Unit::Ratio => "a ratio is written as 50 or \"50x\"",
         Unit::Iterations => "a number of iterations is written as 10",
+        Unit::Count => "a number is written as 10",
         Unit::ExitCode => "an exit code is a whole number from 0 to 255",
     }
 }

@@ -2,7 +2,8 @@
 
 mod report;
 
+pub use crate::units::Unit;
 pub use report::{
     COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
-    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Unit, Verdict,
+    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Verdict,
 };

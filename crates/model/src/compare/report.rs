@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Machine;
 use crate::lab::ExperimentId;
 use crate::run::{Cause, IterationsBy, Temperature};
+use crate::units::Unit;
 
 /// The schema id that this version writes.
 pub const COMPARE_SCHEMA: &str = "preheat.compare/1";
@@ -110,22 +111,6 @@ pub struct Headline {
     pub cause: Option<Cause>,
     /// The names of that cause's items, largest change first.
     pub items: Vec<String>,
-}
-
-/// The unit of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// A ratio of two times.
-    Ratio,
-    /// A number of iterations.
-    Iterations,
-    /// A plain count.
-    Count,
 }
 
 /// The verdict on a change.

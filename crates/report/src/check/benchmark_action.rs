@@ -38,7 +38,7 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
         Unit::Bytes => ("MiB", MIB),
         Unit::Ratio => ("x", 1.0),
         Unit::Iterations => ("iterations", 1.0),
-        Unit::ExitCode => ("", 1.0),
+        Unit::Count | Unit::ExitCode => ("", 1.0),
     };
     let found = &value.measured;
     let ends = found.low.zip(found.high);

@@ -34,7 +34,7 @@ pub fn check_bmf(report: &CheckReport) -> String {
             Unit::Bytes => ("memory", 1.0),
             Unit::Ratio => ("ratio", 1.0),
             Unit::Iterations => ("iterations", 1.0),
-            Unit::ExitCode => continue,
+            Unit::Count | Unit::ExitCode => continue,
         };
         let found = &value.measured;
         if !found.estimate.is_finite() {

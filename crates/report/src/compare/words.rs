@@ -21,7 +21,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
         Unit::Seconds => duration(value),
         Unit::Bytes => bytes_f64(value),
         Unit::Ratio => ratio(value).replace('-', "−"),
-        Unit::Iterations | Unit::Count => number(value).replace('-', "−"),
+        Unit::Iterations | Unit::Count | Unit::ExitCode => number(value).replace('-', "−"),
     }
 }
 
@@ -129,24 +129,13 @@ pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
 
 /// The scale for numbers up to `most`, and the suffix that names it.
 fn scale(most: f64, unit: Unit) -> (f64, String) {
-    let text = value(most, unit);
-    let scale = match (unit, text.rsplit(' ').next()) {
-        (Unit::Seconds, Some("ns")) => 1e-9,
-        (Unit::Seconds, Some("µs")) => 1e-6,
-        (Unit::Seconds, Some("ms")) => 1e-3,
-        (Unit::Seconds, Some("min")) => 60.0,
-        (Unit::Bytes, Some("KiB")) => 1024.0,
-        (Unit::Bytes, Some("MiB")) => 1048576.0,
-        (Unit::Bytes, Some("GiB")) => 1073741824.0,
-        (Unit::Bytes, Some("TiB")) => 1099511627776.0,
-        _ => 1.0,
+    let (scale, name) = unit.shown_in(most);
+    let space = if matches!(unit, Unit::Seconds | Unit::Bytes) {
+        " "
+    } else {
+        ""
     };
-    let name = match unit {
-        Unit::Seconds | Unit::Bytes => text.rsplit(' ').next().map(|name| format!(" {name}")),
-        Unit::Ratio => Some("×".to_owned()),
-        Unit::Iterations | Unit::Count => None,
-    };
-    (scale, name.unwrap_or_default())
+    (scale, format!("{space}{name}"))
 }
 
 /// Formats a relative change with its interval, `+27 % (26 to 28)`; without one, the

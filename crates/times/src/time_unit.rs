@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// The unit of a file's times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     /// Seconds.
     #[default]
     Seconds,
@@ -16,22 +16,22 @@ pub enum Unit {
     Nanoseconds,
 }
 
-impl Unit {
+impl TimeUnit {
     /// All units.
-    pub const ALL: [Unit; 4] = [
-        Unit::Seconds,
-        Unit::Milliseconds,
-        Unit::Microseconds,
-        Unit::Nanoseconds,
+    pub const ALL: [TimeUnit; 4] = [
+        TimeUnit::Seconds,
+        TimeUnit::Milliseconds,
+        TimeUnit::Microseconds,
+        TimeUnit::Nanoseconds,
     ];
 
     /// The unit symbol, in ASCII.
     pub fn as_str(self) -> &'static str {
         match self {
-            Unit::Seconds => "s",
-            Unit::Milliseconds => "ms",
-            Unit::Microseconds => "us",
-            Unit::Nanoseconds => "ns",
+            TimeUnit::Seconds => "s",
+            TimeUnit::Milliseconds => "ms",
+            TimeUnit::Microseconds => "us",
+            TimeUnit::Nanoseconds => "ns",
         }
     }
 
@@ -39,10 +39,10 @@ impl Unit {
     /// multiplying by 1e-9, which is not exactly representable, would round twice.
     pub(crate) fn in_a_second(self) -> f64 {
         match self {
-            Unit::Seconds => 1.0,
-            Unit::Milliseconds => 1e3,
-            Unit::Microseconds => 1e6,
-            Unit::Nanoseconds => 1e9,
+            TimeUnit::Seconds => 1.0,
+            TimeUnit::Milliseconds => 1e3,
+            TimeUnit::Microseconds => 1e6,
+            TimeUnit::Nanoseconds => 1e9,
         }
     }
 }
@@ -52,13 +52,13 @@ impl Unit {
 #[error("unknown unit; expected one of s, ms, us, ns")]
 pub struct UnknownUnit;
 
-impl FromStr for Unit {
+impl FromStr for TimeUnit {
     type Err = UnknownUnit;
 
-    fn from_str(text: &str) -> Result<Unit, UnknownUnit> {
+    fn from_str(text: &str) -> Result<TimeUnit, UnknownUnit> {
         match text {
-            "µs" | "μs" => Ok(Unit::Microseconds),
-            _ => (Unit::ALL.into_iter().find(|unit| unit.as_str() == text)).ok_or(UnknownUnit),
+            "µs" | "μs" => Ok(TimeUnit::Microseconds),
+            _ => (TimeUnit::ALL.into_iter().find(|unit| unit.as_str() == text)).ok_or(UnknownUnit),
         }
     }
 }
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn units_are_parsed() {
-        for unit in Unit::ALL {
+        for unit in TimeUnit::ALL {
             assert_eq!(unit.as_str().parse(), Ok(unit));
         }
-        assert_eq!("µs".parse(), Ok(Unit::Microseconds));
-        assert_eq!("m".parse::<Unit>(), Err(UnknownUnit));
-        assert_eq!(1500.0 / Unit::Milliseconds.in_a_second(), 1.5);
+        assert_eq!("µs".parse(), Ok(TimeUnit::Microseconds));
+        assert_eq!("m".parse::<TimeUnit>(), Err(UnknownUnit));
+        assert_eq!(1500.0 / TimeUnit::Milliseconds.in_a_second(), 1.5);
     }
 }
