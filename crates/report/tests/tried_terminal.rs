@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::tried::{hostile, nothing, training};
 use preheat_model::tried::TriedReport;
-use preheat_report::{Terminal, tried_json, tried_terminal};
+use preheat_report::{Terminal, tried_html, tried_json, tried_terminal};
 use serde_json::Value;
 use validator::validate;
 
@@ -31,6 +31,29 @@ fn compare(name: &str, report: &TriedReport, width: usize) {
     let kept = std::fs::read_to_string(&file).unwrap_or_default();
     let file = file.display();
     assert!(kept == text, "{file} is not what is shown now:\n{text}");
+}
+
+#[test]
+fn the_variables_of_settings_are_named() {
+    let mut report = training();
+    let set = ("CUDA_BINARY_LOADER_THREAD_COUNT", "8");
+    report.remedies[2].variables = vec![(set.0.to_owned(), set.1.to_owned())];
+    let terminal = Terminal {
+        width: 120,
+        color: false,
+        unicode: true,
+    };
+    let text = tried_terminal(&report, &terminal);
+    let line = "  Settings: loader threads sets CUDA_BINARY_LOADER_THREAD_COUNT=8.\n";
+    assert!(text.contains(line), "{text}");
+    let page = tried_html(&report);
+    assert!(page.contains("loader threads sets CUDA_BINARY_LOADER_THREAD_COUNT=8."));
+    let document: Value = serde_json::from_str(&tried_json(&report)).unwrap();
+    let verdicts = validate(SCHEMA, &[document]).unwrap_or_default();
+    assert!(
+        verdicts.iter().all(|verdict| verdict == "ok"),
+        "{verdicts:?}"
+    );
 }
 
 #[test]

@@ -400,6 +400,34 @@ impl Known {
         all.map(|remedy| (remedy, applies(remedy))).collect()
     }
 
+    /// The environment variables that a remedy sets for the command; none for remedies that
+    /// are more than settings.
+    pub fn variables(&self, remedy: Remedy) -> Vec<(String, String)> {
+        let settings = [
+            Remedy::LazyLoading,
+            Remedy::LoaderThreads,
+            Remedy::Allocator,
+        ];
+        let mut changes = Changes::default();
+        if settings.contains(&remedy) {
+            let seen = Seen::read(&self.places.kept, &self.name);
+            let environment = warm_parent::environment().unwrap_or_default();
+            let case = Case {
+                program: &self.program,
+                command: &self.command,
+                environment: &environment,
+                places: &self.places,
+                seen: seen.as_ref(),
+            };
+            // A remedy that does not apply sets nothing.
+            let _ = apply(remedy, &case, &mut changes);
+        }
+        let text = |value: OsString| value.to_string_lossy().into_owned();
+        (changes.variables.into_iter())
+            .map(|(name, value)| (name.to_owned(), text(value)))
+            .collect()
+    }
+
     /// Stores the observations of a recorded start, which had the environment of this
     /// process.
     pub fn saw(&self, seen: &Seen) -> io::Result<()> {

@@ -238,6 +238,7 @@ impl<'a> Measured<'a> {
                 alone: candidate.alone.map(|of| of.saved),
                 with_others: candidate.beside.map(|of| of.saved),
                 holds: None,
+                variables: Vec::new(),
                 kept,
             }
         });

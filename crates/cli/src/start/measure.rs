@@ -136,6 +136,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     };
     for remedy in &mut report.remedies {
         remedy.holds = measured.holds(&remedy.id);
+        remedy.variables = (remedy.id.parse()).map_or(Vec::new(), |id| known.variables(id));
     }
     if interrupted {
         report.interrupt();

@@ -104,6 +104,9 @@ pub struct Tried {
     /// The memory that it holds between starts, if it does.
     #[serde(default)]
     pub holds: Option<Holds>,
+    /// The environment variables that it sets, if it consists of settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<(String, String)>,
     /// The decision, with its reason.
     pub kept: Kept,
 }

@@ -140,7 +140,10 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         };
         screen.line(vec![(style, fit(&text, screen.terminal.width))]);
     }
-    if let Some(text) = words::held(report) {
-        screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Plain, &text);
+    for text in words::held(report)
+        .into_iter()
+        .chain(words::variables(report))
+    {
+        screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Plain, &clean(&text));
     }
 }

@@ -88,6 +88,20 @@ pub(super) fn held(report: &TriedReport) -> Option<String> {
     (!held.is_empty()).then(|| format!("Held while waiting for a start: {}.", held.join("; ")))
 }
 
+/// The environment variables that remedies set, as a sentence.
+pub(super) fn variables(report: &TriedReport) -> Option<String> {
+    let each = report.remedies.iter().filter(|of| !of.variables.is_empty());
+    let each: Vec<String> = each
+        .map(|of| {
+            let set: Vec<String> = (of.variables.iter())
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            format!("{} sets {}", remedy(&of.id), set.join(" and "))
+        })
+        .collect();
+    (!each.is_empty()).then(|| format!("Settings: {}.", each.join("; ")))
+}
+
 /// The decision on a remedy.
 pub(super) fn kept(kept: Kept) -> &'static str {
     match kept {

@@ -47,6 +47,7 @@ fn tried(id: &str, predicted: Option<f64>, alone: f64, beside: Option<f64>, kept
         alone: Some(about(alone, 0.02)),
         with_others: beside.map(|beside| about(beside, 0.02)),
         holds: None,
+        variables: Vec::new(),
         kept,
     }
 }

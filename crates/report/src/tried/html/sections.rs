@@ -117,7 +117,11 @@ pub(super) fn remedies(page: &mut TriedPage) {
     let html = format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"tried\"><thead><tr>{heads}</tr></thead>\
          <tbody>{rows}</tbody></table></div>{}",
-        words::held(report).map_or_else(String::new, |text| format!("<p>{}</p>", escape(&text)))
+        (words::held(report)
+            .into_iter()
+            .chain(words::variables(report)))
+        .map(|text| format!("<p>{}</p>", escape(&text)))
+        .collect::<String>()
     );
     let lead = "The time that each remedy saves per start, with 95 % intervals. Predictions come from \
                 a recording of a plain start, made before any remedy was measured.";
