@@ -352,8 +352,8 @@ pub struct HostMemory {
     pub peak: Option<HostBytes>,
 }
 
-/// Resident host memory at one time. A page that several processes share is divided among
-/// them.
+/// Resident host memory at one time. A page that several processes of the start share is
+/// divided among them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostBytes {
     /// The time, in seconds since `exec`.

@@ -8,7 +8,7 @@
 mod growth;
 mod rounded;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::examine::{Examined, seconds};
 use super::super::iterations::Seen;
@@ -65,13 +65,17 @@ fn at(start: &Seen, examined: &Examined, time: u64, least: u64) -> Option<HostBy
         .collect();
     let largest = sizes.iter().max_by_key(|(_, _, size)| size.resident);
     let largest = largest.map(|(index, _, size)| (*index, least.saturating_sub(size.resident)));
-    for (index, process, size) in sizes {
+    let samples: Vec<Option<&MappedSample>> = (sizes.iter())
+        .map(|(_, process, size)| nearest(start.trace, process, size))
+        .collect();
+    let shared = shared(samples.iter().copied().flatten());
+    for ((index, process, size), sample) in sizes.into_iter().zip(samples) {
         let on_path = examined.thread.filter(|thread| thread.0 == index);
         let grown = match on_path {
             Some((_, thread)) => Growth::new(start, examined, process, thread).until(size.time),
             None => Items::from([((HostUse::Program, display_name(process)), 1.0)]),
         };
-        let mut own = of_process(start.trace, process, &size, grown);
+        let mut own = of_process(start.trace, sample, &shared, &size, grown);
         if let Some((_, missing)) = largest.filter(|(of, missing)| *of == index && *missing > 0) {
             let name = "memory that was not sampled".to_owned();
             own.insert((HostUse::Unexplained, name), missing as f64);
@@ -117,10 +121,26 @@ fn size(process: &Process, time: u64) -> Option<ProcessSample> {
     next.or(last).copied()
 }
 
-/// The memory of a process by use. `grown` has the uses of what has no file, as weights.
+/// The names of mappings that several processes of a start have. Only their pages are divided
+/// among the processes: other programs on the machine do not change what a start uses.
+fn shared<'a>(samples: impl Iterator<Item = &'a MappedSample>) -> BTreeSet<u32> {
+    let mut seen = BTreeSet::new();
+    let mut shared = BTreeSet::new();
+    for sample in samples {
+        let names = sample.bytes.iter().filter(|bytes| bytes.resident > 0);
+        let names: BTreeSet<u32> = names.map(|bytes| bytes.name).collect();
+        shared.extend(names.intersection(&seen));
+        seen.extend(names);
+    }
+    shared
+}
+
+/// The memory of a process by use, given a sample of its mappings. `grown` has the uses of
+/// what has no file, as weights.
 fn of_process(
     trace: &StartTrace,
-    process: &Process,
+    sample: Option<&MappedSample>,
+    shared: &BTreeSet<u32>,
     size: &ProcessSample,
     mut grown: Items,
 ) -> Items {
@@ -132,7 +152,7 @@ fn of_process(
     };
     let file_backed = size.file_backed.min(size.resident) as f64;
     let anonymous = size.resident as f64 - file_backed;
-    let Some(sample) = nearest(trace, process, size) else {
+    let Some(sample) = sample else {
         let why = "mapped files, which were not sampled";
         add(HostUse::Unexplained, why, file_backed);
         spread(&grown, anonymous, &mut add);
@@ -150,7 +170,10 @@ fn of_process(
         let Some(name) = trace.mapped.names.get(bytes.name as usize) else {
             continue;
         };
-        let share = scale(bytes.proportional as f64, bytes.resident as f64);
+        let share = match shared.contains(&bytes.name) {
+            true => scale(bytes.proportional as f64, bytes.resident as f64),
+            false => 1.0,
+        };
         let own = bytes.anonymous as f64 * share * rest;
         let file = (bytes.resident - bytes.anonymous) as f64 * share * files;
         match usage(&name.name, name.code) {
@@ -295,14 +318,6 @@ mod tests {
     use super::*;
     use preheat_model::run::{Mapped, MappedName};
 
-    fn process() -> Process {
-        Process {
-            pid: 7,
-            ended: 100,
-            ..Process::default()
-        }
-    }
-
     fn sized(time: u64, resident: u64, file_backed: u64) -> ProcessSample {
         ProcessSample {
             time,
@@ -342,6 +357,13 @@ mod tests {
         }
     }
 
+    /// The memory of the process, which shares these mappings with another one.
+    fn used(size: &ProcessSample, shared: &[u32], weights: Items) -> Items {
+        let trace = trace();
+        let shared = shared.iter().copied().collect();
+        of_process(&trace, trace.mapped.samples.first(), &shared, size, weights)
+    }
+
     fn grown(items: &[(HostUse, &str, f64)]) -> Items {
         let item = |&(usage, name, bytes): &(HostUse, &str, f64)| ((usage, name.to_owned()), bytes);
         items.iter().map(item).collect()
@@ -355,7 +377,7 @@ mod tests {
             (HostUse::Program, "train.py:3", 600.0),
         ]);
         let size = sized(20, 1650, 500);
-        let items = of_process(&trace(), &process(), &size, weights);
+        let items = used(&size, &[0], weights);
         // Half of the 100 bytes that loading wrote are in the library's mapping already.
         let expected = grown(&[
             (HostUse::Libraries, "libtorch.so", 300.0 + 100.0),
@@ -371,7 +393,7 @@ mod tests {
         let weights = grown(&[(HostUse::Program, "train.py:3", 1.0)]);
         // Twice as much of files, and half of the rest, as in the sample.
         let size = sized(30, 1000 + 575, 1000);
-        let items = of_process(&trace(), &process(), &size, weights);
+        let items = used(&size, &[0], weights);
         let expected = grown(&[
             (HostUse::Libraries, "libtorch.so", 500.0 + 25.0),
             (HostUse::Program, "train.py:3", 500.0),
@@ -381,12 +403,28 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_not_sampled_is_unexplained() {
-        let other = Process {
-            pid: 8,
-            ..process()
+    fn pages_are_divided_among_the_processes_of_the_start() {
+        let trace = trace();
+        let first = &trace.mapped.samples[0];
+        let second = MappedSample {
+            process: 8,
+            bytes: [(0, 300, 600, 100), (1, 0, 0, 0)].map(Into::into).to_vec(),
+            ..MappedSample::default()
         };
-        let items = of_process(&trace(), &other, &sized(20, 90, 40), Items::new());
+        assert_eq!(shared([first].into_iter()), BTreeSet::new());
+        assert_eq!(shared([first, &second].into_iter()), BTreeSet::from([0]));
+
+        // The library is shared with another program, which does not count.
+        let weights = grown(&[(HostUse::Program, "train.py:3", 1.0)]);
+        let items = used(&sized(20, 1650, 500), &[], weights);
+        let library = (HostUse::Libraries, "libtorch.so".to_owned());
+        assert_eq!(items[&library], 600.0);
+    }
+
+    #[test]
+    fn memory_that_was_not_sampled_is_unexplained() {
+        let none = BTreeSet::new();
+        let items = of_process(&trace(), None, &none, &sized(20, 90, 40), Items::new());
         let expected = grown(&[
             (
                 HostUse::Unexplained,

@@ -148,7 +148,7 @@ fn memory(report: &RunReport) -> String {
     }
 }
 
-/// Host memory as the terminal shows it: pages that processes share are divided among them.
+/// Host memory as the terminal shows it.
 /// Recordings without its use have resident memory alone.
 fn host(report: &RunReport) -> String {
     let memory = &report.memory;
