@@ -17,7 +17,7 @@ use preheat_report::{run_html, run_terminal};
 use crate::args::RunArguments;
 use crate::browser;
 use crate::exit::{Usage, complain};
-use crate::output_directory;
+use crate::output;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::show::{RunFormat, Targets, send};
@@ -36,7 +36,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode> {
         .into());
     }
     let stem = format!("preheat-{}", name(&arguments.command));
-    let output = output_directory::directory(arguments.output.as_deref(), &stem)?;
+    let output = output::directory(arguments.output.as_deref(), &stem)?;
     let request = request(arguments, &output);
 
     let recorded = {

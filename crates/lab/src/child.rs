@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use preheat_device::{Cache, Kind, Options};
 
 use crate::experiments;
-use crate::job::Job;
+use crate::line::Job;
 use crate::recorder::Recorder;
 
 /// The first argument that turns this program into a lab start.

@@ -10,11 +10,9 @@
 //! This crate measures; judging the results is `analyze`'s job.
 
 mod child;
-mod clock;
 mod devices;
 mod experiments;
 mod frameworks;
-mod job;
 mod line;
 mod native;
 mod plan;
@@ -24,9 +22,9 @@ mod run;
 mod schedule;
 
 pub use child::{CHILD_ARGUMENT, child_main};
-pub use clock::timed;
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
 pub use frameworks::{Framework, PythonFound, find_bytecode, find_python};
+pub use recorder::timed;
 
 pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
 

@@ -1,6 +1,9 @@
-//! The output of a start: one JSON object per line, each complete once written.
+//! The input and the output of a start: a job, and one JSON object per line, each complete
+//! once written.
 
-use preheat_model::lab::{Sample, Skipped};
+use std::path::PathBuf;
+
+use preheat_model::lab::{ExperimentId, Sample, Skipped};
 use serde::{Deserialize, Serialize};
 
 /// One line of a start's output file.
@@ -30,6 +33,23 @@ pub fn parse(text: &str) -> Vec<Line> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
+}
+
+/// The description of one start, passed as JSON in its only argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The experiment.
+    pub experiment: ExperimentId,
+    /// The variant; empty if there is only one.
+    pub variant: String,
+    /// `cpu`, `cuda` or `opencl`.
+    pub device: String,
+    /// If true, run fewer iterations and smaller sweeps.
+    pub quick: bool,
+    /// The cache directory for compiled kernels; `None` to compile every time.
+    pub cache: Option<PathBuf>,
+    /// The output file.
+    pub output: PathBuf,
 }
 
 #[cfg(test)]

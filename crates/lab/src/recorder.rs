@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Instant;
 
 use preheat_model::lab::{Sample, SampleKind, Skipped};
 
@@ -86,4 +87,12 @@ impl Recorder {
     pub fn end(&mut self) -> io::Result<()> {
         self.write(&Line::End)
     }
+}
+
+/// Returns the duration of `work` in seconds, and its result. All native samples are timed
+/// here; `benches/sample.rs` measures the overhead.
+pub fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
+    let start = Instant::now();
+    let value = work()?;
+    Ok((start.elapsed().as_secs_f64(), value))
 }

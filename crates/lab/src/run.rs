@@ -9,7 +9,7 @@ use preheat_device::{Cache, Kind};
 use preheat_model::lab::{Measured, Outcome, Settings, Start, Unit, names};
 
 use crate::child::CHILD_ARGUMENT;
-use crate::job::Job;
+use crate::line::Job;
 use crate::plan::{Plan, PlannedUnit};
 use crate::process;
 use crate::schedule::{Priority, Wanted, schedule};

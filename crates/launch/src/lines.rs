@@ -18,11 +18,10 @@ use crate::{inherited, signals};
 use preheat_host::clock;
 
 mod matcher;
-mod pattern;
 mod terminal;
 
+pub(crate) use matcher::Pattern;
 use matcher::{Matched, Matcher};
-pub(crate) use pattern::Pattern;
 
 /// The streams that forward the command's output, before the command runs.
 pub(crate) struct Through {

@@ -9,7 +9,7 @@ use preheat_model::run::{Recording, StartAnalysis, StartReport};
 use preheat_model::time::unix_seconds;
 use twox_hash::XxHash64;
 
-use crate::html::command::command_line;
+use crate::html::escape::command_line;
 use crate::proto::Message;
 
 /// The maximum number of iterations that get a span.

@@ -10,7 +10,7 @@ use preheat_model::run::trace::{Process, Thread};
 use preheat_model::run::{Recording, StartAnalysis};
 use serde::Serialize;
 
-use crate::html::command::command_line;
+use crate::html::escape::command_line;
 use crate::perfetto::span_name;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";

@@ -10,7 +10,6 @@
 //! bundle. Programs find compiled code only under the same path and with the same mtimes, so
 //! a bundle preserves both (see `traits`).
 
-mod checksum;
 mod error;
 mod header;
 mod machine;

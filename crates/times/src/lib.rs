@@ -24,7 +24,6 @@ mod quota;
 mod recognise;
 mod source;
 mod starts;
-mod time_unit;
 mod unpack;
 
 use std::io::Read;
@@ -32,7 +31,7 @@ use std::io::Read;
 use preheat_model::classify::{Format, Times};
 
 pub use error::Error;
-pub use time_unit::{TimeUnit, UnknownUnit};
+pub use number::{TimeUnit, UnknownUnit};
 
 /// The result of reading.
 type Result<T, E = Error> = std::result::Result<T, E>;

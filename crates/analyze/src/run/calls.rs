@@ -3,7 +3,11 @@
 //! The table is data. Decisions that need more than a name (the code that was loaded, a
 //! kernel's first launch) are in `facts`.
 
+use preheat_model::run::SpanCause;
+use preheat_model::run::trace::Process;
+
 use super::Cause;
+use super::facts::Facts;
 
 /// The meaning of a function name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +152,13 @@ pub(super) fn base(name: &str) -> &str {
 /// work.
 pub(super) fn waits(cause: Cause) -> bool {
     matches!(cause, Cause::WaitingForDevice | Cause::DeviceToHost)
+}
+
+/// Returns a function from the spans of `process` to their causes; none for spans that only
+/// group others.
+pub fn span_causes(process: &Process) -> SpanCause<'_> {
+    let facts = Facts::of(process);
+    Box::new(move |span| facts.judge(span, None).map(|judged| judged.cause))
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ mod others;
 mod path;
 mod ranges;
 mod remedies;
-mod span_causes;
 mod summary;
 mod timers;
 mod torch_compile;
@@ -33,7 +32,7 @@ mod viewing;
 mod waiting;
 
 pub use analysis::{Findings, analyze};
-pub use span_causes::span_causes;
+pub use calls::span_causes;
 pub use timers::{
     Frame, NativeCall, SourceTimers, body, frames, native_calls, timed_lines, timers_in,
 };

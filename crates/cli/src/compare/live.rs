@@ -19,9 +19,9 @@ use preheat_report::{compare_html, run_html};
 
 use super::{Content, Side, code, compare_sides, show};
 use crate::args::CompareArguments;
+use crate::exit::failure;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
-use crate::failure::failure;
-use crate::output_directory;
+use crate::output;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::PAGE;
@@ -47,7 +47,7 @@ pub fn run(
         )
         .into());
     }
-    let output = output_directory::directory(arguments.live.output.as_deref(), "preheat-compare")?;
+    let output = output::directory(arguments.live.output.as_deref(), "preheat-compare")?;
     let directories = SIDES.map(|side| output.join(side));
     let [base, new] = commands;
     let requests = [

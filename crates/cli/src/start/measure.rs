@@ -21,10 +21,10 @@ use preheat_start::measurement::{Configuration, Measurement, PLAIN, configuratio
 use preheat_start::{Imports, Known, Reason, Remedies, Remedy, Seen};
 
 use crate::args::StartArguments;
+use crate::exit::failure;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
-use crate::failure::failure;
 use crate::kept::MEASUREMENT;
-use crate::output_directory;
+use crate::output;
 use crate::progress::{Bar, Progress};
 use crate::recorded;
 use crate::run::directory_line;
@@ -63,7 +63,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         leave_input().context("cannot replace standard input with /dev/null")?;
     }
     let stem = format!("preheat-start-{}", name(&arguments.command));
-    let output = output_directory::directory(arguments.measuring.output.as_deref(), &stem)?;
+    let output = output::directory(arguments.measuring.output.as_deref(), &stem)?;
     let measurement = Measurement {
         request: request(arguments, &output),
         remedies: arguments.remedies(),

@@ -20,9 +20,9 @@ use std::{fmt, io};
 use preheat_device::{Context, Device, Error};
 use preheat_model::lab::{ExperimentId, names};
 
-use crate::clock::timed;
-use crate::job::Job;
+use crate::line::Job;
 use crate::recorder::Recorder;
+use crate::recorder::timed;
 
 /// The 1024×1024 float32 tensor that the claims refer to.
 const TENSOR: usize = 4 << 20;

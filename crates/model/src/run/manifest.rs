@@ -1,4 +1,5 @@
-//! The manifest of a recording: `recording.json`, rewritten after every start.
+//! The manifest of a recording: `recording.json`, rewritten after every start. It states the
+//! rule by which iterations are found.
 
 use serde::{Deserialize, Serialize};
 
@@ -144,5 +145,29 @@ impl Temperature {
             Temperature::Caches => "caches",
             Temperature::Bytecode => "bytecode",
         }
+    }
+}
+
+/// The separator of two expressions.
+const TO: &str = "=>";
+
+/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: for lines that
+/// begin iterations, if given, and for lines that end them.
+pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(TO) {
+        Some((begin, end)) if !begin.is_empty() && !end.is_empty() => (Some(begin), end),
+        _ => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_begin_and_end_iterations() {
+        assert_eq!(line_patterns("^a=>^b"), (Some("^a"), "^b"));
+        assert_eq!(line_patterns("^b"), (None, "^b"));
+        assert_eq!(line_patterns("=>"), (None, "=>"));
     }
 }

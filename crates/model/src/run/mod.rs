@@ -7,7 +7,6 @@
 
 mod behind;
 mod cause;
-mod iteration_rule;
 mod manifest;
 mod mapped;
 mod path;
@@ -19,7 +18,7 @@ mod view;
 
 pub use behind::{Behind, Module};
 pub use cause::Cause;
-pub use iteration_rule::line_patterns;
+pub use manifest::line_patterns;
 pub use manifest::{
     Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
 };

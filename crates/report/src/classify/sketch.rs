@@ -1,7 +1,7 @@
 //! A downsampled copy of a benchmark for plotting. The full series is dropped before the
 //! page is rendered.
 
-use crate::html::downsample::downsample;
+use crate::html::plot::downsample;
 
 /// The maximum number of starts.
 const STARTS: usize = 12;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use preheat_model::run::Segment;
 use serde_json::{Value, json};
 
-use super::cut::cut;
+use super::escape::cut;
 
 /// The maximum length of a name.
 pub(crate) const NAME: usize = 80;

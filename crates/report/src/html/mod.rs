@@ -9,14 +9,8 @@
 //! a drawing; each file in `sections` is one part of the lab page.
 
 pub(crate) mod bands;
-pub(crate) mod code;
-pub(crate) mod command;
-pub(crate) mod cut;
 pub(crate) mod data;
-mod digest;
-pub(crate) mod downsample;
 pub(crate) mod escape;
-pub(crate) mod facts;
 pub(crate) mod figure;
 pub(crate) mod frame;
 pub(crate) mod look;
@@ -51,7 +45,7 @@ pub fn lab_html(report: &LabReport) -> String {
     sections::transfer::add(&mut page);
     sections::memory::add(&mut page);
     sections::gaps::add(&mut page, &subjects);
-    sections::method::add(&mut page);
+    sections::gaps::add_method(&mut page);
     Frame {
         title: format!("preheat lab: {}", report.device.name),
         header: sections::header::html(report, &headline(report)),

@@ -1,4 +1,4 @@
-//! A page under construction: its sections and unique ids.
+//! A page under construction: its sections, unique ids and cards of facts.
 
 use preheat_model::lab::LabReport;
 
@@ -61,4 +61,18 @@ impl<'a, R> Page<'a, R> {
         html.push_str("</main>\n");
         html
     }
+}
+
+/// Renders a card with a title; rows with empty values are omitted.
+pub(crate) fn facts(kind: &str, name: &str, rows: &[(String, String)]) -> String {
+    let rows: String = rows
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>", escape(name), escape(value)))
+        .collect();
+    format!(
+        "<section class=\"fact\"><p class=\"kind\">{}</p><p class=\"name\">{}</p><dl>{rows}</dl></section>\n",
+        escape(kind),
+        escape(name)
+    )
 }

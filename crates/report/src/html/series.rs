@@ -2,9 +2,9 @@
 
 use preheat_model::stats::median;
 
-use super::downsample::downsample;
 use super::figure::{Figure, Table, legend};
 use super::plot::Plot;
+use super::plot::downsample;
 use super::scale::{Axis, extent};
 use super::svg::{Mark, Point};
 use crate::units::duration;

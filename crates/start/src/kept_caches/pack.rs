@@ -9,8 +9,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::checksum::Checksum;
 use super::error::{BundleError, failed};
+use super::header::Checksum;
 use super::header::Header;
 use super::machine::Machine;
 use super::place::{self, Found};

@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use preheat_launch::caches::CompileCache;
 
-use super::checksum::Checksum;
 use super::error::{BundleError, damaged, failed};
+use super::header::Checksum;
 use super::header::Header;
 use super::machine::Machine;
 use super::mentions::Mentions;

@@ -6,7 +6,6 @@
 //! line of the program. The sizes at the wanted time decide how much there is in all.
 
 mod growth;
-mod rounded;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,7 @@ use super::super::path::program_name;
 use super::super::trace::{Process, ProcessSample, StartTrace};
 use super::super::{HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, MappedSample};
 use growth::Growth;
-use rounded::rounded;
+use growth::rounded;
 
 /// So many items of a part are reported.
 const MOST: usize = 20;

@@ -4,8 +4,8 @@ use preheat_model::compare::CompareReport;
 use preheat_model::run::{Cause, RunView, Segment};
 use serde_json::{Value, json};
 
-use crate::html::command::command_line;
 use crate::html::data::{DETAIL, Names, element, longest, micros, plain, segment};
+use crate::html::escape::command_line;
 
 /// The maximum number of segments per path.
 const SEGMENTS: usize = 1500;

@@ -49,7 +49,7 @@ pub fn compare_html(
         }
     }
     sections::notes::add(&mut page);
-    sections::method::add(&mut page);
+    sections::notes::add_method(&mut page);
     let moving = views.iter().any(Option::is_some) && report.kind == CompareKind::Runs;
     let (data, script) = match moving {
         true => (data::block(report, views), script(CHARTS)),

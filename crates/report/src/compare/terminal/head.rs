@@ -4,7 +4,7 @@ use preheat_model::compare::{CompareReport, Side};
 
 use super::super::words::{changed, sentence};
 use super::style_of;
-use crate::html::command::command_line;
+use crate::html::escape::command_line;
 use crate::run::words::counted;
 use crate::terminal::{Screen, Style, clean, joined};
 

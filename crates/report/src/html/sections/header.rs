@@ -4,7 +4,7 @@ use preheat_model::lab::{LabReport, MeasuredDevice};
 
 use crate::headline::Headline;
 use crate::html::escape::escape;
-use crate::html::facts::facts;
+use crate::html::page::facts;
 use crate::overview::starts_of_each;
 use crate::units::{bytes, tie};
 

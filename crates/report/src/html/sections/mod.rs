@@ -7,6 +7,5 @@ pub(super) mod gaps;
 pub(super) mod header;
 pub(super) mod iterations;
 pub(super) mod memory;
-pub(super) mod method;
 pub(super) mod stages;
 pub(super) mod transfer;

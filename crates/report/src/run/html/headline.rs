@@ -5,7 +5,7 @@ use preheat_model::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
 
 use super::super::words::{own_line, percent};
 use super::words::{first_of, importer};
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::units::duration;
 
 /// Items below this share of their cause are not named.

@@ -17,7 +17,7 @@ mod words;
 use preheat_model::run::{RunReport, RunView};
 
 use crate::html::PROGRAM_STYLE;
-use crate::html::command::command_line;
+use crate::html::escape::command_line;
 use crate::html::frame::Frame;
 use crate::html::look;
 use crate::html::moving::script;
@@ -44,7 +44,7 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
     sections::memory::add(&mut page, view);
     sections::remedies::add(&mut page);
     sections::notes::add(&mut page);
-    sections::method::add(&mut page);
+    sections::notes::add_method(&mut page);
     Frame {
         title: format!("preheat run: {}", command_line(&report.command)),
         style: &format!("{PROGRAM_STYLE}{STYLE}{}", look::rules()),

@@ -8,8 +8,8 @@ mod variants;
 use preheat_model::tried::TriedReport;
 
 use crate::html::PROGRAM_STYLE;
-use crate::html::command::command_line;
-use crate::html::cut::cut;
+use crate::html::escape::command_line;
+use crate::html::escape::cut;
 use crate::html::frame::Frame;
 use crate::html::look;
 use crate::html::page::Page;

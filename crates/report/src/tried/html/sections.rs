@@ -4,10 +4,10 @@ use preheat_model::run::Temperature;
 use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use super::TriedPage;
-use crate::html::command::command_line;
-use crate::html::cut::cut;
+use crate::html::escape::command_line;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
-use crate::html::facts::facts;
+use crate::html::page::facts;
 use crate::terminal::clean;
 use crate::tried::words;
 use crate::units::{ABSENT, bytes, duration, ratio, tie};

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use ::tar::EntryType;
 
-use super::super::checksum::Checksum;
+use super::super::header::Checksum;
 use super::super::header::Header;
 use super::super::tar::{BLOCK, Member, header as block, padding};
 use super::*;

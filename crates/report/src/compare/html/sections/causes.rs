@@ -9,7 +9,7 @@ use crate::compare::words::{
     changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
 };
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
 use crate::html::look;

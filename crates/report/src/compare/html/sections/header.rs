@@ -6,10 +6,10 @@ use preheat_model::compare::{CompareKind, CompareReport, Level, Quantity, Side, 
 use super::super::class;
 use crate::compare::gate::{Decision, FLAG, gate};
 use crate::compare::words::{change, percents, sentence, signed, value, verdict};
-use crate::html::command::command_line;
-use crate::html::cut::cut;
+use crate::html::escape::command_line;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
-use crate::html::facts::facts;
+use crate::html::page::facts;
 use crate::run::words::counted;
 use crate::terminal::clean;
 use crate::units::{ABSENT, TIE, tie};

@@ -3,7 +3,6 @@
 pub(super) mod causes;
 pub(super) mod header;
 pub(super) mod lab;
-pub(super) mod method;
 pub(super) mod notes;
 pub(super) mod quantities;
 pub(super) mod starts;

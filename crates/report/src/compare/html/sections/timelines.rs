@@ -7,7 +7,7 @@ use preheat_model::run::{Cause, RunView};
 use super::super::ComparePage;
 use super::super::data::{end, parts};
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table};
 use crate::html::look;

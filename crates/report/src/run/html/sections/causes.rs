@@ -4,7 +4,7 @@ use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
 use super::super::words::{first_of, importer};
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
 use crate::html::look::{self, key};

@@ -4,7 +4,7 @@
 use preheat_model::run::{FlameNode, RunView};
 
 use super::super::RunPage;
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::html::figure::{Figure, Table};
 use crate::units::duration;
 

@@ -6,8 +6,8 @@ use preheat_model::stats::Interval;
 
 use super::super::headline::headline;
 use super::super::words::first_of;
-use crate::html::command::command_line;
-use crate::html::cut::cut;
+use crate::html::escape::command_line;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::run::words::{counted, in_order, peak_name, ratio_span, shape, time_span, too_few};
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};

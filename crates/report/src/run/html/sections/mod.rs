@@ -6,7 +6,6 @@ pub(super) mod first;
 pub(super) mod flame;
 pub(super) mod header;
 pub(super) mod memory;
-pub(super) mod method;
 pub(super) mod notes;
 pub(super) mod regions;
 pub(super) mod remedies;

@@ -5,7 +5,7 @@ use preheat_model::stats::Interval;
 
 use super::super::RunPage;
 use super::cause_bars::{Bar, figure, key};
-use crate::html::cut::cut;
+use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::Table;
 use crate::html::stack::in_order;

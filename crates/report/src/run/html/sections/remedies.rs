@@ -3,7 +3,7 @@
 use preheat_model::run::Remedy;
 
 use super::super::RunPage;
-use crate::html::code::code;
+use crate::html::escape::code;
 use crate::html::escape::escape;
 use crate::html::look;
 use crate::run::words::percent;

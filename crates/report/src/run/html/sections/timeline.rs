@@ -114,7 +114,7 @@ fn data(view: &RunView) -> Table {
             duration(part.end),
             duration(part.end - part.begin),
             part.cause.as_str().to_owned(),
-            crate::html::cut::cut(&part.label, 90),
+            crate::html::escape::cut(&part.label, 90),
         ]);
     }
     table
