@@ -241,9 +241,8 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
     let mut temperatures = arguments.temperature.clone();
     temperatures.sort();
     temperatures.dedup();
+    let command = arguments.command.clone();
     Request {
-        command: arguments.command.clone(),
-        output: output.to_path_buf(),
         starts: arguments.starts,
         budget: arguments.budget,
         temperatures,
@@ -252,10 +251,7 @@ fn request<'a>(arguments: &RunArguments, output: &Path) -> Request<'a> {
         synchronize: arguments.synchronize,
         seed: arguments.seed,
         output_of_all: arguments.all_output,
-        machine: preheat_host::machine(),
-        preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_host::now_rfc3339(),
-        files_of: &preheat_trace::files,
+        ..Request::new(command, output.to_path_buf(), &preheat_trace::files)
     }
 }
 

@@ -71,6 +71,32 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+impl<'a> Request<'a> {
+    /// A request with default settings, on this machine, now.
+    pub fn new(
+        command: Vec<OsString>,
+        output: PathBuf,
+        files_of: &'a dyn Fn(&Path) -> Vec<PathBuf>,
+    ) -> Request<'a> {
+        Request {
+            command,
+            output,
+            starts: None,
+            budget: None,
+            temperatures: vec![Temperature::Process],
+            iterations: "auto".to_owned(),
+            limit: DEFAULT_LIMIT,
+            synchronize: false,
+            seed: 1,
+            output_of_all: false,
+            machine: preheat_host::machine(),
+            preheat: env!("CARGO_PKG_VERSION").to_owned(),
+            created: preheat_host::now_rfc3339(),
+            files_of,
+        }
+    }
+}
+
 impl Request<'_> {
     /// The regular expressions for lines of output, if any.
     pub(crate) fn pattern(&self) -> Result<Option<Pattern>, LaunchError> {

@@ -174,9 +174,8 @@ fn not_started(
 fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path) -> Request<'a> {
     let live = &arguments.live;
     let iterations = arguments.iterations.as_deref().unwrap_or("auto");
+    let command = command.into_iter().map(Into::into).collect();
     Request {
-        command: command.into_iter().map(Into::into).collect(),
-        output: output.to_path_buf(),
         starts: Some(live.starts.unwrap_or(STARTS)),
         budget: live
             .budget
@@ -189,9 +188,6 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
         synchronize: live.synchronize,
         seed: live.seed.unwrap_or(1),
         output_of_all: live.all_output,
-        machine: preheat_host::machine(),
-        preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_host::now_rfc3339(),
-        files_of: &preheat_trace::files,
+        ..Request::new(command, output.to_path_buf(), &preheat_trace::files)
     }
 }

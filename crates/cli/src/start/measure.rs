@@ -288,20 +288,11 @@ fn not_started(why: &LaunchError) -> ExitCode {
 fn request<'a>(arguments: &StartArguments, output: &Path) -> Request<'a> {
     let measuring = &arguments.measuring;
     let iterations = measuring.iterations.as_deref().unwrap_or("auto");
+    let command = arguments.command.clone();
     Request {
-        command: arguments.command.clone(),
-        output: output.to_path_buf(),
         starts: Some(measuring.starts.unwrap_or(STARTS)),
         budget: measuring.budget,
-        temperatures: vec![Temperature::Process],
         iterations: iterations.to_owned(),
-        limit: preheat_launch::DEFAULT_LIMIT,
-        synchronize: false,
-        seed: 1,
-        output_of_all: false,
-        machine: preheat_host::machine(),
-        preheat: env!("CARGO_PKG_VERSION").to_owned(),
-        created: preheat_host::now_rfc3339(),
-        files_of: &preheat_trace::files,
+        ..Request::new(command, output.to_path_buf(), &preheat_trace::files)
     }
 }
