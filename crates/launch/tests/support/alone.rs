@@ -8,8 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 
-use preheat_launch::{DEFAULT_LIMIT, Request, record};
-use preheat_model::Machine;
+use preheat_launch::{Request, record};
 use preheat_model::run::Temperature;
 
 fn main() {
@@ -25,11 +24,9 @@ fn main() {
         values.filter_map(|rest| rest.strip_prefix('=')).collect()
     };
     let files: Vec<PathBuf> = all("files").iter().map(PathBuf::from).collect();
+    let files_of = |_: &Path| files.clone();
     let request = Request {
-        command: arguments.collect(),
-        output,
         starts: all("starts").first().map(|n| n.parse().expect("a number")),
-        budget: None,
         temperatures: all("temperature")
             .iter()
             .map(|name| temperature(name))
@@ -37,20 +34,8 @@ fn main() {
         iterations: all("lines")
             .first()
             .map_or("auto".to_owned(), |regex| format!("lines:{regex}")),
-        limit: DEFAULT_LIMIT,
-        synchronize: false,
-        seed: 1,
         output_of_all: words.contains(&"all-output"),
-        machine: Machine {
-            os: String::new(),
-            kernel: String::new(),
-            cpu: String::new(),
-            cores: 1,
-            memory: 0,
-        },
-        preheat: "0".to_owned(),
-        created: "1970-01-01T00:00:00Z".to_owned(),
-        files_of: &|_: &Path| files.clone(),
+        ..Request::new(arguments.collect(), output, &files_of)
     };
     match record(&request, |_| {}) {
         Ok(recorded) => {
