@@ -139,6 +139,23 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
     }
 }
 
+#[test]
+fn unlike_regions_of_one_line_are_not_iterations() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let counts = |second: &str| -> Vec<usize> {
+        let region = |work: &str| format!("t = time.time(); {work}; print(time.time() - t)");
+        let program = format!("import time; {}; {}", region("sum([1])"), region(second));
+        let directory = Directory::new();
+        let command = [python.as_os_str(), OsStr::new("-c"), OsStr::new(&program)];
+        let report = support::recorded(&directory, &["--starts", "1"], command, &[]);
+        report.regions.iter().map(|region| region.count).collect()
+    };
+    assert_eq!(counts("sorted([1])"), [1, 1]);
+    assert_eq!(counts("sum([1])"), [2]);
+}
+
 fn libraries() -> Vec<(&'static str, &'static str, usize, String)> {
     let session = format!(
         "

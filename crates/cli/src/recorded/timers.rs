@@ -42,6 +42,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             differences: found.differences,
             variables: found.variables,
             one_line: found.one_line,
+            unlike: found.unlike,
             returns: found.returns,
         });
     }

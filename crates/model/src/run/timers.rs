@@ -43,6 +43,9 @@ pub struct TimedFile {
     /// Lines with two readings, where the second is subtracted from the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub one_line: Vec<u32>,
+    /// Those of them with several regions that do different things.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlike: Vec<u32>,
     /// Lines that return a reading, so that the line of the caller counts.
     pub returns: Vec<u32>,
 }

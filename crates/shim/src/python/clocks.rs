@@ -39,6 +39,7 @@ const FRAMES: usize = 3;
 const DEEPEST: usize = 32;
 
 static BACK: Name = Name::new(c"f_back");
+static INSTRUCTION: Name = Name::new(c"f_lasti");
 static CODE: Name = Name::new(c"f_code");
 static GLOBALS: Name = Name::new(c"f_globals");
 static FILE: Name = Name::new(c"co_filename");
@@ -373,6 +374,8 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
         }
         let main = main_globals(api);
         let mut frames = 0;
+        // Distinguishes the readings of one line.
+        let mut instruction = 0;
         for depth in 0..DEEPEST {
             if frame.is_null() || frame == api.none || frames == FRAMES {
                 break;
@@ -389,6 +392,10 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
             if own && !transparent {
                 if frames > 0 {
                     text.put(b"\0");
+                } else {
+                    let offset = api.get(frame, INSTRUCTION.get(api));
+                    instruction = api.value(offset);
+                    api.drop(offset);
                 }
                 text.put(bytes);
                 text.put(b"\0");
@@ -410,6 +417,10 @@ unsafe fn place(api: &Api, skip: usize) -> u32 {
             frame = back;
         }
         api.drop(frame);
+        if frames > 0 {
+            text.put(b"\0@");
+            text.number(instruction);
+        }
     }
     recorder::text(text.bytes())
 }

@@ -112,7 +112,7 @@ fn after_string<'a>(text: &'a str, quote: &str) -> &'a str {
     ""
 }
 
-fn normalized(text: &str) -> String {
+pub(super) fn normalized(text: &str) -> String {
     let assigned: BTreeSet<&str> = (TARGETS.captures_iter(text))
         .filter_map(|found| found.get(1))
         .flat_map(|names| names.as_str().split(','))

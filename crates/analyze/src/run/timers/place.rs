@@ -14,7 +14,8 @@ pub struct Frame {
     pub function: String,
 }
 
-/// The frames of a recorded location, innermost first. Native code has addresses in the
+/// The frames of a recorded location, innermost first. In Python, three fields each; the
+/// offset of the innermost instruction follows. Native code has addresses in the
 /// executable `program`.
 pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
     if place.starts_with('+') {
@@ -29,6 +30,18 @@ pub fn frames(place: &str, program: &str, timers: &Timers) -> Vec<Frame> {
         })
     };
     fields.chunks(3).map_while(python).collect()
+}
+
+/// The position of a reading within its line: the offset of its instruction in Python, an
+/// address in native code.
+pub(super) fn position(place: &str) -> Option<&str> {
+    match place.starts_with('+') {
+        true => Some(place),
+        false => place
+            .rsplit('\0')
+            .next()
+            .filter(|last| last.starts_with('@')),
+    }
 }
 
 /// Returns true for the host code that nvcc generates to launch a kernel.

@@ -8,7 +8,7 @@ use super::super::path::{is_compiler, is_preheat_start, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::events::events;
 use super::pairs::pairs;
-use super::place::{Frame, frames, without_returns};
+use super::place::{Frame, frames, position, without_returns};
 use super::site::{Site, locate};
 
 /// Maximum number of regions of a start; further ones are dropped.
@@ -167,9 +167,16 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
         let (from, to) = (region.begins(), region.ends());
         region.body = (from.file == to.file)
             .then(|| timers.body(&from.file, from.line, to.line))
-            .flatten();
+            .flatten()
+            .filter(|_| !is_unlike(timers, from));
     }
     regions
+}
+
+/// Returns true for a line with several regions that do different things.
+pub(super) fn is_unlike(timers: &Timers, frame: &Frame) -> bool {
+    let file = timers.file(&frame.file);
+    file.is_some_and(|file| file.unlike.contains(&frame.line))
 }
 
 /// Adds the lines whose readings are in none of these pairs.
@@ -192,19 +199,35 @@ fn unpaired(process: &Process, places: &Places, pairs: &[Found], lines: &mut Vec
 /// The frames of each location of a process, by text index.
 pub(super) struct Places {
     by_text: HashMap<u32, Vec<Frame>>,
+    positions: HashMap<u32, String>,
 }
 
 impl Places {
     fn new(process: &Process, timers: &Timers) -> Places {
         let mut by_text = HashMap::new();
+        let mut positions = HashMap::new();
         for reading in &process.readings {
+            let text = process.texts.get(reading.place as usize);
+            if let Some(position) = text.and_then(|text| position(text)) {
+                positions.insert(reading.place, position.to_owned());
+            }
             by_text.entry(reading.place).or_insert_with(|| {
                 let text = process.texts.get(reading.place as usize);
                 let place = text.map_or("", String::as_str);
                 without_returns(frames(place, &process.program, timers), timers)
             });
         }
-        Places { by_text }
+        Places { by_text, positions }
+    }
+
+    /// The location of a reading, with its position within the line if that is known.
+    pub(super) fn within_line(&self, reading: &Reading) -> Option<Frame> {
+        let frame = self.of(reading).first()?.clone();
+        let position = self.positions.get(&reading.place)?;
+        Some(Frame {
+            function: format!("{}{position}", frame.function),
+            ..frame
+        })
     }
 
     pub(super) fn of(&self, reading: &Reading) -> &[Frame] {

@@ -11,6 +11,8 @@ use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
+use super::body::normalized;
+
 /// The clock readings of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceTimers {
@@ -20,6 +22,8 @@ pub struct SourceTimers {
     pub variables: Vec<u32>,
     /// Lines with two readings, where the second is subtracted from the first.
     pub one_line: Vec<u32>,
+    /// Those of them with several regions whose statements differ.
+    pub unlike: Vec<u32>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
 }
@@ -106,6 +110,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     found.close();
     found.returned_soon(&texts);
     SourceTimers {
+        unlike: found.unlike(&texts),
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
         one_line: found.one_line.into_iter().collect(),
@@ -238,6 +243,8 @@ struct Found {
     /// Each difference, with the id of the subtracted variable.
     differences: BTreeMap<(u32, u32), u32>,
     one_line: BTreeSet<u32>,
+    /// The regions that lie within a line: the statements with their readings.
+    within: BTreeMap<u32, BTreeSet<(usize, usize)>>,
     returns: Vec<u32>,
     /// The subtracted variables, by id.
     numbers: Vec<String>,
@@ -421,14 +428,37 @@ impl Found {
         };
         let before = sites.range(..to).next_back().copied();
         let after = sites.range(to..).next().copied();
-        if before.is_some_and(|from| from.line == to.line) {
+        if let Some(from) = before.filter(|from| from.line == to.line) {
             self.one_line.insert(to.line);
+            let within = self.within.entry(to.line).or_default();
+            within.insert((from.statement, to.statement));
             return;
         }
         let number = self.number(variable);
         for from in before.into_iter().chain(after) {
             self.differences.insert((from.line, to.line), number);
         }
+    }
+}
+
+impl Found {
+    /// The lines with several regions, whose statements differ: regions of different work.
+    fn unlike(&self, texts: &[&str]) -> Vec<u32> {
+        let differ = |(line, within): &(&u32, &BTreeSet<(usize, usize)>)| {
+            let text = texts.get(**line as usize - 1).copied().unwrap_or_default();
+            let statements = statements(text);
+            let between = |(from, to): &(usize, usize)| {
+                let inner = statements.get(from + 1..*to).unwrap_or_default();
+                normalized(&inner.join("\n"))
+            };
+            let texts: BTreeSet<String> = within.iter().map(between).collect();
+            texts.len() > 1
+        };
+        self.within
+            .iter()
+            .filter(differ)
+            .map(|(line, _)| *line)
+            .collect()
     }
 }
 
@@ -613,6 +643,15 @@ mod tests {
         assert_eq!(timers_in(source, &[1]).one_line, [1]);
         let source = "def now(): return time()\n";
         assert_eq!(found(source).returns, [1]);
+        // Several regions on a line do the same, or not.
+        let twice = |first: &str, second: &str| {
+            let source = format!(
+                "t = time(); {first}; print(time() - t); t = time(); {second}; print(time() - t)\n"
+            );
+            found(&source).unlike
+        };
+        assert_eq!(twice("load(x)", "predict(x)"), [1]);
+        assert!(twice("a = predict(x)", "b = predict(x)").is_empty());
         let source =
             "def __enter__(self): self.t = time()\ndef __exit__(self): self.d = time() - self.t\n";
         assert_eq!(found(source).differences, [(1, 2)]);

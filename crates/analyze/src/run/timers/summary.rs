@@ -255,20 +255,28 @@ fn epochs_of_start(start: &Seen) -> Option<Counted> {
 }
 
 /// The names of regions: file and lines, with those of the helper if several regions have
-/// the same lines.
+/// the same lines, or else with a number.
 fn names(regions: &Regions) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for region in &regions.all {
         *counts.entry(name(region)).or_default() += 1;
     }
+    let mut used: HashMap<String, usize> = HashMap::new();
     (regions.all.iter())
         .map(|region| {
             let name = name(region);
-            match region.helper() {
+            let name = match region.helper() {
                 Some((from, to)) if counts.get(&name).is_some_and(|n| *n > 1) => {
                     format!("{name} by {}", lines(from, to))
                 }
                 _ => name,
+            };
+            // Several regions of one line.
+            let number = used.entry(name.clone()).or_default();
+            *number += 1;
+            match *number {
+                1 => name,
+                number => format!("{name} #{number}"),
             }
         })
         .collect()
