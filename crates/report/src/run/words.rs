@@ -279,7 +279,7 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
         }
         (Some(seconds), _) => format!("; the device needed {} more", duration(seconds)),
         (None, Some(AfterReading::Never)) => {
-            "; the program never waits for the device, so the time they still needed is not known"
+            "; the program never waits for the device, so only --synchronize shows how long they ran"
                 .to_owned()
         }
         (None, _) => String::new(),
