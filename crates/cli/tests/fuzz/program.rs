@@ -43,6 +43,18 @@ pub const STATEMENTS: &[Statement] = &[
     ),
     own("yaml", "import yaml; print(yaml.safe_load('a: {n}'))"),
     own(
+        "looks_at_modules",
+        "print({n}, [name for name in sys.modules if not name.startswith('importlib')])",
+    ),
+    own(
+        "looks_at_packages",
+        "print({n}, [(name, sorted(vars(sys.modules[name]))) for name in ('numpy', 'json', 'yaml', 'requests', 'email', 'xml') if name in sys.modules], hasattr(sys.modules.get('numpy'), 'fft'))",
+    ),
+    own(
+        "imports_a_part",
+        "import xml.dom.minidom, email.message, concurrent.futures; print({n})",
+    ),
+    own(
         "reads_variable",
         "print(os.environ.get('FUZZ_A'), os.getenv('FUZZ_B', 'none'))",
     ),

@@ -71,9 +71,9 @@ def give_new_seeds(generators):
         each.seed()
 
 
-def renew_process():
-    """Renews other values that differ in each process and were set during imports."""
-    modules = sys.modules
+def renew_process(modules):
+    """Renews other values that differ in each process and were set during imports. `modules` has
+    those that were imported, hidden or not."""
     process = getattr(modules.get("multiprocessing.process"), "_current_process", None)
     if process is not None:
         kind = type(process._config["authkey"])

@@ -169,21 +169,29 @@ def notices_forks(frame):
 class Renewal:
     """Draws random values again in a child."""
 
-    def __init__(self, chance, by_chance, temporary):
+    def __init__(self, chance, by_chance, temporary, hidden):
         self.chance, self.by_chance, self.temporary = chance, by_chance, temporary
+        self.hidden = hidden
 
     def before(self):
         """Before the start is committed: changes nothing outside the process."""
         self.chance["give_new_seeds"](self.by_chance)
-        self.chance["renew_process"]()
-        module = sys.modules.get(NAMES)
+        self.chance["renew_process"](self.hidden)
+        module = self.hidden.get(NAMES)
         for name in ("STATE_KEY", "REGISTRY_KEY"):
             if hasattr(module, name) and hasattr(module, "generate_state_key"):
                 setattr(module, name, module.generate_state_key())
 
     def after(self):
         if self.temporary:
+            self.hidden.after.append(self.renew_directory)
+            self.renew_directory()
+
+    def renew_directory(self):
+        """When the program has imported the module that creates the directory."""
+        if self.temporary and self.temporary.is_used():
+            temporary, self.temporary = self.temporary, None
             try:
-                self.temporary.again()
+                temporary.again()
             except OSError:
                 pass  # The program will see the error when it needs the directory.

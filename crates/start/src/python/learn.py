@@ -56,13 +56,15 @@ def begin(path, learning=None):
 WORTHWHILE = 10
 
 
-def add(path, known, end, last):
+def add(path, known, hidden, end, last):
     """In a child of a warm parent: arranges for further imports to be recorded when it exits,
-    and then calls `end`, also in forked processes. Functions in `last` are called last."""
+    and then calls `end`, also in forked processes. Functions in `last` are called last. Modules
+    that were hidden until then are modules like all others from then on."""
     process = os.getpid()
 
     def record():
         try:
+            hidden.give_back()
             add_new()
         finally:
             end()

@@ -51,6 +51,8 @@ class Found:
         # True if there is a temporary directory (temporary.py).
         self.temporary = False
         self.ledger = b""
+        # The names that each module imports, and the places that imports change (graph.py).
+        self.requests, self.places = {}, {}
         # The end of the program's first lines that have run, and the top-level names of
         # modules that they have searched for.
         self.end, self.searched = None, set()
@@ -65,6 +67,7 @@ class Tools:
         self.exits = load("exits.py")["Exits"]
         self.finalizers = load("end.py")["Finalizers"](load("generators.py")["waits_in_try"])
         self.facts, self.load = load("learn.py")["facts"], load
+        self.graph, self.effects = load("graph.py")["Graph"], load("effects.py")
 
 
 def find_safe(plan, tools, hook=None):
@@ -214,6 +217,12 @@ def take(found, said):
             found.temporary = True
         elif kind == "modules":
             found.modules = int(value)
+        elif kind == "imports":
+            name, *requests = value.split("\n")
+            found.requests[name] = requests
+        elif kind == "place":
+            name, *place = value.split("\n")
+            found.places.setdefault(name, []).append(place)
     found.asked = asked
     return changed
 
@@ -271,6 +280,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
     asked = watch.take()
+    graph = tools.graph(plan.names_of, tools.effects)
     for name in names:
         if name in sys.modules:
             continue
@@ -307,6 +317,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
     said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))
+    said += graph.report()
     offender = exits.run(tracer, say, output)
     return [("offender", offender[0]), ("", offender[1])] if offender else said
 

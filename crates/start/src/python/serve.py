@@ -67,8 +67,12 @@ def serve(plan, base, found, load, renew, telling):
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
         parent.renew, parent.load, parent.end = renew, load, end
+        hidden = plan.hidden
         parent.learn = lambda use: learn(
-            lambda: add(plan.one["learned"], seen, end.prepare, plan.last), use, plan, load
+            lambda: add(plan.one["learned"], seen, hidden, end.prepare, plan.last),
+            use,
+            plan,
+            load,
         )
         state["write"](ours[1], path, plan, base, found)
         discard(plan.path(".plain"))  # The reason why there is no parent.
@@ -78,6 +82,8 @@ def serve(plan, base, found, load, renew, telling):
             if kept in plan.one:
                 os.close(int(plan.one[kept]))
         os.chdir("/")
+        plan.hidden.hide(plan.modules)
+        base.see_changes()
         end.freeze()
         while parent.goes_on(path):
             if pair is None:
@@ -100,6 +106,7 @@ def learn(imports, use, plan, load):
     if use:
         learning = load("device_use.py")["Learning"](os.fsdecode(use), load)
         learning.see_imports()
+        plan.hidden.after.append(learning.see_imports)
         plan.last.append(learning.end)
     imports()
 

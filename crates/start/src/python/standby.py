@@ -131,6 +131,7 @@ class Standby:
 
     def bring_up(self):
         """Context and rehearsal, by the frameworks that are there."""
+        hide_again = self.plan.hidden.lend()
         known = set(sys.modules)
         driver = Driver(self.wanted)
         self.ask("bus " + driver.bus.decode())
@@ -147,8 +148,11 @@ class Standby:
             self.held = max(before - self.ask("measure"), 0)
         for name in set(sys.modules) - known:
             # The program may import these itself, and then they are the same.
-            if name not in self.plan.modules:
+            if name in self.plan.modules:
+                self.plan.hidden.adopt(name)
+            else:
                 del sys.modules[name]
+        hide_again()
         self.tools.gc.collect()
 
     def bring_up_frameworks(self):

@@ -220,10 +220,15 @@ class Making:
         plan.tell("importing %d modules" % len(found.names))
         if found.temporary:
             tracer.say("permit")
+        hidden, effects = self.load("hidden.py"), self.tools.effects
+        recorder = hidden["Recorder"](effects, found.places, plan.names_of)
+        recorder.begin()
         tracer.say("theirs")
         for name in found.names:
             probe["import_quietly"](name)
         tracer.say("ours")
+        recorder.end(found.requests)
+        plan.hidden = hidden["Hidden"](recorder)
         problem = probe["problem"](self.base.descriptors) or probe["shared"]()
         if problem:
             raise Unsuitable("one of its modules " + problem)
@@ -238,13 +243,12 @@ class Making:
     def serve(self, found):
         """Returns in a child, with its last step."""
         plan, load = self.plan, self.load
-        self.base.see_changes()
         known = set(sys.modules)
         by_chance = self.chance["by_chance"](found.states)
         for name in set(sys.modules) - known:
             del sys.modules[name]
         telling = title(plan, found, load)
-        renew = load("draws.py")["Renewal"](self.chance, by_chance, self.temporary)
+        renew = load("draws.py")["Renewal"](self.chance, by_chance, self.temporary, plan.hidden)
         return load("serve.py")["serve"](plan, self.base, found, load, renew, telling)
 
 
@@ -342,7 +346,7 @@ class Base:
 
     def see_changes(self):
         """Records the changes that imports made to the environment, which a child repeats."""
-        now = os.environ._data
+        now, self.changes = os.environ._data, {}
         for name in set(self.before) | set(now):
             if self.before.get(name) != now.get(name):
                 self.changes[name] = now.get(name)

@@ -1,0 +1,221 @@
+//! Modules that the warm parent has imported ahead are hidden until the program imports them.
+
+use std::fs;
+
+mod support;
+#[path = "start/warm.rs"]
+mod warm;
+use support::{python_with, pythons_with_torch};
+use warm::{Warm, as_is};
+
+/// Prints everything that an import changes, at the points at which a program calls it.
+const SHOW: &str = "import sys
+def show(where, *packages):
+    print(where, len(sys.modules), list(sys.modules))
+    for name in packages:
+        print(name, sorted(vars(sys.modules[name])))
+    filters = getattr(sys.modules.get('warnings'), 'filters', [])
+    print([repr(each) for each in filters])
+    logging = sys.modules.get('logging')
+    if logging:
+        loggers = logging.root.manager.loggerDict.items()
+        print([(n, type(l).__name__, getattr(getattr(l, 'parent', 0), 'name', 0)) for n, l in loggers])
+    copyreg = sys.modules.get('copyreg')
+    print([of.__qualname__ for of in getattr(copyreg, 'dispatch_table', ())])
+";
+
+/// The program, whose warm starts must print the same as plain ones.
+fn hides(warm: &Warm, python: &str, program: &str, arguments: &[&[&str]]) {
+    // Sets of names are ordered by their hashes.
+    let how = |command: &mut std::process::Command| {
+        command.env("PYTHONHASHSEED", "0").env_remove("_");
+    };
+    fs::write(warm.directory.join("show.py"), SHOW).expect("it is written");
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    warm.warm_up(&[python, "program.py"], &how);
+    for words in arguments {
+        warm.same(&[&[python, "program.py"], *words].concat(), &how);
+    }
+}
+
+#[test]
+fn pytorch() {
+    for python in pythons_with_torch() {
+        let warm = Warm::with(python).expect("a directory");
+        let python = warm.python.to_str().expect("its path is text").to_owned();
+        let program = "from show import show
+show('first')
+import argparse
+import torch
+show('torch', 'torch')
+model = torch.nn.Linear(2, 2)
+torch.optim.SGD(model.parameters(), lr=0.1)
+show('optimizer', 'torch')
+";
+        hides(&warm, &python, program, &[&[]]);
+    }
+}
+
+#[test]
+fn matplotlib_and_scipy() {
+    let Some(python) = python_with("matplotlib") else {
+        return;
+    };
+    let warm = Warm::with(python).expect("a directory");
+    let python = warm.python.to_str().expect("its path is text").to_owned();
+    let program = "import sys
+from show import show
+show('first')
+if sys.argv[1:] == ['other']:
+    import PIL.Image, matplotlib.dates
+    show('dates first')
+    import decimal
+import numpy
+show('numpy', 'numpy')
+import matplotlib
+show('matplotlib', 'matplotlib')
+from matplotlib import pyplot
+show('pyplot', 'matplotlib', 'numpy')
+import scipy.stats
+show('scipy', 'scipy', 'numpy')
+";
+    hides(&warm, &python, program, &[&[], &["other"], &[]]);
+}
+
+/// A package of which each part changes something.
+const PARTS: [(&str, &str); 6] = [
+    (
+        "parts/__init__.py",
+        "NAME = 'parts'\nTABLE = {}\nclass Base:\n    known = []\n",
+    ),
+    (
+        "parts/one.py",
+        "import atexit, logging, os, sys, warnings\nimport parts\n\
+         warnings.filterwarnings('ignore', message='one')\n\
+         log = logging.getLogger('parts.one.inner')\nlogging.getLogger('parts').addHandler(logging.NullHandler())\n\
+         os.environ['PARTS_ONE'] = '1'\nparts.TABLE['one'] = 1\nparts.Base.known.append('one')\n\
+         sys.modules['parts_made_by_one'] = parts\nEXITS = []\natexit.register(EXITS.append, 1)\n",
+    ),
+    (
+        "parts/two.py",
+        "from . import one\nimport decimal, parts\nparts.NAME = 'two'\nparts.TABLE['two'] = 2\n\
+         parts.Base.later = True\ntry:\n    import parts.missing\nexcept ImportError:\n    pass\n\
+         try:\n    import parts.fails\nexcept ValueError:\n    pass\n",
+    ),
+    (
+        "parts/three.py",
+        "import colorsys\nvalue = colorsys.rgb_to_hsv(1, 0, 0)\n",
+    ),
+    ("parts/fails.py", "import quopri\nraise ValueError\n"),
+    (
+        "parts/lazy.py",
+        "def get():\n    import parts.three\n    return parts.three.value\n",
+    ),
+];
+
+const LOOKS: &str = "import importlib.util, logging, os, sys, threading
+from show import show
+def look(where):
+    show(where)
+    parts = sys.modules.get('parts')
+    if parts:
+        print(sorted(vars(parts)), parts.NAME, parts.TABLE, parts.Base.known, hasattr(parts.Base, 'later'))
+    print(os.environ.get('PARTS_ONE'), 'parts_made_by_one' in sys.modules)
+look('first')
+if 'logger' in sys.argv:
+    mine = logging.getLogger('parts')
+    mine.custom = 'mine'
+print(importlib.util.find_spec('parts').origin, 'parts' in sys.modules)
+if 'other' in sys.argv:
+    import parts.lazy
+    look('lazy')
+    print(parts.lazy.get())
+    look('three')
+if 'threads' in sys.argv:
+    def work(name):
+        importlib.import_module(name)
+    names = ['parts.two', 'parts.one', 'parts.three', 'parts.two'] * 4
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for each in threads: each.start()
+    for each in threads: each.join()
+    print(sorted(name for name in sys.modules if 'parts' in name))
+elif 'none' not in sys.argv:
+    import parts
+    look('parts')
+    from parts import one
+    look('one')
+    import parts.two as two
+    look('two')
+    from parts import three, lazy
+    look('all')
+    print(one.log.parent.name, one.log.parent is logging.getLogger('parts'))
+    print(vars(logging.getLogger('parts')).get('custom'), logging.getLogger('parts').handlers)
+    print(two.one is one is sys.modules['parts.one'], parts.two is two)
+    try:
+        import parts.fails
+    except ValueError:
+        print('fails')
+    del sys.modules['parts.three']
+    import parts.three
+    print(parts.three is not three, parts.three.value, importlib.reload(two) is two)
+    print(one.EXITS)
+if 'threads' not in sys.argv:
+    look('last')
+";
+
+#[test]
+fn a_package_of_which_each_part_changes_something() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::create_dir(packages.join("parts")).expect("a directory for the package");
+    for (name, text) in PARTS {
+        fs::write(packages.join(name), text).expect("it is written");
+    }
+    let ways: [&[&str]; 7] = [
+        &[],
+        &["other"],
+        &["logger"],
+        &["threads"],
+        &["none"],
+        &["other", "logger"],
+        &["other", "none"],
+    ];
+    hides(&warm, "venv/bin/python", LOOKS, &ways);
+}
+
+/// A finder of the program's is asked for modules that are hidden, too.
+#[test]
+fn the_program_changes_where_modules_are_found() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::write(packages.join("base_part.py"), "VALUE = 'installed'\n").expect("it is written");
+    fs::write(
+        packages.join("uses_part.py"),
+        "import base_part\nVALUE = base_part.VALUE\n",
+    )
+    .expect("it is written");
+    // Not in the program's files, where it would be seen before anything is imported ahead.
+    fs::write(
+        packages.join("bends.py"),
+        "import sys\ndef bend(path):\n    sys.path.insert(0, path)\n",
+    )
+    .expect("it is written");
+    fs::create_dir(warm.directory.join("other")).expect("a directory");
+    fs::write(
+        warm.directory.join("other/base_part.py"),
+        "VALUE = 'other'\n",
+    )
+    .expect("written");
+    fs::write(
+        warm.directory.join("program.py"),
+        "import sys, bends\nif sys.argv[1:]: bends.bend('other')\n\
+         import uses_part\nprint(uses_part.VALUE, 'colorsys' in sys.modules)\n",
+    )
+    .expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    warm.same(&program, &as_is);
+    let words = [&program[..], &["bend"]].concat();
+    assert_eq!(warm.same(&words, &as_is).out, "other False\n");
+    assert_eq!(warm.same(&program, &as_is).out, "installed False\n");
+}
